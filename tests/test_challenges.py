@@ -11,6 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.arranged import (
+    another_order,
+    pieces_in_file,
+    right_order,
+    solved,
+    with_wrong,
+    wrong_in,
+)
 from tests.support.grading import diagnoser_of, report_of
 from trainer.grading.grader import Grader
 from trainer.model.challenge import Challenge
@@ -47,6 +55,7 @@ ALLOWED_STYLES = {
 }
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 IDS = [challenge.id for challenge in CHALLENGES]
+ARRANGED = [challenge for challenge in CHALLENGES if challenge.id in ("sdpa", "gqa", "rope")]
 RIGHT = [
     (challenge, path)
     for challenge in CHALLENGES
@@ -138,3 +147,31 @@ def test_allowed_styles_pass(grader: Grader, challenge: Challenge, rule: str) ->
 def test_allowed_styles_apply_to_half_of_the_references(rule: str) -> None:
     """A pattern that no longer finds its line would test nothing."""
     assert sum(applied == rule for _, applied in VARIANTS) >= len(CHALLENGES) // 2
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("challenge", ARRANGED, ids=lambda challenge: challenge.id)
+def test_every_right_order_of_arranged_lines_passes(grader: Grader, challenge: Challenge) -> None:
+    """Lines of the level `arrange` that do not depend on each other may be exchanged."""
+    text, right = pack_reader.stub(challenge, "arrange"), right_order(pieces_in_file(challenge))
+    sources = set()
+    for seed in range(3):
+        rng = random.Random(seed)
+        orders = {function: another_order(pieces, rng) for function, pieces in right.items()}
+        sources.add(solved(text, orders))
+    assert len(sources) > 1
+    for source in sources:
+        report = report_of(grader, challenge, source, "solution.py", SEEDS[-1])
+        assert report.verdict == "passed", f"seed {report.seed}: {in_words(report)}\n{source}"
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("challenge", ARRANGED, ids=lambda challenge: challenge.id)
+def test_every_wrong_arranged_line_is_refused(grader: Grader, challenge: Challenge) -> None:
+    """A wrong line of the level `arrange`, in place of the right line, does not pass."""
+    text, pieces = pack_reader.stub(challenge, "arrange"), pieces_in_file(challenge)
+    assert len(wrong_in(pieces)) >= 2
+    for wrong in wrong_in(pieces):
+        source = solved(text, with_wrong(right_order(pieces), wrong))
+        report = report_of(grader, challenge, source, "solution.py", SEEDS[-1])
+        assert report.verdict != "passed", f"{wrong.mistake}, seed {report.seed}"

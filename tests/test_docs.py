@@ -32,9 +32,11 @@ OTHER_CODES = {
     "attn-drill check gqa gqa.py --hints-first": 1,
     "attn-drill check gqa gqa.py --html report.html": 1,
     "attn-drill check gqa gqa.py --json": 1,
+    "attn-drill check gqa --notes": 1,
     "attn-drill check sdpa": 1,
     "attn-drill hunt gqa --check": 1,
     "attn-drill interview --minutes 45": 2,
+    "attn-drill interview --no-grader": 2,
     "pytest --drill gqa=gqa.py": 1,
 }
 
@@ -157,7 +159,10 @@ def test_every_command_of_the_table_exists() -> None:
             for option in re.findall(r"--[a-z][a-z-]+", line):
                 assert option in text, f"{command}: {option}"
     files = {path.stem.rstrip("_") for path in (ROOT / "trainer" / "cli").glob("[a-z]*.py")}
-    helpers = {"commands", "entry", "parameters", "practise", "menu", "grade_outputs", "page_files"}
+    helpers = {
+        *("commands", "entry", "parameters", "practise", "menu", "grade_outputs", "page_files"),
+        *("planned_review", "light_review", "ask_questions", "ask_follow_ups"),
+    }
     assert files - helpers <= named
 
 

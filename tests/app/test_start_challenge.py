@@ -7,6 +7,7 @@ from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import (
     hand_out,
     hand_out_afresh,
+    handed_out_level,
     is_review_under_way,
     next_challenge,
 )
@@ -35,6 +36,23 @@ def test_hand_out_keeps_a_file_and_hand_out_afresh_replaces_it(
     assert old_file is not None
     assert old_file.read_text() == "mine\n"
     assert journal.level_of("gqa") == "blank"
+
+
+def test_level_of_a_file_that_was_there_is_not_the_level_asked_for(
+    tmp_path: Path, journal: Journal
+) -> None:
+    """A file that attn-drill did not write counts as standard; a moved file keeps its level."""
+    gqa = KnownPacks().find("gqa")
+    path = tmp_path / gqa.file_name
+    path.write_text("mine\n")
+    assert handed_out_level(gqa, journal) is None
+    hand_out(gqa, path, journal, "arrange")
+    assert handed_out_level(gqa, journal) == "standard"
+    hand_out_afresh(gqa, path, journal, "guided")
+    moved = tmp_path / "moved.py"
+    path.rename(moved)
+    hand_out(gqa, moved, journal, "arrange")
+    assert handed_out_level(gqa, journal) == "guided"
 
 
 def test_review_is_under_way_until_it_passes(tmp_path: Path, journal: Journal) -> None:

@@ -88,10 +88,51 @@ def test_one_interview_at_a_time(tmp_path: Path) -> None:
     assert "--fresh" in refused
     changed = drill("--resume", "--minutes", "10", cwd=tmp_path, code=2)
     assert "Leave --minutes out" in changed.stderr
+    changed = drill("--resume", "--no-grader", cwd=tmp_path, code=2)
+    assert "Leave --no-grader out" in changed.stderr
     assert "not finished" in drill("--sheet", cwd=tmp_path, code=2).stderr
     drill("--fresh", cwd=tmp_path)
     assert len(list(tmp_path.glob("interview-*/*.py"))) == 2
     assert len(list(tmp_path.glob("interview-*"))) == 2
+
+
+@pytest.mark.usefixtures("left_at_once")
+def test_resumed_interview_still_grades_nothing(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--no-grader` is a property of the interview."""
+    drill("--minutes", "5", "--no-grader", cwd=tmp_path)
+    drill("--resume", cwd=tmp_path)
+    entry = Journal(home).last_interview()
+    assert entry is not None
+    plan = plan_from(entry[2])
+    assert plan is not None
+    assert not plan.is_graded
+    drill("--fresh", cwd=tmp_path)
+    entry = Journal(home).last_interview()
+    assert entry is not None
+    assert entry[2]["is_graded"]
+
+
+@pytest.mark.usefixtures("left_at_once")
+@pytest.mark.parametrize("is_finished", [False, True])
+def test_interview_of_an_older_version_is_named(
+    tmp_path: Path, home: Path, is_finished: bool
+) -> None:
+    """Its questions had other answers, so it has no sheet and cannot go on. A new one can begin."""
+    stages = [{"challenge": "sdpa", "role": "main problem", "seconds": 270.0}]
+    plan = {"minutes": 5, "seed": 1, "stages": stages, "questions": ["x"], "folder": "."}
+    journal = Journal(home)
+    name = journal.record_interview(1.0, plan)
+    answer = {"seconds": 20.0, "item": "question:x", "given": "a", "right": True}
+    journal.record_event(name, 2.0, "answer", answer)
+    if is_finished:
+        journal.record_event(name, 3.0, "finished", {})
+    for option in ("--sheet", "--resume"):
+        refused = drill(option, cwd=tmp_path, code=2)
+        assert "another version of attn-drill" in refused.stderr
+        assert len(refused.stderr.splitlines()) == 1
+    assert "The interview waits" in drill("--minutes", "5", cwd=tmp_path).stdout
 
 
 @pytest.mark.usefixtures("left_at_once")
@@ -121,21 +162,21 @@ def test_interview_works_without_a_journal(tmp_path: Path) -> None:
 
 
 def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
-    """Solve, be killed, resume, hand in, answer questions, read the sheet and print it again."""
+    """Solve, be killed, resume, hand in, rate an answer, read the sheet and print it again."""
     (tmp_path / "here").mkdir()
     file = tmp_path / "here" / "sdpa.py"
     command = ["-m", "trainer", "interview"]
-    start = [*command, "--minutes", "5", "--topic", "sdpa", "--dir", "here"]
+    start = [*command, "--minutes", "20", "--topic", "sdpa", "--dir", "here"]
     with terminal(start, tmp_path) as (pid, end):
         drawn = read_until(end, lambda seen: "starts the clock" in seen)
-        assert "5:00 left" in drawn
+        assert "20:00 left" in drawn
         os.write(end, b"\r")
         file.write_text(pack_reader.solution(CHALLENGES["sdpa"]))
         read_until(end, lambda seen: "PASSED" in seen)
         os.kill(pid, signal.SIGKILL)
     with terminal([*command, "--resume"], tmp_path) as (pid, end):
         drawn = read_until(end, lambda seen: "starts the clock" in seen)
-        assert re.search(r"1 of 1 · 4:\d\d left", drawn)
+        assert re.search(r"1 of 1 · 19:\d\d left", drawn)
         os.write(end, b"q")
         read_until(end, lambda seen: "The interview waits" in seen)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
@@ -143,22 +184,25 @@ def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
         read_until(end, lambda seen: "starts the clock" in seen)
         os.write(end, b"\r")
         os.write(end, b"n")
-        read_until(end, lambda seen: "Question 1 of 3" in seen)
-        os.write(end, b"?\r?\r")
-        read_until(end, lambda seen: "3 of 3" in seen)
+        read_until(end, lambda seen: "Question 1 of 2" in seen)
+        os.write(end, b"\r3")
+        read_until(end, lambda seen: "2 of 2" in seen)
         os.write(end, b"\x03")
         read_until(end, lambda seen: "The interview waits" in seen)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
     with terminal([*command, "--resume"], tmp_path) as (pid, end):
-        read_until(end, lambda seen: "Question 3 of 3" in seen)
-        os.write(end, b"?\r")
+        read_until(end, lambda seen: "Question 2 of 2" in seen)
+        os.write(end, b"\r")
+        read_until(end, lambda seen: "again" in seen)
+        os.write(end, b"2")
         read_until(end, lambda seen: "SCORE" in seen)
         os.write(end, b"q")
         drawn = read_until(end, lambda seen: "next to the reference" in seen)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     page = (tmp_path / "here" / "score-sheet.html").read_text()
     again = drill("--sheet", "--html", "again.html", cwd=tmp_path).stdout
-    assert "SCORE 85 of 100" in again
+    assert "SCORE 96 of 100" in again
+    assert "by your own rating" in again
     assert "PASSED" in again
     assert (tmp_path / "again.html").read_text() == page
     journal = Journal(home)
@@ -170,3 +214,5 @@ def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
     assert stage.result is not None
     assert stage.result.verdict == "passed"
     assert {attempt.purpose for attempt in journal.attempts()} == {"interview"}
+    reviews = [(review.item, review.rating) for review in journal.reviews()]
+    assert reviews == [("challenge:sdpa", 4), ("follow-up:sdpa:1", 3), ("follow-up:sdpa:2", 2)]

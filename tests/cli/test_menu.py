@@ -1,10 +1,19 @@
 """`attn-drill` without a command."""
 
 import os
+import time
 from pathlib import Path
 
+import pytest
+
 from tests.support.cli import drill
+from tests.support.menu import ENTRIES, record_pass
 from tests.support.session import read_until, terminal
+from trainer.app.open_packs import KnownPacks
+from trainer.cli.menu import command_words
+from trainer.model.errors import DrillError
+from trainer.practice.overview import Overview
+from trainer.session.menu_screen import MenuChoice
 
 
 def test_without_a_terminal_the_challenges_are_listed(tmp_path: Path) -> None:
@@ -23,3 +32,32 @@ def test_menu_starts_the_chosen_challenge(tmp_path: Path) -> None:
         os.write(end, b"q")
         read_until(end, lambda seen: "as you left it" in seen)
     assert (tmp_path / "masks.py").exists()
+
+
+def test_menu_runs_the_chosen_command(tmp_path: Path, home: Path) -> None:
+    """The command is shown as the learner would type it, and then its output."""
+    record_pass(home, "sdpa", time.time())
+    with terminal(["-m", "trainer"], tmp_path) as (_, end):
+        read_until(end, lambda seen: "1 of 18 passed" in seen)
+        os.write(end, b"stats")
+        read_until(end, lambda seen: "own mistakes" in seen)
+        os.write(end, b"\r")
+        shown = read_until(end, lambda seen: "1 attempt" in seen)
+    assert "$ attn-drill stats" in shown
+
+
+def test_command_has_the_packs_of_the_menu() -> None:
+    """The command sees the same challenges. A hunt without a challenge takes a passed challenge."""
+    known_packs = KnownPacks().naming([Path("my pack")])
+    passed = Overview(("gqa",), 18)
+    assert command_words(MenuChoice("quiz"), passed, KnownPacks()) == ["quiz"]
+    assert command_words(MenuChoice("stats"), passed, known_packs) == ["stats", "--pack", "my pack"]
+    assert command_words(MenuChoice("hunt"), passed, KnownPacks()) == ["hunt", "gqa"]
+    sdpa = MenuChoice("hunt", next(entry for entry in ENTRIES if entry.challenge.id == "sdpa"))
+    assert command_words(sdpa, passed, KnownPacks()) == ["hunt", "sdpa"]
+
+
+def test_hunt_needs_a_passed_challenge() -> None:
+    """A bug hunt shows the reference, so no other challenge is chosen at random."""
+    with pytest.raises(DrillError, match="No challenge is passed yet"):
+        command_words(MenuChoice("hunt"), Overview(), KnownPacks())

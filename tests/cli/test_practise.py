@@ -78,6 +78,19 @@ def test_without_a_screen_the_commands_are_shown(
     assert Path("gqa.py").read_text() == "my work\n"
 
 
+def test_session_says_above_the_task_that_a_file_keeps_its_level(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentence is for the first challenge only. A file of unknown origin has no level."""
+    monkeypatch.setattr("trainer.cli.practise.can_draw_screen", lambda: True)
+    requests = run_sessions(monkeypatch, replace(RESULT, ending="next", passed=True), RESULT)
+    Path("gqa.py").write_text("my work\n")
+    start_challenge(GQA, Path("gqa.py"), PACKS, journal, "arrange")
+    notice = "> gqa.py is already there and stays unchanged; `attn-drill reset gqa --level arrange`"
+    assert [notice in request.prompt for request in requests] == [True, False]
+    assert requests[0].prompt.endswith(pack_reader.prompt(GQA))
+
+
 def test_review_keeps_the_old_file_and_a_review_under_way(
     journal: Journal, capsys: pytest.CaptureFixture[str]
 ) -> None:

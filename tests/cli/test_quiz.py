@@ -70,9 +70,18 @@ def test_quiz_shows_and_records_all_answers(tmp_path: Path, home: Path) -> None:
         COLUMNS="200",
     )
     assert shown.count("Right.") == 5
-    assert shown.count("Wrong.") == 1
+    assert shown.count("Noted as not known.") == 1
+    assert "Wrong." not in shown
     assert "5 of 6 right." in shown
     assert "Due next: " in shown
+    pool = questions_about(NAMES, POOL, "gqa")
+    sizes = [f"of {len(pool.questions)} questions", f"of {len(pool.lines)} lines"]
+    known = [
+        sum(question.kind != "line" for question in questions[:-1]),
+        sum(question.kind == "line" for question in questions[:-1]),
+    ]
+    assert f"0 {sizes[0]} and 0 {sizes[1]} known; nothing due." in shown
+    assert f"{known[0]} {sizes[0]} and {known[1]} {sizes[1]} known; nothing due." in shown
     flat = " ".join(shown.split())
     for question in questions:
         assert " ".join(question.explanation.split()) in flat
@@ -143,9 +152,13 @@ def test_interrupt_keeps_the_answers(tmp_path: Path, home: Path) -> None:
 
 
 def test_quiz_on_a_terminal(tmp_path: Path) -> None:
-    """Answers are in colour, and Ctrl-D ends the quiz."""
+    """Answers and code are in colour, and Ctrl-D ends the quiz."""
     controller, terminal = os.openpty()
-    command = [sys.executable, "-m", "trainer", "quiz", "--seed", "2", "--count", "2"]
+    command = [sys.executable, "-m", "trainer", "quiz", "--seed", "7", "--count", "2"]
+    command += ["--topic", "gqa"]
+    first = expected("gqa", 2, 7)[0]
+    assert first.kind == "line"
+    assert 1 not in first.lines
     environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), "TERM": "xterm"}
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdin=terminal, stdout=terminal, stderr=terminal
@@ -154,7 +167,7 @@ def test_quiz_on_a_terminal(tmp_path: Path) -> None:
         shown = b""
         with os.fdopen(controller, "r+b", buffering=0) as screen:
             # Ctrl-D ends the input only while the terminal waits for a line.
-            for awaited, key in ((PROMPT, b"?\n"), (PROMPT, b"\x04"), (rb" of 1 right\.", b"")):
+            for awaited, key in ((PROMPT, b"1\n"), (PROMPT, b"\x04"), (rb" of 1 right\.", b"")):
                 seen = b""
                 while not re.search(awaited, seen) and (part := screen.read(4096)):
                     seen += part
@@ -162,6 +175,7 @@ def test_quiz_on_a_terminal(tmp_path: Path) -> None:
                 shown += seen
             assert running.wait(timeout=60) == 0
     assert b"\x1b[33mWrong." in shown
+    assert re.search(rb"1  \x1b\[[\d;]*mclass", shown)
     assert b"2 of 2" in shown
 
 

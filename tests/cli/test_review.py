@@ -27,6 +27,26 @@ def test_review_hands_out_the_longest_due_challenge(tmp_path: Path, home: Path) 
     assert not (tmp_path / "gqa.old-2.py").exists()
 
 
+def test_due_follow_up_questions_are_counted(tmp_path: Path, home: Path) -> None:
+    """They are due without a due challenge too. The next step is named."""
+    journal = Journal(home)
+    for number in (1, 2, 99):
+        journal.record_review(f"follow-up:gqa:{number}", 1e9, 3, "own rating")
+    for arguments in ([], ["--list"]):
+        shown = drill("review", *arguments, cwd=tmp_path, COLUMNS="50").stdout
+        assert shown.splitlines() == [
+            "gqa                2 follow-up questions due",
+            "In short: `attn-drill review --minutes 15`.",
+        ]
+
+
+def test_full_rewrite_names_the_short_review(tmp_path: Path, home: Path) -> None:
+    """A named challenge is handed out without this line."""
+    record_pass(home, "gqa", 1e9)
+    assert "--minutes 15" in drill("review", cwd=tmp_path).stdout
+    assert "--minutes" not in drill("review", "gqa", cwd=tmp_path).stdout
+
+
 def test_grade_of_a_pass_can_be_overruled(tmp_path: Path, home: Path) -> None:
     """`check` grades the first pass. A second pass is no second review."""
     gqa = pack_reader.find_challenge(BUILT_IN, "gqa")

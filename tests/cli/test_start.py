@@ -33,7 +33,7 @@ def test_start_makes_the_folder_and_takes_the_language(tmp_path: Path) -> None:
     assert report["file"].endswith("deep/er/gqa.py")
 
 
-@pytest.mark.parametrize("level", ["guided", "standard", "blank"])
+@pytest.mark.parametrize("level", ["arrange", "guided", "blank"])
 def test_start_and_reset_take_a_level(tmp_path: Path, home: Path, level: str) -> None:
     """The journal has the level."""
     drill("start", "gqa", "--level", level, cwd=tmp_path)
@@ -45,6 +45,16 @@ def test_start_and_reset_take_a_level(tmp_path: Path, home: Path, level: str) ->
     drill("reset", "gqa", "--level", "guided", cwd=tmp_path)
     assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(gqa, "guided")
     assert "guided" in drill("start", "gqa", "--level", "steep", cwd=tmp_path, code=2).stderr
+
+
+def test_start_says_that_a_file_keeps_its_level(tmp_path: Path) -> None:
+    """A level that cannot be handed out is named with the command that hands it out."""
+    drill("start", "gqa", cwd=tmp_path)
+    says = "gqa.py is already there and was handed out at the level standard; "
+    shown = drill("start", "gqa", "--level", "arrange", cwd=tmp_path).stdout
+    assert f"{says}`attn-drill reset gqa --level arrange` gives a fresh stub" in shown
+    assert says not in drill("start", "gqa", "--level", "standard", cwd=tmp_path).stdout
+    assert says not in drill("start", "gqa", cwd=tmp_path).stdout
 
 
 def test_start_on_a_terminal_opens_a_session(tmp_path: Path) -> None:

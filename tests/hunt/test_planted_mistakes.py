@@ -180,17 +180,31 @@ def test_obvious_mistakes_are_not_chosen() -> None:
     """`if False:` in place of a condition is too easy to see."""
     plain = Mistake("b", "x * 2", "x * 3", "", "")
     for now in ("if False:", "while True:", "a = 1\n    if True:"):
-        assert planted_mistakes.fair_mistakes((Mistake("a", "x", now, "", ""), plain)) == [plain]
+        obvious = Mistake("a", "x", now, "", "")
+        assert planted_mistakes.fair_mistakes((obvious, plain), SOURCE) == [plain]
     assert all(
         "if False" not in mistake.now
         for challenge in CHALLENGES
-        for mistake in planted_mistakes.fair_mistakes(read_mistakes(challenge))
+        for mistake in planted_mistakes.fair_mistakes(
+            read_mistakes(challenge), pack_reader.solution(challenge)
+        )
     )
     assert any(
         "if False" in mistake.now
         for challenge in CHALLENGES
         for mistake in read_mistakes(challenge)
     )
+
+
+def test_contrived_mistakes_are_planted_only_if_there_are_few_others() -> None:
+    """With three likely mistakes, a contrived mistake is left out."""
+    likely = [Mistake(f"m{factor}", "x * 2", f"x * {factor}", "", "") for factor in (3, 4, 10)]
+    contrived = Mistake("a", "x * 2", "x * 2 * 0.37", "", "")
+    assert planted_mistakes.fair_mistakes([contrived, *likely], SOURCE) == likely
+    assert planted_mistakes.fair_mistakes([contrived, *likely[:2]], SOURCE) == [
+        contrived,
+        *likely[:2],
+    ]
 
 
 def test_comments_are_removed_and_strings_stay() -> None:

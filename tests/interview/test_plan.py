@@ -1,27 +1,27 @@
 """Tests of the plan of a mock interview."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 import pytest
 
-from tests.support.interview import BUILT_IN, BY_ID, CHALLENGES
+from tests.support.interview import BUILT_IN, BY_ID, CHALLENGES, QUESTIONS
 from trainer.interview.plan import (
     InterviewPlan,
-    draw_questions,
     familiarity,
     main_problems,
     make_plan,
     plan_from,
+    planned_questions,
     prerequisites,
 )
 from trainer.model.attempt import Attempt
 from trainer.model.errors import DrillError
-from trainer.packs.question_bank import read_questions, read_topics
+from trainer.packs.follow_up import FollowUp
+from trainer.packs.question_bank import read_topics
 from trainer.practice.journal import Review
 from trainer.practice.schedule import item_of, items
-
-QUESTIONS = read_questions(BUILT_IN)
 
 TOPICS = read_topics(BUILT_IN)
 
@@ -35,11 +35,12 @@ def planned(
     wanted: str | None = None,
     seed: int = 1,
     known_items: dict[str, float] | None = None,
+    questions: Sequence[FollowUp] = QUESTIONS,
 ) -> InterviewPlan:
     """Return the plan of an interview."""
     return make_plan(
         CHALLENGES,
-        QUESTIONS,
+        questions,
         minutes,
         main_problems(CHALLENGES, TOPICS, wanted),
         known_items or {},
@@ -83,21 +84,26 @@ def test_plan_has_a_main_problem_and_fits_into_the_time(wanted: str | None, minu
 @pytest.mark.parametrize("minutes", [5, 30, 60, 240])
 @pytest.mark.parametrize("wanted", WANTED, ids=str)
 def test_questions_follow_up_the_problems(wanted: str | None, minutes: int) -> None:
-    """There are three to five different questions. Questions on the problems come first."""
+    """There is about a minute for each question. Questions on the main problem come first."""
     made = planned(minutes, wanted)
-    chosen = {stage.challenge for stage in made.stages}
-    fitting = {question.id for question in QUESTIONS if chosen & set(question.challenges)}
-    topics = {BY_ID[name].topic for name in chosen}
-    assert 3 <= len(made.questions) <= 5
-    assert len(set(made.questions)) == len(made.questions)
-    others = [
-        question
-        for question in QUESTIONS
-        if question.id in made.questions and question.id not in fitting
+    by_role = {stage.role: stage.challenge for stage in made.stages}
+    in_order = [
+        by_role[role] for role in ("main problem", "follow-up", "warm-up") if role in by_role
     ]
-    assert not others or (
-        all(question.topic in topics for question in others) and fitting <= set(made.questions)
-    )
+    all_items = [f"follow-up:{name}:{number}" for name in in_order for number in (1, 2, 3, 4)]
+    assert list(made.questions) == all_items[: {5: 1, 30: 3, 60: 6, 240: 24}[minutes]]
+
+
+def test_questions_come_from_the_topic_if_the_problems_have_no_answers() -> None:
+    """Without any question on the topic there are no questions, and the problems get all time."""
+    main = {stage.role: stage.challenge for stage in planned(15, "gqa").stages}["main problem"]
+    assert main == "gqa"
+    others = [question for question in QUESTIONS if question.challenge in ("mqa", "rope")]
+    assert planned(15, "gqa", questions=others).questions == ("follow-up:mqa:1",)
+    of_another_topic = [question for question in QUESTIONS if question.challenge == "rope"]
+    without = planned(15, "gqa", questions=of_another_topic)
+    assert without.questions == ()
+    assert without.question_seconds == pytest.approx(0)
 
 
 def test_minutes_decide_how_many_problems() -> None:
@@ -120,11 +126,10 @@ def test_known_items_are_avoided() -> None:
     for new in same_length:
         familiar = {item_of(other): 1.0 for other in same_length if other != new}
         assert planned(15, known_items=familiar).stages[0].challenge == new
-    first = planned(15, same_length[0])
-    again = planned(
-        15, same_length[0], known_items={f"question:{name}": 1.0 for name in first.questions}
-    )
-    assert not set(first.questions) & set(again.questions)
+    first = planned(30, same_length[0])
+    again = planned(30, same_length[0], known_items=dict.fromkeys(first.questions[:2], 1.0))
+    assert again.stages == first.stages
+    assert again.questions == tuple(f"follow-up:{same_length[0]}:{number}" for number in (1, 3, 4))
 
 
 def test_pass_fades_within_a_month() -> None:
@@ -179,17 +184,16 @@ def test_plan_is_read_from_the_journal_unchanged() -> None:
     made = replace(planned(), folder="/a/b")
     assert plan_from(json.loads(json.dumps(asdict(made)))) == made
     assert plan_from({"minutes": "many"}) is None
+    older = asdict(replace(made, questions=("heads-of-gqa",)))
+    del older["is_graded"]
+    assert plan_from(older) is None, "older versions asked questions of the bank"
+    assert plan_from({**older, "questions": []}) == replace(made, questions=())
 
 
-def test_questions_of_a_plan_are_always_the_same() -> None:
-    """A question that the bank no longer has is skipped."""
+def test_question_that_no_pack_has_any_more_is_skipped() -> None:
+    """The other questions keep their order."""
     made = planned(60)
-    asked = draw_questions(made, QUESTIONS)
-    assert [question.item for question in asked] == [f"question:{name}" for name in made.questions]
-    assert draw_questions(made, QUESTIONS) == asked
-    assert (
-        draw_questions(
-            made, [question for question in QUESTIONS if question.id != made.questions[0]]
-        )
-        == asked[1:]
-    )
+    asked = planned_questions(made, QUESTIONS[::-1])
+    assert [question.item for question in asked] == list(made.questions)
+    fewer = [question for question in QUESTIONS if question.item != made.questions[0]]
+    assert planned_questions(made, fewer) == asked[1:]

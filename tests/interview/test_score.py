@@ -11,7 +11,7 @@ from trainer.interview.state import (
     StageState,
     state_of,
 )
-from trainer.quiz.drawn_questions import DrawnQuestion
+from trainer.packs.follow_up import FollowUp
 
 
 def row(weight: float, result: StageResult | None, **changes: Any) -> ProblemRow:
@@ -62,21 +62,29 @@ def test_score_has_parts_for_correctness_time_and_help(
     problems: list[ProblemRow], share: float, expected: tuple[float, ...]
 ) -> None:
     """The points are those of the rules on the sheet, 100 in total."""
-    question = DrawnQuestion("question:x", "t", "number", "?", "1", "so")
-    parts = score_parts(
-        problems, [QuestionRow(question, "1", True), QuestionRow(question, None, False)], share
-    )
+    question = FollowUp("gqa", 1, "Why?", "So.")
+    parts = score_parts(problems, [QuestionRow(question, 3), QuestionRow(question, None)], share)
     assert [part.points for part in parts] == pytest.approx([*expected, 7.5])
     assert sum(part.most for part in parts) == 100
     assert sum(part.most for part in score_parts(problems, [], share)) == 100
 
 
+@pytest.mark.parametrize(
+    ("ratings", "points"), [((1,), 0.0), ((2,), 7.5), ((3,), 15.0), ((4,), 15.0), ((4, 2, 1), 7.5)]
+)
+def test_questions_are_scored_by_the_learners_own_rating(
+    ratings: tuple[int, ...], points: float
+) -> None:
+    """The rule says that it is the learner's own rating."""
+    rows = [QuestionRow(FollowUp("gqa", 1, "Why?", "So."), rating) for rating in ratings]
+    part = score_parts([row(1.0, RIGHT)], rows, 1.0)[-1]
+    assert (part.name, part.points) == ("questions", points)
+    assert "own rating" in part.rule
+
+
 def test_score_sheet_has_all_problems_and_questions() -> None:
     """It also has commands to practise with."""
-    asked = [
-        DrawnQuestion(f"question:{name}", "cache", "number", "?", "1", "so")
-        for name in ("x", "y", "z")
-    ]
+    asked = [FollowUp("mha", number, "Why?", "So.") for number in (1, 2, 3)]
     sheet = score_sheet(
         PLAN, state_of(PLAN, EVENTS), BY_ID, {"sdpa": "ref", "mha": "ref"}, asked, 5.0
     )
@@ -84,11 +92,7 @@ def test_score_sheet_has_all_problems_and_questions() -> None:
         ("sdpa", True, 1 / 3),
         ("mha", False, 2 / 3),
     ]
-    assert [(question.given, question.right) for question in sheet.questions] == [
-        ("a", True),
-        ("?", False),
-        (None, False),
-    ]
+    assert [question.rating for question in sheet.questions] == [3, 1, None]
     assert (
         sheet.total
         == round(sum(part.points for part in sheet.parts))
@@ -97,8 +101,9 @@ def test_score_sheet_has_all_problems_and_questions() -> None:
     assert [command.split(":")[0] for command in sheet.practise] == [
         "attn-drill start mha",
         "attn-drill start sdpa",
-        "attn-drill quiz --topic cache",
+        "attn-drill review --minutes 15",
     ]
+    assert sheet.practise[-1].endswith("1 question about mha comes back.")
     assert score_sheet(PLAN, state_of(PLAN, EVENTS), {}, {}, asked, 5.0).total == sheet.total, (
         "the score does not change if the pack no longer has the challenges"
     )

@@ -24,9 +24,9 @@ def test_state_adds_up_the_events() -> None:
         True, True, 110.0, 2, 1, 1, StageResult("passed", 12, 12), False, "x", ""
     )
     assert state.stages[1] == StageState(True, True, 910.0, 3, 0, 0, None, True, None, "gone")
-    assert [(answer.item, answer.right) for answer in state.answers] == [
-        ("question:x", True),
-        ("question:y", False),
+    assert [(answer.item, answer.rating) for answer in state.answers] == [
+        ("follow-up:mha:1", 3),
+        ("follow-up:mha:2", 1),
     ]
     assert (state.seconds, state.question_seconds, state.finished, state.stage) == (
         1070.0,

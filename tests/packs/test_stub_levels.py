@@ -1,4 +1,4 @@
-"""The three levels of a stub come from one text."""
+"""Three levels of a stub come from one text; every stub has all levels."""
 
 import ast
 
@@ -7,7 +7,7 @@ import pytest
 from tests.support.levels import GUIDED, STANDARD
 from trainer.model.challenge import Challenge
 from trainer.packs import pack_reader
-from trainer.packs.stub_levels import LEVELS, at_level, steps
+from trainer.packs.stub_levels import LEVELS, TEXT_LEVELS, at_level, steps
 from trainer.server.pack_check import _without_levels
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
@@ -22,12 +22,12 @@ class A:
 
 def test_standard_has_no_steps_and_blank_has_no_docstrings() -> None:
     """Strings, and comments after code, stay at every level."""
-    assert [at_level(GUIDED, level) for level in LEVELS] == [GUIDED, STANDARD, BLANK]
+    assert [at_level(GUIDED, level) for level in TEXT_LEVELS] == [GUIDED, STANDARD, BLANK]
     assert steps(GUIDED) == ["1. First. -> [B]", "2. Second, which goes on. -> [L]"]
 
 
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[challenge.id for challenge in CHALLENGES])
-def test_every_stub_has_three_levels(challenge: Challenge) -> None:
+def test_every_stub_has_four_levels(challenge: Challenge) -> None:
     """Every level compiles and defines the entries.
 
     The steps of `guided` have shapes, and `blank` has neither docstrings nor comments.

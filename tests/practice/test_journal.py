@@ -245,6 +245,22 @@ def test_last_hunt_has_mistakes_and_path(opened: Open) -> None:
     assert opened().last_hunt("gqa") == (("b", "c"), Path("/b.py"))
 
 
+def test_hunt_verdicts_are_those_of_the_last_hunt(opened: Open) -> None:
+    """Attempts at the stub, at an earlier hunt and attempts that do not count are left out."""
+    journal = opened()
+    assert journal.hunt_verdicts("gqa") == []
+    journal.record_hunt("gqa", 1.0, ["a"], Path("/a.py"))
+    journal.record_attempt(attempt("passed", 2.0, purpose="hunt"))
+    journal.record_hunt("gqa", 3.0, ["b"], Path("/a.py"))
+    journal.record_hunt("mha", 9.0, ["b"], Path("/b.py"))
+    journal.record_attempt(attempt("failed", 4.0, purpose="hunt"))
+    journal.record_attempt(attempt("passed", 5.0))
+    replaced = journal.record_attempt(attempt("error", 6.0, purpose="hunt"))
+    journal.record_replaced(replaced, 6.5)
+    journal.record_attempt(attempt("passed", 7.0, purpose="hunt"))
+    assert opened().hunt_verdicts("gqa") == ["failed", "passed"]
+
+
 def test_events_of_an_interview_are_in_order_of_recording(opened: Open) -> None:
     """The order stays the same if the clock went backwards."""
     journal = opened()

@@ -6,7 +6,9 @@ import pytest
 
 from tests.support.fake_grader import report_on
 from tests.support.journal import Open
+from tests.support.journal import attempt as past_attempt
 from trainer.packs import pack_reader
+from trainer.practice.journal import Journal
 from trainer.practice.record_attempt import (
     RecordedAttempt,
     attempt_of,
@@ -57,24 +59,77 @@ def test_pass_without_a_start_is_good(opened: Open) -> None:
     journal = opened()
     report = report_on("gqa", "gqa.py", "right", 7)
     recorded = write_attempt(journal, GQA, report, "right", 1060.0, None, "practice")
-    assert recorded.graded == "graded good"
+    assert recorded.graded == "graded good: no stub was handed out"
     assert journal.reviews()[0].rating == 3
     assert journal.attempts()[0].seconds is None
 
 
-@pytest.mark.parametrize(
-    ("source", "purpose"), [("right", "hunt"), ("right", "interview"), ("wrong", "practice")]
-)
-def test_other_attempts_are_not_graded(opened: Open, source: str, purpose: str) -> None:
-    """Only passes in practice and review are graded."""
+def test_failed_attempt_is_not_graded(opened: Open) -> None:
+    """The journal has the attempt and no review."""
     journal = opened()
     journal.record_start("gqa", Path("/a/gqa.py"), 1000.0)
-    report = report_on("gqa", "gqa.py", source, 7)
-    recorded = write_attempt(journal, GQA, report, source, 1060.0, None, purpose)  # type: ignore[arg-type]
+    report = report_on("gqa", "gqa.py", "wrong", 7)
+    recorded = write_attempt(journal, GQA, report, "wrong", 1060.0, None, "practice")
     assert recorded.attempt is not None
     assert recorded.review is None
     assert journal.reviews() == []
-    assert [attempt.purpose for attempt in journal.attempts()] == [purpose]
+
+
+def test_first_pass_in_an_interview_is_graded(opened: Open) -> None:
+    """The interview's own time, without its pauses, and the hints decide the grade."""
+    journal = opened()
+    journal.record_start("gqa", Path("/a/gqa.py"), 1000.0)
+    journal.record_hint("gqa", 1, 1010.0)
+    report = report_on("gqa", "gqa.py", "right", 7)
+    recorded = write_attempt(journal, GQA, report, "right", 99_000.0, 300.0, "interview")
+    (review,) = journal.reviews()
+    assert (review.id, review.item, review.rating) == (recorded.review, "challenge:gqa", 3)
+    assert review.reason.startswith("5 of 20 min, 1 hint")
+    again = write_attempt(journal, GQA, report, "right", 99_010.0, 310.0, "interview")
+    assert (again.review, len(journal.reviews())) == (None, 1)
+
+
+def hunted(journal: Journal, source: str, now: float) -> RecordedAttempt:
+    """Record an attempt at a hunt."""
+    report = report_on("gqa", "gqa_hunt.py", source, 7)
+    return write_attempt(journal, GQA, report, source, now, None, "hunt")
+
+
+@pytest.mark.parametrize(
+    ("failed", "rating", "reason"),
+    [
+        (0, 3, "bug hunt, 1 attempt"),
+        (1, 3, "bug hunt, 2 attempts"),
+        (2, 2, "bug hunt, 3 attempts"),
+    ],
+)
+def test_passed_hunt_is_a_light_review(opened: Open, failed: int, rating: int, reason: str) -> None:
+    """Only the first pass of a hunt counts, and attempts at an earlier hunt do not."""
+    journal = opened()
+    journal.record_attempt(past_attempt("passed", 5.0))
+    journal.record_hunt("gqa", 10.0, ["no-scale"], Path("/a/gqa_hunt.py"))
+    for _ in range(5):
+        hunted(journal, "wrong", 11.0)
+    journal.record_hunt("gqa", 20.0, ["no-scale"], Path("/a/gqa_hunt.py"))
+    for _ in range(failed):
+        assert hunted(journal, "wrong", 21.0).review is None
+    recorded = hunted(journal, "right", 22.0)
+    assert hunted(journal, "right", 23.0).review is None
+    (review,) = journal.reviews()
+    assert (review.id, review.item) == (recorded.review, "challenge:gqa")
+    assert (review.rating, review.reason) == (rating, reason)
+    assert recorded.graded == f"graded {('', 'again', 'hard', 'good')[rating]}: {reason}"
+
+
+def test_hunt_of_a_challenge_that_was_never_passed_is_no_review(opened: Open) -> None:
+    """The first review of a challenge is a pass from the stub. A failed attempt does not count."""
+    journal = opened()
+    journal.record_attempt(past_attempt("failed", 5.0))
+    journal.record_hunt("gqa", 10.0, ["no-scale"], Path("/a/gqa_hunt.py"))
+    assert hunted(journal, "right", 11.0).review is None
+    journal.record_hunt("gqa", 20.0, ["no-scale"], Path("/a/gqa_hunt.py"))
+    assert hunted(journal, "right", 21.0).review is None, "an earlier hunt is no full pass either"
+    assert journal.reviews() == []
 
 
 def test_attempt_has_the_checks_and_the_help() -> None:

@@ -10,7 +10,13 @@ from fsrs import Card, Rating, Scheduler
 
 from trainer.packs import pack_reader
 from trainer.practice.journal import Review, SinceStart
-from trainer.practice.schedule import challenge_of, grade, item_of, items
+from trainer.practice.schedule import (
+    challenge_of,
+    follow_up_challenge,
+    grade,
+    item_of,
+    items,
+)
 
 DAY = 86_400.0
 
@@ -250,3 +256,11 @@ print("fsrs" in sys.modules, "torch" in sys.modules, "numpy" in sys.modules)
         check=True,
     )
     assert done.stdout.split() == ["False", "True", "False", "False"]
+
+
+def test_follow_up_question_names_its_challenge() -> None:
+    """It is no review of the challenge itself."""
+    assert follow_up_challenge("follow-up:kv-cache:2") == "kv-cache"
+    assert challenge_of("follow-up:kv-cache:2") is None
+    assert follow_up_challenge("challenge:kv-cache") is None
+    assert follow_up_challenge("follow-up:") == ""

@@ -227,12 +227,18 @@ def test_due_items_begin_with_the_longest_due() -> None:
     reviews = (
         review("challenge:b", 30),
         review("question:q", 40),
+        review("follow-up:a:2", 50),
+        review("follow-up:gone:1", 60),
         review("challenge:a", 0.5, 4),
         review("challenge:c", 0.5, 3),
         review("challenge:gone", 90),
     )
     stats = statistics_of(reviews=reviews)
-    assert [item.name for item in stats.due] == ["question:q", "challenge:b"]
+    assert [item.name for item in stats.due] == [
+        "follow-up:a:2",
+        "question:q",
+        "challenge:b",
+    ]
     assert stats.next_due is not None
     assert stats.next_due.name == "challenge:c"
 

@@ -123,8 +123,9 @@ def test_choice_is_answered_by_letter_text_or_position(given: str, chosen: int |
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[challenge.id for challenge in CHALLENGES])
 def test_right_lines_are_those_that_differ_from_the_reference(challenge: Challenge) -> None:
     """Nothing in the question shows the mistake."""
-    reference = Counter(strip_comments(pack_reader.solution(challenge)).splitlines())
-    for mistake in fair_mistakes(read_mistakes(challenge)):
+    source = pack_reader.solution(challenge)
+    reference = Counter(strip_comments(source).splitlines())
+    for mistake in fair_mistakes(read_mistakes(challenge), source):
         question = line_question(challenge, mistake)
         shown = question.code.split("\n")
         assert question.item == f"line:{challenge.id}:{mistake.id}"

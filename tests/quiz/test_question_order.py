@@ -2,15 +2,20 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from tests.support.quiz import CHALLENGES, DAY, NAMES, POOL
-from trainer.model.errors import DrillError
+from trainer.model.errors import DrillError, PackError
+from trainer.packs import pack_reader
+from trainer.packs.likely_mistakes import likely_mistakes
+from trainer.packs.mistakes import read_mistakes
 from trainer.practice.journal import Review
 from trainer.practice.schedule import ScheduledItem, items
-from trainer.quiz.question_order import QuestionPool, order_items, questions_about
+from trainer.quiz.question_order import QuestionPool, order_items, pool_of, questions_about
 
 
 def reviewed(*names: str, now: float) -> Mapping[str, ScheduledItem]:
@@ -106,3 +111,22 @@ def test_questions_about_a_topic_or_a_challenge() -> None:
         questions_about(NAMES, POOL, "shareing")
     with pytest.raises(DrillError, match="There are: attention"):
         questions_about(NAMES, POOL, "zzz")
+
+
+def test_lines_are_mistakes_that_a_person_would_write() -> None:
+    """A contrived line, such as `if False:`, is no question."""
+    gqa = next(challenge for challenge in CHALLENGES if challenge.id == "gqa")
+    mistakes = read_mistakes(gqa)
+    likely = likely_mistakes(pack_reader.solution(gqa), mistakes)
+    assert [mistake for challenge, mistake in POOL.lines.values() if challenge == gqa] == likely
+    assert 0 < len(likely) < len(mistakes)
+
+
+def test_challenge_without_a_reference_keeps_its_lines(tmp_path: Path) -> None:
+    """The quiz reports the missing file when it asks for such a line."""
+    broken = replace(CHALLENGES[0], solutions=tmp_path)
+    mistakes = read_mistakes(CHALLENGES[0])[:4]
+    pool = pool_of((), [broken], {broken.id: mistakes})
+    assert [mistake for _, mistake in pool.lines.values()] == list(mistakes)
+    with pytest.raises(PackError):
+        pool.ask(next(iter(pool.lines)), Random(0))

@@ -1,6 +1,8 @@
 """Tests of the text of questions and of the summary of a quiz."""
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -8,10 +10,9 @@ import pytest
 from tests.support.quiz import DAY, POOL
 from trainer.practice.journal import Review
 from trainer.practice.schedule import ScheduledItem
-from trainer.quiz.drawn_questions import (
-    DrawnQuestion,
-)
-from trainer.report.question_text import code_lines, question, summary
+from trainer.quiz.bank_progress import BankProgress
+from trainer.quiz.drawn_questions import DrawnQuestion
+from trainer.report.question_text import code_lines, progress_line, question, summary
 
 
 @pytest.mark.parametrize("width", [50, 80])
@@ -33,6 +34,26 @@ def test_long_numbered_line_is_wrapped() -> None:
         "            second(c, d)",
         "11",
     ]
+
+
+def test_progress_is_a_sentence() -> None:
+    """Kinds of questions that the topic does not have are left out."""
+    assert progress_line(BankProgress(37, 102, 4, 887, 5)) == (
+        "37 of 102 questions and 4 of 887 lines known; 5 due."
+    )
+    assert progress_line(BankProgress(0, 0, 1, 3, 0)) == "1 of 3 lines known; nothing due."
+
+
+def test_colours_are_added_to_code_and_not_to_line_numbers() -> None:
+    """A question of another kind has indented code without numbers."""
+    drawn = DrawnQuestion("line:a:b", "t", "line", "Which?", "line 2", "", code="a = 1\nb = 2")
+
+    def capitals(lines: Sequence[str]) -> list[str]:
+        return [line.upper() for line in lines]
+
+    assert question(drawn, 80, capitals).splitlines() == ["Which?", "", "1  A = 1", "2  B = 2"]
+    choice = replace(drawn, kind="choice")
+    assert question(choice, 80, capitals).splitlines() == ["Which?", "", "    A = 1", "    B = 2"]
 
 
 def test_summary_counts_right_answers_by_topic() -> None:

@@ -206,6 +206,12 @@ def test_days_in_words(full: Stats) -> None:
     )
 
 
+def test_due_follow_up_question_is_named() -> None:
+    """Its name is not the name of its challenge."""
+    text = shown(statistics_of(reviews=(review("follow-up:a:2", 50),)))
+    assert re.search(r"follow-up a:2 +recall \d+%", text)
+
+
 def test_json_values_have_the_same_facts(full: Stats) -> None:
     """The values can be written as JSON and read again."""
     values = as_values(full, TITLES)

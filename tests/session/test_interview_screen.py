@@ -8,23 +8,17 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
 
 from tests.support.session import screen, until, words
 from tests.support.session_interview import CHALLENGES, SIZES, interview
 from trainer.interview.score import ScoreSheet, score_sheet
-from trainer.packs import pack_reader
-from trainer.packs.question_bank import read_questions
 from trainer.session.interview_screen import EndApp
 from trainer.session.model import Ending
 
 
 def end_app(tmp_path: Path, home: Path, count: int = 3) -> EndApp:
-    """Return the screen with `count` questions of the bank. Both problems have ended."""
-    questions = read_questions(pack_reader.built_in_pack())
-    chosen = [question for question in questions if question.kind == "choice"][: count - 1]
-    chosen += [question for question in questions if question.kind == "number"][:1]
-    run = interview(tmp_path, home, tuple(question.id for question in chosen))
+    """Return the screen with `count` questions. Both problems have ended."""
+    run = interview(tmp_path, home, count)
     for index in (0, 1):
         data = {"code": None, "note": "", "reference_seen": False}
         run.record("ended", stage=index, seconds=600.0, **data)
@@ -63,48 +57,52 @@ def test_tick_while_the_screen_ends_does_no_harm(tmp_path: Path, home: Path) -> 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_questions_then_score_sheet(tmp_path: Path, home: Path, size: tuple[int, int]) -> None:
-    """Answers are recorded and not judged. An unclear answer can be typed again."""
+    """Enter shows the model answer, then the learner rates it. Each rating is also a review."""
     app = end_app(tmp_path, home)
-    run, (first, second, third) = app.interview, app.interview.questions
+    run = app.interview
 
     async def script(pilot: Pilot[Ending]) -> None:
         assert "Question 1 of 3 · 10:00 left" in screen(pilot)
         assert "News." in screen(pilot)
-        for _ in range(40):
-            await pilot.press("down")
-        assert first.options[-1].split()[0] in words(pilot)
-        await pilot.press(*"perhaps", "enter")
+        assert "Grouped-query attention Why is number 1 so?" in words(pilot)
+        assert "Because of 1." not in words(pilot)
+        await pilot.press("3")
         await pilot.pause()
-        assert "Answer with a letter" in words(pilot)
+        assert "Press Enter first" in words(pilot)
         assert not run.state.answers
-        for _ in "perhaps":
-            await pilot.press("backspace")
         run.clock.now += 20  # type: ignore[attr-defined]
-        await pilot.press(first.answer[0], "enter")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "Because of 1." in words(pilot)
+        assert "1 again 2 hard 3 good 4 easy" in words(pilot)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "Rate your own answer with 1" in words(pilot)
+        await pilot.press("3")
         await pilot.pause()
         assert "Question 2 of 3 · 9:40 left" in screen(pilot)
-        assert "Answer with" not in screen(pilot)
-        assert first.explanation.split(".")[0] not in words(pilot)
-        await pilot.press("?", "enter")
-        await pilot.pause()
-        assert "Question 3 of 3" in screen(pilot)
-        app.query_one("#given", Input).value = third.answer
-        await pilot.press("enter")
-        await until(pilot, lambda: "SCORE 10 of 100" in screen(pilot))
+        assert "Rate your own answer with 1" not in words(pilot)
+        assert "Because of" not in words(pilot)
+        await pilot.press("enter", "1", "enter", "2")
+        await until(pilot, lambda: "SCORE 8 of 100" in screen(pilot))
         assert "Question 3" not in screen(pilot)
-        await pilot.press("pagedown", "enter", "down", "up", "pageup")
-        assert "SCORE 10 of 100" in screen(pilot)
+        await pilot.press("pagedown", "enter", "4", "down", "up", "pageup")
+        assert "SCORE 8 of 100" in screen(pilot)
         await pilot.press("q")
 
     run_end(app, script, size)
     assert app.return_value == "next"
-    answers = [(answer.item, answer.right) for answer in run.state.answers]
-    assert answers == [(first.item, True), (second.item, False), (third.item, True)]
+    items = [question.item for question in run.questions]
+    answers = [(answer.item, answer.rating) for answer in run.state.answers]
+    assert answers == list(zip(items, (3, 1, 2), strict=True))
+    reviews = [(review.item, review.rating, review.reason) for review in run.journal.reviews()]
+    assert reviews == [(*answer, "own rating") for answer in answers]
     assert run.state.question_seconds == 20.0
 
 
 @pytest.mark.parametrize(
-    ("key", "ending"), [("escape", "quit"), ("ctrl+q", "quit"), ("ctrl+c", "interrupted")]
+    ("key", "ending"),
+    [("q", "quit"), ("escape", "quit"), ("ctrl+q", "quit"), ("ctrl+c", "interrupted")],
 )
 def test_questions_can_be_left_and_resumed(
     tmp_path: Path, home: Path, key: str, ending: Ending
@@ -114,7 +112,7 @@ def test_questions_can_be_left_and_resumed(
     run = app.interview
 
     async def leave(pilot: Pilot[Ending]) -> None:
-        await pilot.press("?", "enter", "q")
+        await pilot.press("enter", "1", "enter")
         run.clock.now += 30  # type: ignore[attr-defined]
         await pilot.press(key)
 
@@ -126,7 +124,8 @@ def test_questions_can_be_left_and_resumed(
 
     async def go_on(pilot: Pilot[Ending]) -> None:
         assert "Question 2 of 3 · 9:30 left" in screen(pilot)
-        await pilot.press("?", "enter", "?", "enter")
+        assert "Because of 2." not in words(pilot)
+        await pilot.press("enter", "1", "enter", "4")
         await until(pilot, lambda: "SCORE" in screen(pilot))
         await pilot.press("q")
 
@@ -142,7 +141,7 @@ def test_time_that_is_up_during_questions(tmp_path: Path, home: Path) -> None:
         app.interview.clock.now += 665  # type: ignore[attr-defined]
         await until(pilot, lambda: "1:05 over" in screen(pilot))
         assert "The time is up" in screen(pilot)
-        await pilot.press("?", "enter")
+        await pilot.press("enter", "3")
 
     run_end(app, script, (80, 24))
     assert len(app.interview.state.answers) == 1
@@ -151,15 +150,14 @@ def test_time_that_is_up_during_questions(tmp_path: Path, home: Path) -> None:
 def test_question_and_sheet_follow_the_width(tmp_path: Path, home: Path) -> None:
     """After a resize every line fits, and a wide score sheet has two columns."""
     app = end_app(tmp_path, home, 1)
-    text = app.interview.questions[0].text
 
     async def script(pilot: Pilot[Ending]) -> None:
         await pilot.resize_terminal(45, 30)
         await pilot.pause(0.1)
-        assert " ".join(text.split()) in words(pilot)
-        await pilot.press("?", "enter")
+        assert "Why is number 1 so?" in words(pilot)
+        await pilot.press("enter", "3")
         await until(pilot, lambda: "SCORE" in screen(pilot))
-        await pilot.resize_terminal(120, 60)
+        await pilot.resize_terminal(160, 60)
         await until(pilot, lambda: re.search("yours .*reference ", screen(pilot)) is not None)
 
     run_end(app, script, (120, 30))

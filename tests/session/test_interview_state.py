@@ -91,6 +91,8 @@ def test_opening_page_has_stages_minutes_path_and_rules(
     ):
         assert part in learner.opening(0)
     assert CHALLENGES["gqa"].title not in learner.opening(0)
+    assert "Every save of your file is graded" in learner.opening(0)
+    assert learner.pages[0].is_graded
     assert "27:55 of 30:00 min are left, 7:55 min of them for this" in learner.opening(1)
     assert learner.opening(1).endswith("News.")
     assert not run.news
@@ -209,3 +211,36 @@ def test_learners_file_is_never_overwritten(
     learner.solve()
     assert run.path(0).read_text() == (text or pack_reader.stub(CHALLENGES["sdpa"]))
     assert ("is your file" if text else "is the stub") in learner.opening(1)
+
+
+@pytest.mark.parametrize(("source", "verdict"), [("right", "passed"), ("wrong", "failed")])
+def test_without_a_grader_only_the_handed_in_file_is_graded(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, source: str, verdict: str
+) -> None:
+    """The next page does not show the verdict, and a pass counts as a review."""
+    run = interview(tmp_path, home, is_graded=False)
+    learner = Learner(monkeypatch, run, ended("next"), ended())
+    learner.saved = source
+    learner.solve()
+    assert [page.is_graded for page in learner.pages] == [False, False]
+    assert "Nothing is graded before you hand in your file" in learner.opening(0)
+    assert "Every save" not in learner.opening(0)
+    assert learner.graded == [source]
+    result = run.state.stages[0].result
+    assert result is not None
+    assert result.verdict == verdict
+    assert "pass" not in learner.opening(1).lower()
+    assert verdict not in learner.opening(1).lower()
+    reviews = [review.item for review in run.journal.reviews()]
+    assert reviews == (["challenge:sdpa"] if verdict == "passed" else [])
+
+
+def test_rating_is_an_event_and_a_review(tmp_path: Path, home: Path) -> None:
+    """A resumed interview knows the answer, and the question is scheduled."""
+    run = interview(tmp_path, home)
+    run.rate(run.questions[0], 2, 30.0)
+    resumed = state_of(run.plan, run.journal.events(run.id))
+    assert resumed == run.state
+    assert (resumed.answers[0].rating, resumed.question_seconds) == (2, 30.0)
+    (review,) = run.journal.reviews()
+    assert (review.item, review.at, review.rating) == ("follow-up:gqa:1", 2.0, 2)

@@ -26,3 +26,4 @@ def test_request_is_practice_with_the_built_in_pack_by_default() -> None:
     request = SessionRequest(GQA, Path("gqa.py"), "", 0.0, 1200.0)
     assert (request.purpose, request.stage, request.sitting) == ("practice", "cause", None)
     assert request.packs == (PACK,)
+    assert request.is_graded

@@ -310,6 +310,11 @@ def test_reset_keeps_the_old_file(file: Path, home: Path) -> None:
         file.write_text("my work")
         await until(pilot, lambda: app.state.attempts == 1)
         await pilot.press("x")
+        assert "x once more" in app.status
+        assert file.read_text() == "my work"
+        await pilot.press("tab", "x")  # another key takes the question back
+        assert file.read_text() == "my work"
+        await pilot.press("x")
         assert "gqa.old-1.py" in app.status
 
     drive(app, script)
@@ -326,7 +331,7 @@ def test_verdict_that_comes_after_a_reset_is_ignored(file: Path, home: Path) -> 
     async def script(pilot: Pilot[SessionResult]) -> None:
         file.write_text("slow right")
         await until(pilot, lambda: app.grading)
-        await pilot.press("x")
+        await pilot.press("x", "x")
         grader.say(Verdict(1, report_on("gqa", "gqa.py", "right", 1)))
         await pilot.pause(0.3)
         assert app.state.attempts == 0

@@ -105,3 +105,49 @@ def test_top_line_shows_the_overtime(file: Path, home: Path) -> None:
         assert "this problem 31:05 of 10:00 over" in words(pilot)
 
     run_app(app, script, (80, 24))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (50, 20)], ids=str)
+def test_nothing_is_graded_without_a_grader(file: Path, home: Path, size: tuple[int, int]) -> None:
+    """A save is confirmed, and keys that need a verdict say why they do nothing."""
+    app = app_on(file, home, is_graded=False, **INTERVIEW)
+    grader = app.grader
+    assert isinstance(grader, FakeGrader)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        await until(pilot, lambda: app.warm)
+        await pilot.press("enter")
+        file.write_text("wrong")
+        await until(pilot, lambda: "Saved; the verdict comes when you hand in (n)" in words(pilot))
+        for key in "rtw":
+            await pilot.press(key)
+            await pilot.pause()
+            assert "Nothing is graded in this interview before you hand in" in words(pilot)
+        await pilot.press("tab")
+        await pilot.pause()
+        assert "the verdict is on the score sheet" in words(pilot)
+        assert "not graded yet" in words(pilot)
+        assert not [request for request in grader.requests if isinstance(request, Grade)]
+        await pilot.press("n")
+
+    run_app(app, script, size)
+    assert app.return_value is not None
+    assert (app.return_value.ending, app.return_value.last) == ("next", None)
+    assert app.state.journal.attempts() == []
+
+
+def test_first_pass_in_an_interview_shows_its_grade(file: Path, home: Path) -> None:
+    """It is a review, so the learner can overrule the grade."""
+    app = app_on(file, home, **INTERVIEW)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        await until(pilot, lambda: app.warm)
+        await pilot.press("enter")
+        file.write_text("right")
+        await until(pilot, lambda: app.state.passed)
+        await until(pilot, lambda: "graded easy: 0 of 20 min" in words(pilot))
+        await pilot.press("2")
+        await pilot.press("n")
+
+    run_app(app, script, (80, 24))
+    assert [review.rating for review in app.state.journal.reviews()] == [2]

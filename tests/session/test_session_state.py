@@ -151,9 +151,9 @@ def test_reset_does_not_stop_the_clock_of_an_interview(file: Path, home: Path) -
     assert practice.seconds == 0.0
 
 
-def test_pass_in_an_interview_has_no_grade(file: Path, home: Path) -> None:
-    """An interview counts a pass at once, as practice does, and gives no grade for it."""
+def test_pass_in_an_interview_is_graded(file: Path, home: Path) -> None:
+    """An interview counts a pass at once, as practice does, and the pass is a review."""
     state = state_on(file, home, Clock(), purpose="interview", sitting=SITTING)
     state.begin()
     save(state, "right")
-    assert (state.passed, state.can_overrule) == (True, False)
+    assert (state.passed, state.can_overrule) == (True, True)

@@ -12,7 +12,7 @@ GQA = pack_reader.find_challenge(BUILT_IN, "gqa")
 
 
 def drill(
-    *arguments: str, cwd: Path, code: int | None = 0, **environment: str
+    *arguments: str, cwd: Path, code: int | None = 0, given: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run attn-drill in a folder and return its output.
 
@@ -20,10 +20,12 @@ def drill(
         arguments: the command line without `attn-drill`.
         cwd: the folder.
         code: the expected exit code; None accepts every code.
+        given: the standard input.
         environment: more environment variables.
     """
     python_path = str(pack_reader.TRAINER.parent)
-    completed = forked.run(arguments, cwd, {**os.environ, "PYTHONPATH": python_path, **environment})
+    variables = {**os.environ, "PYTHONPATH": python_path, **environment}
+    completed = forked.run(arguments, cwd, variables, given)
     assert code is None or completed.returncode == code, completed.stdout + completed.stderr
     return completed
 

@@ -8,6 +8,7 @@ from trainer.interview.state import (
     Event,
 )
 from trainer.packs import pack_reader
+from trainer.packs.follow_up import FollowUp
 
 BUILT_IN = pack_reader.built_in_pack()
 
@@ -15,8 +16,18 @@ CHALLENGES = pack_reader.read_pack(BUILT_IN)
 
 BY_ID = {challenge.id: challenge for challenge in CHALLENGES}
 
+# Made up, so that the tests do not depend on the answers of the pack.
+QUESTIONS = tuple(
+    FollowUp(challenge.id, number, f"Question {number} on {challenge.id}?", "So.")
+    for challenge in CHALLENGES
+    for number in (1, 2, 3, 4)
+)
+
 PLAN = InterviewPlan(
-    20, 1, (Stage("sdpa", "warm-up", 300.0), Stage("mha", "main problem", 600.0)), ("x", "y")
+    20,
+    1,
+    (Stage("sdpa", "warm-up", 300.0), Stage("mha", "main problem", 600.0)),
+    ("follow-up:mha:1", "follow-up:mha:2"),
 )
 
 FAILED = {"verdict": "failed", "passed": 9, "total": 12, "failed": ["values"]}
@@ -43,7 +54,7 @@ EVENTS: list[Event] = [
         "ended",
         {"stage": 1, "seconds": 910.0, "code": None, "note": "gone", "reference_seen": True},
     ),
-    (12.0, "answer", {"seconds": 20.0, "item": "question:x", "given": "a", "right": True}),
-    (13.0, "answer", {"seconds": 50.0, "item": "question:y", "given": "?", "right": False}),
+    (12.0, "answer", {"seconds": 20.0, "item": "follow-up:mha:1", "rating": 3}),
+    (13.0, "answer", {"seconds": 50.0, "item": "follow-up:mha:2", "rating": 1}),
     (14.0, "finished", {}),
 ]

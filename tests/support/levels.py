@@ -1,4 +1,4 @@
-"""A stub at two of its three levels."""
+"""A stub at two of its levels."""
 
 GUIDED = '''"""A docstring of the module."""
 

@@ -6,6 +6,7 @@ from trainer.model.attempt import Attempt
 from trainer.packs import pack_reader
 from trainer.practice.agenda import agenda
 from trainer.practice.journal import ChallengeProgress, Journal, Review
+from trainer.practice.overview import Overview
 
 BUILT_IN = pack_reader.built_in_pack()
 CHALLENGES = pack_reader.read_pack(BUILT_IN)
@@ -29,6 +30,8 @@ ENTRIES = agenda(
     [reviewed("mha", 40), reviewed("gqa", 90), reviewed("sdpa", 0.1)],
     NOW,
 )
+
+PASSED_IN_SHORT = Overview(("gqa", "mha", "sdpa"), len(CHALLENGES), 3, {"gqa": 850.0, "sdpa": 20.0})
 
 
 def record_pass(home: Path, challenge: str, when: float) -> None:

@@ -2,7 +2,7 @@
 
 from trainer.interview.score import ProblemRow, QuestionRow, ScorePart, ScoreSheet
 from trainer.interview.state import StageResult, StageState
-from trainer.quiz.drawn_questions import DrawnQuestion
+from trainer.packs.follow_up import FollowUp
 
 HOSTILE = (
     "x = '</code></pre><script>alert(1)</script>'  # & \x1b[2J\x07 <img src=http://a/b>\n"
@@ -11,19 +11,7 @@ HOSTILE = (
     + " + ".join(["value"] * 30)
     + "\n"
 )
-CHOICE = DrawnQuestion(
-    "question:a",
-    "heads",
-    "choice",
-    "Which <b>one</b>?",
-    "b) the & second",
-    "Because 1 < 2.",
-    "k = <k>",
-    ("first", "the & second"),
-)
-NUMBER = DrawnQuestion(
-    "question:b", "cache", "number", "How many?", "12 MiB", "Two times six.", value=12.0
-)
+WHY = FollowUp("two", 1, "Why is `<b>one</b>` slow?", "Because 1 < 2,\nand `k` & `v` grow.")
 SHEET = ScoreSheet(
     began=1_700_000_000.0,
     minutes=45,
@@ -76,9 +64,9 @@ SHEET = ScoreSheet(
         ),
     ),
     questions=(
-        QuestionRow(CHOICE, "A", False),
-        QuestionRow(NUMBER, "12 <MiB>\x1b[2J", True),
-        QuestionRow(NUMBER, None, False),
+        QuestionRow(WHY, 2),
+        QuestionRow(FollowUp("two", 2, "How many?", "Twelve."), 1),
+        QuestionRow(FollowUp("two", 3, "And then?", "Nothing."), None),
     ),
     parts=(
         ScorePart("correctness", 40.5, 60, "the rule of <correctness>"),

@@ -4,9 +4,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tests.support.session import Clock
-from trainer.interview.plan import InterviewPlan, Stage, draw_questions
+from trainer.interview.plan import InterviewPlan, Stage
 from trainer.packs import pack_reader
-from trainer.packs.question_bank import read_questions
+from trainer.packs.follow_up import FollowUp
 from trainer.practice.journal import Journal
 from trainer.session.interview_state import Interview
 from trainer.session.model import Sitting
@@ -19,13 +19,19 @@ CHALLENGES = {
 SIZES = [(120, 40), (80, 24), (50, 20), (40, 10)]
 
 
-def interview(tmp_path: Path, home: Path, questions: tuple[str, ...] = ("x",)) -> Interview:
+def interview(
+    tmp_path: Path, home: Path, question_count: int = 1, *, is_graded: bool = True
+) -> Interview:
     """Return an interview of two problems, before its first page."""
     stages = (Stage("sdpa", "warm-up", 600.0), Stage("gqa", "main problem", 1000.0))
-    plan = InterviewPlan(30, 1, stages, questions, str(tmp_path / "stubs"))
+    questions = tuple(
+        FollowUp("gqa", number, f"Why is number {number} so?", f"Because of {number}.")
+        for number in range(1, question_count + 1)
+    )
+    items = tuple(question.item for question in questions)
+    plan = InterviewPlan(30, 1, stages, items, str(tmp_path / "stubs"), is_graded)
     journal = Journal(home)
     interview_id = journal.record_interview(1.0, asdict(plan))
-    drawn = draw_questions(plan, read_questions(pack_reader.built_in_pack()))
     return Interview(
-        interview_id, 1.0, plan, drawn, CHALLENGES, journal, wall=lambda: 2.0, clock=Clock()
+        interview_id, 1.0, plan, questions, CHALLENGES, journal, wall=lambda: 2.0, clock=Clock()
     )

@@ -106,7 +106,7 @@ def open_grader(
     return grader
 
 
-class GradedFile:
+class CheckedFile:
     """A file that was graded, and the grader that is still open.
 
     Args:
@@ -136,7 +136,7 @@ def graded_file(
     diagnosed: bool = True,
     seconds: float = SECONDS,
     memory_mib: int = MEMORY_MIB,
-) -> Iterator[GradedFile]:
+) -> Iterator[CheckedFile]:
     """Grade one file with its own grader, which stays open inside the block.
 
     Args:
@@ -160,7 +160,7 @@ def graded_file(
             from trainer.diagnosis.diagnose import Diagnoser
 
             report = Diagnoser(grader.workers).report(judgement)
-        yield GradedFile(grader, judgement, report)
+        yield CheckedFile(grader, judgement, report)
 
 
 def grade_file(

@@ -10,7 +10,7 @@ from pathlib import Path
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
-from trainer.packs.stub_levels import Level
+from trainer.packs.stub_levels import LEVELS, Level
 from trainer.practice.journal import Journal
 from trainer.practice.learner_files import write_afresh, write_new
 
@@ -33,14 +33,15 @@ def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level) -
     Raises:
         DrillError: if the stub cannot be written.
     """
-    stub = pack_reader.stub(challenge, level)
     if path.is_dir():
         raise DrillError(
             f"{path} is a folder, but the stub needs this name. Choose another folder with --dir."
         )
     file_was_there = path.exists()
     if not file_was_there:
-        write_new(path, stub)
+        write_new(path, pack_reader.stub(challenge, level))
+    else:
+        level = handed_out_level(challenge, journal) or "standard"
     if not file_was_there or journal.path_of(challenge.id) != path.resolve():
         journal.record_start(challenge.id, path.resolve(), time.time(), level)
     else:
@@ -59,6 +60,12 @@ def hand_out_afresh(
     old_file = write_afresh(path, pack_reader.stub(challenge, level))
     journal.record_start(challenge.id, path.resolve(), time.time(), level)
     return old_file
+
+
+def handed_out_level(challenge: Challenge, journal: Journal) -> Level | None:
+    """Return the level of the stub that was last handed out, or None."""
+    recorded = journal.level_of(challenge.id)
+    return next((level for level in LEVELS if level == recorded), None)
 
 
 def is_review_under_way(challenge: Challenge, path: Path, journal: Journal) -> bool:

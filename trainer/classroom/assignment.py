@@ -15,7 +15,7 @@ from trainer.classroom.records import WEIGHTS, AssignedChallenge, Assignment, Sh
 from trainer.model.challenge import Challenge
 from trainer.model.checks import CHECK_ORDER, Status, Verdict
 from trainer.model.errors import DrillError
-from trainer.packs.pack_reader import read_toml
+from trainer.packs.toml_file import read_toml
 
 MOST_SECONDS = 86_400.0
 LEAST_MIB, MOST_MIB = 16, 1 << 20

@@ -26,7 +26,7 @@ from trainer.practice.journal import default_journal
 from trainer.practice.learner_files import read_source
 
 if TYPE_CHECKING:
-    from trainer.app.grade_file import GradedFile
+    from trainer.app.grade_file import CheckedFile
     from trainer.model.report import Report
     from trainer.practice.record_attempt import Purpose
     from trainer.report.stages import Stage
@@ -154,7 +154,7 @@ class _Checked:
         grade: the grade of the pass with its reasons, or "".
     """
 
-    graded: GradedFile
+    graded: CheckedFile
     source: str
     hunted: tuple[str, ...]
     grade: str = ""

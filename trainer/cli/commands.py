@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -98,7 +99,10 @@ def root(
         return
     from trainer.cli.menu import menu
 
-    menu(context.obj)
+    words = menu(context.obj)
+    if words:
+        typer.echo(f"$ attn-drill {shlex.join(words)}")
+        raise typer.Exit(app(words, standalone_mode=False) or 0)
 
 
 def main() -> None:

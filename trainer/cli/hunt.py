@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from trainer.app.open_packs import KnownPacks
+from trainer.app.start_challenge import prompt_text
 from trainer.app.warn import warn_journal
 from trainer.cli.parameters import ChallengeId
 from trainer.model.challenge import Challenge
@@ -42,6 +43,10 @@ def hunt(
         typer.Option("--check", help="Grade the repaired file; a pass shows what was wrong."),
     ] = False,
     reveal: Annotated[bool, typer.Option("--reveal", help="Give up: show what is wrong.")] = False,
+    watch: Annotated[
+        bool,
+        typer.Option("--watch/--no-watch", help="On a terminal, stay and grade every save."),
+    ] = True,
 ) -> None:
     """Find and repair one or two mistakes in a reference."""
     from trainer.app import grade_file
@@ -56,8 +61,15 @@ def hunt(
     last = journal.last_hunt(challenge.id)
     pack_option = known_packs.pack_option(challenge)
     if not check and not reveal:
-        _hand_out(challenge, folder or Path(), seed, last, journal, pack_option)
-        warn_journal(journal)
+        from trainer.cli.practise import can_draw_screen
+
+        is_watched = watch and can_draw_screen()
+        is_wanted = True
+        while is_wanted:
+            path = _hand_out(challenge, folder or Path(), seed, last, journal, pack_option)
+            warn_journal(journal)
+            is_wanted = is_watched and _repair(challenge, path, known_packs, journal)
+            last, seed = journal.last_hunt(challenge.id), None
         return
     if last is None:
         warn_journal(journal)
@@ -98,8 +110,12 @@ def _hand_out(
     last: LastHunt | None,
     journal: Journal,
     pack_option: str,
-) -> None:
-    """Write the reference with one or two mistakes into `folder`, and show the next commands."""
+) -> Path:
+    """Write the reference with one or two mistakes into `folder`, and show the next commands.
+
+    Returns:
+        The path of the file.
+    """
     from random import Random
 
     from trainer.hunt import planted_mistakes as hunts
@@ -126,6 +142,42 @@ def _hand_out(
         _say(f"The old file is kept as {old_file}.")
     typer.echo(f"  attn-drill hunt {challenge.id} --check{pack_option}   grades it")
     typer.echo(f"  attn-drill hunt {challenge.id} --reveal{pack_option}  gives up")
+    return path
+
+
+def _repair(challenge: Challenge, path: Path, known_packs: KnownPacks, journal: Journal) -> bool:
+    """Let the learner repair the file in a session. Return True if another hunt is wanted."""
+    from trainer.session.model import SessionRequest
+    from trainer.session.run_session import run_session
+
+    hunt = journal.last_hunt(challenge.id)
+    hunted = hunt[0] if hunt is not None else ()
+    many, it = ("one mistake", "it") if len(hunted) == 1 else ("mistakes", "them")
+    task = (
+        f"# Bug hunt: {challenge.title}\n\n{path.name} is the reference of {challenge.id} with "
+        f"{many} in it. Find {it} and repair {it}; every save is graded.\n\n"
+    )
+    result = run_session(
+        SessionRequest(
+            challenge,
+            path.resolve(),
+            task + prompt_text(challenge),
+            seconds_before=0.0,
+            par_seconds=challenge.minutes * 60.0 / 2,  # nothing has to be written
+            stage="where",  # finding the line is the task
+            purpose="hunt",
+            packs=known_packs.roots(),
+            untouched=read_source(path),
+            hunted=hunted,
+        ),
+        journal,
+    )
+    state = "repaired" if result.passed else "not repaired yet"
+    _say(f"{challenge.id}: {state}, {result.seconds / 60:.0f} min. {path} is as you left it.")
+    warn_journal(journal)
+    if result.ending == "interrupted":
+        raise KeyboardInterrupt
+    return result.ending == "next"
 
 
 def _say(text: str) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import language
-from trainer.app.warn import warn_journal
+from trainer.app.warn import warn, warn_journal
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.model.submission import Submission
@@ -66,6 +66,13 @@ def interview(
             help=f"The score sheet's file; by default {_SHEET_NAME} in the folder of the stubs.",
         ),
     ] = None,
+    no_grader: Annotated[
+        bool,
+        typer.Option(
+            "--no-grader",
+            help="Grade nothing before you hand in; the verdict is on the score sheet.",
+        ),
+    ] = False,
     no_watch: Annotated[bool, typer.Option("--no-watch", hidden=True)] = False,
 ) -> None:
     """Hold a timed mock interview: problems, questions, and a score sheet at the end."""
@@ -78,6 +85,11 @@ def interview(
     known = known_packs.catalogue()
     journal = default_journal()
     last = _last_interview(journal, known)
+    if last is None and (sheet or resume) and journal.last_interview() is not None:
+        raise DrillError(
+            "The last interview was held with another version of attn-drill, and this version "
+            "cannot read it. `attn-drill interview` begins another interview."
+        )
     if sheet:
         _print_again(last, html)
         return
@@ -101,17 +113,17 @@ def interview(
             raise DrillError(
                 "No interview is under way. `attn-drill interview` begins an interview."
             )
-        options = {"--minutes": minutes, "--topic": topic, "--dir": folder, "--seed": seed}
-        given = [name for name, value in options.items() if value is not None]
-        if given:
-            raise DrillError(
-                f"--resume goes on as planned. Leave {given[0]} out, "
-                "or begin another interview with --fresh."
-            )
-        _resume(last)
-        run = last
+        options = {
+            "--minutes": minutes,
+            "--topic": topic,
+            "--dir": folder,
+            "--seed": seed,
+            "--no-grader": no_grader or None,
+        }
+        run = _resumed(last, [name for name, value in options.items() if value is not None])
     else:
-        run = _begin(journal, known, 45 if minutes is None else minutes, topic, folder, seed, html)
+        plan = _plan(journal, known, 45 if minutes is None else minutes, topic, seed)
+        run = _begin(journal, known, replace(plan, is_graded=not no_grader), folder, html)
     _hold(run, known_packs, html)
 
 
@@ -130,40 +142,45 @@ def _interview(
     journal: Journal, known: Catalogue, name: str, began: float, plan: InterviewPlan
 ) -> Interview:
     """Return an interview from the journal, with its questions and events."""
-    from trainer.interview.plan import draw_questions
-    from trainer.packs.question_bank import read_bank
+    from trainer.interview.plan import planned_questions
+    from trainer.packs.follow_up import read_follow_ups
     from trainer.session.interview_state import Interview
 
-    drawn = draw_questions(plan, read_bank(known.roots).questions)
+    questions, _ = read_follow_ups(tuple(known.challenges), language())
+    asked = planned_questions(plan, questions)
     challenges = {challenge.id: challenge for challenge in known.challenges}
-    return Interview(name, began, plan, drawn, challenges, journal, [*journal.events(name)])
+    return Interview(name, began, plan, asked, challenges, journal, [*journal.events(name)])
 
 
-def _begin(
-    journal: Journal,
-    known: Catalogue,
-    minutes: int,
-    topic: str | None,
-    folder: Path | None,
-    seed: int | None,
-    html: Path | None,
-) -> Interview:
-    """Plan an interview, write its first stub and record it."""
+def _plan(
+    journal: Journal, known: Catalogue, minutes: int, topic: str | None, seed: int | None
+) -> InterviewPlan:
+    """Return the plan of an interview, without its folder."""
     from trainer.app.grade_file import fresh_seed
     from trainer.interview import plan as planning
+    from trainer.packs.follow_up import read_follow_ups
     from trainer.packs.question_bank import read_bank
-    from trainer.practice.learner_files import write_new
     from trainer.practice.schedule import items
 
     if not planning.LEAST_MINUTES <= minutes <= planning.MOST_MINUTES:
         least, most = planning.LEAST_MINUTES, planning.MOST_MINUTES
         raise DrillError(f"--minutes is {minutes}; it must be {least} to {most}.")
-    bank = read_bank(known.roots)
-    mains = planning.main_problems(known.challenges, bank.titles, topic)
+    mains = planning.main_problems(known.challenges, read_bank(known.roots).titles, topic)
+    questions, troubles = read_follow_ups(tuple(known.challenges), language())
+    warn(troubles)
     now = time.time()
     familiarity = planning.familiarity(journal.attempts(), items(journal.reviews(), now), now)
     seed = fresh_seed() if seed is None else seed
-    plan = planning.make_plan(known.challenges, bank.questions, minutes, mains, familiarity, seed)
+    return planning.make_plan(known.challenges, questions, minutes, mains, familiarity, seed)
+
+
+def _begin(
+    journal: Journal, known: Catalogue, plan: InterviewPlan, folder: Path | None, html: Path | None
+) -> Interview:
+    """Write the first stub of an interview and record the interview."""
+    from trainer.practice.learner_files import write_new
+
+    now = time.time()
     place = _new_folder(now) if folder is None else folder
     by_id = {challenge.id: challenge for challenge in known.challenges}
     problems = [by_id[stage.challenge] for stage in plan.stages]
@@ -197,15 +214,25 @@ def _new_folder(now: float) -> Path:
     return folder
 
 
-def _resume(run: Interview) -> None:
-    """Record the attempts of a killed interview, and prepare a message about the time spent.
+def _resumed(run: Interview, given: list[str]) -> Interview:
+    """Return the interview under way. Record the attempts that a kill left unrecorded.
+
+    Args:
+        run: The interview under way.
+        given: The given options that only a new interview can follow.
 
     Raises:
-        DrillError: If no pack has a challenge of the interview any more.
+        DrillError: If there is such an option, or if no pack has a challenge of the interview any
+            more.
     """
     from trainer.interview.state import unrecorded_attempts
     from trainer.report.score_sheet import minutes
 
+    if given:
+        raise DrillError(
+            f"--resume goes on as planned. Leave {given[0]} out, "
+            "or begin another interview with --fresh."
+        )
     for stage in run.plan.stages:
         if stage.challenge not in run.challenges:
             raise DrillError(
@@ -218,6 +245,7 @@ def _resume(run: Interview) -> None:
         f"The interview goes on: {minutes(run.state.seconds)} of {run.plan.minutes}:00 min are "
         "spent. The pause does not count."
     )
+    return run
 
 
 def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:

@@ -4,29 +4,75 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
 
 from trainer.app.open_packs import KnownPacks
 from trainer.cli.practise import review_challenge, start_challenge
-from trainer.practice.agenda import agenda
-from trainer.practice.journal import default_journal
+from trainer.model.errors import DrillError
+from trainer.practice.agenda import AgendaEntry, agenda
+from trainer.practice.journal import Journal, default_journal
+from trainer.practice.overview import Overview, overview
+
+if TYPE_CHECKING:
+    from trainer.session.menu_screen import MenuChoice
 
 
-def menu(known_packs: KnownPacks) -> None:
-    """Let the learner choose a challenge. Review it if it is due, else start it."""
+def menu(known_packs: KnownPacks) -> list[str]:
+    """Let the learner choose a challenge and practise it, or choose another command.
+
+    Returns:
+        The words of the other command, or [] if there is nothing more to do.
+    """
     journal = default_journal()
     challenges = known_packs.catalogue().challenges
-    reviews = journal.reviews("challenge:")
-    entries = agenda(challenges, journal.progress(), reviews, time.time())
+    now = time.time()
+    entries = agenda(challenges, journal.progress(), journal.reviews("challenge:"), now)
+    ids = [challenge.id for challenge in challenges]
+    facts = overview(journal.attempts(), ids, now, starts=journal.starts())
     from trainer.session.menu_screen import choose
 
-    chosen = choose(entries)
+    chosen = choose(entries, facts)
     if chosen is None:
-        return
-    challenge = chosen.challenge
+        return []
+    if chosen.command == "start" and chosen.entry is not None:
+        _practise(chosen.entry, known_packs, journal)
+        return []
+    journal.close()  # the command opens the journal itself
+    return command_words(chosen, facts, known_packs)
+
+
+def _practise(entry: AgendaEntry, known_packs: KnownPacks, journal: Journal) -> None:
+    """Review a challenge if it is due, else start it."""
+    challenge = entry.challenge
     here = Path(challenge.file_name)
-    if chosen.section == "due":
+    if entry.section == "due":
         review_challenge(challenge, here, known_packs, journal)
         return
     started = journal.path_of(challenge.id)
     path = started if started is not None and started.exists() else here
     start_challenge(challenge, path, known_packs, journal)
+
+
+def command_words(chosen: MenuChoice, facts: Overview, known_packs: KnownPacks) -> list[str]:
+    """Return the words of a command as the learner would type them after `attn-drill`."""
+    words: list[str] = [chosen.command]
+    if chosen.command == "hunt":
+        words.append(_to_hunt(chosen, facts))
+    return words + [word for folder in known_packs.named for word in ("--pack", str(folder))]
+
+
+def _to_hunt(chosen: MenuChoice, facts: Overview) -> str:
+    """Return the id of the chosen challenge, or of a random passed challenge.
+
+    Raises:
+        DrillError: If no challenge is chosen and none is passed.
+    """
+    if chosen.entry is not None:
+        return chosen.entry.challenge.id
+    if not facts.passed:
+        raise DrillError(
+            "No challenge is passed yet, and a bug hunt shows the reference of a challenge. "
+            "Pass a challenge first, or hunt in any challenge with `attn-drill hunt ID`."
+        )
+    return Random().choice(facts.passed)

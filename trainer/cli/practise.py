@@ -13,6 +13,7 @@ from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import (
     hand_out,
     hand_out_afresh,
+    handed_out_level,
     is_review_under_way,
     language,
     next_challenge,
@@ -32,7 +33,7 @@ def start_challenge(
     path: Path,
     known_packs: KnownPacks,
     journal: Journal,
-    level: Level = "standard",
+    level: Level | None = None,
     *,
     watch: bool = True,
     hints_first: bool | None = None,
@@ -44,15 +45,37 @@ def start_challenge(
         path: where the stub is written.
         known_packs: the packs of this run.
         journal: the learner's journal.
-        level: how much help the stub has.
+        level: how much help the stub has; None: standard. A file that is there keeps its level,
+            and a sentence says so.
         watch: open the session's screen, if a screen can be drawn.
         hints_first: as for `practise`.
     """
-    file_was_there = hand_out(challenge, path, journal, level)
+    is_known = journal.path_of(challenge.id) == path.resolve()
+    level_before = handed_out_level(challenge, journal) if is_known else None
+    file_was_there = hand_out(challenge, path, journal, level or "standard")
+    notice = ""
+    if file_was_there and level is not None and level != level_before:
+        reset = (
+            f"attn-drill reset {challenge.id} --level {level}{known_packs.pack_option(challenge)}"
+        )
+        notice = _keeps_its_level(path, level, level_before, reset)
     if watch and can_draw_screen():
-        practise(challenge, path, known_packs, journal, hints_first=hints_first)
+        practise(challenge, path, known_packs, journal, hints_first=hints_first, notice=notice)
     else:
-        _show_task(challenge, path, known_packs, journal, file_was_there=file_was_there)
+        _show_task(
+            challenge, path, known_packs, journal, file_was_there=file_was_there, notice=notice
+        )
+
+
+def _keeps_its_level(path: Path, level: Level, level_before: Level | None, reset: str) -> str:
+    """Return a sentence: the file is not replaced by a stub of the level that was asked for."""
+    state = "stays unchanged"
+    if level_before is not None:
+        state = f"was handed out at the level {level_before}"
+    return (
+        f"{path} is already there and {state}; "
+        f"`{reset}` gives a fresh stub of the level {level} and keeps your file under another name."
+    )
 
 
 def review_challenge(
@@ -103,6 +126,7 @@ def practise(
     purpose: Purpose = "practice",
     *,
     hints_first: bool | None = None,
+    notice: str = "",
 ) -> None:
     """Run sessions, with one challenge after the other, until the learner leaves.
 
@@ -114,6 +138,7 @@ def practise(
         purpose: the purpose of the first session.
         hints_first: show the line, a question and the cause of a failure with one key each. None:
             only if the stub was handed out at the level guided.
+        notice: a sentence above the first task, or "".
 
     Raises:
         KeyboardInterrupt: after Ctrl-C.
@@ -128,7 +153,7 @@ def practise(
         request = SessionRequest(
             challenge,
             path.resolve(),
-            prompt_text(challenge),
+            f"> {notice}\n\n{prompt_text(challenge)}" if notice else prompt_text(challenge),
             since_start.seconds,
             challenge.minutes * 60.0,
             stage="where" if in_stages else "cause",
@@ -148,6 +173,7 @@ def practise(
         if following is None:
             return
         challenge, path, purpose = following, path.with_name(following.file_name), "practice"
+        notice = ""
         hand_out(challenge, path, journal, "standard")
 
 
@@ -172,13 +198,16 @@ def _show_task(
     journal: Journal,
     *,
     file_was_there: bool,
+    notice: str = "",
 ) -> None:
-    """Show the prompt, the path of the file and the commands to type next."""
+    """Show the prompt, the path of the file or the notice, and the commands to type next."""
     show_prompt(prompt_text(challenge))
     pack_option = known_packs.pack_option(challenge)
     file = "" if path.parent == Path(".") else f" {path}"
     typer.echo()
-    if file_was_there:
+    if notice:
+        typer.echo(notice)
+    elif file_was_there:
         reset = f"`attn-drill reset {challenge.id}{pack_option}`"
         typer.echo(f"{path} is already there and stays unchanged; {reset} gives a fresh stub.")
     else:
@@ -194,8 +223,7 @@ def show_prompt(text: str) -> None:
     if not sys.stdout.isatty():
         typer.echo(text.rstrip())
         return
-    from rich.markdown import Markdown
-
     from trainer.report.literal import console
+    from trainer.report.prompt_text import prompt_markdown
 
-    console().print(Markdown(text))
+    console().print(prompt_markdown(text))

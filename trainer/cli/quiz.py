@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import shutil
-import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,15 +12,20 @@ import typer
 
 from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import warn, warn_journal
+from trainer.cli.ask_questions import (
+    accept_all_characters,
+    answered,
+    is_coloured,
+    question_in_colour,
+)
+from trainer.cli.parameters import complete_id
 from trainer.model.errors import DrillError, PackError
 from trainer.practice.journal import Journal, default_journal
-from trainer.report.visible import visible
 
 if TYPE_CHECKING:
+    from trainer.practice.schedule import ScheduledItem
     from trainer.quiz.drawn_questions import DrawnQuestion
     from trainer.quiz.question_order import QuestionPool, TopicQuestions
-
-_GOOD, _AGAIN = 3, 1  # ratings in fsrs
 
 
 def complete_topic(context: typer.Context, incomplete: str) -> list[str]:
@@ -71,13 +73,25 @@ def quiz(
     as_list: Annotated[
         bool, typer.Option("--list", help="Show the topics and their numbers of questions.")
     ] = False,
+    follow_up: Annotated[
+        str | None,
+        typer.Option(
+            "--follow-up",
+            metavar="ID",
+            help="Ask the follow-up questions of a passed challenge, with model answers.",
+            autocompletion=complete_id,
+        ),
+    ] = None,
 ) -> None:
     """Answer questions: compute numbers, choose answers, find wrong lines."""
+    if follow_up is not None:
+        from trainer.cli.ask_follow_ups import ask_about
+
+        ask_about(follow_up, context.obj)
+        return
     from trainer.quiz.question_order import order_items, questions_about
 
-    for stream in (sys.stdin, sys.stdout):
-        # Show a question mark for every character that the encoding lacks.
-        getattr(stream, "reconfigure", lambda errors: None)(errors="replace")
+    accept_all_characters()
     pool, groups, troubles = _all_questions(context.obj)
     warn(troubles)
     if as_list:
@@ -98,8 +112,10 @@ def quiz(
     journal = default_journal()
     rng = Random(seed)
     now = time.time()
-    chosen = order_items(pool, items(journal.reviews(), now), now, count, rng)
-    _session(list(_draw(pool, chosen, rng)), journal)
+    reviewed = items(journal.reviews(), now)
+    chosen = order_items(pool, reviewed, now, count, rng)
+    _show_progress(pool, reviewed, now)
+    _session(list(_draw(pool, chosen, rng)), pool, journal)
     warn_journal(journal)
     journal.close()
 
@@ -125,62 +141,35 @@ def _show_topics(groups: tuple[list[TopicQuestions], list[TopicQuestions]]) -> N
     typer.echo("attn-drill quiz --topic NAME asks about NAME only.")
 
 
-def _session(questions: list[DrawnQuestion], journal: Journal) -> None:
+def _show_progress(pool: QuestionPool, reviewed: Mapping[str, ScheduledItem], now: float) -> None:
+    from trainer.quiz.bank_progress import bank_progress
+    from trainer.report.question_text import progress_line
+
+    typer.echo(progress_line(bank_progress(pool, reviewed, now)))
+
+
+def _session(questions: list[DrawnQuestion], pool: QuestionPool, journal: Journal) -> None:
     """Ask questions until all are asked or the input ends. Record every answer at once."""
-    from trainer.report.question_text import question, wrapped
+    from trainer.report.question_text import wrapped
 
     width = shutil.get_terminal_size((80, 24)).columns
     results: list[tuple[DrawnQuestion, bool]] = []
     typer.echo(wrapped("`?` shows an answer that you do not know; `q` ends.", width))
     try:
         for number, drawn in enumerate(questions, start=1):
-            title = typer.style(f"{number} of {len(questions)}  {drawn.topic}", bold=_coloured())
-            typer.echo(f"\n{title}\n{question(drawn, width)}\n")
-            right = _answered(drawn, width, journal)
+            title = typer.style(f"{number} of {len(questions)}  {drawn.topic}", bold=is_coloured())
+            typer.echo(f"\n{title}\n{question_in_colour(drawn, width)}\n")
+            right = answered(drawn, width, journal)
             if right is None:
                 break
             results.append((drawn, right))
     finally:  # also after Ctrl-C
-        _summarise(results, journal)
+        _summarise(results, pool, journal)
 
 
-def _answered(question: DrawnQuestion, width: int, journal: Journal) -> bool | None:
-    """Ask until an answer is understood. Show the right answer and record the review.
-
-    Returns:
-        True if the answer was right, or None if the input ended.
-    """
-    from trainer.quiz.drawn_questions import judge
-    from trainer.report.question_text import prompt, wrapped
-
-    while True:
-        given = _read(prompt(question))
-        if given is None or given.strip().lower() in ("q", "quit"):
-            return None
-        judged = judge(question, given)
-        if judged.right is not None:
-            break
-        typer.echo(wrapped(judged.message, width))
-    journal.record_review(
-        question.item,
-        time.time(),
-        _GOOD if judged.right else _AGAIN,
-        visible(given, lines=True).strip()[:80],
-    )
-    word = (
-        typer.style("Right.", fg="blue" if _coloured() else None)
-        if judged.right
-        else typer.style("Wrong.", fg="yellow" if _coloured() else None)
-    )
-    typer.echo(word)
-    typer.echo(
-        wrapped(" ".join(filter(None, [judged.message, f"Answer: {question.answer}."])), width)
-    )
-    typer.echo(wrapped(question.explanation, width))
-    return judged.right
-
-
-def _summarise(results: list[tuple[DrawnQuestion, bool]], journal: Journal) -> None:
+def _summarise(
+    results: list[tuple[DrawnQuestion, bool]], pool: QuestionPool, journal: Journal
+) -> None:
     from trainer.practice.schedule import items
     from trainer.report.question_text import summary
 
@@ -190,26 +179,4 @@ def _summarise(results: list[tuple[DrawnQuestion, bool]], journal: Journal) -> N
     now = time.time()
     known = items([*journal.reviews("question:"), *journal.reviews("line:")], now)
     typer.echo("\n" + summary(results, [item for item in known.values() if not item.is_due(now)]))
-
-
-def _coloured() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-def _read(prompt: str) -> str | None:
-    """Return a line of input, or None at the end of the input.
-
-    Print the lines from a pipe, so that the output looks like a session on a terminal.
-    """
-    if sys.stdin.isatty() and sys.stdout.isatty():
-        with contextlib.suppress(ImportError):
-            import readline  # noqa: F401  # input() edits the line with it
-        try:
-            return input(prompt)
-        except EOFError:
-            typer.echo()
-            return None
-    typer.echo(prompt, nl=False)
-    line = sys.stdin.readline()
-    typer.echo(line.rstrip("\r\n"))
-    return line or None
+    _show_progress(pool, known, now)

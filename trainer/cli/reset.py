@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from trainer.app.open_packs import KnownPacks
-from trainer.app.start_challenge import hand_out_afresh
+from trainer.app.start_challenge import hand_out_afresh, handed_out_level
 from trainer.app.warn import warn_journal
 from trainer.cli.parameters import ChallengeId
 from trainer.packs.stub_levels import Level
@@ -25,18 +25,24 @@ def reset(
         ),
     ] = None,
     level: Annotated[
-        Level,
-        typer.Option("--level", help="How much help: guided has steps, blank only signatures."),
-    ] = "standard",
+        Level | None,
+        typer.Option(
+            "--level",
+            help="How much help: arrange has shuffled lines, guided has steps, "
+            "blank has only signatures; by default as in the file that you have.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Write a fresh stub, and keep the old file under another name."""
     known_packs: KnownPacks = context.obj
     challenge = known_packs.find(challenge_id)
     journal = default_journal()
     path = _stub_place(challenge.file_name, folder, journal.path_of(challenge.id))
+    level = level or handed_out_level(challenge, journal) or "standard"
     old_file = hand_out_afresh(challenge, path, journal, level)
     kept = f" Your old file is kept as {old_file}." if old_file else ""
-    typer.echo(f"{path} is a fresh stub.{kept}")
+    typer.echo(f"{path} is a fresh stub of the level {level}.{kept}")
     warn_journal(journal)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,6 +18,8 @@ from trainer.practice.schedule import RATINGS, item_of
 
 if TYPE_CHECKING:
     from trainer.practice.agenda import AgendaEntry
+
+_LESS_TIME = "In short: `attn-drill review --minutes 15`."
 
 
 def review(
@@ -40,24 +42,29 @@ def review(
         typer.Option("--grade", help="Overrule the grade of the last review, or of ID's last."),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Only show what is due and when.")] = False,
+    minutes: Annotated[
+        int | None,
+        typer.Option("--minutes", help="Review what fits into this time, most of it in short."),
+    ] = None,
 ) -> None:
     """Hand out the next challenge that is due, with its signatures only."""
-    from trainer.practice.agenda import agenda
-
     known_packs: KnownPacks = context.obj
+    _check_minutes(minutes, overruled)
     journal = default_journal()
     if overruled is not None:
         reviewed = None if challenge_id is None else known_packs.find(challenge_id)
         _overrule(journal, reviewed, overruled)
         return
-    now = time.time()
-    challenges = known_packs.catalogue().challenges
-    entries = agenda(challenges, journal.progress(), journal.reviews("challenge:"), now)
-    challenge = None
-    if not listed:
-        challenge = _due(entries) if challenge_id is None else known_packs.find(challenge_id)
+    named = None if challenge_id is None else known_packs.find(challenge_id)
+    if minutes is not None:
+        from trainer.cli.planned_review import review_in
+
+        challenge = review_in(minutes, named, known_packs, journal, listed=listed)
+    elif listed or named is None:
+        challenge = _longest_due(known_packs, journal, listed=listed)
+    else:
+        challenge = named
     if challenge is None:
-        _show(entries, now)
         warn_journal(journal)
         return
     from trainer.cli.practise import review_challenge
@@ -66,13 +73,66 @@ def review(
     review_challenge(challenge, path, known_packs, journal, watch=watch)
 
 
+def _check_minutes(minutes: int | None, overruled: str | None) -> None:
+    """Raise DrillError if `--minutes` is out of range, or given with `--grade`."""
+    from trainer.practice.review_plan import LEAST_MINUTES, MOST_MINUTES
+
+    if minutes is None:
+        return
+    if not LEAST_MINUTES <= minutes <= MOST_MINUTES:
+        raise DrillError(f"--minutes is {minutes}; it must be {LEAST_MINUTES} to {MOST_MINUTES}.")
+    if overruled is not None:
+        raise DrillError(
+            "--grade overrules an earlier review, so it takes no --minutes. "
+            "Give only one of these two options."
+        )
+
+
+def _longest_due(known_packs: KnownPacks, journal: Journal, *, listed: bool) -> Challenge | None:
+    """Return the challenge that has been due longest. Show what is due if there is none.
+
+    Args:
+        known_packs: The packs of this run.
+        journal: The learner's journal.
+        listed: Show what is due, and return None.
+    """
+    from trainer.practice.agenda import agenda
+
+    now = time.time()
+    challenges = known_packs.catalogue().challenges
+    entries = agenda(challenges, journal.progress(), journal.reviews("challenge:"), now)
+    challenge = None if listed else _due(entries)
+    if challenge is None:
+        _show(entries, _due_questions(challenges, journal, now), now)
+    else:
+        typer.echo(f"{_LESS_TIME}\n")
+    return challenge
+
+
+def _due_questions(challenges: Sequence[Challenge], journal: Journal, now: float) -> dict[str, int]:
+    """Return the number of due follow-up questions of each challenge that has any."""
+    from trainer.cli.planned_review import known_follow_ups
+    from trainer.practice.review_plan import due_follow_ups
+    from trainer.practice.schedule import items
+
+    scheduled = items(journal.reviews("follow-up:"), now)
+    known = known_follow_ups(challenges, scheduled, now)
+    return due_follow_ups([scheduled[name] for name in scheduled if name in known], now)
+
+
 def _due(entries: Sequence[AgendaEntry]) -> Challenge | None:
     """Return the challenge that has been due longest, if any is due."""
     return next((entry.challenge for entry in entries if entry.section == "due"), None)
 
 
-def _show(entries: Sequence[AgendaEntry], now: float) -> None:
-    """Show what is due and what will be due. `now` is in seconds since the epoch."""
+def _show(entries: Sequence[AgendaEntry], questions: Mapping[str, int], now: float) -> None:
+    """Show what is due and what will be due.
+
+    Args:
+        entries: The agenda.
+        questions: The number of due follow-up questions by challenge id.
+        now: The current time in seconds since the epoch.
+    """
     from trainer.practice.agenda import in_days
 
     due = [entry.challenge for entry in entries if entry.section == "due"]
@@ -81,20 +141,24 @@ def _show(entries: Sequence[AgendaEntry], now: float) -> None:
         for entry in entries
         if entry.section != "due" and entry.item is not None
     ]
-    if not due and not later:
+    if not due and not later and not questions:
         typer.echo(
             "No challenge was passed yet, so nothing is due. "
             "`attn-drill list` shows the challenges; a challenge comes back after a pass."
         )
         return
-    if not due:
+    if not due and not questions:
         typer.echo("Nothing is due today.")
     for challenge in due:
         typer.echo(f"{challenge.id:<18} due")
+    for name, count in questions.items():
+        typer.echo(f"{name:<18} {count} follow-up question{'' if count == 1 else 's'} due")
     for due_at, challenge in sorted(later, key=lambda pair: pair[0]):
         typer.echo(f"{challenge.id:<18} due {in_days(due_at - now)}")
+    if due or questions:
+        typer.echo(_LESS_TIME)
     not_passed = [entry for entry in entries if entry.section in ("under way", "new")]
-    if not due and not_passed:
+    if not due and not questions and not_passed:
         challenge = not_passed[0].challenge
         typer.echo(
             f"`attn-drill start {challenge.id}` goes on with a challenge that is not passed yet."

@@ -36,7 +36,8 @@ def solution(
     challenge = known_packs.find(challenge_id)
     journal = default_journal()
     progress = journal.progress().get(challenge.id, ChallengeProgress())
-    if progress.state != "passed" and not give_up:
+    since = journal.since_start(challenge.id)
+    if progress.state != "passed" and not since.solution and not give_up:
         warn_journal(journal)
         pack_option = known_packs.pack_option(challenge)
         raise DrillError(
@@ -46,7 +47,6 @@ def solution(
         )
     answers = other_answers(challenge)
     answer = _chosen(challenge, answers, style)
-    since = journal.since_start(challenge.id)
     # In a review, passes before its start do not count.
     if not since.passed and not since.solution:
         journal.record_review(item_of(challenge.id), time.time(), 1, "given up")

@@ -21,9 +21,14 @@ def start(
     challenge_id: ChallengeId,
     folder: Annotated[Path, typer.Option("--dir", help="The folder for the stub.")] = Path("."),
     level: Annotated[
-        Level,
-        typer.Option("--level", help="How much help: guided has steps, blank only signatures."),
-    ] = "standard",
+        Level | None,
+        typer.Option(
+            "--level",
+            help="How much help: arrange has shuffled lines, guided has steps, "
+            "blank has only signatures; by default standard.",
+            show_default=False,
+        ),
+    ] = None,
     hints_first: Annotated[
         bool | None,
         typer.Option(

@@ -85,8 +85,22 @@ class Content:
             ) from error
 
     def realistic(self) -> Case | None:
-        """Return the call that is measured after a pass; None if `cases.py` describes none."""
-        return self.names["realistic"]() if "realistic" in self.names else None
+        """Return the call that is measured after a pass; None if `cases.py` describes none.
+
+        Raises:
+            PackError: if `realistic()` raises an exception, or returns no call.
+        """
+        if "realistic" not in self.names:
+            return None
+        try:
+            call = self.names["realistic"]()
+        except Exception as error:
+            raise PackError(
+                f"{self.cases_path}: realistic() raises {type(error).__name__}: {error}."
+            ) from error
+        if not isinstance(call, Case):
+            raise PackError(f"{self.cases_path}: realistic() returns no realistic_call(...).")
+        return call
 
     def refusals(self) -> tuple[Refusal, ...]:
         """Return the constructor arguments that a submission must refuse."""

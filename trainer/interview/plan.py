@@ -14,15 +14,16 @@ from typing import Any, Literal
 from trainer.model.attempt import Attempt
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
-from trainer.packs.question_bank import Question
+from trainer.packs.follow_up import FollowUp
 from trainer.practice.schedule import ScheduledItem, item_of
-from trainer.quiz.drawn_questions import DrawnQuestion, draw, question_item
 
 Role = Literal["warm-up", "main problem", "follow-up"]
 Choice = dict[Role, Challenge]  # the problems of an interview, in their order
 
 LEAST_MINUTES, MOST_MINUTES = 5, 240
 _QUESTIONS_SHARE = 0.1  # of the time, if there are questions
+_MINUTES_PER_QUESTION = 1.0  # to think, to read the model answer, and to rate
+_QUESTION_PREFIX = "follow-up:"  # of the items; older versions kept ids of the question bank
 _MOST_OF_TIME = 1.2  # the par times of all problems together, over the minutes of the interview
 _SHORT_MINUTES, _LONG_MINUTES = 15, 90
 _DAYS_KNOWN = 30.0
@@ -60,11 +61,11 @@ class InterviewPlan:
 
     Attributes:
         minutes: The time for the whole interview.
-        seed: The seed that draws the numbers in the questions, so that a resumed interview asks
-            the same questions.
+        seed: The seed that chose among problems that suit about equally well.
         stages: The problems in order.
-        questions: The ids of the questions in the bank.
+        questions: The items of the follow-up questions, for example `follow-up:gqa:1`.
         folder: The absolute path of the folder with the learner's files.
+        is_graded: False if nothing is graded before the learner hands in a file.
     """
 
     minutes: int
@@ -72,6 +73,7 @@ class InterviewPlan:
     stages: tuple[Stage, ...]
     questions: tuple[str, ...] = ()
     folder: str = ""
+    is_graded: bool = True
 
     @property
     def seconds(self) -> float:
@@ -85,13 +87,18 @@ class InterviewPlan:
 
 
 def plan_from(data: Mapping[str, Any]) -> InterviewPlan | None:
-    """Return the plan that the journal kept, or None if another version wrote another format."""
+    """Return the plan that the journal kept, or None if it is a plan of another version.
+
+    Older versions asked questions of the bank, with answers that this version cannot score.
+    """
     import msgspec
 
     try:
-        return msgspec.convert(data, InterviewPlan)
+        plan = msgspec.convert(data, InterviewPlan)
     except msgspec.ValidationError:
         return None
+    of_this_version = all(item.startswith(_QUESTION_PREFIX) for item in plan.questions)
+    return plan if of_this_version else None
 
 
 def main_problems(
@@ -153,7 +160,7 @@ def familiarity(
 
 def make_plan(
     challenges: Sequence[Challenge],
-    questions: Sequence[Question],
+    questions: Sequence[FollowUp],
     minutes: int,
     mains: Sequence[Challenge],
     known: Mapping[str, float],
@@ -163,7 +170,7 @@ def make_plan(
 
     Args:
         challenges: All challenges.
-        questions: All questions of the bank.
+        questions: The follow-up questions of all challenges, with their answers.
         minutes: The time for the interview.
         mains: The challenges that may be the main problem, at least one.
         known: The knowledge of each item, 0 to 1. Items that are less known are preferred.
@@ -171,14 +178,14 @@ def make_plan(
     """
     rng = Random(seed)
     chosen = _choose_problems(challenges, minutes, mains, known, rng)
-    count = 3 if minutes < 30 else 4 if minutes < 60 else 5
-    ids = _choose_questions(questions, chosen, count, known, rng)
-    seconds = minutes * 60.0 * (1 - _QUESTIONS_SHARE if ids else 1)
+    count = max(1, int(minutes * _QUESTIONS_SHARE / _MINUTES_PER_QUESTION))
+    items = _choose_questions(questions, challenges, chosen, count, known)
+    seconds = minutes * 60.0 * (1 - _QUESTIONS_SHARE if items else 1)
     par = sum(problem.minutes for problem in chosen.values())
     stages = [
         Stage(problem.id, role, seconds * problem.minutes / par) for role, problem in chosen.items()
     ]
-    return InterviewPlan(minutes, seed, tuple(stages), ids)
+    return InterviewPlan(minutes, seed, tuple(stages), items)
 
 
 def prerequisites(challenges: Sequence[Challenge]) -> dict[str, set[str]]:
@@ -289,39 +296,41 @@ def _cost(
 
 
 def _choose_questions(
-    questions: Sequence[Question],
+    questions: Sequence[FollowUp],
+    challenges: Sequence[Challenge],
     chosen: Choice,
     count: int,
     known: Mapping[str, float],
-    rng: Random,
 ) -> tuple[str, ...]:
-    """Return the ids of questions on the chosen problems, and if too few, on their topics."""
-    ids = {problem.id for problem in chosen.values()}
-    topics = {problem.topic for problem in chosen.values()}
-    on_problems = {question.id for question in questions if ids & set(question.challenges)}
-    fitting = [
-        question for question in questions if question.id in on_problems or question.topic in topics
-    ]
-    rng.shuffle(fitting)
-    fitting.sort(
-        key=lambda question: (
-            question.id not in on_problems,
-            known.get(question_item(question), 0.0),
-        )
+    """Return the items of at most `count` questions, those on the main problem first.
+
+    Of the questions on a problem, the less known are preferred. If the problems have no question,
+    return questions on other challenges of their topics.
+    """
+    roles: tuple[Role, ...] = ("main problem", "follow-up", "warm-up")
+    ids = [chosen[role].id for role in roles if role in chosen]
+    if not any(question.challenge in ids for question in questions):
+        topics = {problem.topic for problem in chosen.values()}
+        ids = [challenge.id for challenge in challenges if challenge.topic in topics]
+
+    def preference(question: FollowUp) -> tuple[int, float, int]:
+        strength = known.get(question.item, 0.0)
+        return ids.index(question.challenge), strength, question.number
+
+    fitting = [question for question in questions if question.challenge in ids]
+    preferred = sorted(fitting, key=preference)[:count]
+    in_order = sorted(
+        preferred, key=lambda question: (ids.index(question.challenge), question.number)
     )
-    return tuple(question.id for question in fitting[:count])
+    return tuple(question.item for question in in_order)
 
 
-def draw_questions(plan: InterviewPlan, questions: Iterable[Question]) -> tuple[DrawnQuestion, ...]:
-    """Return the questions with their numbers. Every call returns the same numbers.
-
-    Skip questions that the bank no longer has.
+def planned_questions(plan: InterviewPlan, questions: Iterable[FollowUp]) -> tuple[FollowUp, ...]:
+    """Return the questions of a plan in order. Skip questions that no pack has any more.
 
     Args:
         plan: The plan of the interview.
-        questions: All questions of the bank.
+        questions: The follow-up questions of all challenges.
     """
-    by_id = {question.id: question for question in questions}
-    return tuple(
-        draw(by_id[name], Random(f"{plan.seed} {name}")) for name in plan.questions if name in by_id
-    )
+    by_item = {question.item: question for question in questions}
+    return tuple(by_item[item] for item in plan.questions if item in by_item)

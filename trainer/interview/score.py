@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from trainer.interview.plan import InterviewPlan, Role
 from trainer.interview.state import InterviewState, StageState, overtime_seconds
 from trainer.model.challenge import Challenge
-from trainer.quiz.drawn_questions import DrawnQuestion
+from trainer.packs.follow_up import FollowUp
 
 _FAILED_IS_WORTH = 0.5
 _HELP_COSTS = 0.25
@@ -24,7 +24,8 @@ _HELP_RULE = (
     "for problems that pass: all without help, a quarter less for each hint or shown mistake, "
     "none if the reference was seen"
 )
-_QUESTIONS_RULE = "by the share of right answers"
+_QUESTIONS_RULE = "by your own rating: none for again, half for hard, all for good and easy"
+_RATING_IS_WORTH = {1: 0.0, 2: 0.5, 3: 1.0, 4: 1.0}
 
 
 @dataclass(frozen=True)
@@ -96,14 +97,17 @@ class QuestionRow:
     """A question on the score sheet.
 
     Attributes:
-        drawn: The question with its values.
-        given: The learner's answer, or None if there was no answer.
-        right: True if the answer was right.
+        follow_up: The question with its model answer.
+        rating: The learner's own rating, 1 again to 4 easy, or None if there was no answer.
     """
 
-    drawn: DrawnQuestion
-    given: str | None
-    right: bool
+    follow_up: FollowUp
+    rating: int | None
+
+    @property
+    def share(self) -> float:
+        """The share of the points for this question, 0 to 1."""
+        return 0.0 if self.rating is None else _RATING_IS_WORTH[self.rating]
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,7 @@ def score_sheet(
     state: InterviewState,
     challenges: Mapping[str, Challenge],
     references: Mapping[str, str],
-    drawn: Sequence[DrawnQuestion],
+    asked: Sequence[FollowUp],
     began: float,
 ) -> ScoreSheet:
     """Return the score sheet of an interview.
@@ -153,7 +157,7 @@ def score_sheet(
         state: The final state of the interview.
         challenges: The challenges by id. A challenge that no pack has any more may be missing.
         references: The texts of the references by challenge id. The same may be missing.
-        drawn: The questions in order.
+        asked: The questions in order.
         began: The start of the interview in seconds since the epoch.
     """
     all_shares = sum(stage.seconds for stage in plan.stages)
@@ -171,14 +175,8 @@ def score_sheet(
             references.get(stage.challenge, ""),
         )
         problems.append(row)
-    answers = {answer.item: answer for answer in state.answers}
-    questions = []
-    for question in drawn:
-        answer = answers.get(question.item)
-        if answer is None:
-            questions.append(QuestionRow(question, None, False))
-        else:
-            questions.append(QuestionRow(question, answer.given, answer.right))
+    ratings = {answer.item: answer.rating for answer in state.answers}
+    questions = [QuestionRow(follow_up, ratings.get(follow_up.item)) for follow_up in asked]
     return ScoreSheet(
         began,
         plan.minutes,
@@ -188,7 +186,7 @@ def score_sheet(
         tuple(problems),
         tuple(questions),
         score_parts(problems, questions, state.seconds / plan.seconds),
-        (*_weak_problems(problems), *_weak_topics(questions), *_next_step(problems, challenges)),
+        (*_weak_problems(problems), *_weak_answers(questions), *_next_step(problems, challenges)),
     )
 
 
@@ -213,8 +211,8 @@ def score_parts(
         ScorePart("help", 10 * unaided, 10, _HELP_RULE),
     ]
     if questions:
-        right = sum(question.right for question in questions) / len(questions)
-        parts.append(ScorePart("questions", 15 * right, 15, _QUESTIONS_RULE))
+        share = sum(question.share for question in questions) / len(questions)
+        parts.append(ScorePart("questions", 15 * share, 15, _QUESTIONS_RULE))
     return tuple(parts)
 
 
@@ -232,12 +230,17 @@ def _weak_problems(problems: Sequence[ProblemRow]) -> Iterator[str]:
             yield f"{again}, faster; it took longer than its share."
 
 
-def _weak_topics(questions: Sequence[QuestionRow]) -> Iterator[str]:
-    wrong = [question.drawn.topic for question in questions if not question.right]
-    for topic in dict.fromkeys(wrong):
-        count = wrong.count(topic)
-        were = "was" if count == 1 else "were"
-        yield f"attn-drill quiz --topic {topic}: {count} of its questions {were} answered wrong."
+def _weak_answers(questions: Sequence[QuestionRow]) -> Iterator[str]:
+    """Yield a command for each challenge with answers that were rated again or hard."""
+    weak = [
+        question.follow_up.challenge
+        for question in questions
+        if question.rating is not None and question.share < 1
+    ]
+    for challenge in dict.fromkeys(weak):
+        count = weak.count(challenge)
+        subject, verb = ("question", "comes") if count == 1 else ("questions", "come")
+        yield f"attn-drill review --minutes 15: {count} {subject} about {challenge} {verb} back."
 
 
 def _next_step(

@@ -68,17 +68,15 @@ class StageState:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer to a question.
+    """The learner's own rating of an answer to a question.
 
     Attributes:
         item: The question's item in the journal.
-        given: The text that the learner typed.
-        right: True if the answer is right.
+        rating: 1 again, 2 hard, 3 good, 4 easy.
     """
 
     item: str
-    given: str
-    right: bool
+    rating: int
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ def state_of(plan: InterviewPlan, events: Iterable[Event]) -> InterviewState:
         else:
             question_seconds = max(question_seconds, float(data.get("seconds", 0.0)))
             if kind == "answer":
-                answer = Answer(data["item"], data["given"], data["right"])
+                answer = Answer(data["item"], int(data["rating"]))
                 answers.setdefault(answer.item, answer)
     return InterviewState(tuple(stages), tuple(answers.values()), question_seconds, finished)
 

@@ -63,9 +63,11 @@ class Lesson:
         own: the cost of the answer, or None if it could not be measured.
         notes: the remarks, the most important first.
         others: the right answers of the pack. The first is the reference.
+        is_measured: False if the answer did not run to its end.
     """
 
     call: str = ""
     own: CallCost | None = None
     notes: tuple[Note, ...] = ()
     others: tuple[OtherAnswer, ...] = ()
+    is_measured: bool = True

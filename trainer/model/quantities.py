@@ -7,15 +7,20 @@ def in_bytes(count: int) -> str:
     """Return a number of bytes in words, e.g. "64 MiB"."""
     size = float(count)
     for unit in ("bytes", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.3g} {unit}"
+        if round(size) < 1024:
+            return f"{_short(size)} {unit}"
         size /= 1024
-    return f"{size:.3g} GiB"
+    return f"{_short(size)} GiB"
 
 
 def in_count(count: int) -> str:
     """Return a large number in words, e.g. "137 billion"."""
     for size, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
-        if count >= size:
-            return f"{count / size:.3g} {word}"
+        if round(count / size, 3) >= 1:
+            return f"{_short(count / size)} {word}"
     return f"{count:,}"
+
+
+def _short(number: float) -> str:
+    """Return a number with three digits, or as an integer if it has more."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"

@@ -18,7 +18,7 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import PackError
 from trainer.packs import pack_reader
 from trainer.packs.arithmetic import evaluate
-from trainer.packs.pack_reader import read_toml
+from trainer.packs.toml_file import read_toml
 
 _ITEM = re.compile(r"^(\d+)\. +(.*)$")
 # A number that is no part of a name such as `v2` or `float32`.
@@ -175,7 +175,7 @@ def _figure_troubles(follow_up: FollowUp) -> Iterator[str]:
             continue
         if not right:
             yield f"{shown} is shown, but {formula} is {wrong:g} in the same unit."
-        known.add(float(shown.split()[0].rstrip("%").replace(",", "")))
+        known |= {float(number) for number in _LITERAL.findall(shown.replace(",", ""))}
     for number in _NUMBER.findall(follow_up.answer):
         if float(number.replace(",", "").rstrip(".")) not in known:
             yield f"the number {number} has no formula in `figures` and no source in `given`."

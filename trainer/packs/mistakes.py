@@ -8,7 +8,7 @@ import msgspec
 
 from trainer.model.challenge import Challenge, Mistake
 from trainer.model.errors import PackError
-from trainer.packs.pack_reader import read_toml
+from trainer.packs.toml_file import read_toml
 
 
 class MistakeEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

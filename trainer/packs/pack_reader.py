@@ -6,17 +6,20 @@ names of its folders have underscores instead.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, PackError
-from trainer.packs.stub_levels import Level, at_level
+from trainer.packs.arrange import arranged
+from trainer.packs.mistakes import read_mistakes
+from trainer.packs.stub_levels import TEXT_LEVELS, Level, at_level
+from trainer.packs.toml_file import read_toml
 
 TRAINER = Path(__file__).resolve().parents[1]
 
@@ -61,29 +64,6 @@ def built_in_pack() -> Path:
 def is_pack(root: Path) -> bool:
     """Return True if the folder contains challenges/ and solutions/."""
     return (root / "challenges").is_dir() and (root / "solutions").is_dir()
-
-
-def read_toml(path: Path, shape: Any) -> Any:
-    """Read a TOML file into a msgspec type.
-
-    Raises:
-        PackError: if the file is missing, unreadable or not valid. The message names the file and
-            the key.
-    """
-    try:
-        with path.open("rb") as file:
-            return msgspec.convert(tomllib.load(file), shape)
-    except FileNotFoundError:
-        raise PackError(
-            f"{path} is missing. "
-            "Add it. `attn-drill pack check` reports everything that a challenge lacks."
-        ) from None
-    except OSError as error:
-        raise PackError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PackError(f"{path} is not valid TOML: {error}.") from None
-    except msgspec.ValidationError as error:
-        raise PackError(f"{path}: {error}.") from None
 
 
 def read_text(path: Path) -> str:
@@ -225,8 +205,30 @@ def prompt(challenge: Challenge, language: str = "en") -> str:
 
 
 def stub(challenge: Challenge, level: Level = "standard") -> str:
-    """Return the text of the stub that `start` writes at this level."""
-    return at_level(read_text(challenge.folder / "stub.py"), level)
+    """Return the text of the stub that `start` writes at this level.
+
+    Raises:
+        PackError: if a file cannot be read. The level `arrange` needs the reference and the known
+            mistakes too, and the reference must parse.
+    """
+    guided = read_text(challenge.folder / "stub.py")
+    if level == "arrange":
+        standard = at_level(guided, "standard")
+        try:
+            return arranged(standard, solution(challenge), read_mistakes(challenge), challenge.id)
+        except SyntaxError as error:
+            path = challenge.solutions / "solution.py"
+            raise PackError(f"{path} does not parse: {error.msg}, line {error.lineno}.") from None
+    return at_level(guided, level)
+
+
+def is_stub(challenge: Challenge, source: str) -> bool:
+    """Return whether a text is the unchanged stub of some level."""
+    if any(source == stub(challenge, level) for level in TEXT_LEVELS):
+        return True
+    with contextlib.suppress(PackError):  # `start` hands out no such stub either
+        return source == stub(challenge, "arrange")
+    return False
 
 
 def solution(challenge: Challenge) -> str:

@@ -12,7 +12,7 @@ import msgspec
 
 from trainer.model.errors import PackError
 from trainer.packs.arithmetic import Value, evaluate
-from trainer.packs.pack_reader import read_toml
+from trainer.packs.toml_file import read_toml
 
 Unit = Literal["", "B", "%", "x", "FLOP"]
 _NAMED = re.compile(r"\{(\w+)\}")

@@ -1,8 +1,9 @@
-"""Make the three levels of a stub from one text.
+"""Make three of the four levels of a stub from one text.
 
 The level `guided` has comments with steps, `standard` has docstrings only, and `blank` has
 signatures only. A comment on a separate line is a step: it describes the next result and, after
-`->`, the shape or type of that result.
+`->`, the shape or type of that result. `arrange.py` makes the level `arrange`, which has shuffled
+lines of the reference.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import re
 import tokenize
 from typing import Literal, get_args
 
-Level = Literal["guided", "standard", "blank"]
-LEVELS: tuple[Level, ...] = get_args(Level)
+Level = Literal["arrange", "guided", "standard", "blank"]
+LEVELS: tuple[Level, ...] = get_args(Level)  # from most help to least
+TextLevel = Literal["guided", "standard", "blank"]
+TEXT_LEVELS: tuple[TextLevel, ...] = get_args(TextLevel)  # made from the text of `stub.py` alone
 
 
-def at_level(stub: str, level: Level) -> str:
+def at_level(stub: str, level: TextLevel) -> str:
     """Return the stub at this level.
 
     Args:

@@ -90,7 +90,7 @@ class Review:
 
     Attributes:
         id: The id of the review.
-        item: `challenge:ID`, `question:ID` or `line:ID:MISTAKE`.
+        item: `challenge:ID`, `question:ID`, `line:ID:MISTAKE` or `follow-up:ID:NUMBER`.
         at: The time of the review in seconds since the epoch.
         rating: 1 (again) to 4 (easy). If the learner overruled the rating, the new rating.
         reason: The reason for the first rating.
@@ -307,6 +307,17 @@ class Journal:
             )
             progress[challenge] = ChallengeProgress(state, count, hints.get(challenge, 0))
         return progress
+
+    def hunt_verdicts(self, challenge: str) -> list[str]:
+        """Return the verdicts of the attempts at the last hunt that count, in order."""
+        rows = self._read(
+            "SELECT verdict FROM attempts WHERE challenge = ? AND purpose = 'hunt' "
+            f"AND at >= (SELECT MAX(at) FROM hunts WHERE challenge = ?) AND {_COUNTS} "
+            "ORDER BY at, rowid",
+            challenge,
+            challenge,
+        )
+        return [row[0] for row in rows]
 
     def last_sources(self, challenge: str, count: int) -> list[tuple[float, str, str]]:
         """Return the last attempts that count, the oldest first.

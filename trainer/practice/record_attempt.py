@@ -1,4 +1,4 @@
-"""Record a verdict in the journal, and grade the first pass of a challenge."""
+"""Record a verdict in the journal, and grade the first pass of a challenge or a bug hunt."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Literal
 
 from trainer.model.attempt import Attempt
 from trainer.model.challenge import Challenge
-from trainer.practice.journal import Journal
-from trainer.practice.schedule import RATINGS, grade, item_of
+from trainer.practice.journal import Journal, SinceStart
+from trainer.practice.schedule import RATINGS, Grade, grade, item_of
 
 if TYPE_CHECKING:
     from trainer.model.report import Report
 
 Purpose = Literal["practice", "review", "interview", "hunt"]
+
+_GOOD_HUNT_ATTEMPTS = 2  # the most attempts of a hunt that is graded good
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,8 @@ class RecordedAttempt:
 
     Attributes:
         attempt: The id of the attempt. None if the file is unfinished: the journal has no entry.
-        review: The id of the review if this was the first pass since the stub was handed out.
+        review: The id of the review if this was the first pass since the stub or the hunt was
+            handed out.
         graded: The grade of the review in words, or "".
     """
 
@@ -42,7 +45,8 @@ def write_attempt(
 ) -> RecordedAttempt:
     """Record a verdict, unless the file is unfinished. Grade the first pass since the last start.
 
-    `record_diagnosis` may add the mistakes and the line later.
+    A hunt is a light review: its first pass is graded too, but only if the challenge itself was
+    passed before. `record_diagnosis` may add the mistakes and the line later.
 
     Args:
         journal: The journal.
@@ -58,23 +62,44 @@ def write_attempt(
     since = journal.since_start(challenge.id)
     if seconds is None and since.started_at is not None:
         seconds = since.seconds_at(now)
+    graded = None
+    if report.verdict == "passed":
+        if purpose == "hunt":
+            graded = _grade_of_hunt(journal, challenge)
+        elif not since.passed:
+            graded = _grade_of_pass(since, seconds, challenge)
     attempt = journal.record_attempt(
         attempt_of(report, source, now, seconds, since.hint, purpose, solution=since.solution)
     )
-    if report.verdict != "passed" or since.passed or purpose not in ("practice", "review"):
+    if graded is None:
         return RecordedAttempt(attempt)
+    rating, reason = graded
+    review = journal.record_review(item_of(challenge.id), now, rating, reason)
+    return RecordedAttempt(attempt, review, f"graded {RATINGS[rating - 1]}: {reason}")
+
+
+def _grade_of_pass(
+    since: SinceStart, seconds: float | None, challenge: Challenge
+) -> tuple[Grade, str]:
+    """Return the grade of the first pass since the stub was handed out, and the reason."""
     if seconds is None:  # no stub was handed out, so the time at work is unknown
-        return RecordedAttempt(
-            attempt,
-            journal.record_review(item_of(challenge.id), now, 3, "no stub was handed out"),
-            "graded good",
-        )
-    rating, reason = grade(since, seconds, challenge.minutes * 60.0)
-    return RecordedAttempt(
-        attempt,
-        journal.record_review(item_of(challenge.id), now, rating, reason),
-        f"graded {RATINGS[rating - 1]}: {reason}",
-    )
+        return 3, "no stub was handed out"
+    return grade(since, seconds, challenge.minutes * 60.0)
+
+
+def _grade_of_hunt(journal: Journal, challenge: Challenge) -> tuple[Grade, str] | None:
+    """Return the grade of the first pass of a hunt, and the reason.
+
+    Return None for a later pass, and for a challenge that was never passed: its review begins with
+    a pass from the stub.
+    """
+    verdicts = journal.hunt_verdicts(challenge.id)
+    progress = journal.progress().get(challenge.id)
+    if "passed" in verdicts or progress is None or progress.state != "passed":
+        return None
+    attempts = len(verdicts) + 1
+    reason = f"bug hunt, {attempts} {'attempt' if attempts == 1 else 'attempts'}"
+    return (3 if attempts <= _GOOD_HUNT_ATTEMPTS else 2), reason
 
 
 def attempt_of(

@@ -15,7 +15,13 @@ from itertools import groupby
 from trainer.model.attempt import Attempt
 from trainer.model.challenge import Challenge, Mistake
 from trainer.practice.journal import Review
-from trainer.practice.schedule import ScheduledItem, challenge_of, item_of, items
+from trainer.practice.schedule import (
+    ScheduledItem,
+    challenge_of,
+    follow_up_challenge,
+    item_of,
+    items,
+)
 
 WEEKS = 12
 
@@ -166,8 +172,12 @@ def statistics(
     passed = {attempt.challenge for attempt in solved if attempt.verdict == "passed"}
     runs = _runs(solved, starts or {})
     reviewed = items(reviews, now)
-    # challenge_of returns None for a question, which belongs to no challenge.
-    listed = [item for item in reviewed.values() if challenge_of(item.name) in {None, *known}]
+    # A question of the quiz belongs to no challenge.
+    listed = [
+        item
+        for item in reviewed.values()
+        if (challenge_of(item.name) or follow_up_challenge(item.name)) in {None, *known}
+    ]
     days = Counter(_day(attempt.when, zone) for attempt in in_order)
     today = _day(now, zone)
     return Stats(
@@ -192,6 +202,41 @@ def statistics(
         ),
         due=tuple(item for item in listed if item.is_due(now)),
         next_due=next((item for item in listed if not item.is_due(now)), None),
+    )
+
+
+def streak(attempts: Iterable[Attempt], now: float, zone: tzinfo | None = None) -> int:
+    """Return the number of days in a row with an attempt, up to today or yesterday.
+
+    Args:
+        attempts: All attempts.
+        now: The current time in seconds since the epoch.
+        zone: The time zone in which days are counted. None is the zone of this machine.
+    """
+    days = Counter(_day(attempt.when, zone) for attempt in attempts)
+    return _streak(days, _day(now, zone))
+
+
+def first_passes(
+    attempts: Sequence[Attempt], starts: Mapping[str, Sequence[float]]
+) -> list[Attempt]:
+    """Return the first pass after each start of a challenge, in order of time.
+
+    A later pass after the same start is only another save, so it does not count.
+
+    Args:
+        attempts: The attempts in order of time.
+        starts: The times at which each challenge was handed out.
+    """
+    return _first_passes(_runs(attempts, starts))
+
+
+def _first_passes(runs: Sequence[Sequence[Attempt]]) -> list[Attempt]:
+    firsts = [
+        next((attempt for attempt in run if attempt.verdict == "passed"), None) for run in runs
+    ]
+    return sorted(
+        (attempt for attempt in firsts if attempt is not None), key=lambda attempt: attempt.when
     )
 
 
@@ -254,19 +299,10 @@ def _runs(
 
 
 def _trends(runs: Sequence[Sequence[Attempt]], known: Mapping[str, Challenge]) -> tuple[Trend, ...]:
-    """Return the trends of the first pass after each start, if its time is known.
-
-    A later pass after the same start is only another save, so it does not count.
-    """
-    firsts = [
-        next((attempt for attempt in run if attempt.verdict == "passed"), None) for run in runs
-    ]
-    passes = sorted(
-        (attempt for attempt in firsts if attempt is not None), key=lambda attempt: attempt.when
-    )
+    """Return the trends of the first pass after each start, if its time is known."""
     shares = [
         (attempt.challenge, attempt.seconds / (known[attempt.challenge].minutes * 60))
-        for attempt in passes
+        for attempt in _first_passes(runs)
         if attempt.seconds is not None and known[attempt.challenge].minutes
     ]
     trends = [Trend(None, tuple(share for _, share in shares))] if shares else []

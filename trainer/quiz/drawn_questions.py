@@ -240,6 +240,11 @@ def _lines_of(node: ast.ClassDef | ast.FunctionDef) -> range:
     return range(first, (node.end_lineno or node.lineno) + 1)
 
 
+def is_not_known(given: str) -> bool:
+    """Return whether the learner says that the answer is not known."""
+    return given.strip() == "?"
+
+
 def judge(question: DrawnQuestion, given: str) -> Judged:
     """Return whether an answer is right. The answer `?` means "not known" and is wrong.
 
@@ -247,9 +252,9 @@ def judge(question: DrawnQuestion, given: str) -> Judged:
         question: The question that was asked.
         given: The text that the learner typed.
     """
-    text = " ".join(given.split())
-    if text == "?":
+    if is_not_known(given):
         return Judged(False)
+    text = " ".join(given.split())
     match question.kind:
         case "number":
             return _number(question, text)

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from trainer.model.lesson import CallCost, Lesson, Note, OtherAnswer
 from trainer.model.quantities import in_bytes, in_count
-from trainer.packs.follow_up import FollowUp
 from trainer.packs.other_answers import REFERENCE
 from trainer.report.code_pair import code_block, code_pair, difference
 from trainer.report.code_text import source_lines
@@ -48,7 +47,8 @@ def render_notes(
     parts: list[RenderableType] = [_title("What an interviewer would say")]
     if lesson.own is not None:
         parts.append(_prose(f"Measured: {lesson.call}.", width, 0, QUIET))
-    if lesson.own is None and not lesson.notes and lesson.call:
+    is_call_measured = lesson.own is not None or not lesson.call
+    if not lesson.notes and not (lesson.is_measured and is_call_measured):
         parts.append(_prose("The answer could not be measured.", width))
     elif not lesson.notes:
         parts.append(_prose("No remarks: no right answer of this pack does clearly better.", width))
@@ -179,38 +179,6 @@ def render_attempts(sources: Sequence[tuple[str, str]], width: int) -> Renderabl
             Text(),
         ]
     return Group(*parts[:-1])
-
-
-def render_follow_up(
-    follow_up: FollowUp, count: int, width: int, *, is_revealed: bool
-) -> RenderableType:
-    """Return a follow-up question, and its model answer if the learner has asked for it.
-
-    Args:
-        follow_up: the question.
-        count: the number of questions of the challenge.
-        width: the columns of the screen.
-        is_revealed: show the answer.
-    """
-    parts: list[RenderableType] = [
-        _title(f"Question {follow_up.number} of {count}"),
-        _prose(plain(follow_up.question), width),
-        Text(),
-    ]
-    if not is_revealed:
-        parts.append(_prose("Think, then press Enter: the model answer comes.", width, 0, QUIET))
-        return Group(*parts)
-    parts += [
-        _prose(" ".join(plain(follow_up.answer).split()), width),
-        Text(),
-        _prose("How was your own answer? 1 again, 2 hard, 3 good, 4 easy.", width, 0, QUIET),
-    ]
-    return Group(*parts)
-
-
-def plain(text: str) -> str:
-    """Return text without the backquotes of Markdown."""
-    return text.replace("`", "")
 
 
 def name_in_words(answer: OtherAnswer) -> str:

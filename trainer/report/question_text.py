@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import textwrap
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from trainer.practice.schedule import ScheduledItem
+from trainer.quiz.bank_progress import BankProgress
 from trainer.quiz.drawn_questions import LETTERS, DrawnQuestion
+
+Highlight = Callable[[Sequence[str]], list[str]]
 
 _WIDEST = 100  # columns; longer lines of prose are hard to read
 
@@ -39,8 +42,7 @@ def code_lines(lines: Sequence[str], width: int, labels: Sequence[str] = ()) -> 
     A line that does not fit continues on the next line, indented by four more columns.
     """
     labels = labels or ["" for _ in lines]
-    margin = max((len(label) for label in labels), default=0)
-    margin += 2 if margin else 0
+    margin = _margin(labels)
     room = max(20, width - margin)
     for label, line in zip(labels, lines, strict=True):
         indent = len(line) - len(line.lstrip())
@@ -56,21 +58,23 @@ def code_lines(lines: Sequence[str], width: int, labels: Sequence[str] = ()) -> 
         yield from (" " * margin + part for part in parts[1:])
 
 
-def question(drawn: DrawnQuestion, width: int) -> str:
-    """Return the text, the code and the options of a question."""
+def _margin(labels: Sequence[str]) -> int:
+    """Return the width of the column of labels, with the blanks after it."""
+    longest = max((len(label) for label in labels), default=0)
+    return longest + 2 if longest else 0
+
+
+def question(drawn: DrawnQuestion, width: int, highlight: Highlight = list) -> str:
+    """Return the text, the code and the options of a question.
+
+    Args:
+        drawn: The question.
+        width: The columns of the terminal.
+        highlight: A function that adds colours to lines of code.
+    """
     parts = [wrapped(drawn.text, width)]
     if drawn.code:
-        lines = drawn.code.split("\n")
-        line_numbers = range(1, len(lines) + 1)
-        labels = list(map(str, line_numbers)) if drawn.kind == "line" else []
-        parts += [
-            "",
-            *(
-                code_lines(lines, width, labels)
-                if labels
-                else ("    " + line for line in code_lines(lines, width - 4))
-            ),
-        ]
+        parts += ["", *_code(drawn, width, highlight)]
     if drawn.options:
         parts.append("")
         for letter, option in zip(LETTERS, drawn.options, strict=False):
@@ -86,6 +90,22 @@ def question(drawn: DrawnQuestion, width: int) -> str:
     return "\n".join(parts)
 
 
+def _code(drawn: DrawnQuestion, width: int, highlight: Highlight) -> Iterator[str]:
+    """Yield the lines of a question's code: numbered if a line is asked for, else indented."""
+    lines = drawn.code.split("\n")
+    line_numbers = range(1, len(lines) + 1)
+    labels = list(map(str, line_numbers)) if drawn.kind == "line" else []
+    margin = _margin(labels) or 4
+    shown = (
+        list(code_lines(lines, width, labels))
+        if labels
+        else [" " * margin + line for line in code_lines(lines, width - margin)]
+    )
+    code = highlight([line[margin:] for line in shown])
+    for line, coloured in zip(shown, code, strict=True):
+        yield f"{line[:margin]}{coloured}".rstrip()
+
+
 def prompt(drawn: DrawnQuestion) -> str:
     """Return the words before the place where the answer is typed."""
     if drawn.kind == "line":
@@ -95,6 +115,19 @@ def prompt(drawn: DrawnQuestion) -> str:
     return {"B": "bytes: ", "%": "percent: ", "x": "factor: ", "FLOP": "FLOPs: ", "": "number: "}[
         drawn.unit
     ]
+
+
+def progress_line(progress: BankProgress) -> str:
+    """Return the progress through the question bank as a sentence."""
+    counts = [
+        f"{known} of {total} {name}"
+        for known, total, name in (
+            (progress.known_questions, progress.questions, "questions"),
+            (progress.known_lines, progress.lines, "lines"),
+        )
+        if total
+    ]
+    return f"{' and '.join(counts)} known; {progress.due or 'nothing'} due."
 
 
 def summary(results: Sequence[tuple[DrawnQuestion, bool]], coming: Sequence[ScheduledItem]) -> str:

@@ -12,20 +12,16 @@ from typing import TextIO
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.rule import Rule
-from rich.syntax import Syntax
 from rich.text import Text
 
 from trainer.interview.score import ProblemRow, QuestionRow, ScoreSheet
-from trainer.quiz.drawn_questions import LETTERS
+from trainer.practice.schedule import RATINGS
+from trainer.report.code_pair import code_pair
+from trainer.report.follow_up_text import prose_of
 from trainer.report.literal import console, grid
-from trainer.report.question_text import code_lines
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.terminal import VERDICTS, as_ascii, has_unicode
 from trainer.report.visible import visible
-
-_BESIDE = 100  # least width at which both codes are side by side
-_GAP = 3
 
 
 def show(sheet: ScoreSheet, stream: TextIO) -> None:
@@ -42,7 +38,7 @@ def render(sheet: ScoreSheet, width: int = 80, *, unicode: bool = True) -> Rende
     if sheet.questions:
         parts += [Text(), _title("Questions")]
     for number, question in enumerate(sheet.questions, start=1):
-        parts += [*([Text()] if number > 1 else []), *_question(number, question, width)]
+        parts += [*([Text()] if number > 1 else []), *_question(number, question)]
     if sheet.practise:
         parts += [
             Text(),
@@ -128,17 +124,14 @@ def _many(count: int, singular: str, plural: str) -> str:
     return f"{count or 'no'} {singular if count == 1 else plural}"
 
 
-def answer_in_words(question: QuestionRow) -> str:
-    """Return the learner's answer. The letter of an option comes with the option's text."""
-    if question.given is None:
-        return "not answered"
-    if question.given.strip() == "?":
-        return "not known"
-    letter = question.given.strip().lower().strip("().")
-    options = question.drawn.options
-    if len(letter) == 1 and letter in LETTERS[: len(options)]:
-        return f"{letter}) {options[LETTERS.index(letter)]}"
-    return question.given
+def rating_in_words(question: QuestionRow) -> str:
+    """Return the learner's own rating of the answer as a word."""
+    return "not answered" if question.rating is None else RATINGS[question.rating - 1]
+
+
+def rating_kind(question: QuestionRow) -> str:
+    """Return `right` for a rating with all points, `wrong` for one with none, else ""."""
+    return {1.0: "right", 0.0: "wrong"}.get(question.share, "")
 
 
 # The terminal
@@ -193,55 +186,16 @@ def _problem(number: int, problem: ProblemRow, width: int) -> Iterator[Renderabl
 
 def _codes(problem: ProblemRow, width: int) -> RenderableType:
     """Return the learner's code and the reference, side by side if the terminal is wide enough."""
-    titles = ("yours", "reference")
-    codes = (problem.state.code, problem.reference or None)
-    if width < _BESIDE:
-        return Group(
-            *(
-                part
-                for title, code in zip(titles, codes, strict=True)
-                for part in (_rule(title), _code(code, width))
-            )
-        )
-    room = (width - _GAP) // 2
-    table = grid(padding=(0, _GAP, 0, 0))
-    for _ in titles:
-        table.add_column(width=room)
-    table.add_row(*(_rule(title) for title in titles))
-    table.add_row(*(_code(code, room) for code in codes))
-    return table
+    return code_pair(("yours", "reference"), (problem.state.code, problem.reference or None), width)
 
 
-def _rule(title: str) -> Rule:
-    return Rule(Text(title, style=QUIET), style=QUIET, align="left")
-
-
-def _code(text: str | None, width: int) -> RenderableType:
-    """Return code in at most `width` columns. A longer line continues below, more indented."""
-    if text is None:
-        return Text("(nothing)", style=QUIET)
-    lines = visible(text, lines=True).strip("\n").expandtabs(4).split("\n")
-    text = "\n".join(code_lines(lines, width))
-    return Syntax(text, "python", theme="ansi_dark", background_color="default")
-
-
-def _question(number: int, question: QuestionRow, width: int) -> Iterator[RenderableType]:
-    drawn = question.drawn
-    yield Text(f"{number}  {drawn.text}")
-    if drawn.code:
-        yield Padding(_code(drawn.code, width - 5), (0, 0, 0, 5), expand=False)
+def _question(number: int, question: QuestionRow) -> Iterator[RenderableType]:
+    follow_up = question.follow_up
+    yield Text(f"{number}  {prose_of(follow_up.question)}")
+    style = {"right": RIGHT, "wrong": WRONG}.get(rating_kind(question), "")
     rows = grid(padding=(0, 2))
     rows.add_column(style=QUIET, no_wrap=True)
-    rows.add_column()
-    rows.add_row(
-        "yours",
-        Text(
-            f"{visible(answer_in_words(question), lines=True)}: "
-            f"{'right' if question.right else 'wrong'}",
-            style=RIGHT if question.right else WRONG,
-        ),
-    )
-    if not question.right:
-        rows.add_row("answer", Text(drawn.answer))
-    rows.add_row("why", Text(drawn.explanation))
+    rows.add_column(overflow="fold")  # Chinese has no blanks; by default a long word is cut
+    rows.add_row("rating", Text(rating_in_words(question), style=style))
+    rows.add_row("answer", Text(prose_of(follow_up.answer)))
     yield Padding(rows, (0, 0, 0, 3), expand=False)

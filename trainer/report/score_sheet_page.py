@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from trainer.interview.score import ScoreSheet
+from trainer.report.follow_up_text import prose_of
 from trainer.report.pages import page
-from trainer.report.score_sheet import answer_in_words, minutes, outcome, times, when
+from trainer.report.score_sheet import (
+    minutes,
+    outcome,
+    rating_in_words,
+    rating_kind,
+    times,
+    when,
+)
 
 
 def to_html(sheet: ScoreSheet) -> str:
@@ -14,8 +22,10 @@ def to_html(sheet: ScoreSheet) -> str:
         sheet=sheet,
         when=when(sheet),
         times=times(sheet),
-        answer_in_words=answer_in_words,
         minutes=minutes,
         outcome=outcome,
+        prose_of=prose_of,
+        rating_in_words=rating_in_words,
+        rating_kind=rating_kind,
     )
     return "".join(pieces)

@@ -81,7 +81,7 @@ class AfterPass:
         return [*self._answers(), *self._pages]
 
     def _answers(self) -> Sequence[OtherAnswer]:
-        if self.lesson is not None:
+        if self.lesson is not None and self.lesson.others:
             return self.lesson.others
         try:
             return other_answers(self.challenge)
@@ -96,6 +96,12 @@ class AfterPass:
         self.page_index += 1
         if self.page_index >= len(self.pages(journal)):
             self.view, self.page_index = "notes", 0
+
+    def go_on_from(self, earlier: AfterPass) -> None:
+        """Take over the questions that were rated after an earlier pass, and the open question."""
+        self.question_index, self.ratings = earlier.question_index, earlier.ratings
+        if earlier.view == "questions":
+            self.view, self.is_revealed = "questions", earlier.is_revealed
 
     def toggle_questions(self) -> None:
         """Show the follow-up questions, or the notes again."""

@@ -7,11 +7,11 @@ from rich.text import Text
 
 from trainer.model.lesson import OtherAnswer
 from trainer.practice.journal import Journal
+from trainer.report.follow_up_text import render_follow_up
 from trainer.report.lesson_text import (
     name_in_words,
     render_answer,
     render_attempts,
-    render_follow_up,
     render_mistakes,
     render_notes,
 )
@@ -25,7 +25,7 @@ def render_after_pass(after: AfterPass, journal: Journal, width: int) -> Rendera
         case "answers":
             return _render_page(after, journal, width)
         case "questions":
-            return _render_questions(after, width)
+            return _render_questions(after)
     parts: list[RenderableType] = [Text(after.next_line, style=f"bold {RIGHT}"), Text()]
     if after.lesson is None:
         parts.append(Text("Your answer is being measured …", style=QUIET))
@@ -66,10 +66,10 @@ def _render_content(page: Page, after: AfterPass, width: int) -> RenderableType:
             return render_attempts(sources, width)
 
 
-def _render_questions(after: AfterPass, width: int) -> RenderableType:
+def _render_questions(after: AfterPass) -> RenderableType:
     if (question := after.question) is not None:
-        count = len(after.questions)
-        return render_follow_up(question, count, width, is_revealed=after.is_revealed)
+        title = f"Question {question.number} of {len(after.questions)}"
+        return render_follow_up(question, title, is_revealed=after.is_revealed)
     if not after.questions:
         return Text("The pack has no answers to follow-up questions.", style=QUIET)
     return Text(

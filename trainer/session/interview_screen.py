@@ -1,4 +1,4 @@
-"""The screen at the end of a mock interview: its questions, then its score sheet."""
+"""The screen at the end of a mock interview: its follow-up questions, then its score sheet."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rich.text import Text
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
-from textual.widgets import Input, Static
+from textual.containers import VerticalScroll
+from textual.widgets import Static
 
 from trainer.interview.score import ScoreSheet
 from trainer.model.errors import GraderError
-from trainer.quiz.drawn_questions import DrawnQuestion, judge
-from trainer.report.question_text import prompt, question
+from trainer.packs.follow_up import FollowUp
+from trainer.report.follow_up_text import render_follow_up
 from trainer.report.score_sheet import minutes, render
 from trainer.report.styles import WRONG
 from trainer.session.interview_state import Interview
@@ -27,6 +27,8 @@ from trainer.session.model import Ending
 from trainer.session.theme import theme
 
 _TIME_IS_UP = "The time is up; you can still answer, and overtime is noted."
+_KEYS_BEFORE = "Enter shows a model answer  ↑↓ scroll  q leaves"
+_KEYS_AFTER = "1 again  2 hard  3 good  4 easy  ↑↓ scroll  q leaves"
 
 
 def ask_and_score(interview: Interview, score: Callable[[], ScoreSheet]) -> Ending:
@@ -49,45 +51,25 @@ def ask_and_score(interview: Interview, score: Callable[[], ScoreSheet]) -> Endi
     return ending if ending is not None else "interrupted"
 
 
-class AnswerLine(Input):
-    """A line to type in. Enter keeps its place in the order of the keys, even if keys come fast.
-
-    `Input` looks Enter up among the bindings. The next character could then come before Enter.
-    """
-
-    def __init__(self, submit: Callable[[str], None], id: str) -> None:
-        super().__init__(id=id)
-        self._submit = submit
-
-    def on_key(self, event: events.Key) -> None:
-        """Submit the text at Enter."""
-        if event.key == "enter":
-            event.stop()
-            event.prevent_default()
-            self._submit(self.value)
-
-
 class EndApp(App[Ending]):
-    """The questions, without a judgement of the answers, then the score sheet."""
+    """The questions, each with its model answer and the learner's own rating, then the sheet."""
 
     ENABLE_COMMAND_PALETTE = False
     CSS = """
     #top, #keys { height: auto; padding: 0 1; background: $panel; }
     #body { height: 1fr; padding: 1 1 0 1; }
-    #answer { height: 1; padding: 0 1; }
-    #prompt { width: auto; }
-    #given { width: 1fr; height: 1; border: none; padding: 0; }
     #status { height: auto; padding: 0 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        # The focus stays in the answer's line. With priority, the arrow keys come here first.
-        Binding("up", "scroll('up')", show=False, priority=True),
-        Binding("down", "scroll('down')", show=False, priority=True),
-        Binding("pageup", "scroll('page_up')", show=False, priority=True),
-        Binding("pagedown", "scroll('page_down')", show=False, priority=True),
-        Binding("escape,ctrl+q", "leave('quit')", show=False, priority=True),
+        Binding("up", "scroll('up')", show=False),
+        Binding("down", "scroll('down')", show=False),
+        Binding("pageup", "scroll('page_up')", show=False),
+        Binding("pagedown", "scroll('page_down')", show=False),
+        Binding("enter", "reveal", show=False),
+        *(Binding(str(rating), f"rate({rating})", show=False) for rating in range(1, 5)),
+        Binding("escape,q", "leave('quit')", show=False),
+        Binding("ctrl+q", "leave('quit')", show=False, priority=True),
         Binding("ctrl+c", "leave('interrupted')", show=False, priority=True),
-        Binding("q", "leave('quit')", show=False),
     ]
 
     def __init__(self, interview: Interview, score: Callable[[], ScoreSheet]) -> None:
@@ -96,6 +78,7 @@ class EndApp(App[Ending]):
         self.interview, self.score = interview, score
         self.sheet: ScoreSheet | None = None
         self.question_number = 0  # of the shown question, from 1
+        self.is_revealed = False  # the model answer of this question is shown
         self.status = " ".join(interview.news)
         interview.news.clear()
         self._began = interview.clock()
@@ -103,13 +86,10 @@ class EndApp(App[Ending]):
         self._left_at_start = interview.seconds_left
 
     def compose(self) -> ComposeResult:
-        """Yield the place and time, the text, the answer's line, the status, the keys."""
+        """Yield the place and time, the text, the status, the keys."""
         yield Static(id="top", markup=False)
         with VerticalScroll(id="body", can_focus=False):
             yield Static(id="text", markup=False)
-        with Horizontal(id="answer"):
-            yield Static(id="prompt", markup=False)
-            yield AnswerLine(self._take_answer, id="given")
         yield Static(id="status", markup=False)
         yield Static(id="keys", markup=False)
 
@@ -133,24 +113,24 @@ class EndApp(App[Ending]):
         return self._seconds_before + self.interview.clock() - self._began
 
     @property
-    def current(self) -> DrawnQuestion:
+    def current(self) -> FollowUp:
         """The shown question."""
         return self.interview.questions[self.question_number - 1]
 
     def _next(self) -> None:
         """Show the next open question, or the score sheet."""
-        answered = {answer.item for answer in self.interview.state.answers}
+        rated = {answer.item for answer in self.interview.state.answers}
         open_numbers = [
             question_number
-            for question_number, drawn in enumerate(self.interview.questions, start=1)
-            if drawn.item not in answered
+            for question_number, question in enumerate(self.interview.questions, start=1)
+            if question.item not in rated
         ]
+        self.is_revealed = False
         if open_numbers:
             self.question_number = open_numbers[0]
         else:
             self.sheet = self.score()
-            self.query_one("#given", Input).disabled = True
-            for name in ("#top", "#answer", "#status"):
+            for name in ("#top", "#status"):
                 self.query_one(name).display = False
         self._draw()
 
@@ -163,10 +143,14 @@ class EndApp(App[Ending]):
             text.update(render(self.sheet, width))
             keys.update(Text("↑↓ PgUp PgDn scroll  q leaves"))
             return
-        text.update(Text(question(self.current, width)))
-        keys.update(Text("Enter answers  ? not known  ↑↓ scroll  Esc leaves"))
-        self.query_one("#prompt", Static).update(Text(prompt(self.current)))
+        title = self._title(self.current.challenge)
+        text.update(render_follow_up(self.current, title, is_revealed=self.is_revealed))
+        keys.update(Text(_KEYS_AFTER if self.is_revealed else _KEYS_BEFORE))
         self._draw_top()
+
+    def _title(self, challenge_id: str) -> str:
+        challenge = self.interview.challenges.get(challenge_id)
+        return challenge_id if challenge is None else challenge.title
 
     def _draw_top(self) -> None:
         if not self.is_running:  # the widgets are removed before the timers stop
@@ -181,18 +165,25 @@ class EndApp(App[Ending]):
         sentences = filter(None, [self.status, late, self.interview.journal.trouble])
         self.query_one("#status", Static).update(Text(" ".join(sentences)))
 
-    def _take_answer(self, typed: str) -> None:
-        """Record an answer and go on. If the answer is unclear, show what can be typed."""
-        answer = typed.strip()
-        judged = judge(self.current, answer)
-        if judged.right is None:
-            self.status = f"{judged.message} Type ? if you do not know."
+    def action_reveal(self) -> None:
+        """Show the model answer."""
+        if self.sheet is not None:
+            return
+        if self.is_revealed:
+            self.status = "Rate your own answer with 1, 2, 3 or 4."
+        self.is_revealed = True
+        self._draw()
+
+    def action_rate(self, rating: int) -> None:
+        """Record the learner's own rating, and show the next question."""
+        if self.sheet is not None:
+            return
+        if not self.is_revealed:
+            self.status = "Press Enter first: you rate your answer after the model answer."
             self._draw()
             return
-        item, right = self.current.item, judged.right
-        self.interview.record("answer", seconds=self.seconds, item=item, given=answer, right=right)
+        self.interview.rate(self.current, rating, self.seconds)
         self.status = ""
-        self.query_one("#given", Input).clear()
         self.query_one("#body").scroll_home(animate=False)
         self._next()
 

@@ -14,20 +14,24 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.report import Report
 from trainer.packs import pack_reader
+from trainer.packs.follow_up import FollowUp
 from trainer.practice.journal import Journal
 from trainer.practice.learner_files import read_source, write_new
 from trainer.practice.record_attempt import record_diagnosis, write_attempt
-from trainer.quiz.drawn_questions import DrawnQuestion
 from trainer.report.score_sheet import minutes
 from trainer.session.model import Ending, SessionRequest, SessionResult, Sitting
 from trainer.session.run_session import run_session
 
 Grade = Callable[[Challenge, str, Path], Report]
 
-_RULES = """\
+_GRADED_RULES = """\
 Every save of your file is graded.
 h shows a hint and w names the likely mistake: each costs a quarter of this problem's points for \
-work without help.
+work without help."""
+_UNGRADED_RULES = """\
+Nothing is graded before you hand in your file, and the verdict is on the score sheet.
+h shows a hint: it costs a quarter of this problem's points for work without help."""
+_KEY_RULES = """\
 n hands in your file and goes on to the next stage.
 q leaves: `attn-drill interview --resume` goes on, and the pause does not count."""
 
@@ -40,7 +44,7 @@ class Interview:
         id: the id of the interview in the journal.
         began: the seconds since the epoch at its begin.
         plan: its stages, questions and minutes.
-        questions: the questions in their order.
+        questions: the follow-up questions in their order, with their answers.
         challenges: all known challenges by id.
         journal: the learner's journal.
         events: all events in order. The journal has the same events.
@@ -52,7 +56,7 @@ class Interview:
     id: str
     began: float
     plan: InterviewPlan
-    questions: Sequence[DrawnQuestion]
+    questions: Sequence[FollowUp]
     challenges: Mapping[str, Challenge]
     journal: Journal
     events: list[Event] = field(default_factory=list)
@@ -75,6 +79,17 @@ class Interview:
         at = self.wall()
         self.events.append((at, kind, data))
         self.journal.record_event(self.id, at, kind, data)
+
+    def rate(self, question: FollowUp, rating: int, seconds: float) -> None:
+        """Record the learner's own rating of an answer, as an event and as a review.
+
+        Args:
+            question: the question.
+            rating: 1 again, 2 hard, 3 good, 4 easy.
+            seconds: the time for all questions so far.
+        """
+        self.record("answer", seconds=seconds, item=question.item, rating=rating)
+        self.journal.record_review(question.item, self.wall(), rating, "own rating")
 
     def is_recorded(self) -> bool:
         """Return whether the journal has all events."""
@@ -120,6 +135,7 @@ def _solve(
         stage="line",
         purpose="interview",
         packs=roots,
+        is_graded=run.plan.is_graded,
         sitting=Sitting(index + 1, len(run.plan.stages), run.seconds_left, opening),
     )
     result = run_session(request, run.journal)
@@ -173,7 +189,7 @@ def _opening(run: Interview, index: int, file_sentence: str) -> str:
         this_stage,
         f"{time_left}. The clock starts when you press Enter.",
         _stage_list(run, index),
-        _RULES,
+        f"{_GRADED_RULES if run.plan.is_graded else _UNGRADED_RULES}\n{_KEY_RULES}",
         *run.news,
     ]
     run.news.clear()

@@ -57,6 +57,9 @@ class SessionRequest:
         language: the language of prompts and follow-up questions.
         sitting: the place in an interview, or None. In an interview the clock starts when the
             learner presses Enter on the opening page.
+        untouched: the text that was handed out, if it is no stub. It is not graded.
+        hunted: the ids of the mistakes of a bug hunt. A pass shows them.
+        is_graded: every save is graded. Otherwise nothing is graded before the learner hands in.
     """
 
     challenge: Challenge
@@ -70,6 +73,9 @@ class SessionRequest:
     challenges: tuple[Challenge, ...] = ()
     language: str = "en"
     sitting: Sitting | None = None
+    untouched: str = ""
+    hunted: tuple[str, ...] = ()
+    is_graded: bool = True
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from typing import ClassVar, Literal
 
 from rich.cells import chop_cells
 from rich.console import Group, RenderableType
-from rich.markdown import Markdown
 from rich.text import Text
 from rich.theme import Theme
 from textual import events
@@ -24,12 +23,14 @@ from textual.widgets import Static
 
 from trainer.app.next_steps import next_steps
 from trainer.model.errors import DrillError, GraderError
+from trainer.model.lesson import Lesson
 from trainer.model.report import Report, Trace
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
-from trainer.packs.stub_levels import LEVELS
 from trainer.practice.journal import Journal
 from trainer.practice.learner_files import read_source, write_afresh
+from trainer.report.hunt_text import describe_mistakes
+from trainer.report.prompt_text import prompt_markdown
 from trainer.report.stages import has_cause, next_stage
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.terminal import VERDICTS, render
@@ -191,8 +192,10 @@ class SessionApp(App[SessionResult]):
         self._draw()
 
     def on_key(self, event: events.Key) -> None:
-        """Note that the learner is active."""
+        """Note that the learner is active. Every key but x takes back the first x."""
         self.state.touch()
+        if event.key != "x":
+            self._is_reset_announced = False
 
     def on_click(self, event: events.Click) -> None:
         """Let the arrow keys scroll the pane that was clicked."""
@@ -357,7 +360,7 @@ class SessionApp(App[SessionResult]):
         return Text(sitting.opening if sitting is not None else "")
 
     def _render_task(self) -> RenderableType:
-        parts: list[RenderableType] = [Markdown(self.state.request.prompt)]
+        parts: list[RenderableType] = [prompt_markdown(self.state.request.prompt)]
         for level, hint in enumerate(self.state.hints, start=1):
             parts += [Text(), Text(f"Hint {level}", style="bold"), Text(hint)]
         return Group(*parts)
@@ -375,8 +378,7 @@ class SessionApp(App[SessionResult]):
             path = self.state.request.path
             parts.append(
                 Text(
-                    f"Write your answer in {path}. "
-                    "Every save is graded, and the verdict appears here.",
+                    f"Write your answer in {path}. {self._when_graded()}",
                     style=QUIET,
                 )
             )
@@ -386,12 +388,23 @@ class SessionApp(App[SessionResult]):
         if self.after is not None and self.after.view != "notes":
             return Group(*parts, render_after_pass(self.after, self.state.journal, width))
         parts.append(render(report, width, stage=self.stage, how_to_see="press w"))
+        if self.state.request.hunted and report.verdict == "passed":
+            request = self.state.request
+            found = describe_mistakes(request.challenge, request.hunted, width)
+            parts += [Text(), Text(found)]
         if self.after is not None and report.verdict == "passed":
             parts += [Text(), render_after_pass(self.after, self.state.journal, width)]
         if self.state.grade_text:
             disagree = "1 again, 2 hard, 3 good, 4 easy if you disagree with the grade."
+            if self.after is None:  # in an interview nothing else shows the grade
+                disagree = f"{self.state.grade_text}. {disagree}"
             parts += [Text(), Text(disagree, style=QUIET)]
         return Group(*parts)
+
+    def _when_graded(self) -> str:
+        if self.state.request.is_graded:
+            return "Every save is graded, and the verdict appears here."
+        return "Hand it in with n; the verdict is on the score sheet."
 
     def _render_unfinished(self, report: Report) -> list[RenderableType]:
         """Return lines about a file that is not finished."""
@@ -427,6 +440,8 @@ class SessionApp(App[SessionResult]):
         if not state.begun and name not in ("leave", "shade"):
             return "Nothing has started yet: press Enter to start the clock, or q to quit."
         match name:
+            case "again" | "why" | "trace" if not state.request.is_graded:
+                return "Nothing is graded in this interview before you hand in (n)."
             case "hint" if not state.has_hint:
                 return "There is no further hint: all hints are below the task."
             case "why" | "trace" if report is None:
@@ -464,6 +479,8 @@ class SessionApp(App[SessionResult]):
         after = self.after
         if after is None or after.view != "questions" or after.question is None:
             return False
+        if self.trace is not None or not (self._wide or self.view == "report"):
+            return False  # something else is shown
         return after.is_revealed == is_revealed
 
     def _say(self, sentence: str) -> None:
@@ -486,11 +503,14 @@ class SessionApp(App[SessionResult]):
             return
         try:
             source = read_source(request.path)
-            is_stub = self._is_stub(source)
+            is_stub = source == request.untouched or pack_reader.is_stub(request.challenge, source)
         except DrillError as error:
             self._say(str(error))
             return
         self.state.note_save(source)
+        if not request.is_graded:
+            self._note_ungraded_text(source, is_stub=is_stub)
+            return
         if not self.warm:
             return
         if is_stub and not is_requested:
@@ -516,6 +536,13 @@ class SessionApp(App[SessionResult]):
         self.status = ""
         self._draw_top()
         self._draw_foot()
+
+    def _note_ungraded_text(self, source: str, *, is_stub: bool) -> None:
+        """Say that a new text is saved. Nothing is graded before the learner hands in."""
+        if source != self._sent_source and not is_stub:
+            self.state.touch()
+            self._say("Saved; the verdict comes when you hand in (n).")
+        self._sent_source = source
 
     async def _listen(self) -> None:
         """Handle the replies of the grading process. Start another process if it ends."""
@@ -550,8 +577,11 @@ class SessionApp(App[SessionResult]):
         match reply:
             case Ready():
                 self.warm = True
-                self.status = f"Every save of {self.state.request.path.name} is graded."
-                self._grade()
+                if self.state.request.is_graded:
+                    self.status = f"Every save of {self.state.request.path.name} is graded."
+                    self._grade()
+                else:
+                    self.status = "Nothing is graded before you hand in (n)."
             case Verdict(id=request_id, report=report, is_final=is_final) if (
                 request_id == self._request_id
             ):
@@ -559,21 +589,18 @@ class SessionApp(App[SessionResult]):
             case Traced(id=request_id, trace=trace) if request_id == self._request_id:
                 self.trace, self.view = trace, "report"
                 self.status = ""
+                self._ask_for_lesson()  # the trace has ended a measurement
             case Taught(id=request_id, lesson=lesson) if request_id == self._request_id:
                 if self.after is not None:
                     self.after.lesson = lesson
             case Refused(id=request_id, sentence=sentence) if request_id in (0, self._request_id):
+                if self.after is not None and self.after.lesson is None and not self.grading:
+                    self.after.lesson = Lesson(is_measured=False)
                 self.grading = False
                 self.status = sentence
             case _:
                 return
         self._draw()
-
-    def _is_stub(self, source: str) -> bool:
-        """Return whether the text is an unchanged stub, which is not graded."""
-        return any(
-            source == pack_reader.stub(self.state.request.challenge, level) for level in LEVELS
-        )
 
     def _take_verdict(self, report: Report, *, is_final: bool) -> None:
         """Record a verdict, then draw it. So every verdict on the screen is in the journal.
@@ -590,10 +617,14 @@ class SessionApp(App[SessionResult]):
             if not report.unfinished:  # the learner is typing, and may be reading the task
                 self.view = "report"
             self.query_one("#report").scroll_home(animate=False)
-            self._end_lesson()
+            self._is_reset_announced = False
+            if self.after is not None and report.unfinished:
+                self._ask_for_lesson()  # this grading has ended a measurement
+            elif self.after is not None and report.verdict != "passed":
+                self.after.view = "notes"  # so that the report is shown
         if is_final:
             self.state.take_diagnosis(report)
-            if report.verdict == "passed" and self.after is None:
+            if report.verdict == "passed":
                 self._begin_lesson(report)
         self.grading = False
         if report.unfinished:
@@ -611,19 +642,27 @@ class SessionApp(App[SessionResult]):
         request, state = self.state.request, self.state
         if request.purpose not in ("practice", "review"):
             return
-        source, now = state.last_source or "", state.wall()
+        source, now, earlier = state.last_source or "", state.wall(), self.after
+        if earlier is not None and earlier.source == source:
+            self._ask_for_lesson()
+            return
         steps = next_steps(request.challenge, request.challenges, state.journal, now)
         clock = f"{_clock(state.seconds)} of {_clock(request.par_seconds)}"
         line = steps.in_words(now, state.grade_text, clock)
         self.after = after_pass(request.challenge, source, line, request.language)
-        submission = Submission(request.path.name, source)
-        message = Teach(request.challenge.id, submission, report.seed or 0, id=self._request_id)
-        self.call_after_refresh(self.grader.send, message)
+        if earlier is not None:
+            self.after.go_on_from(earlier)
+        self.call_after_refresh(self._ask_for_lesson)
 
-    def _end_lesson(self) -> None:
-        """Forget the lesson about an earlier text. Open questions stay."""
-        if self.after is not None and self.after.view == "notes":
-            self.after = None
+    def _ask_for_lesson(self) -> None:
+        """Let the grader measure the answer, unless the lesson is there."""
+        after, report = self.after, self.state.last
+        if after is None or after.lesson is not None or report is None:
+            return
+        request = self.state.request
+        submission = Submission(request.path.name, after.source)
+        seed = report.seed or 0
+        self.grader.send(Teach(request.challenge.id, submission, seed, id=self._request_id))
 
     # The keys
 
@@ -714,7 +753,7 @@ class SessionApp(App[SessionResult]):
         except SuspendNotSupported:
             trouble = (
                 "An editor cannot run in this terminal. "
-                "Edit the file in another window: every save is graded."
+                "Edit the file in another window and save it there."
             )
         is_unchanged = mark_of(path) == before
         unchanged = f"{editor.name} has ended; {path.name} is unchanged." if is_unchanged else ""

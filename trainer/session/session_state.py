@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from trainer.app.start_challenge import handed_out_level
 from trainer.model.report import Report
-from trainer.packs.stub_levels import LEVELS, Level
+from trainer.packs.stub_levels import Level
 from trainer.practice.journal import Journal
 from trainer.practice.record_attempt import record_diagnosis, write_attempt
 from trainer.practice.schedule import RATINGS
@@ -69,8 +70,7 @@ class SessionState:
     @property
     def level(self) -> Level:
         """The level of the stub that was handed out."""
-        recorded_level = self.journal.level_of(self.request.challenge.id)
-        return next((level for level in LEVELS if level == recorded_level), "standard")
+        return handed_out_level(self.request.challenge, self.journal) or "standard"
 
     def begin(self) -> None:
         """Start the clock after the opening page."""

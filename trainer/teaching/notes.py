@@ -104,8 +104,7 @@ def _reads(own: MeasuredAnswer) -> Iterator[Note]:
 
 
 def _devices(own: MeasuredAnswer) -> Iterator[Note]:
-    lines = [] if own.realistic is None else own.realistic.other_device
-    for line in lines:
+    for line in sorted(_lines(own, "other_device") - {0}):
         yield Note(
             line,
             "A tensor of this line is on the CPU even if the input is on another device.",

@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
 from torch import Tensor
 
@@ -22,6 +23,31 @@ from trainer.teaching.notes import MeasuredAnswer, notes
 from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors
 from trainer.worker.guarded_call import GuardedCall
 from trainer.worker.protocol import Reply
+
+# The dtypes and checks of measured cases.
+_MEASURED_KINDS = tuple(product(("float32", "bfloat16"), ("values", "masks")))
+_MOST_OPERATIONS = 3000  # of a realistic call, with views: about two seconds
+
+
+class _TooManyOperationsError(BaseException):
+    """Raised in an answer of the pack whose realistic call takes too long."""
+
+
+class _Patience(Hooks):
+    """End the realistic call of an answer that takes too long, or that nobody waits for any more.
+
+    `GuardedCall` takes the exception; then `Teacher` finds out that another request has arrived.
+    """
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers, self._operations = workers, 0
+
+    def start_operation(self) -> None:
+        """Raise if there is another request, or if there were too many operations."""
+        self._workers.check_interrupt()
+        self._operations += 1
+        if self._operations > _MOST_OPERATIONS:
+            raise _TooManyOperationsError
 
 
 class Teacher:
@@ -59,7 +85,7 @@ class Teacher:
             for answer, facts in zip(answers, measured, strict=True)
         )
         if result.how != "replied":
-            return Lesson(call, None, (), others)
+            return Lesson(call, None, (), others, is_measured=False)
         own = _measured("yours", case_set, result.reply, result.tensors)
         return Lesson(call, own.cost, notes(own, measured), others)
 
@@ -69,7 +95,8 @@ class Teacher:
         request, tensors = case_set.decoded_request("facts")
         path = f"{answer.name}.py"
         table = KeptTensors()
-        runner = CaseRunner(request, tensors, GuardedCall(path), table, Hooks())
+        hooks = _Patience(self._workers)
+        runner = CaseRunner(request, tensors, GuardedCall(path), table, hooks)
         silence = io.StringIO()
         with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence):
             try:
@@ -81,14 +108,14 @@ class Teacher:
 
 
 def measured_cases(case_set: CaseSet) -> CaseSet:
-    """Return up to three plain cases: without a mask, with a mask, and in bfloat16."""
-    chosen: dict[str, int] = {}
+    """Return up to four plain cases: without and with a mask, in float32 and in bfloat16."""
+    chosen: dict[tuple[str, str], int] = {}
     for index, prepared in enumerate(case_set.prepared):
         case = prepared.case
-        if case.probe is None and case.dropout is None and not case.layout:
-            kind = case.check if case.dtype == "float32" else case.dtype
-            if kind in ("values", "masks", "bfloat16"):
-                chosen.setdefault(kind, index)
+        is_plain = case.probe is None and case.dropout is None and not case.layout
+        kind = case.dtype, case.check
+        if is_plain and kind in _MEASURED_KINDS:
+            chosen.setdefault(kind, index)
     return case_set.only(chosen.values(), alone=True)
 
 
@@ -99,7 +126,7 @@ def _measured(
     runs = list(zip(case_set.prepared, reply.runs, strict=False))
     error = None
     for prepared, run in runs:
-        if prepared.case.dtype == "bfloat16" and run.failure is None:
+        if error is None and prepared.case.dtype == "bfloat16" and run.failure is None:
             sent = {
                 output: tensors[value.tensor_id]
                 for output, value in run.outputs.items()
@@ -118,12 +145,14 @@ def relative_error(prepared: PreparedCase, outputs: dict[str, Tensor]) -> float 
     """Return the root mean square of the errors divided by that of the values.
 
     Returns:
-        None if an output is missing or has another shape.
+        None if an output is missing, has another shape or is complex.
     """
     squares = expected_squares = 0.0
     for name, value in prepared.expected.outputs.items():
         actual = outputs.get(name)
         if actual is None or actual.shape != value.value.shape or not value.value.numel():
+            return None
+        if actual.is_complex():
             return None
         squares += float((actual.double() - value.value).square().sum())
         expected_squares += float(value.value.double().square().sum())

@@ -13,6 +13,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -26,15 +27,35 @@ from trainer.worker.protocol import CopyFact, Facts, HeldFact
 _MOST_DEPTH = 200  # frames that are searched for the file's own
 _MOST_FACTS = 20
 _LEAST_COPY = 1 << 20  # bytes: smaller copies do not matter
-_COPIES = frozenset("clone repeat index_select index gather _to_copy cat".split())
+_COPIES = frozenset("clone repeat index_select index gather _to_copy".split())
 _FACTORIES = frozenset(
     "zeros ones full empty arange linspace logspace eye rand randn randint randperm "
     "tril_indices triu_indices scalar_tensor".split()
 )
 # Indices may be on the CPU; the other operations move values between devices on purpose.
 _MIXED_DEVICES = frozenset("index index_put index_put_ _to_copy copy copy_ set_".split())
-_VALUE_SHAPES = frozenset("nonzero masked_select unique_dim unique_consecutive _unique2".split())
+# The shape of the result depends on values.
+_VALUE_SHAPES = frozenset(
+    "nonzero masked_select unique_dim unique_consecutive _unique2 bincount "
+    "repeat_interleave".split()
+)
+_TO_PYTHON = frozenset("_local_scalar_dense equal allclose".split())  # the result is no tensor
 _HALF = (torch.bfloat16, torch.float16)
+
+
+@dataclass
+class _Held:
+    """The memory of a new tensor.
+
+    Attributes:
+        line: the line that made the tensor.
+        size: its bytes.
+        last: the index of the last memory that was made before this was freed; None if it is not.
+    """
+
+    line: int
+    size: int
+    last: int | None = None
 
 
 class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
@@ -43,11 +64,14 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
     Args:
         path: the path of the file whose lines are named.
         truth: the value that a tensor without values has for Python code.
+        start: is called before each operation.
     """
 
-    def __init__(self, path: str, *, truth: bool = True) -> None:
+    def __init__(
+        self, path: str, *, truth: bool = True, start: Callable[[], None] | None = None
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # as above
-        self._path, self._truth = path, truth
+        self._path, self._truth, self._start = path, truth, start
         self.operations = self.flops = 0
         self.alive = self.peak = 0
         self.copies: list[CopyFact] = []
@@ -56,13 +80,12 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         self.default_dtype: set[int] = set()
         self.half_softmax: set[int] = set()
         self.used: set[int] = set()  # the memory of all tensors that operations read
-        self._made_on: dict[int, int] = {}  # memory of a factory's tensor -> its line
+        # Memory of a factory's tensor, or of a tensor computed from it -> the factory's line.
+        self._made_on: dict[int, int] = {}
         # Memory of tensors whose dtype the code did not choose -> the line that made the first.
         self._of_default_dtype: dict[int, int] = {}
-        self._kept: list[Tensor] = []  # keeps these tensors alive, so that no memory is used twice
-        self._held: dict[int, tuple[int, int]] = {}  # key -> line and bytes
-        self._held_at_peak: dict[int, tuple[int, int]] = {}
-        self._key = 0
+        self._held: list[_Held] = []  # the memory of all new tensors, in order
+        self._last_at_peak = -1  # index of the last memory that was made before the peak
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -71,15 +94,18 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation and observe it."""
+        if self._start is not None:
+            self._start()
         kwargs = kwargs or {}
         name = func.overloadpacket.__name__
         given = tensors_in((args, kwargs))
         line = self._line()
         self.used |= {_memory(tensor) for tensor in given}
-        if name == "_local_scalar_dense" or name in _VALUE_SHAPES:
+        if name in _TO_PYTHON or name in _VALUE_SHAPES or _is_chosen_by_values(name, args):
             self.reads.add(line)
-            if name == "_local_scalar_dense" and given and given[0].is_meta:
-                return self._truth if given[0].dtype is torch.bool else int(self._truth)
+        if name in _TO_PYTHON and given and given[0].is_meta:
+            is_number = name == "_local_scalar_dense" and given[0].dtype is not torch.bool
+            return int(self._truth) if is_number else self._truth
         if self._is_mixed(name, given):
             args, kwargs = self._on_one_device(line, args, kwargs)
             given = tensors_in((args, kwargs))
@@ -96,13 +122,16 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
 
     def facts(self) -> Facts:
         """Return everything that was observed."""
-        held = sorted(self._held_at_peak.values(), key=lambda place: -place[1])
+        peak = self._last_at_peak
+        held = [made for made in self._held[: peak + 1] if made.last is None or made.last >= peak]
+        held.reverse()  # of equal memory, the newest is the most telling
+        held.sort(key=lambda made: -made.size)
         return Facts(
             operations=self.operations,
             multiply_adds=self.flops // 2,
             peak_bytes=self.peak,
             copies=self.copies[:_MOST_FACTS],
-            held=[HeldFact(line, size) for line, size in held[:_MOST_FACTS]],
+            held=[HeldFact(made.line, made.size) for made in held[:_MOST_FACTS]],
             reads=_few(self.reads),
             other_device=_few(self.other_device),
             default_dtype=_few(self.default_dtype),
@@ -123,16 +152,19 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
     def _hold(self, tensor: Tensor, line: int) -> None:
         """Count the memory of a new tensor until it is freed."""
         storage = tensor.untyped_storage()
-        self._key += 1
-        key, size = self._key, storage.nbytes()
-        self._held[key] = line, size
-        self.alive += size
+        made = _Held(line, storage.nbytes())
+        self._held.append(made)
+        self.alive += made.size
         if self.alive > self.peak:
-            self.peak, self._held_at_peak = self.alive, dict(self._held)
-        weakref.finalize(storage, self._release, key).atexit = False
+            self.peak, self._last_at_peak = self.alive, len(self._held) - 1
+        weakref.finalize(storage, self._release, made, _memory(tensor)).atexit = False
 
-    def _release(self, key: int) -> None:
-        self.alive -= self._held.pop(key)[1]
+    def _release(self, made: _Held, memory: int) -> None:
+        """Forget memory that is freed. Another tensor may get the same number."""
+        self.alive -= made.size
+        made.last = len(self._held) - 1
+        self._made_on.pop(memory, None)
+        self._of_default_dtype.pop(memory, None)
 
     def _observe_copy(self, name: str, given: list[Tensor], made: Tensor, line: int) -> None:
         """Note a copy that repeats entries."""
@@ -142,8 +174,9 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         entries = 1
         for size, stride in zip(source.shape, source.stride(), strict=True):
             entries *= size if stride else 1
-        before, after = entries * source.element_size(), made.numel() * made.element_size()
-        if name != "cat" and after >= max(2 * before, _LEAST_COPY):
+        # In the dtype of the copy: a conversion alone repeats nothing.
+        before, after = entries * made.element_size(), made.numel() * made.element_size()
+        if after >= max(2 * before, _LEAST_COPY):
             self.copies.append(CopyFact(line, before, after))
 
     def _observe_dtype(
@@ -153,9 +186,11 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
             self.half_softmax.add(line)
         if not isinstance(result, Tensor):
             return
+        origins = [self._made_on.get(_memory(tensor), 0) for tensor in given]
+        if any(origins) or name == "lift_fresh":  # torch.tensor(...) lifts its result
+            self._made_on.setdefault(_memory(result), max(origins, default=0) or line)
         if name in _FACTORIES and line:
             self._made_on[_memory(result)] = line
-            self._kept.append(result)
             if kwargs.get("dtype") is None and result.dim() and result.is_floating_point():
                 self._of_default_dtype[_memory(result)] = line
             return
@@ -167,7 +202,6 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
             self.default_dtype |= {line for line in lines if line}
         elif all(lines):
             self._of_default_dtype[_memory(result)] = max(lines)
-            self._kept.append(result)
 
     def _is_mixed(self, name: str, given: list[Tensor]) -> bool:
         devices = {tensor.device.type for tensor in given if tensor.dim()}
@@ -193,6 +227,13 @@ def _few(lines: set[int]) -> list[int]:
     return sorted(lines)[:_MOST_FACTS]
 
 
+def _is_chosen_by_values(name: str, args: Any) -> bool:
+    """Return whether the operation chooses entries by a mask, so that values decide the shape."""
+    if name != "index":
+        return False
+    return any(index.dtype is torch.bool for index in tensors_in(args[1]))
+
+
 def _memory(tensor: Tensor) -> int:
     """Return a number that tells the memory of a tensor from other memory."""
     return int(tensor.untyped_storage()._cdata)
@@ -214,7 +255,10 @@ def _draw_nothing(layer: nn.Linear) -> None:
 
 
 def realistic_facts(
-    path: str, build: Callable[[], Any], call: Callable[[Any], object]
+    path: str,
+    build: Callable[[], Any],
+    call: Callable[[Any], object],
+    start: Callable[[], None] | None = None,
 ) -> tuple[Facts, bool]:
     """Return the facts about a call on tensors without values.
 
@@ -225,13 +269,14 @@ def realistic_facts(
         path: the path of the learner's file.
         build: returns the implementation.
         call: calls the implementation.
+        start: is called before each operation.
 
     Returns:
         The facts, and True if the call succeeded. The facts of a failed call are partial.
     """
     recorder = FactsRecorder(path)
     for truth, device in ((True, None), (False, None), (True, "meta")):
-        recorder = FactsRecorder(path, truth=truth)
+        recorder = FactsRecorder(path, truth=truth, start=start)
         try:
             with torch.device(device) if device else nullcontext(), torch.no_grad():
                 with without_first_weights():

@@ -102,6 +102,9 @@ class Hooks:
     def send_counts(self, run_index: int, counts: Counts) -> None:
         """Handle the counts of one call of a run."""
 
+    def start_operation(self) -> None:
+        """Handle that the realistic call starts an operation. An exception ends the call."""
+
     def await_measurement(self) -> None:
         """Handle that a run whose memory is measured is ready for its call."""
 
@@ -174,6 +177,7 @@ class CaseRunner:
                 self.guarded.path,
                 lambda: self._built(run, namespace),
                 lambda implementation: drive(implementation, given),
+                self.hooks.start_operation,
             ),
         )
         if gathered is not None:

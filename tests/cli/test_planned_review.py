@@ -1,0 +1,111 @@
+"""Tests of `attn-drill review --minutes`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import drill
+from tests.support.known_packs import make_pack
+from tests.support.menu import record_pass
+from trainer.practice.journal import Journal
+
+
+@pytest.fixture
+def due(home: Path) -> Journal:
+    """Return a journal in which two challenges and two follow-up questions are due."""
+    record_pass(home, "gqa", 1e9)
+    record_pass(home, "mha", 1.1e9)
+    journal = Journal(home)
+    journal.record_review("follow-up:gqa:1", 1.2e9, 3, "own rating")
+    journal.record_review("follow-up:gqa:99", 1.2e9, 3, "own rating")
+    return journal
+
+
+def test_light_parts_come_before_the_full_rewrite(tmp_path: Path, due: Journal) -> None:
+    """The plan names all parts with their minutes. A question that is gone is left out.
+
+    The number of gaps is drawn. `?` is an answer of a gap, and no rating of a follow-up question.
+    """
+    given = "?\n" * 8 + "2\n"
+    shown = drill(
+        "review", "--minutes", "26", cwd=tmp_path, given=given, COLUMNS="50", NO_COLOR="1"
+    ).stdout
+    plan, _, rest = shown.partition("\n\n")
+    assert [line.split(maxsplit=3) for line in plan.splitlines()] == [
+        ["25", "of", "26", "minutes:"],
+        ["mha", "4", "min", "fill the gaps"],
+        ["gqa", "1", "min", "follow-up question"],
+        ["gqa", "20", "min", "write it in full"],
+    ]
+    parts = ["1 of 2  mha", "2 of 2  gqa", "Now write gqa in full", "gqa.py is the stub"]
+    assert [rest.index(part) for part in parts] == sorted(rest.index(part) for part in parts)
+    assert max(map(len, rest.partition("Now write")[0].splitlines())) <= 50
+    assert [(review.item, review.rating) for review in due.reviews()[4:]] == [
+        ("challenge:mha", 1),
+        ("follow-up:gqa:1", 2),
+    ]
+    assert (tmp_path / "gqa.py").exists()
+
+
+def test_stopped_review_hands_out_no_stub(tmp_path: Path, due: Journal) -> None:
+    """The end of the input ends the review too."""
+    for given in ("quit\n", ""):
+        shown = drill("review", "--minutes", "26", cwd=tmp_path, given=given).stdout
+        assert shown.endswith("Stopped. All grades so far are recorded.\n")
+    assert list(tmp_path.glob("*.py")) == []
+    assert len(due.reviews()) == 4
+
+
+def test_plan_can_be_shown_only(tmp_path: Path, due: Journal) -> None:
+    """The longest due comes first, and items without time stay due."""
+    due.record_review("follow-up:gqa:2", 0.9e9, 3, "own rating")
+    shown = drill("review", "--minutes", "5", "--list", cwd=tmp_path).stdout
+    assert shown.splitlines() == [
+        "5 of 5 minutes:",
+        "  gqa    1 min  follow-up question",
+        "  gqa    4 min  fill the gaps",
+        "2 more items stay due.",
+    ]
+    assert list(tmp_path.glob("*.py")) == []
+
+
+def test_named_challenge_is_reviewed_in_short(tmp_path: Path, due: Journal) -> None:
+    """It need not be due. If there is time, it is written in full."""
+    shown = drill("review", "sdpa", "--minutes", "5", "--list", cwd=tmp_path).stdout
+    assert shown.splitlines() == ["4 of 5 minutes:", "  sdpa    4 min  fill the gaps"]
+    shown = drill("review", "sdpa", "--minutes", "60", cwd=tmp_path).stdout
+    assert "Now write sdpa in full" in shown
+    assert (tmp_path / "sdpa.py").exists()
+
+
+def test_nothing_is_due(tmp_path: Path) -> None:
+    """A sentence says so."""
+    assert "Nothing is due today." in drill("review", "--minutes", "30", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--minutes", "4"], "--minutes is 4; it must be 5 to 240."),
+        (["--minutes", "241"], "--minutes is 241; it must be 5 to 240."),
+        (["--minutes", "30", "--grade", "good"], "Give only one of these two options."),
+    ],
+)
+def test_bad_minutes(arguments: list[str], says: str, tmp_path: Path) -> None:
+    """Exit with 2 and print one sentence."""
+    refused = drill("review", *arguments, cwd=tmp_path, code=2)
+    assert says in refused.stderr
+    assert refused.stdout == ""
+
+
+def test_unreadable_answers_are_warned_about(tmp_path: Path, home: Path) -> None:
+    """The rest of the review goes on."""
+    pack = make_pack(tmp_path / "pack", "few")
+    (pack / "solutions" / "few" / "follow_up.toml").write_text("[[")
+    record_pass(home, "few", 1e9)
+    Journal(home).record_review("follow-up:few:1", 1e9, 3, "own rating")
+    arguments = ("review", "--list", "--pack", str(pack))
+    shown = drill(*arguments, cwd=tmp_path)
+    assert "The answers of few are left out" in shown.stderr
+    assert "few                due" in shown.stdout
+    assert "follow-up question" not in shown.stdout

@@ -1,0 +1,288 @@
+"""The level `arrange` hands out the lines of the reference, shuffled among wrong lines."""
+
+import ast
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.support.arranged import (
+    Pieces,
+    another_order,
+    comments_under,
+    functions_of,
+    pieces_in_file,
+    right_order,
+    solved,
+    with_wrong,
+    wrong_in,
+)
+from tests.support.paths import TINY_PACK
+from trainer.model.challenge import Challenge, Mistake
+from trainer.model.errors import PackError
+from trainer.packs import pack_reader
+from trainer.packs.arrange import arranged, completed, pieces_of, shuffled_pieces, wrong_piece
+from trainer.packs.mistakes import patch, read_mistakes
+
+CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack()) + pack_reader.read_pack(TINY_PACK)
+EVERY = pytest.mark.parametrize(
+    "challenge", CHALLENGES, ids=[challenge.id for challenge in CHALLENGES]
+)
+
+REFERENCE = '''"""A reference with everything that is rare."""
+
+import math
+import torch
+
+SCALE = 2  # a constant
+
+
+class Sum:
+    def __init__(self, size):
+        super().__init__()
+        self.size = size; self.log = math.log(size)
+        self.text = """two
+  lines"""
+
+    @staticmethod
+    def helper(x):
+        """Add 1."""
+        return x + 1
+
+    def forward(self, x):
+        # a comment
+        total = 0
+        for row in x:  # a comment
+            # a comment
+            row = row * SCALE
+            if row > 0:
+                row = row + 1
+            total = total + self.helper(row)
+
+        return total
+
+
+def last(x): return x
+'''
+STUB = '''import torch
+
+
+class Sum:
+    """Docstring."""
+
+    def __init__(self, size):
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x):
+        """Docstring."""
+        raise NotImplementedError
+'''
+
+
+def tree_of(source: str) -> str:
+    """Return the syntax tree without docstrings, as text."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (
+            ast.get_docstring(node) is not None
+        ):
+            del node.body[0]
+    return ast.dump(tree)
+
+
+def pieces_of_stub(stub: str, *mistakes: Mistake) -> Pieces:
+    """Return the pieces under the functions of a stub."""
+    return shuffled_pieces(completed(stub, REFERENCE), REFERENCE, mistakes, "sum")
+
+
+def mistake(was: str, now: str) -> Mistake:
+    """Return a known mistake."""
+    return Mistake("wrong", was, now, "It is wrong.", "Is it right?")
+
+
+@EVERY
+def test_right_pieces_make_the_reference(challenge: Challenge) -> None:
+    """Uncommented in the right order, the right pieces give the syntax tree of the reference."""
+    text, pieces = pack_reader.stub(challenge, "arrange"), pieces_in_file(challenge)
+    assert tree_of(solved(text, right_order(pieces))) == tree_of(pack_reader.solution(challenge))
+
+
+@EVERY
+def test_wrong_pieces_are_known_mistakes(challenge: Challenge) -> None:
+    """Put in place of the right piece, a wrong piece gives the reference with that mistake."""
+    text, pieces = pack_reader.stub(challenge, "arrange"), pieces_in_file(challenge)
+    reference = pack_reader.solution(challenge)
+    mistakes = {mistake.id: mistake for mistake in read_mistakes(challenge)}
+    for wrong in wrong_in(pieces):
+        answer = solved(text, with_wrong(right_order(pieces), wrong))
+        patched = patch(reference, mistakes[wrong.mistake], "")
+        assert tree_of(answer) == tree_of(patched), wrong.mistake
+
+
+@EVERY
+def test_a_third_as_many_pieces_are_wrong(challenge: Challenge) -> None:
+    """At most one piece is wrong for each right piece."""
+    pieces = pieces_in_file(challenge)
+    wrong = [(piece.function, piece.place) for piece in wrong_in(pieces)]
+    assert len(wrong) == len(set(wrong))
+    if challenge.solutions.is_relative_to(TINY_PACK):
+        assert len(wrong) == 1  # the mistakes of these challenges allow no more
+    else:
+        right = sum(len(of_function) for of_function in right_order(pieces).values())
+        assert len(wrong) == max(2, round(right / 3))
+
+
+@EVERY
+def test_no_order_in_the_file_is_right(challenge: Challenge) -> None:
+    """The order is wrong, whichever piece of a place the learner takes."""
+    for pieces in pieces_in_file(challenge).values():
+        places = [piece.place for piece in pieces]
+        first = {place: places.index(place) for place in places}
+        last = {place: index for index, place in enumerate(places)}
+        assert len(first) == 1 or any(
+            last[later] < first[earlier] for earlier in first for later in first if earlier < later
+        )
+
+
+@EVERY
+def test_file_is_an_unfinished_stub(challenge: Challenge) -> None:
+    """Every function raises NotImplementedError. Its pieces are the only comments under it."""
+    text, pieces = pack_reader.stub(challenge, "arrange"), pieces_in_file(challenge)
+    for name, function in functions_of(text):
+        assert ast.unparse(function.body[-1]) == "raise NotImplementedError"
+        lines = [line for piece in pieces.get(name, []) for line in piece.text.splitlines()]
+        assert [line for line in comments_under(text, function) if line] == lines
+    assert set(pieces) <= {name for name, _ in functions_of(text)}
+    assert set(challenge.entry) <= {
+        node.name for node in ast.parse(text).body if hasattr(node, "name")
+    }
+
+
+@EVERY
+def test_text_tells_nothing_about_mistakes(challenge: Challenge) -> None:
+    """Neither the words of a mistake nor a comment of the reference is in the file."""
+    text = pack_reader.stub(challenge, "arrange")
+    for mistake in read_mistakes(challenge):
+        assert mistake.says not in text
+        assert mistake.hint not in text
+    comments = [line.strip() for line in pack_reader.solution(challenge).splitlines()]
+    assert not [line for line in comments if line.startswith("#") and line in text]
+
+
+def test_text_is_stable() -> None:
+    """The same id gives the same text, and another id another text."""
+    sdpa = next(challenge for challenge in CHALLENGES if challenge.id == "sdpa")
+    sources = pack_reader.stub(sdpa), pack_reader.solution(sdpa), read_mistakes(sdpa)
+    text = pack_reader.stub(sdpa, "arrange")
+    arranged.cache_clear()
+    assert arranged(*sources, "sdpa") == text
+    assert arranged(*sources, "other") != text
+
+
+def test_stub_gets_what_only_the_reference_has() -> None:
+    """Imports, constants, functions and methods are added in the reference's order."""
+    text = arranged(STUB, REFERENCE, (), "sum")
+    assert tree_of(solved(text, right_order(pieces_of_stub(STUB)))) == tree_of(REFERENCE)
+    assert text.index("import math\n") < text.index("import torch\n\n\nSCALE = 2\n\n\nclass Sum:")
+    assert '    @staticmethod\n    def helper(x):\n        """Add 1."""\n        raise ' in text
+    assert text.endswith("\n\n\ndef last(x):\n    raise NotImplementedError\n    # return x\n")
+
+
+def test_code_of_the_stub_is_no_piece() -> None:
+    """`super().__init__()` stays where it is."""
+    pieces = pieces_of_stub(STUB)["Sum.__init__"]
+    assert sorted(piece.text for piece in pieces) == [
+        "self.log = math.log(size)",
+        "self.size = size",
+        "self.text = 'two\\n  lines'",
+    ]
+
+
+def test_loop_is_opened_and_a_condition_stays_whole() -> None:
+    """The statements of a loop are pieces with more indentation."""
+    texts = [piece.text for piece in pieces_of(REFERENCE) if piece.function == "Sum.forward"]
+    assert texts == [
+        "total = 0",
+        "for row in x:",
+        "    row = row * SCALE",
+        "    if row > 0:\n        row = row + 1",
+        "    total = total + self.helper(row)",
+        "return total",
+    ]
+    assert "        #\n        #     if row > 0:\n        #         row = row + 1\n" in arranged(
+        STUB, REFERENCE, (), "sum"
+    )
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "text"),
+    [
+        pytest.param("row * SCALE", "row / SCALE", "    row = row / SCALE", id="in a loop"),
+        pytest.param(
+            "if row > 0:",
+            "if row < 0:  # no",
+            "    if row < 0:\n        row = row + 1",
+            id="condition",
+        ),
+        pytest.param("for row in x:", "for row in x[1:]:", "for row in x[1:]:", id="loop"),
+        pytest.param("return total", "", None, id="removed piece"),
+        pytest.param("total = 0", "total = 0\n        x = 1", None, id="added piece"),
+        pytest.param("row > 0", "True", None, id="constant"),
+        pytest.param("SCALE = 2", "SCALE = 3", None, id="outside of functions"),
+        pytest.param("def forward(self, x)", "def forward(self, x=1)", None, id="signature"),
+        pytest.param("total = 0", "total = (", None, id="no Python"),
+        pytest.param("not there", "x", None, id="not in the reference"),
+        pytest.param("row = row + 1", "row = row", None, id="assigned to itself"),
+        pytest.param("# a comment\n        total", "total", None, id="comment only"),
+    ],
+)
+def test_mistake_makes_a_wrong_piece(was: str, now: str, text: str | None) -> None:
+    """Only a mistake that changes exactly one piece, and is not noticed at once, makes one."""
+    piece = wrong_piece(REFERENCE, mistake(was, now))
+    assert (piece and piece.text) == text
+
+
+def test_wrong_piece_is_no_right_piece_elsewhere() -> None:
+    """A line that is right in the same function is not handed out as a wrong line."""
+    copied = mistake("total = 0", "return total")
+    assert wrong_piece(REFERENCE, copied) is not None
+    assert wrong_in(pieces_of_stub(STUB, copied)) == []
+
+
+def test_short_mistakes_come_first() -> None:
+    """A line that is much longer than the right line is suspicious."""
+    long = [mistake("total = 0", f"total = sum(x) * 0 * {factor}") for factor in range(9)]
+    wrong = wrong_in(pieces_of_stub(STUB, *long, mistake("total = 0", "total = 1")))
+    assert [piece.text for piece in wrong] == ["total = 1"]
+
+
+def test_other_orders_respect_values() -> None:
+    """The helper of the grading tests gives several orders, and a value stays before its use."""
+    pieces = right_order(pieces_of_stub(STUB))["Sum.__init__"]
+    orders = {tuple(another_order(pieces, Random(seed))) for seed in range(20)}
+    assert len(orders) == 6  # all three statements are independent
+    gqa = next(challenge for challenge in CHALLENGES if challenge.id == "gqa")
+    forward = right_order(pieces_in_file(gqa))["GroupedQueryAttention.forward"]
+    texts = [piece.text for piece in another_order(forward, Random(1))]
+    assert texts.index("q = q.transpose(1, 2)") < texts.index("scores = q @ k.transpose(-2, -1)")
+    assert texts[-1] == "return self.o_proj(merged)"
+
+
+def test_stub_of_any_level_is_recognised(tiny_pack: Path) -> None:
+    """A changed stub is none, and unreadable mistakes do no harm."""
+    challenge = pack_reader.find_challenge(tiny_pack, "signs")
+    text = pack_reader.stub(challenge, "arrange")
+    assert pack_reader.is_stub(challenge, text)
+    assert pack_reader.is_stub(challenge, pack_reader.stub(challenge, "blank"))
+    assert not pack_reader.is_stub(challenge, text + "x = 1\n")
+    (challenge.solutions / "mistakes.toml").unlink()
+    assert not pack_reader.is_stub(challenge, text)
+
+
+def test_reference_that_does_not_parse_is_named(tiny_pack: Path) -> None:
+    """The author of a pack gets the path and the line."""
+    challenge = pack_reader.find_challenge(tiny_pack, "signs")
+    (challenge.solutions / "solution.py").write_text("x = 1\nx = (\n")
+    with pytest.raises(PackError, match=r"solution\.py does not parse: .*, line 2"):
+        pack_reader.stub(challenge, "arrange")

@@ -1,0 +1,122 @@
+"""Solve a stub of the level `arrange` as a learner does: uncomment, put in order, leave out."""
+
+import ast
+import functools
+import textwrap
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from trainer.model.challenge import Challenge
+from trainer.packs import pack_reader
+from trainer.packs.arrange import Piece, completed, shuffled_pieces
+from trainer.packs.mistakes import read_mistakes
+
+Pieces = dict[str, list[Piece]]
+
+
+@functools.cache
+def pieces_in_file(challenge: Challenge) -> Pieces:
+    """Return the pieces of every function, in the order of the stub."""
+    reference = pack_reader.solution(challenge)
+    code = completed(pack_reader.stub(challenge), reference)
+    return shuffled_pieces(code, reference, read_mistakes(challenge), challenge.id)
+
+
+def right_order(pieces: Pieces) -> Pieces:
+    """Return the right pieces of every function, in the order of the reference."""
+    return {
+        function: sorted(
+            (piece for piece in of_function if not piece.mistake), key=lambda piece: piece.place
+        )
+        for function, of_function in pieces.items()
+    }
+
+
+def with_wrong(pieces: Pieces, wrong: Piece) -> Pieces:
+    """Return the pieces with a wrong piece in place of the right piece."""
+    return {
+        function: [
+            wrong if (piece.function, piece.place) == (wrong.function, wrong.place) else piece
+            for piece in of_function
+        ]
+        for function, of_function in pieces.items()
+    }
+
+
+def wrong_in(pieces: Pieces) -> list[Piece]:
+    """Return the wrong pieces of all functions."""
+    return [piece for of_function in pieces.values() for piece in of_function if piece.mistake]
+
+
+def functions_of(text: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Yield the functions and methods of a text with their names."""
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name, node
+        elif isinstance(node, ast.ClassDef):
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef):
+                    yield f"{node.name}.{method.name}", method
+
+
+def comments_under(text: str, function: ast.FunctionDef) -> list[str]:
+    """Return the comments under the last line of a function, without `# `."""
+    found = []
+    indent = " " * (function.col_offset + 4)
+    for line in text.splitlines()[function.end_lineno or 0 :]:
+        if not line.startswith(f"{indent}#"):
+            break
+        found.append(line.removeprefix(f"{indent}#").removeprefix(" "))
+    return found
+
+
+def solved(text: str, answer: Pieces) -> str:
+    """Return the stub with these pieces in place of each `raise` and the comments under it."""
+    lines = text.splitlines()
+    for name, function in reversed(list(functions_of(text))):
+        comments = comments_under(text, function)
+        row = function.body[-1].lineno - 1
+        if comments:
+            body = "\n".join(piece.text for piece in answer[name])
+            lines[row : row + 1 + len(comments)] = textwrap.indent(
+                body, " " * (function.col_offset + 4)
+            ).splitlines()
+    return "\n".join(lines) + "\n"
+
+
+def another_order(pieces: Sequence[Piece], rng: Random) -> list[Piece]:
+    """Return the right pieces of a function in a random order that respects their values.
+
+    A piece stays behind those that store what it uses, and before those that store it anew.
+    A `return` stays in its place.
+    """
+    waiting = list(pieces)
+    order: list[Piece] = []
+    while waiting:
+        ready = [
+            piece
+            for index, piece in enumerate(waiting)
+            if not any(_depends(piece, earlier) for earlier in waiting[:index])
+        ]
+        order.append(rng.choice(ready))
+        waiting.remove(order[-1])
+    return order
+
+
+def _depends(later: Piece, earlier: Piece) -> bool:
+    """Return whether two pieces must keep their order."""
+    stored, used = _names(earlier)
+    stored_later, used_later = _names(later)
+    returns = any("Return(" in piece.meaning for piece in (later, earlier))
+    return returns or bool(stored & (stored_later | used_later) or used & stored_later)
+
+
+def _names(piece: Piece) -> tuple[set[str], set[str]]:
+    """Return the names that a piece stores and those that it uses, such as `q` and `self.cos`."""
+    names: tuple[set[str], set[str]] = (set(), set())
+    for node in ast.walk(ast.parse(piece.text)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            names[isinstance(node.ctx, ast.Load)].add(f"{node.value.id}.{node.attr}")
+        elif isinstance(node, ast.Name):
+            names[isinstance(node.ctx, ast.Load)].add(node.id)
+    return names
