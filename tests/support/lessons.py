@@ -247,7 +247,7 @@ ANSWERS = {
                 "    weights = exponentials / exponentials.sum(-1, keepdim=True)"
             )
         },
-        ("memory", "exponentials = torch.exp("),
+        ("memory", "exponentials"),
     ),
     "products as a sum": _by(
         "sdpa",

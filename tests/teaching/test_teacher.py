@@ -1,4 +1,4 @@
-"""The lesson about an answer that passed: measured in a worker, compared with the pack's answers."""
+"""The lesson about an answer that passed: a worker measures it, the pack's answers are compared."""
 
 from pathlib import Path
 
@@ -71,10 +71,12 @@ HARM = {
     "loops without end": "while True: pass",
     "loops on tensors without values": "while (lengths.max() > -1).item(): lengths = lengths * 2",
     "returns nonsense": "return [lengths.is_meta, {1: object()}]",
+    "sleeps": "import time; time.sleep(3600)",
     "takes all memory": "torch.ones(1 << 40, device='cpu')",
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", HARM)
 def test_harm_during_the_measurement_hurts_nothing_else(
     grader: Grader,

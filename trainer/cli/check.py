@@ -210,6 +210,7 @@ def _show_after_pass(
     The verdict is on the screen before the measurement begins.
     """
     from trainer.app.next_steps import next_steps
+    from trainer.packs.follow_up import read_follow_ups
 
     journal, now = default_journal(), time.time()
     steps = next_steps(challenge, known_packs.catalogue().challenges, journal, now)
@@ -223,9 +224,11 @@ def _show_after_pass(
         sys.stdout.flush()
         try:
             show_notes(checked.graded.lesson(), checked.source, sys.stdout)
-        except GraderError as error:
+        except (DrillError, GraderError) as error:  # the verdict and the exit code stay
             typer.echo(f"The answer could not be measured: {error}")
-    typer.echo(f"\nfollow-ups       attn-drill quiz --follow-up {challenge.id}{pack_option}")
+    questions, _ = read_follow_ups((challenge,), "en")
+    if questions:
+        typer.echo(f"\nfollow-ups       attn-drill quiz --follow-up {challenge.id}{pack_option}")
 
 
 def _show(

@@ -1,0 +1,153 @@
+"""Follow-up questions of a prompt, their model answers, and the numbers in these answers."""
+
+from pathlib import Path
+
+import pytest
+
+from trainer.model.challenge import Challenge
+from trainer.packs import pack_reader
+from trainer.packs.follow_up import (
+    answers_path,
+    follow_up_troubles,
+    follow_ups,
+    is_figure,
+    questions_of,
+    read_follow_ups,
+)
+
+PROMPT = """# A sum
+
+1. No question: the first list.
+2. No question either.
+
+## Follow-ups
+
+1. Why is
+   it slow?
+2. What does `cumsum` cost?
+"""
+ANSWERS = """
+[[answer]]
+en = "It reads x twice."
+zh = "它读两遍。"
+
+[[answer]]
+en = "It adds 64 MiB, which is 12.5 % of 512 MiB."
+figures = { "64 MiB" = "2 * 2**25", "12.5 %" = "64 / 512" }
+"""
+
+
+@pytest.fixture
+def sums(tiny_pack: Path) -> Challenge:
+    """Return a challenge with two follow-up questions and their answers."""
+    challenge = pack_reader.find_challenge(tiny_pack, "prefix-sum")
+    for prompt in challenge.folder.glob("prompt*.md"):
+        prompt.write_text(PROMPT)
+    (challenge.folder / "prompt.zh.md").write_text(PROMPT.replace("Why is", "为什么"))
+    answers_path(challenge).write_text(ANSWERS)
+    return challenge
+
+
+def test_questions_are_the_last_numbered_list_of_the_prompt() -> None:
+    """A question may have several lines."""
+    assert questions_of(PROMPT) == ("Why is it slow?", "What does `cumsum` cost?")
+    assert questions_of("# A sum\n\nNo list.\n") == ()
+
+
+def test_follow_up_has_question_answer_and_item(sums: Challenge) -> None:
+    """The item is its name in reviews. Answers have the order of the questions."""
+    first, second = follow_ups(sums)
+    assert (first.item, first.question, first.answer) == (
+        "follow-up:prefix-sum:1",
+        "Why is it slow?",
+        "It reads x twice.",
+    )
+    assert second.figures == {"64 MiB": "2 * 2**25", "12.5 %": "64 / 512"}
+
+
+def test_answer_that_is_not_translated_is_english(sums: Challenge) -> None:
+    """The question is in the language of the learner."""
+    first, second = follow_ups(sums, "zh")
+    assert (first.question, first.answer) == ("为什么 it slow?", "它读两遍。")
+    assert second.answer.startswith("It adds")
+
+
+def test_questions_without_a_file_have_no_answers(sums: Challenge) -> None:
+    """Such questions are not asked, and the pack has no fault."""
+    answers_path(sums).unlink()
+    assert [entry.answer for entry in follow_ups(sums)] == ["", ""]
+    assert read_follow_ups((sums,), "en") == ([], [])
+    assert [*follow_up_troubles(sums)] == []
+
+
+def test_broken_file_leaves_out_its_challenge_with_a_sentence(sums: Challenge) -> None:
+    """The other challenges are still asked about."""
+    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+    answers_path(sums).write_text("[[answer]]\nenglish = 'x'\n")
+    found, troubles = read_follow_ups((sums, gqa), "en")
+    assert {entry.challenge for entry in found} == {"gqa"}
+    (trouble,) = troubles
+    assert trouble.startswith("The answers of prefix-sum are left out: ")
+
+
+def test_right_answers_have_no_troubles(sums: Challenge) -> None:
+    """0, 1, 2, numbers of the question and numbers of a formula need no formula."""
+    assert [*follow_up_troubles(sums)] == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("64 MiB, which", "65 MiB, which", "'64 MiB', which the answer does not show"),
+        ('"2 * 2**25"', '"2 * 2**24"', "64 MiB is shown, but 2 * 2**24 is 32 in the same unit"),
+        ('"2 * 2**25"', '"the memory"', "answer 2 (en): "),
+        ('"12.5 %" = "64 / 512"', "", "the number 12.5 has no formula"),
+        ("It reads x twice.", "It takes 3 reads.", "the number 3 has no formula"),
+        ("It reads x twice.", "", "answer 1 is empty"),
+        ("figures =", 'given = { "40 GB" = "a data sheet" }\nfigures =', "'40 GB', which the ans"),
+        ('[[answer]]\nen = "It reads x twice."\nzh = "它读两遍。"\n', "", "1 answers, but"),
+    ],
+)
+def test_trouble_is_a_sentence(sums: Challenge, old: str, new: str, says: str) -> None:
+    """The sentence names the file and the answer."""
+    path = answers_path(sums)
+    assert old in ANSWERS
+    path.write_text(ANSWERS.replace(old, new))
+    troubles = [*follow_up_troubles(sums)]
+    assert any(says in trouble for trouble in troubles), troubles
+    assert all(trouble.startswith(str(path)) and trouble.endswith(".") for trouble in troubles)
+
+
+def test_figure_without_a_blank_before_its_unit_is_checked(sums: Challenge) -> None:
+    """The answer may say 64MiB."""
+    answers_path(sums).write_text(ANSWERS.replace("64 MiB", "64MiB"))
+    assert [*follow_up_troubles(sums)] == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "formula", "is_right"),
+    [
+        ("64 MiB", "2**26", True),
+        ("64 MiB", "2**26 + 2**18", True),
+        ("64 MiB", "2**26 + 2**20", False),
+        ("1,024", "2**10", True),
+        ("12.5 %", "1 / 8", True),
+        ("12 %", "1 / 8", True),
+        ("12 %", "0.131", False),
+        ("3.35 TB", "3.35e12", True),
+        ("1e-3", "0.0014", True),
+        ("1e-3", "0.0016", False),
+    ],
+)
+def test_figure_is_the_rounded_value_of_its_formula(
+    shown: str, formula: str, is_right: bool
+) -> None:
+    """The last digit that is shown may be rounded."""
+    assert is_figure(shown, formula)[0] is is_right
+
+
+@pytest.mark.parametrize(("shown", "formula"), [("a lot", "1"), ("64 miles", "1"), ("64", "x + 1")])
+def test_text_that_is_no_number_is_refused(shown: str, formula: str) -> None:
+    """So is a formula with names."""
+    with pytest.raises(ValueError, match=r"\w"):
+        is_figure(shown, formula)
