@@ -1,5 +1,6 @@
 """The call of realistic size that a challenge describes, and the faults of such a description."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,8 +34,6 @@ def with_realistic(tmp_path: Path) -> Callable[[str], object]:
     """Return a function that returns the realistic call of a pack whose cases.py ends so."""
 
     def realistic(text: str) -> object:
-        import shutil
-
         pack = Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
         challenge = pack_reader.find_challenge(pack, "prefix-sum")
         with (challenge.folder / "cases.py").open("a") as file:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -423,3 +424,54 @@ def test_unfinished_file_is_not_an_attempt(tmp_path: Path, home: Path) -> None:
     verdicts = [attempt.verdict for attempt in Journal(home).attempts()]
     assert verdicts == ["failed", "failed", "passed"]
     assert Journal(home).since_start("gqa").failed == 2
+
+
+@pytest.fixture
+def sums(tmp_path: Path) -> Path:
+    """Return a folder with a copy of the tiny pack, and a right answer that reads a value."""
+    shutil.copytree(TINY_PACK, tmp_path / "pack")
+    source = pack_reader.solution(pack_reader.find_challenge(TINY_PACK, "prefix-sum"))
+    (tmp_path / "sum.py").write_text(f"{source}\n\n_usual = prefix_sum\n\n\n{READS_A_VALUE}")
+    return tmp_path
+
+
+READS_A_VALUE = """def prefix_sum(x, *more, **named):
+    assert (x == x).all()
+    return _usual(x, *more, **named)
+"""
+_SUM = ("check", "prefix-sum", "sum.py", "--pack", "pack")
+
+
+def test_notes_come_after_the_verdict_if_they_are_wanted(sums: Path) -> None:
+    """A pipe has none by default. A challenge without answers offers no follow-up questions."""
+    plain = drill(*_SUM, cwd=sums).stdout
+    assert "passed" in plain.split("reference")[-1], "the line about the next steps"
+    assert "interviewer" not in plain
+    assert "follow-up" not in plain
+    text = drill(*_SUM, "--notes", cwd=sums).stdout
+    assert text.startswith("PASSED")
+    assert text.index("comes back") < text.index("What an interviewer would say")
+    assert "assert (x == x).all()\n  Python reads a value of a tensor here" in text
+    assert json.loads(drill(*_SUM, "--notes", "--json", cwd=sums).stdout)["verdict"] == "passed"
+
+
+def test_failure_has_no_notes(sums: Path) -> None:
+    """Only a right answer is worth an interviewer's remarks."""
+    (sums / "sum.py").write_text("def prefix_sum(x, reverse=False):\n    return x\n")
+    assert "interviewer" not in drill(*_SUM, "--notes", cwd=sums, code=1).stdout
+
+
+def test_pack_whose_realistic_call_is_broken_changes_no_exit_code(sums: Path) -> None:
+    """The verdict stays, and the sentence names the file."""
+    with (sums / "pack" / "challenges" / "prefix_sum" / "cases.py").open("a") as file:
+        file.write("\n\ndef realistic():\n    return 1 / 0\n")
+    text = drill(*_SUM, "--notes", cwd=sums).stdout
+    assert "The answer could not be measured: " in text
+    assert "cases.py: realistic() raises ZeroDivisionError" in text
+
+
+def test_pass_offers_the_follow_up_questions_of_the_challenge(solved: Path) -> None:
+    """The command works as it is shown."""
+    text = drill("check", "gqa", cwd=solved).stdout
+    assert "attn-drill quiz --follow-up gqa" in text.splitlines()[-1]
+    assert drill("quiz", "--follow-up", "gqa", cwd=solved).returncode == 0

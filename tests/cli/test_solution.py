@@ -5,6 +5,7 @@ from pathlib import Path
 from tests.support.cli import GQA, drill
 from tests.support.menu import record_pass
 from trainer.packs import pack_reader
+from trainer.packs.other_answers import other_answers
 from trainer.practice.journal import Journal
 
 
@@ -34,3 +35,28 @@ def test_giving_up_grades_the_challenge_as_again(tmp_path: Path, home: Path) -> 
     drill("solution", "mha", cwd=tmp_path)
     reasons = [review.reason for review in Journal(home).reviews("challenge:mha")]
     assert reasons[1:] == ["given up"]
+
+
+def test_style_shows_another_right_answer_after_a_pass(tmp_path: Path, home: Path) -> None:
+    """Before the pass, the refusal names no other answer."""
+    refused = drill("solution", "gqa", "--style", "grouped_einsum", cwd=tmp_path, code=2)
+    assert refused.stdout == ""
+    assert "unnamed_layers" not in refused.stderr
+    record_pass(home, "gqa", 1_100_000_000.0)
+    (answer,) = [answer for answer in other_answers(GQA) if answer.name == "grouped_einsum"]
+    shown = drill("solution", "gqa", "--style", "grouped_einsum", cwd=tmp_path).stdout
+    assert shown.strip() == answer.source.strip()
+    reference = drill("solution", "gqa", "--style", "reference", cwd=tmp_path).stdout
+    assert reference.strip() == pack_reader.solution(GQA).strip()
+
+
+def test_unknown_style_is_refused_with_the_names_and_gives_nothing_up(
+    tmp_path: Path, home: Path
+) -> None:
+    """A mistyped name must not cost a grade."""
+    refused = drill("solution", "gqa", "--give-up", "--style", "einsum", cwd=tmp_path, code=2)
+    assert refused.stdout == ""
+    words = " ".join(refused.stderr.split())
+    assert "gqa has no answer called einsum; it has reference, batched_by_hand" in words
+    assert Journal(home).reviews() == []
+    assert not Journal(home).since_start("gqa").solution

@@ -101,7 +101,7 @@ def test_right_answers_have_no_troubles(sums: Challenge) -> None:
         ("64 MiB, which", "65 MiB, which", "'64 MiB', which the answer does not show"),
         ('"2 * 2**25"', '"2 * 2**24"', "64 MiB is shown, but 2 * 2**24 is 32 in the same unit"),
         ('"2 * 2**25"', '"the memory"', "answer 2 (en): "),
-        ('"12.5 %" = "64 / 512"', "", "the number 12.5 has no formula"),
+        (', "12.5 %" = "64 / 512"', "", "the number 12.5 has no formula"),
         ("It reads x twice.", "It takes 3 reads.", "the number 3 has no formula"),
         ("It reads x twice.", "", "answer 1 is empty"),
         ("figures =", 'given = { "40 GB" = "a data sheet" }\nfigures =', "'40 GB', which the ans"),

@@ -209,7 +209,7 @@ def test_days_in_words(full: Stats) -> None:
 def test_due_follow_up_question_is_named() -> None:
     """Its name is not the name of its challenge."""
     text = shown(statistics_of(reviews=(review("follow-up:a:2", 50),)))
-    assert re.search(r"follow-up a:2 +recall \d+%", text)
+    assert re.search(r"a, follow-up question 2 +recall \d+%", text)
 
 
 def test_json_values_have_the_same_facts(full: Stats) -> None:
@@ -226,3 +226,19 @@ def test_json_values_have_the_same_facts(full: Stats) -> None:
     assert values["waiting"][0] == {"challenge": "c", "missing": ["b"]}
     assert values["topics"][1]["title"] == LONG
     assert values["due"][0]["item"] == full.due[0].name
+
+
+@pytest.mark.parametrize(
+    ("item", "name", "command"),
+    [
+        ("challenge:a", "a ", "review starts the first"),
+        ("follow-up:a:3", "a, follow-up question 3", "review --minutes 15 asks the first"),
+        ("question:why-sqrt", "question why-sqrt", "quiz asks the first"),
+    ],
+)
+def test_due_item_has_its_name_and_its_command(item: str, name: str, command: str) -> None:
+    """The command that asks an item depends on its kind."""
+    due = tuple(items([review(item, 50)], NOW).values())
+    words = " ".join(shown(Stats(due=due)).split())
+    assert name in words
+    assert f"attn-drill {command}." in words

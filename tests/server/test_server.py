@@ -32,6 +32,8 @@ from trainer.server.messages import (
     Refused,
     Reply,
     Request,
+    Taught,
+    Teach,
     Traced,
     TraceLines,
     Verdict,
@@ -194,6 +196,17 @@ def test_new_request_supersedes_the_request_in_progress(process: Process) -> Non
     assert soon(lambda: len(process.family()) <= 2), "the fork server and a ready worker"
 
 
+def test_save_supersedes_the_lesson_about_the_save_before(process: Process) -> None:
+    """The next verdict does not wait for the measurement."""
+    process.send(grade_of("gqa", RIGHT, id=1))
+    assert isinstance(process.reply(), Verdict)
+    process.send(Teach("gqa", Submission("answer.py", RIGHT), 1, id=1))
+    process.send(grade_of("gqa", f"{RIGHT}\n", id=2))
+    reply = process.reply()
+    assert isinstance(reply, Verdict)
+    assert (reply.id, reply.report.verdict) == (2, "passed")
+
+
 def test_invalid_request_is_refused_with_a_sentence(process: Process) -> None:
     """An unknown challenge or a file that cannot be traced is refused. Then the server goes on."""
     process.send(grade_of("gqqa", RIGHT, id=1))
@@ -234,6 +247,23 @@ def test_right_and_wrong_submissions_are_graded(server: ServerProcess) -> None:
     assert isinstance(reply, Verdict)
     assert (reply.report.verdict, reply.report.seed) == ("failed", 5)
     assert reply.report.diagnosis is not None
+
+
+def test_lesson_is_about_a_submission_that_passes(server: ServerProcess) -> None:
+    """A submission that was not graded last is graded first. A failing submission has no lesson."""
+    last = task()
+    passed = server.ask(last)
+    assert isinstance(passed, Verdict)
+    other = Submission("sum.py", f"# another text\n{last.submission.source}")
+    for submission in (last.submission, other):
+        taught = server.ask(Teach(last.challenge, submission, 5, id=4))
+        assert isinstance(taught, Taught)
+        assert (taught.id, taught.lesson.is_measured) == (4, True)
+        assert [answer.name for answer in taught.lesson.others][:1] == ["reference"]
+    refused = server.ask(Teach(last.challenge, task(WRONG_SUM).submission, 5, id=5))
+    assert isinstance(refused, Refused)
+    assert (refused.id, refused.is_for_all) == (5, False)
+    assert refused.sentence == "There is no lesson: the file does not pass any more."
 
 
 def test_report_of_the_reference_has_all_checks_passed(server: ServerProcess) -> None:

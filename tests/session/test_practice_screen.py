@@ -16,12 +16,13 @@ from textual.worker import WorkerFailed
 import trainer
 from tests.support.fake_grader import FakeGrader, report_on
 from tests.support.session import GQA, PACK, RIGHT, WRONG, app_on, drive, screen, until, words
+from trainer.model.lesson import Lesson, Note
 from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
 from trainer.server.client import AsyncClient
-from trainer.server.messages import TraceLines, Verdict
+from trainer.server.messages import Refused, Taught, Teach, TraceLines, Verdict
 from trainer.session.model import SessionResult
-from trainer.session.practice_screen import _clock, _keys
+from trainer.session.practice_screen import SessionApp, _clock, _keys
 from trainer.session.session_state import SETTLE_SECONDS
 from trainer.session.theme import theme
 
@@ -544,6 +545,178 @@ def test_trace_has_the_text_and_the_seed_of_the_report(
         file.write_text("right")
         await until(pilot, lambda: "PASSED" in screen(pilot))
         assert app.trace is None
+
+    drive(app, script)
+
+
+NOTE = Note(1, "This line copies repeated entries.", "It costs memory.")
+
+
+async def to_lesson(app: SessionApp, path: Path, pilot: Pilot[SessionResult], text: str) -> Teach:
+    """Save a right answer, and return the request for its lesson."""
+    assert isinstance(app.grader, FakeGrader)
+    path.write_text(text)
+    await until(pilot, lambda: app.state.passed and app.state.last_source == text)
+    asked = partial(requests_for_lessons, app.grader)
+    await until(pilot, lambda: bool(asked()) and asked()[-1].submission.source == text)
+    return asked()[-1]
+
+
+def requests_for_lessons(grader: FakeGrader) -> list[Teach]:
+    """Return the requests for a lesson, in order."""
+    return [request for request in grader.requests if isinstance(request, Teach)]
+
+
+def test_pass_shows_the_next_line_at_once_and_the_notes_when_they_come(
+    file: Path, home: Path
+) -> None:
+    """The verdict is on the screen before the grader is asked for the lesson."""
+    app = app_on(file, home)
+    assert isinstance(app.grader, FakeGrader)
+    grader = app.grader
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        message = await to_lesson(app, file, pilot, "right")
+        assert message.id == app._request_id
+        assert "PASSED 2/2" in screen(pilot)
+        assert "1 of 1 passed" in words(pilot)
+        assert "graded" in words(pilot)
+        await until(pilot, lambda: "Your answer is being measured" in words(pilot))
+        grader.say(Taught(message.id - 1, Lesson(notes=(NOTE, NOTE))))  # about an earlier text
+        grader.say(Taught(message.id, Lesson(notes=(NOTE,))))
+        await until(pilot, lambda: NOTE.says in words(pilot))
+        assert words(pilot).count(NOTE.says) == 1
+        assert "o other answers" in words(pilot)
+        assert "f follow-up questions" in words(pilot)
+
+    drive(app, script, size=(80, 60))
+
+
+def test_failure_of_the_measurement_changes_no_verdict(file: Path, home: Path) -> None:
+    """The screen says so, and does not wait for ever."""
+    app = app_on(file, home)
+    assert isinstance(app.grader, FakeGrader)
+    grader = app.grader
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        message = await to_lesson(app, file, pilot, "right")
+        grader.say(Refused(message.id, "realistic() raises an error."))
+        await until(pilot, lambda: "The answer could not be measured." in words(pilot))
+        assert "realistic() raises an error." in words(pilot)
+        assert "PASSED 2/2" in screen(pilot)
+        await pilot.press("o")
+        await until(pilot, lambda: "the reference" in words(pilot))
+
+    drive(app, script, size=(80, 60))
+
+
+def test_trace_and_unfinished_text_ask_for_the_lesson_again(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new request ends the measurement, so it would never come."""
+    monkeypatch.setattr(
+        "trainer.session.practice_screen.render_trace", lambda trace, width: "the trace"
+    )
+    app = app_on(file, home)
+    assert isinstance(app.grader, FakeGrader)
+    grader = app.grader
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        await to_lesson(app, file, pilot, "right")
+        await pilot.press("t")
+        await until(pilot, lambda: len(requests_for_lessons(grader)) == 2)
+        file.write_text("half right")
+        await until(pilot, lambda: len(requests_for_lessons(grader)) == 3)
+        message = requests_for_lessons(grader)[-1]
+        assert (message.submission.source, message.id) == ("right", app._request_id)
+        grader.say(Taught(message.id, Lesson(notes=(NOTE,))))
+        await until(pilot, lambda: app.after is not None and app.after.lesson is not None)
+        await pilot.press("r")
+        await pilot.pause(0.1)
+        assert len(requests_for_lessons(grader)) == 3, "the lesson is there"
+
+    drive(app, script)
+
+
+def test_next_text_is_judged_and_taught_while_a_page_is_open(file: Path, home: Path) -> None:
+    """A failure is shown in place of the page. The questions go on after the next pass."""
+    app = app_on(file, home)
+    assert isinstance(app.grader, FakeGrader)
+    grader = app.grader
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        message = await to_lesson(app, file, pilot, "right")
+        grader.say(Taught(message.id, Lesson(notes=(NOTE,))))
+        await pilot.press("f", "enter", "3", "enter")
+        assert "Question 2 of" in words(pilot)
+        await to_lesson(app, file, pilot, "right, and more simply")
+        assert "Question 2 of" in words(pilot)
+        assert app.after is not None
+        assert (app.after.lesson, app.after.is_revealed) == (None, True)
+        file.write_text("wrong")
+        await until(pilot, lambda: "3 of 4 values differ" in words(pilot))
+        assert "Question 2 of" not in words(pilot)
+        await to_lesson(app, file, pilot, "right again")
+        await until(pilot, lambda: "being measured" in words(pilot))
+        await pilot.press("f")
+        assert "Question 2 of" in words(pilot)
+
+    drive(app, script, size=(80, 60))
+
+
+def test_questions_are_rated_only_while_they_are_shown(file: Path, home: Path) -> None:
+    """Before Enter, and behind the task, the keys 1 to 4 rate no question."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        await to_lesson(app, file, pilot, "right")
+        await pilot.press("f", "3")
+        assert "Press Enter first" in words(pilot)
+        await pilot.press("enter", "tab", "2")
+        assert app.after is not None
+        assert app.after.ratings == {}
+        assert "Graded hard, as you say." in words(pilot)
+        await pilot.press("tab", "4")
+        assert app.after.ratings == {0: 4}
+
+    drive(app, script)
+    reviews = Journal(home).reviews("follow-up:")
+    assert [(review.item, review.rating) for review in reviews] == [("follow-up:gqa:1", 4)]
+
+
+def test_other_answers_stay_hidden_until_the_pass(file: Path, home: Path) -> None:
+    """The keys o and f say when they work. An interview has no lesson."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        file.write_text("wrong")
+        await until(pilot, lambda: app.state.last is not None)
+        for key in "of":
+            assert f"{key} other" not in words(pilot)
+            assert f"{key} follow" not in words(pilot)
+            await pilot.press(key)
+            assert "come after the pass" in words(pilot)
+        assert app.after is None
+
+    drive(app, script)
+
+
+def test_reset_question_is_taken_back_by_any_key_and_by_a_verdict(file: Path, home: Path) -> None:
+    """A second x much later must not be a surprise."""
+    app = app_on(file, home)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        file.write_text("my work")
+        await until(pilot, lambda: app.state.attempts == 1)
+        for key in ("down", "z", "pagedown"):
+            await pilot.press("x", key, "x")
+            assert file.read_text() == "my work", key
+            await pilot.press("z")
+        await pilot.press("x")
+        file.write_text("my other work")
+        await until(pilot, lambda: app.state.last_source == "my other work")
+        await pilot.press("x")
+        assert file.read_text() == "my other work"
 
     drive(app, script)
 

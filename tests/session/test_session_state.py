@@ -157,3 +157,33 @@ def test_pass_in_an_interview_is_graded(file: Path, home: Path) -> None:
     state.begin()
     save(state, "right")
     assert (state.passed, state.can_overrule) == (True, True)
+
+
+def test_clock_stops_at_the_pass(file: Path, home: Path) -> None:
+    """The time with the notes and the questions does not count. A fresh stub starts the clock."""
+    clock = Clock()
+    state = state_on(file, home, clock)
+    clock.now += 60
+    save(state, "right")
+    clock.now += 600
+    state.touch()
+    assert (state.seconds, state.result("quit").seconds) == (360.0, 360.0)
+    save(state, "wrong 1")
+    save(state, "right, more simply")
+    assert state.seconds == 360.0
+    assert {attempt.seconds for attempt in Journal(home).attempts(replaced=True)} == {360.0}
+    state.restart()
+    clock.now += 5
+    assert state.seconds == 5.0
+
+
+def test_clock_does_not_stop_at_a_failure_or_in_an_interview(file: Path, home: Path) -> None:
+    """The clock of an interview is for the whole interview."""
+    clock = Clock()
+    failed = state_on(file, home, clock)
+    save(failed, "wrong")
+    interview = state_on(file, home, clock, purpose="interview", sitting=SITTING)
+    interview.begin()
+    save(interview, "right")
+    clock.now += 60
+    assert (failed.seconds, interview.seconds) == (360.0, 360.0)

@@ -64,6 +64,7 @@ def next_steps(
         if challenge.id in other.builds_on
         and other.id not in passed
         and passed.issuperset(other.builds_on)
+        and not _was_passed_before(challenge, journal)
     )
     name = item_of(challenge.id)
     reviews = [review for review in journal.reviews(name) if review.item == name]
@@ -71,4 +72,16 @@ def next_steps(
     known = {other.id for other in challenges} | {challenge.id}
     return NextSteps(
         len(passed & known), len(known), unlocked, None if item is None else item.due_at
+    )
+
+
+def _was_passed_before(challenge: Challenge, journal: Journal) -> bool:
+    """Return whether the challenge was passed before its stub was last handed out."""
+    started_at = journal.since_start(challenge.id).started_at
+    return started_at is not None and any(
+        attempt.challenge == challenge.id
+        and attempt.verdict == "passed"
+        and attempt.purpose != "hunt"
+        and attempt.when < started_at
+        for attempt in journal.attempts()
     )

@@ -23,9 +23,7 @@ def prose_of(text: str) -> str:
     return " ".join(_CHINESE_LINE_END.sub("", lines).replace("`", "").split())
 
 
-def render_follow_up(
-    follow_up: FollowUp, title: str, *, is_revealed: bool
-) -> RenderableType:
+def render_follow_up(follow_up: FollowUp, title: str, *, is_revealed: bool) -> RenderableType:
     """Return a question of an interview, and its model answer if the learner asked for it.
 
     Args:

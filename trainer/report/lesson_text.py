@@ -60,18 +60,19 @@ def render_notes(
 
 
 def _note(note: Note, source: str, width: int, *, unicode: bool) -> list[RenderableType]:
-    mark = "•" if unicode else "-"
+    """Return a note after a bullet: its line of code if it has one, the fact, the reason."""
     lines = source_lines(source)
     parts: list[RenderableType] = []
     if 0 < note.line <= len(lines):
-        code = Text(f"{mark} line {note.line}  ", style="bold")
+        code = Text(f"line {note.line}  ", style="bold")
         code.append(visible(lines[note.line - 1].strip().expandtabs(4)), style="not bold")
-        parts.append(cut(code, width, unicode=unicode))
-        parts.append(_prose(note.says, width, 2))
-    else:
-        parts.append(_prose(f"{mark} {note.says}", width))
-    parts.append(_prose(note.why, width, 2, QUIET))
-    return parts
+        parts.append(cut(code, width - 2, unicode=unicode))
+    parts += [_prose(note.says, width - 2), _prose(note.why, width - 2, 0, QUIET)]
+    table = grid()
+    table.add_column(width=2, no_wrap=True)
+    table.add_column()
+    table.add_row(Text("•" if unicode else "-", style="bold"), Group(*parts))
+    return [table]
 
 
 def _costs(lesson: Lesson, width: int) -> RenderableType:

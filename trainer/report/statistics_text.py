@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from trainer.practice.schedule import ScheduledItem, challenge_of
+from trainer.practice.schedule import ScheduledItem, challenge_of, follow_up_challenge
 from trainer.practice.statistics import OwnMistake, Stats, TopicStrength, Trend, Week
 from trainer.report.literal import LiteralTable, console, grid
 from trainer.report.styles import QUIET, RIGHT, WRONG
@@ -208,11 +208,23 @@ def _due(stats: Stats, now: float) -> RenderableType | None:
         )
     if (more := len(stats.due) - _MOST_DUE) > 0:
         table.add_row(f"and {more} more", "", "")
-    return Group(table, Text("attn-drill review starts the first.", style=QUIET))
+    return Group(table, Text(f"attn-drill {_command_for(stats.due[0])}.", style=QUIET))
+
+
+def _command_for(item: ScheduledItem) -> str:
+    """Return the command that asks an item, and what it does."""
+    if challenge_of(item.name) is not None:
+        return "review starts the first"
+    if follow_up_challenge(item.name) is not None:
+        return "review --minutes 15 asks the first"
+    return "quiz asks the first"
 
 
 def _name(item: ScheduledItem) -> str:
     """Return the id of a challenge. The name of another item begins with its kind."""
+    if follow_up_challenge(item.name) is not None:
+        _, challenge, number = item.name.split(":", 2)
+        return f"{challenge}, follow-up question {number}"
     return challenge_of(item.name) or item.name.replace(":", " ", 1)
 
 

@@ -164,7 +164,9 @@ def _mistakes_page(challenge: Challenge, journal: Journal) -> list[Page]:
         key=lambda pair: -pair[1],
     )
     others = [says for name, says in known.items() if name not in counts]
-    return [MistakesPage(tuple(own[:_MOST_MISTAKES]), tuple(others[:_MOST_MISTAKES]))]
+    # Neighbours in the file are variants of each other, so take mistakes from the whole file.
+    step = max(1, len(others) // _MOST_MISTAKES)
+    return [MistakesPage(tuple(own[:_MOST_MISTAKES]), tuple(others[::step][:_MOST_MISTAKES]))]
 
 
 def _attempts_page(state: AfterPass, journal: Journal) -> AttemptsPage:

@@ -9,6 +9,7 @@ depends on them.
 
 from __future__ import annotations
 
+import gc
 import sys
 import weakref
 from collections.abc import Callable, Iterator
@@ -155,6 +156,10 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         made = _Held(line, storage.nbytes())
         self._held.append(made)
         self.alive += made.size
+        if self.alive > self.peak:
+            # torch's own Python code makes reference cycles that hold tensors. In a worker, the
+            # garbage collector does not run by itself.
+            gc.collect(0)
         if self.alive > self.peak:
             self.peak, self._last_at_peak = self.alive, len(self._held) - 1
         weakref.finalize(storage, self._release, made, _memory(tensor)).atexit = False

@@ -1,0 +1,78 @@
+"""The line after a pass: progress, unlocked challenges, the next review, and the grade."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from trainer.app.next_steps import NextSteps, next_steps
+from trainer.model.attempt import Attempt
+from trainer.model.challenge import Challenge
+from trainer.packs import pack_reader
+from trainer.practice.journal import Journal
+from trainer.practice.schedule import item_of
+
+GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+NOW = 1_700_000_000.0
+DAY = 86_400.0
+
+
+def challenge(name: str, *builds_on: str) -> Challenge:
+    """Return a challenge that builds on others."""
+    return replace(GQA, id=name, builds_on=builds_on)
+
+
+ALL = [challenge("a"), challenge("b"), challenge("c", "a", "b"), challenge("d", "c")]
+
+
+def record_pass(journal: Journal, name: str) -> None:
+    """Record a pass without a review."""
+    journal.record_attempt(Attempt(name, NOW, 7, "passed", 3, 3, "source"))
+
+
+def test_challenge_is_unlocked_by_its_last_prerequisite(journal: Journal) -> None:
+    """A challenge that is passed already is not unlocked again."""
+    record_pass(journal, "a")
+    assert next_steps(ALL[0], ALL, journal, NOW).unlocked == ()
+    record_pass(journal, "b")
+    assert next_steps(ALL[1], ALL, journal, NOW).unlocked == ("c",)
+    record_pass(journal, "c")
+    assert next_steps(ALL[1], ALL, journal, NOW).unlocked == ()
+
+
+def test_later_pass_unlocks_nothing(journal: Journal) -> None:
+    """Only the first pass of a challenge unlocks others; a review of it does not."""
+    record_pass(journal, "a")
+    record_pass(journal, "b")
+    assert next_steps(ALL[1], ALL, journal, NOW).unlocked == ("c",)
+    journal.record_start("b", Path("b.py"), NOW + DAY)
+    assert next_steps(ALL[1], ALL, journal, NOW + 2 * DAY).unlocked == ()
+
+
+def test_progress_counts_only_challenges_that_are_known(journal: Journal) -> None:
+    """The journal may have challenges of a pack that is not open."""
+    record_pass(journal, "a")
+    record_pass(journal, "of-another-pack")
+    steps = next_steps(ALL[1], ALL, journal, NOW)
+    assert (steps.passed, steps.total) == (2, 4), "the pass itself counts, even if not recorded"
+    alone = next_steps(challenge("new"), [], journal, NOW)
+    assert (alone.passed, alone.total) == (1, 1)
+
+
+def test_next_review_is_that_of_the_challenge_and_of_no_other(journal: Journal) -> None:
+    """The name of an item may be the start of another name."""
+    journal.record_review(item_of("a-b"), NOW - 100 * DAY, 4, "graded")
+    assert next_steps(ALL[0], ALL, journal, NOW).due_at is None
+    journal.record_review(item_of("a"), NOW, 3, "graded")
+    due_at = next_steps(ALL[0], ALL, journal, NOW).due_at
+    assert due_at is not None
+    assert due_at > NOW
+
+
+def test_line_has_all_parts_in_order() -> None:
+    """The grade has the time, so the clock is shown only without a grade."""
+    steps = NextSteps(7, 18, ("mla", "gqa-rope"), NOW + 5 * DAY)
+    assert steps.in_words(NOW, "graded good: 14 of 20 min, no hint", "14:00 of 20:00") == (
+        "7 of 18 passed · unlocks mla, gqa-rope · comes back in 5 days · "
+        "graded good: 14 of 20 min, no hint"
+    )
+    assert steps.in_words(NOW, "", "14:00 of 20:00").endswith("in 5 days · 14:00 of 20:00")
+    assert NextSteps(1, 18).in_words(NOW, "", "") == "1 of 18 passed"
