@@ -152,18 +152,21 @@ def test_next_request_ends_the_measurement(grader: Grader, monkeypatch: pytest.M
 
 def test_error_is_the_root_mean_square_of_the_errors_by_that_of_the_values(grader: Grader) -> None:
     """An output that is missing, or has another form, has no error."""
-    prepared = grader.case_set(SUMS, SEED).prepared[0]
-    exact = {name: value.value for name, value in prepared.expected.outputs.items()}
-    assert relative_error(prepared, exact) == 0
+    expected = grader.case_set(SUMS, SEED).prepared[0].expected.outputs
+    exact = {name: value.value for name, value in expected.items()}
     larger = {name: value * 1.25 for name, value in exact.items()}
-    assert relative_error(prepared, larger) == pytest.approx(0.25)
+    assert relative_error([(expected, exact)]) == 0
+    assert relative_error([(expected, larger)]) == pytest.approx(0.25)
+    both = [(expected, exact), (expected, larger)]
+    assert relative_error(both) == pytest.approx(0.25 / 2**0.5), "all cases count together"
+    assert relative_error([]) is None
     for bad in (
         {},
         {name: value[..., :-1] for name, value in exact.items()},
         {name: value * float("nan") for name, value in exact.items()},
         {name: value.to(torch.complex64) for name, value in exact.items()},
     ):
-        assert relative_error(prepared, bad) is None
+        assert relative_error([(expected, bad)]) is None
 
 
 @pytest.mark.thorough

@@ -3,17 +3,21 @@
 The tests run small functions in this process. Tensors without values take no memory.
 """
 
+import gc
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.support.paths import ROOT
+
 from trainer.worker.answer_facts import (
     FactsRecorder,
     realistic_facts,
     unused_state,
-    without_first_weights,
 )
 from trainer.worker.protocol import Facts
 
@@ -315,14 +319,35 @@ def test_unused_state_has_the_names_of_parameters_and_buffers() -> None:
     assert unused_state(print, recorder.used) == []
 
 
-def test_first_weights_are_not_drawn_for_a_realistic_call() -> None:
-    """Drawing them would take a second. The layer is as usual after that."""
-    before = nn.Linear.reset_parameters
-    with without_first_weights():
-        state = torch.get_rng_state()
-        nn.Linear(4, 4)
-        assert torch.equal(torch.get_rng_state(), state)
-    assert nn.Linear.reset_parameters is before
+def test_peak_does_not_depend_on_the_garbage_collector() -> None:
+    """torch makes reference cycles that hold tensors. In a worker nothing collects them."""
+    names = names_of(
+        "import torch\n\n\nclass Layer(torch.nn.Module):\n    def forward(self, x):\n"
+        "        for _ in range(4):\n            x = torch.softmax(x / 2, dim=-1)\n"
+        "        return x\n"
+    )
+    peaks = []
+    for switch in (gc.enable, gc.disable):
+        switch()
+        try:
+            x = torch.empty(1024, 1024, device="meta")
+            facts, _ = realistic_facts(PATH, names["Layer"], lambda layer: layer(x))
+        finally:
+            gc.enable()
+        peaks.append(facts.peak_bytes)
+    assert peaks == [2 * x.nbytes, 2 * x.nbytes]
+
+
+def test_compiler_is_not_imported_for_a_realistic_call() -> None:
+    """Its import takes a second. A stand-in is there only during the call."""
+    code = (
+        "import sys, torch\n"
+        "from trainer.worker.answer_facts import realistic_facts\n"
+        "x = torch.empty(4, 4, device='meta')\n"
+        "assert realistic_facts('', lambda: None, lambda _: torch.softmax(x / 2, -1))[1]\n"
+        "assert 'torch._dynamo' not in sys.modules and '_dynamo' not in vars(torch)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 def realistic(source: str, *inputs: Tensor) -> tuple[Facts, bool]:

@@ -6,7 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-from trainer.worker.execution import gradients, lay_out, quick_first_weights
+from trainer.worker.execution import (
+    gradients,
+    lay_out,
+    quick_first_weights,
+    without_first_weights,
+)
 
 LAYOUTS = ("transposed", "strided")
 
@@ -68,3 +73,16 @@ def test_quick_first_weights_equal_those_of_torch(width: int, *, bias: bool) -> 
         quick = [*nn.Linear(width, 3, bias=bias).parameters()]
     torch.testing.assert_close([*quick, torch.rand(2)], wanted, rtol=1e-6, atol=0.0)
     assert nn.Linear.reset_parameters is usual
+
+
+def test_weights_of_which_only_the_shapes_matter_are_not_drawn() -> None:
+    """The weights of a large layer take a second. The layer draws as usual after that."""
+    before = nn.Linear.reset_parameters
+    state = torch.get_rng_state()
+    with without_first_weights(), quick_first_weights():
+        nn.Linear(4, 4)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert nn.Linear.reset_parameters is before
+    with quick_first_weights():
+        nn.Linear(4, 4)
+    assert not torch.equal(torch.get_rng_state(), state)

@@ -320,14 +320,15 @@ class Journal:
         return [row[0] for row in rows]
 
     def last_sources(self, challenge: str, count: int) -> list[tuple[float, str, str]]:
-        """Return the last attempts that count, the oldest first.
+        """Return the last attempts that count, the oldest first. Leave out bug hunts.
 
         Returns:
             For each attempt: its time in seconds since the epoch, its verdict, and its source.
         """
         rows = self._read(
             "SELECT at, verdict, source FROM attempts "
-            f"WHERE challenge = ? AND {_COUNTS} ORDER BY at DESC, rowid DESC LIMIT ?",
+            f"WHERE challenge = ? AND purpose != 'hunt' AND {_COUNTS} "
+            "ORDER BY at DESC, rowid DESC LIMIT ?",
             challenge,
             count,
         )

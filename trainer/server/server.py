@@ -50,7 +50,7 @@ from trainer.server.messages import (
     write_message,
 )
 from trainer.server.pack_check import PackChecker
-from trainer.teaching.teacher import Teacher
+from trainer.teaching.teacher import Teacher, preload
 from trainer.worker.forkserver_client import Limits
 from trainer.worker.worker_client import SupersededError
 
@@ -83,6 +83,7 @@ class GradingServer:
             return
         try:
             self._grader.workers.prepare(self._grader.case_set(self._next, self._next_seed))
+            preload()  # now, because a lesson should not keep a save waiting
         except (DrillError, GraderError):
             self._next = None  # the next request gets the same error and reports it
 
@@ -159,6 +160,7 @@ class GradingServer:
             self._grader.forget(challenge)
         if last.report.verdict != "passed":
             return Refused(request.id, "There is no lesson: the file does not pass any more.")
+        self.make_ready()  # first, so that the next save waits for nothing
         return Taught(request.id, Teacher(self._grader.workers).lesson(last))
 
     def _grade_reference(self, request: GradeReference) -> Reply:

@@ -5,6 +5,7 @@ This module draws nothing and waits for nothing.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -170,16 +171,10 @@ def _mistakes_page(challenge: Challenge, journal: Journal) -> list[Page]:
 
 
 def _attempts_page(state: AfterPass, journal: Journal) -> AttemptsPage:
-    """Return the last attempts up to the pass. Equal texts in a row count once."""
+    """Return the last attempts. Equal texts in a row count once."""
     sources: list[tuple[str, str]] = []
-    attempts = journal.last_sources(state.challenge.id, 4 * _MOST_ATTEMPTS)
-    for _, verdict, source in attempts:
+    for at, verdict, source in journal.last_sources(state.challenge.id, 4 * _MOST_ATTEMPTS):
         if not sources or sources[-1][1] != source:
-            sources.append((verdict, source))
-    kept = sources[-_MOST_ATTEMPTS:]
-    first = len(sources) - len(kept) + 1
-    named = [
-        (f"attempt {number} ({verdict})", source)
-        for number, (verdict, source) in enumerate(kept, start=first)
-    ]
-    return AttemptsPage(tuple(named))
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+            sources.append((f"{verdict} {when}", source))
+    return AttemptsPage(tuple(sources[-_MOST_ATTEMPTS:]))

@@ -219,8 +219,17 @@ class SessionApp(App[SessionResult]):
 
     @property
     def _wide(self) -> bool:
-        """True if task and report are side by side."""
-        return self._room.width >= _WIDE
+        """True if task and report are side by side.
+
+        A page of code gets the whole width, so that two codes fit next to each other.
+        """
+        return self._room.width >= _WIDE and not self._is_page_open
+
+    @property
+    def _is_page_open(self) -> bool:
+        """True if the report pane shows a page of the other answers."""
+        is_open = self.after is not None and self.after.view == "answers" and self.trace is None
+        return is_open and self.view == "report"
 
     def _draw(self) -> None:
         """Draw all parts again. The task is drawn only if it has another hint."""

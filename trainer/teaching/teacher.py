@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -13,8 +14,8 @@ from torch import Tensor
 
 from trainer.grading.case_set import CaseSet
 from trainer.grading.challenge_content import load_module
+from trainer.grading.expected import Value
 from trainer.grading.grader import Judgement
-from trainer.grading.prepared_case import PreparedCase
 from trainer.grading.ready_workers import Workers
 from trainer.model.errors import PackError
 from trainer.model.lesson import Lesson, OtherAnswer
@@ -22,7 +23,7 @@ from trainer.packs.other_answers import other_answers
 from trainer.teaching.notes import MeasuredAnswer, notes
 from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors
 from trainer.worker.guarded_call import GuardedCall
-from trainer.worker.protocol import Reply
+from trainer.worker.protocol import Reply, RunReply
 
 # The dtypes and checks of measured cases.
 _MEASURED_KINDS = tuple(product(("float32", "bfloat16"), ("values", "masks")))
@@ -50,6 +51,11 @@ class _Patience(Hooks):
             raise _TooManyOperationsError
 
 
+def preload() -> None:
+    """Import what torch needs for tensors without values. It takes half a second."""
+    importlib.import_module("torch.fx.experimental.symbolic_shapes")
+
+
 class Teacher:
     """Make the lesson after a pass.
 
@@ -75,7 +81,7 @@ class Teacher:
         try:
             measured = [self._measured_content(case_set, answer) for answer in answers]
         except BaseException:
-            running.stop()
+            running.stop(wait=False)  # a save may be waiting
             raise
         result = self._workers.finish(running)
         realistic = case_set.content.realistic()
@@ -124,38 +130,49 @@ def _measured(
 ) -> MeasuredAnswer:
     """Return the facts of a reply, with the error in bfloat16."""
     runs = list(zip(case_set.prepared, reply.runs, strict=False))
-    error = None
-    for prepared, run in runs:
-        if error is None and prepared.case.dtype == "bfloat16" and run.failure is None:
-            sent = {
-                output: tensors[value.tensor_id]
-                for output, value in run.outputs.items()
-                if 0 <= value.tensor_id < len(tensors)
-            }
-            error = relative_error(prepared, sent)
+    in_half = [
+        (prepared.expected.outputs, _sent(run, tensors))
+        for prepared, run in runs
+        if prepared.case.dtype == "bfloat16" and run.failure is None
+    ]
     return MeasuredAnswer(
         name,
         reply.realistic if reply.is_realistic_complete else None,
         [run.facts for _, run in runs if run.facts is not None],
-        error,
+        relative_error(in_half),
     )
 
 
-def relative_error(prepared: PreparedCase, outputs: dict[str, Tensor]) -> float | None:
-    """Return the root mean square of the errors divided by that of the values.
+def _sent(run: RunReply, tensors: Sequence[Tensor]) -> dict[str, Tensor]:
+    """Return the outputs that a run sent, by name."""
+    return {
+        name: tensors[value.tensor_id]
+        for name, value in run.outputs.items()
+        if 0 <= value.tensor_id < len(tensors)
+    }
+
+
+def relative_error(
+    cases: Iterable[tuple[Mapping[str, Value], Mapping[str, Tensor]]],
+) -> float | None:
+    """Return the root mean square of the errors of all cases divided by that of the values.
+
+    Args:
+        cases: for each case, the expected values and the tensors, by output.
 
     Returns:
-        None if an output is missing, has another shape or is complex.
+        None if there is no case, or if an output is missing, has another shape or is complex.
     """
     squares = expected_squares = 0.0
-    for name, value in prepared.expected.outputs.items():
-        actual = outputs.get(name)
-        if actual is None or actual.shape != value.value.shape or not value.value.numel():
-            return None
-        if actual.is_complex():
-            return None
-        squares += float((actual.double() - value.value).square().sum())
-        expected_squares += float(value.value.double().square().sum())
+    for expected, outputs in cases:
+        for name, value in expected.items():
+            actual = outputs.get(name)
+            if actual is None or actual.shape != value.value.shape or not value.value.numel():
+                return None
+            if actual.is_complex():
+                return None
+            squares += float((actual.double() - value.value).square().sum())
+            expected_squares += float(value.value.double().square().sum())
     if not expected_squares or not math.isfinite(squares):
         return None
     return math.sqrt(squares / expected_squares)

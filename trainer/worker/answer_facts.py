@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import torch
@@ -23,8 +23,10 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from trainer.worker.counters import flops_of, tensors_in
+from trainer.worker.execution import without_first_weights
 from trainer.worker.protocol import CopyFact, Facts, HeldFact
 
+_COMPILER = "torch._dynamo"
 _MOST_DEPTH = 200  # frames that are searched for the file's own
 _MOST_FACTS = 20
 _LEAST_COPY = 1 << 20  # bytes: smaller copies do not matter
@@ -245,18 +247,25 @@ def _memory(tensor: Tensor) -> int:
 
 
 @contextmanager
-def without_first_weights() -> Iterator[None]:
-    """While active, leave the weights of linear layers undrawn: only their shapes matter."""
-    usual = nn.Linear.reset_parameters
-    nn.Linear.reset_parameters = _draw_nothing  # type: ignore[assignment,method-assign]  # put back below
+def without_compiler() -> Iterator[None]:
+    """While active, torch finds a stand-in for its compiler, whose import takes 1 s.
+
+    torch's own Python code imports the compiler only to be left out by it. Nothing is compiled
+    here, so the stand-in returns every function as it is. If the compiler is imported already, it
+    stays.
+    """
+    if _COMPILER in sys.modules:
+        yield
+        return
+    stand_in: Any = ModuleType(_COMPILER)
+    stand_in.disable = lambda function, *_, **__: function
+    sys.modules[_COMPILER] = stand_in
     try:
         yield
     finally:
-        nn.Linear.reset_parameters = usual  # type: ignore[method-assign]  # as it was
-
-
-def _draw_nothing(layer: nn.Linear) -> None:
-    """Leave the weights of a layer as they are."""
+        if sys.modules.get(_COMPILER) is stand_in:
+            del sys.modules[_COMPILER]
+        vars(torch).pop("_dynamo", None)
 
 
 def realistic_facts(
@@ -283,7 +292,8 @@ def realistic_facts(
     for truth, device in ((True, None), (False, None), (True, "meta")):
         recorder = FactsRecorder(path, truth=truth, start=start)
         try:
-            with torch.device(device) if device else nullcontext(), torch.no_grad():
+            on_device = torch.device(device) if device else nullcontext()
+            with without_compiler(), on_device, torch.no_grad():
                 with without_first_weights():
                     implementation = build()
                 if isinstance(implementation, nn.Module):

@@ -89,11 +89,32 @@ def quick_first_weights() -> Iterator[None]:
     not among the module's parameters, for example in a plain list, keeps the drawn weights.
     """
     usual = nn.Linear.reset_parameters
-    nn.Linear.reset_parameters = _draw_weights  # type: ignore[assignment,method-assign]  # put back below
+    draw = _draw_nothing if _only_shapes_matter else _draw_weights
+    nn.Linear.reset_parameters = draw  # type: ignore[assignment,method-assign]  # put back below
     try:
         yield
     finally:
         nn.Linear.reset_parameters = usual  # type: ignore[method-assign]  # as it was
+
+
+_only_shapes_matter: list[bool] = []  # not empty while weights are not drawn
+
+
+@contextmanager
+def without_first_weights() -> Iterator[None]:
+    """While active, `build` leaves the weights of linear layers undrawn.
+
+    To draw the weights of a large layer takes longer than everything else about it.
+    """
+    _only_shapes_matter.append(True)
+    try:
+        yield
+    finally:
+        _only_shapes_matter.pop()
+
+
+def _draw_nothing(layer: nn.Linear) -> None:
+    """Leave the weights of a layer as they are."""
 
 
 def _draw_weights(layer: nn.Linear) -> None:

@@ -311,12 +311,19 @@ class WorkerRun:
         self._drain()
         return end
 
-    def stop(self) -> None:
-        """End the worker and its descendants, if the reply is no longer needed."""
+    def stop(self, *, wait: bool = True) -> None:
+        """End the worker and its descendants, if the reply is no longer needed.
+
+        Args:
+            wait: wait until the worker is gone.
+        """
         for descriptor in (self._requests, self._replies):
             os.close(descriptor)
         try:
-            self._fork_server.end_worker(self._pid, patiently=False)
+            if wait:
+                self._fork_server.end_worker(self._pid, patiently=False)
+            else:
+                self._fork_server.dismiss_worker(self._pid)
         finally:
             os.close(self._output)
 
