@@ -18,6 +18,7 @@ CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.id)
 def test_reference_gives_the_results_of_the_example(challenge: Challenge, language: str) -> None:
+    """The example of a prompt is a doctest on the reference."""
     names: dict[str, object] = {"torch": torch, "nn": nn}
     exec(compile(pack_reader.solution(challenge), challenge.file_name, "exec"), names)
     text = pack_reader.prompt(challenge, language).replace("```", "")
@@ -32,6 +33,7 @@ def test_reference_gives_the_results_of_the_example(challenge: Challenge, langua
 
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.id)
 def test_every_follow_up_question_has_an_answer_with_computed_numbers(challenge: Challenge) -> None:
+    """Every number has a formula or a source, in both languages."""
     assert follow_ups(challenge)
     assert all(follow_up.answer for follow_up in follow_ups(challenge, "zh"))
     assert list(follow_up_troubles(challenge)) == []
@@ -39,6 +41,7 @@ def test_every_follow_up_question_has_an_answer_with_computed_numbers(challenge:
 
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.id)
 def test_every_other_answer_says_what_it_does_and_what_it_costs(challenge: Challenge) -> None:
+    """The docstring has one paragraph for each."""
     for path in sorted((challenge.solutions / "also_right").glob("*.py")):
         paragraphs = docstring(path).split("\n\n")
         assert len(paragraphs) == 2, f"{path.name}: one paragraph for each"
