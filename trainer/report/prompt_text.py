@@ -9,9 +9,9 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.padding import Padding
 from rich.syntax import Syntax
-from rich.table import Table
 from rich.text import Text
 
+from trainer.report.literal import LiteralTable
 from trainer.report.question_text import code_lines
 
 _CODE_INDENT = 2
@@ -31,7 +31,7 @@ class _FoldingTable(markdown.TableElement):
         """Yield the table, as rich requires."""
         header = _cells(self.header.row) if self.header is not None and self.header.row else []
         rows = [_cells(row) for row in self.body.rows] if self.body is not None else []
-        table = Table(
+        table = LiteralTable(
             box=box.SIMPLE,
             pad_edge=False,
             style="markdown.table.border",
