@@ -318,6 +318,16 @@ def test_unused_state_has_the_names_of_parameters_and_buffers() -> None:
     assert unused_state(print, recorder.used) == []
 
 
+def test_device_of_a_result_is_that_of_the_table_and_not_of_the_indices() -> None:
+    """A table on the CPU is to blame, although the positions have the device of the input."""
+    body = (
+        "table = torch.ones(8, 4)\n"
+        "places = torch.arange(8, device=x.device)\n"
+        "return x + table[places]"
+    )
+    assert facts_of(body, shaped(8, 4)).other_device == [2]
+
+
 def test_peak_does_not_depend_on_the_garbage_collector() -> None:
     """torch makes reference cycles that hold tensors. In a worker nothing collects them."""
     names = names_of(

@@ -19,6 +19,7 @@ _TWICE_THE_MEMORY = 2.0  # of the best right answer
 _MORE_MULTIPLY_ADDS = 1.05
 _MORE_OPERATIONS = 1.5
 _LEAST_OPERATIONS = 10
+_LEAST_MULTIPLY_ADDS = 10**9  # fewer take no time
 _LARGER_ERROR = 1.5
 _LEAST_BYTES = 1 << 20
 
@@ -168,11 +169,12 @@ def _work(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Not
     reference = others[0].realistic if others else None
     if own.realistic is None or reference is None:
         return
-    if own.realistic.multiply_adds > _MORE_MULTIPLY_ADDS * max(reference.multiply_adds, 1):
+    products, usual = own.realistic.multiply_adds, reference.multiply_adds
+    if products > max(_MORE_MULTIPLY_ADDS * usual, _LEAST_MULTIPLY_ADDS):
         yield Note(
             0,
-            f"Your answer needs {in_count(own.realistic.multiply_adds)} multiply-adds, the "
-            f"reference {in_count(reference.multiply_adds)}.",
+            f"Your answer needs {in_count(products)} multiply-adds, the reference "
+            f"{in_count(usual)}.",
             "Long prompts are limited by arithmetic, so each extra product costs time there.",
         )
     operations, usual = own.realistic.operations, reference.operations

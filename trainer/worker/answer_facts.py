@@ -193,7 +193,11 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
             self.half_softmax.add(line)
         if not isinstance(result, Tensor):
             return
-        origins = [self._made_on.get(_memory(tensor), 0) for tensor in given]
+        origins = [
+            self._made_on.get(_memory(tensor), 0)
+            for tensor in given
+            if tensor.device == result.device  # indices do not decide the device of a result
+        ]
         if any(origins) or name == "lift_fresh":  # torch.tensor(...) lifts its result
             self._made_on.setdefault(_memory(result), max(origins, default=0) or line)
         if name in _FACTORIES and line:
