@@ -6,6 +6,7 @@ torch is imported only when a grader is opened.
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import time
 from collections.abc import Iterator
@@ -101,7 +102,7 @@ def open_grader(
             "Install attn-drill again; the README has the command."
         ) from None
     limits = Limits(seconds, memory_mib << 20)
-    grader = Grader(hidden, limits, meanwhile=_import_the_display)
+    grader = Grader(hidden, limits, meanwhile=_import_for_the_end)
     gc.enable()
     return grader
 
@@ -230,6 +231,8 @@ def hunted_mistakes(journal: Journal, challenge: Challenge, path: Path) -> tuple
     return mistakes if hunt_path == path.resolve() else ()
 
 
-def _import_the_display() -> None:
-    """Import the module that draws the report, while the grader's process starts."""
-    import trainer.report.terminal  # noqa: F401
+def _import_for_the_end() -> None:
+    """Import what shows the report and the next steps, while a worker runs the file."""
+    importlib.import_module("trainer.report.terminal")
+    importlib.import_module("trainer.app.next_steps")
+    importlib.import_module("fsrs")
