@@ -171,7 +171,7 @@ def test_text_tells_nothing_about_mistakes(challenge: Challenge) -> None:
 
 
 def test_text_is_stable() -> None:
-    """The same id gives the same text, and another id another text."""
+    """An id always gives the same text. Another id gives another text."""
     sdpa = next(challenge for challenge in CHALLENGES if challenge.id == "sdpa")
     sources = pack_reader.stub(sdpa), pack_reader.solution(sdpa), read_mistakes(sdpa)
     text = pack_reader.stub(sdpa, "arrange")

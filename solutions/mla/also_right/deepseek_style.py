@@ -1,7 +1,7 @@
 """Move even features before odd features in queries and keys, then rotate halves, as DeepSeek does.
 
-The same order in both does not change the scores, but it takes a copy of each. The table grows to
-the largest position and serves later calls too, but it is on the CPU and works only there.
+Queries and keys get the same order, so the scores do not change, but each is copied. The table
+grows to the largest position and serves later calls too, but it is on the CPU and works only there.
 """
 
 from typing import Optional
