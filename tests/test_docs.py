@@ -1,5 +1,6 @@
 """Documents are true: commands run, options and files exist, links lead somewhere, figures hold."""
 
+import dataclasses
 import os
 import re
 import shlex
@@ -13,6 +14,8 @@ import pytest
 from tests.support import forked
 from tests.support.paths import ROOT, TESTS
 from tests.support.update_readme import PICTURE, current_picture
+from trainer.casekit.draw import Draw
+from trainer.model.case import Case
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
 
@@ -52,6 +55,23 @@ def commands(document: str) -> list[str]:
     return re.findall(pattern, text_of(document), re.MULTILINE)
 
 
+def rows_under(document: str, heading: str) -> str:
+    """Return the rows of the table under a heading of a document."""
+    section = text_of(document).partition(f"### {heading}\n")[2].partition("\n### ")[0]
+    return "\n".join(line for line in section.splitlines() if line.startswith("| `"))
+
+
+def test_methods_of_draw_and_fields_of_case_are_listed() -> None:
+    """An author of a pack finds all of them in docs/packs.md, and no others."""
+    rows = rows_under("docs/packs.md", "Methods of draw")
+    public = [name for name in vars(Draw) if not name.startswith("_")]
+    assert sorted(re.findall(r"^\| `draw\.(\w+)\(", rows, re.MULTILINE)) == sorted(public)
+    rows = rows_under("docs/packs.md", "Fields of Case")
+    assert re.findall(r"^\| `(\w+)` ", rows, re.MULTILINE) == [
+        field.name for field in dataclasses.fields(Case)
+    ]
+
+
 def test_two_set_up_commands() -> None:
     """The first command runs the main job, the second the tests; all documents repeat them."""
     first, second = (line for line in commands("README.md") if "pip install" in line)
@@ -75,8 +95,10 @@ def folder(tmp_path: Path) -> Path:
     """Return a folder with the files that the documents speak of."""
     (tmp_path / "gqa.py").write_text(WRONG)
     (tmp_path / "submissions").mkdir()
-    (tmp_path / "submissions" / "ana.py").write_text(pack_reader.solution(GQA))
+    (tmp_path / "submissions" / "Ana Lee.py").write_text(pack_reader.solution(GQA))
     (tmp_path / "submissions" / "bob.py").write_text(WRONG)
+    (tmp_path / "roster.csv").write_text("id,name\n1,Ana Lee\n2,Bob\n")
+    (tmp_path / "times.csv").write_text("student,submitted\nAna Lee,2026-12-02 10:00\n")
     assignment = re.search(r"```toml\n(.*?)```", text_of("docs/classroom.md"), re.DOTALL)
     assert assignment is not None
     (tmp_path / "assignment.toml").write_text(assignment.group(1))
@@ -160,7 +182,8 @@ def test_every_command_of_the_table_exists() -> None:
                 assert option in text, f"{command}: {option}"
     files = {path.stem.rstrip("_") for path in (ROOT / "trainer" / "cli").glob("[a-z]*.py")}
     helpers = {
-        *("commands", "entry", "parameters", "practise", "menu", "grade_outputs", "page_files"),
+        *("commands", "entry", "parameters", "practise", "menu", "page_files"),
+        *("grade_inputs", "grade_outputs", "grade_override", "grade_record"),
         *("planned_review", "light_review", "ask_questions", "ask_follow_ups"),
     }
     assert files - helpers <= named

@@ -10,7 +10,7 @@ from trainer.model.case import Refusal
 
 def cannot_work(refusal: Refusal) -> bool:
     """Return whether the contract refuses these sizes."""
-    size = {name: int(str(value)) for name, value in refusal.init.items()}
+    size = {name: int(str(value)) for name, value in refusal.arguments.items()}
     wrong = size["d_model"] % size["num_heads"] != 0
     return wrong or size["num_heads"] % size.get("num_kv_heads", 1) != 0
 
@@ -19,9 +19,9 @@ def test_every_row_is_bad_and_different() -> None:
     """The head dim is even, so a table of RoPE does not raise before the check."""
     for rows in (list(bad_sizes.bad_heads()), list(bad_sizes.bad_groups())):
         assert all(cannot_work(refusal) for refusal in rows)
-        assert len({str(refusal.init) for refusal in rows}) == len(rows)
+        assert len({str(refusal.arguments) for refusal in rows}) == len(rows)
         for refusal in rows:
-            assert (refusal.init["d_model"] // refusal.init["num_heads"]) % 2 == 0  # type: ignore[operator]
+            assert (refusal.arguments["d_model"] // refusal.arguments["num_heads"]) % 2 == 0  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,12 @@ def test_every_row_is_bad_and_different() -> None:
 )
 def test_wrong_check_accepts_a_row(refuses: Callable[[int, int, int], int]) -> None:
     """Each lambda is a check that differs from the contract."""
-    rows = [tuple(refusal.init.values()) for refusal in bad_sizes.bad_groups()]
+    rows = [tuple(refusal.arguments.values()) for refusal in bad_sizes.bad_groups()]
     assert not all(refuses(*row) for row in rows)  # type: ignore[arg-type]
 
 
 def test_more_arguments_are_in_every_call() -> None:
     """A constructor may need other arguments, for example the width of a memory."""
-    assert all(refusal.init["memory_dim"] == 24 for refusal in bad_sizes.bad_heads(memory_dim=24))
+    assert all(
+        refusal.arguments["memory_dim"] == 24 for refusal in bad_sizes.bad_heads(memory_dim=24)
+    )

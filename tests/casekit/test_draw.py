@@ -1,9 +1,12 @@
 """Draws depend only on the seed, and masks and positions have the promised properties."""
 
+from typing import Any
+
 import pytest
 import torch
 
 from trainer.casekit.draw import Draw
+from trainer.model.errors import PackError
 
 
 def test_same_seed_gives_same_values() -> None:
@@ -79,3 +82,16 @@ def test_sum_of_sizes_differs_from_all_sizes() -> None:
         drawn = Draw(seed).sizes(sums={"L": ("first", "second", 1)}, **ranges)
         assert drawn["L"] == drawn["first"] + drawn["second"] + 1
         assert len(set(drawn.values())) == 4
+
+
+@pytest.mark.parametrize("ranges", [{"B": (2, 2), "L": (2, 2)}, {"B": (5, 2)}, {"B": 2}])
+def test_impossible_sizes_are_an_error_of_the_pack(ranges: Any) -> None:
+    """Sizes that cannot differ would be drawn for ever."""
+    with pytest.raises(PackError, match=r"all differ|is not a range"):
+        Draw(1).sizes(**ranges)
+
+
+def test_unit_without_a_size_is_named() -> None:
+    """The message has the letter and all known sizes."""
+    with pytest.raises(PackError, match=r"name Hkv, which has no size \(the sizes are: H = "):
+        Draw(1).sizes(times={"H": "Hkv"}, H=(2, 3))

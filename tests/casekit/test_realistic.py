@@ -52,11 +52,11 @@ def test_challenge_may_describe_no_realistic_call(
 
 @pytest.mark.parametrize(
     ("body", "says"),
-    [("1 / 0", "raises ZeroDivisionError"), ("return 3", "returns no realistic_call")],
+    [("1 / 0", "raises ZeroDivisionError"), ("return 3", "returns an object of the type int")],
 )
 def test_wrong_description_is_a_fault_of_the_pack(
     with_realistic: Callable[[str], object], body: str, says: str
 ) -> None:
     """The sentence has the path. The grading process goes on."""
-    with pytest.raises(PackError, match=rf"cases\.py: realistic\(\) {says}"):
+    with pytest.raises(PackError, match=rf"cases\.py.*: realistic\(\) {says}"):
         with_realistic(f"\n\ndef realistic():\n    {body}\n")

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.cli import drill
 from tests.support.paths import TINY_PACK
+from trainer.cli.pack import _bank_troubles
 from trainer.packs import pack_reader
 from trainer.packs.scaffold import NewPack, scaffold
 
@@ -142,6 +143,15 @@ def test_pack_check_reports_misplaced_files(pack: Path, tmp_path: Path) -> None:
     assert "BAD  files: " in done.stdout
     assert "solutions/alone exists, but challenges/alone does not" in done.stdout
     assert "(1 challenge, 1 seed)" in done.stdout
-    assert re.search(r"\n2 passed, 2 failed", done.stdout)
+    assert re.search(r"\n4 passed, 2 failed", done.stdout)
     two = drill("--pack", "my-pack", "pack", "check", "--pack", ".", cwd=tmp_path, code=2)
     assert "only one can be checked at a time" in two.stderr
+
+
+def test_question_bank_that_cannot_be_read_is_a_failure_like_others(pack: Path) -> None:
+    """The sentence names the file and the key, and the rows of the challenges are still shown."""
+    folder = pack / "challenges/_questions"
+    folder.mkdir(exist_ok=True)
+    (folder / "own.toml").write_text('titel = "Own"\nquestion = []\n')
+    (trouble,) = _bank_troubles(pack, ())
+    assert "own.toml: `titel` is not a key. Did you mean `title`?" in trouble

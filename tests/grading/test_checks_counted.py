@@ -1,10 +1,13 @@
 """The checks from scratch, vectorised and memory, which compare counts."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.checks import BUGS, assert_fails_first, grade
 from tests.support.grading import report_of
 from tests.support.paths import TINY_PACK
+from tests.support.strict_pack import CHECKED, strict_pack
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 
@@ -93,3 +96,34 @@ def test_output_of_the_counters_is_not_shown(grader: Grader, printed: str) -> No
     report = grade(grader, ("scores = scores / math.sqrt(self.head_dim)", loop))
     assert report.first_failure().check == "vectorised"
     assert report.stdout == ("mine\n" if printed else "")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.cumsum(x, dim=-1)",
+        "x.cumsum(-1)",
+        "x.clone().cumsum_(-1)",
+        "torch.ops.aten.cumsum.default(x, -1)",
+    ],
+)
+def test_operation_that_the_challenge_forbids_is_refused(
+    grader: Grader, tmp_path: Path, call: str
+) -> None:
+    """The operation is refused under every name; the message has the name of challenge.toml."""
+    challenge = strict_pack(tmp_path / "pack", forbids="torch.cumsum")
+    source = CHECKED.replace("torch.cumsum(x, dim=-1)", call)
+    report = report_of(grader, challenge, source, "a.py", 1)
+    assert report.verdict == "not-allowed"
+    assert_fails_first(
+        report, "from scratch", r"torch\.cumsum is called \(line 11\): this challenge forbids it"
+    )
+
+
+def test_answer_without_the_forbidden_operation_passes(grader: Grader, tmp_path: Path) -> None:
+    """Other operations are allowed, although the backward pass of some uses the forbidden one."""
+    challenge = strict_pack(tmp_path / "pack", forbids="torch.flip")
+    source = CHECKED.replace("x.flip(-1)).flip(-1)", "x[:, R(x)])[:, R(x)]")
+    source += "\n\ndef R(x):\n    return torch.arange(x.shape[1] - 1, -1, -1)\n"
+    report = report_of(grader, challenge, source, "a.py", 1)
+    assert report.verdict == "passed", report.first_failure()

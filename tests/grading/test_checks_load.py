@@ -1,9 +1,12 @@
 """The checks loads, interface, parameters and bad sizes, with changed references of gqa."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.checks import GQA, assert_fails_first, grade
 from tests.support.grading import report_of
+from tests.support.strict_pack import CHECKED, strict_pack
 from trainer.grading.checks_load import in_python, signature_problem
 from trainer.grading.grader import Grader
 from trainer.model.challenge import Parameter, Signature
@@ -284,3 +287,38 @@ def test_open_ended_arguments_accept_all_calls() -> None:
     problem = signature_problem(signature, [])
     assert problem is not None
     assert "x is missing; mask is missing" in problem
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        pytest.param("x.dim() != 2", "x.dim() == 2", "", id="all good sizes refused"),
+        pytest.param(
+            "x.dim() != 2",
+            "x.dim() < 2",
+            r"prefix_sum\(x=tensor\[2, 3, 4\], reverse=True\) is accepted: x has 3 dims and "
+            "needs 2. Raise a ValueError in prefix_sum",
+            id="some accepted",
+        ),
+        pytest.param("ValueError", "KeyError", "must raise a ValueError", id="another exception"),
+    ],
+)
+def test_function_must_refuse_bad_sizes(
+    grader: Grader, tmp_path: Path, old: str, new: str, says: str
+) -> None:
+    """A function is called with the bad sizes, and its answers to good sizes count too."""
+    challenge = strict_pack(tmp_path / "pack")
+    report = report_of(grader, challenge, CHECKED.replace(old, new), "a.py", 1)
+    assert report.statuses()["bad sizes"] != "passed"
+    assert report.verdict != "passed"
+    if says:
+        assert_fails_first(report, "bad sizes", says)
+
+
+def test_function_that_refuses_bad_sizes_passes(grader: Grader, tmp_path: Path) -> None:
+    """The reference passes, also with other names of its arguments."""
+    challenge = strict_pack(tmp_path / "pack")
+    source = CHECKED.replace("x.", "rows.").replace("(x", "(rows")
+    report = report_of(grader, challenge, source, "a.py", 1)
+    assert report.verdict == "passed", report.first_failure()
+    assert report.statuses()["bad sizes"] == "passed"

@@ -52,3 +52,29 @@ def test_worker_that_dies_in_a_constructor_call_fails_bad_sizes(grader: Grader) 
     assert failed.check == "bad sizes"
     assert case_set.refusals[0].why in failed.message
     assert "it used 3 s of CPU time" in failed.message
+    assert failed.advice == "`--time-limit` raises the limit"
+
+
+@pytest.mark.parametrize(
+    ("result", "advice"),
+    [
+        (WorkerResult("timeout", last_note=0, seconds=3.0), "`--time-limit` raises the limit"),
+        (WorkerResult("timeout", last_note=0, seconds=3.0, slept=True), ""),
+        (
+            WorkerResult("died", reason="out of memory", out_of_memory=True, last_note=-1),
+            "`--memory-limit` raises the limit",
+        ),
+        (WorkerResult("died", reason="the process was killed", last_note=0), ""),
+    ],
+    ids=["busy", "asleep", "memory", "killed"],
+)
+def test_option_that_raises_a_limit_is_not_in_the_message(
+    grader: Grader, result: WorkerResult, advice: str
+) -> None:
+    """The students of a class see the message without the advice."""
+    outcomes = sudden_end(Comparison(grader.case_set(GQA, 5), result))
+    assert outcomes is not None
+    (failed,) = (outcome for outcome in outcomes if outcome.status == "failed")
+    assert failed.advice == advice
+    assert "--" not in failed.message
+    assert failed.advised_message.endswith(advice)

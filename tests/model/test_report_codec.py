@@ -43,6 +43,17 @@ REPORT = Report(
 )
 
 
+def test_advice_is_not_part_of_the_message() -> None:
+    """Only an outcome with advice has the key."""
+    outcome = Outcome("runs", "failed", "it used 10 s", advice="`--time-limit` raises the limit")
+    report = Report("gqa", "gqa.py", 7, "timeout", (Outcome("loads", "passed"), outcome))
+    passed, failed = to_object(report)["checks"]
+    assert "advice" not in passed
+    assert (failed["message"], failed["advice"]) == (outcome.message, outcome.advice)
+    assert from_object(to_object(report)).outcomes[1] == outcome
+    assert outcome.advised_message == "it used 10 s; `--time-limit` raises the limit"
+
+
 def test_object_has_the_keys_of_the_contract() -> None:
     """Other programs read these keys of `check --json`."""
     found = json.loads(json.dumps(to_object(REPORT)))

@@ -1,7 +1,7 @@
 """The items of a challenge that `pack check` checks."""
 
 from trainer.packs import pack_reader
-from trainer.packs.pack_items import items, sample_items
+from trainer.packs.pack_items import FOLLOW_UPS, items, sample_items
 
 
 def test_samples_of_mistakes_cover_all_mistakes() -> None:
@@ -15,3 +15,10 @@ def test_samples_of_mistakes_cover_all_mistakes() -> None:
     assert sorted(sampled) == sorted(item for item in all_items if item[0] == "mistake")
     assert max(map(len, samples)) - min(map(len, samples)) <= 1
     assert sample_items(all_items, 1, 5) == all_items
+
+
+def test_translations_and_follow_up_answers_are_items() -> None:
+    """Each has its own row, so that a failure has a fitting heading."""
+    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+    contents = [name for kind, name in items(gqa) if kind == "content"]
+    assert contents == ["prompt, hints, cases", "prompt.zh.md", FOLLOW_UPS]

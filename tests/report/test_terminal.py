@@ -390,6 +390,20 @@ def test_stage_shows_its_part_of_the_diagnosis(stage: Stage, words: tuple[str, .
     assert [word for word in others if word in text] == []
 
 
+def test_reader_without_a_command_line_sees_no_command() -> None:
+    """The advice, the way to see the mistake, and the option for the printed lines are left out."""
+    report = pictured(stdout="line\n" * 50)
+    outcomes = tuple(replace(outcome, advice="`--more` helps") for outcome in report.outcomes)
+    report = replace(report, outcomes=outcomes)
+    words = ("`--more` helps", "check again with --why", "--json has them all")
+    with_commands = as_text(report, 120, stage="line")
+    assert all(word in with_commands for word in words)
+    without = as_text(report, 120, stage="line", has_commands=False)
+    assert "--" not in without
+    assert "(30 more lines)" in without
+    assert "failing:" not in without
+
+
 def test_reader_learns_how_to_see_the_mistake() -> None:
     """A session and a notebook have other ways than a command."""
     assert "known: press w to see it" in as_text(pictured(), stage="line", how_to_see="press w")

@@ -13,9 +13,10 @@ from tests.support.paths import TINY_PACK
 from trainer.diagnosis.diagnose import Diagnoser
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
+from trainer.packs.pack_items import FOLLOW_UPS, items
 from trainer.packs.scaffold import NewPack, scaffold
 from trainer.quiz.bank_check import bank_troubles
-from trainer.server.pack_check import PackChecker, _without_levels
+from trainer.server.pack_check import PackChecker, _without_levels, in_words_of
 
 CONTENT = "prompt, hints, cases"  # the row of the texts and files of a challenge
 
@@ -91,7 +92,7 @@ def pack(tmp_path: Path) -> Path:
             "solutions/prefix_sum/mistakes.toml",
             'return torch.cumsum(x, dim=-1)"\nnow = "return torch',
             'torch"\nnow = "torch',
-            "readable",
+            "matrix",
             "found 3 times",
             id="a mistake that fits in three places",
         ),
@@ -189,3 +190,103 @@ def test_pack_may_build_on_a_known_pack(
         "no file of the question bank is called attention.toml" in troubles[0]
         and "follows up 'gqa'" in troubles[1]
     )
+
+
+CHALLENGE = "challenges/attention_pooling"
+SOLUTIONS = "solutions/attention_pooling"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "row", "says"),
+    [
+        (f"{CHALLENGE}/cases.py", '"out": "B D"', '"out": "B Q"', "readable", "Q has no size"),
+        (f"{CHALLENGE}/cases.py", '"x", "out"', '"y", "out"', "readable", "KEYS is 'y'"),
+        (f"{CHALLENGE}/cases.py", "shaped(1024)", "shaped(7)", CONTENT, "call of realistic()"),
+        (
+            f"{CHALLENGE}/cases.py",
+            "def realistic",
+            "def values_alone():\n    pass\n\n\ndef realistic",
+            CONTENT,
+            "values_alone(parameters) raises TypeError",
+        ),
+        (
+            f"{CHALLENGE}/challenge.toml",
+            "minutes = 10",
+            'minutes = 10\nforbids = ["torch.softmaxx"]',
+            CONTENT,
+            "torch has no operation of this name",
+        ),
+        (
+            f"{CHALLENGE}/challenge.toml",
+            "minutes = 10",
+            'minutes = 10\nforbids = ["torch.softmax"]',
+            "solution.py",
+            "Remove the operation from `forbids`",
+        ),
+        (
+            f"{CHALLENGE}/prompt.zh.md",
+            "`query`",
+            "`question`",
+            "prompt.zh.md",
+            "the first column of its tables",
+        ),
+        (
+            f"{SOLUTIONS}/follow_up.toml",
+            "the softmax gives every",
+            "the softmax gives all 17",
+            FOLLOW_UPS,
+            "the number 17 has no formula",
+        ),
+        (
+            f"{SOLUTIONS}/solution.py",
+            "return weighted.sum(dim=1)",
+            "return weighted.sum(dim=1).float()",
+            CONTENT,
+            "whose dtype is float64. Return the dtype of the inputs",
+        ),
+        (
+            f"{SOLUTIONS}/mistakes.toml",
+            'hint = "What is the sum of the weights?"',
+            'hint = ""',
+            CONTENT,
+            "`hint` of mistake 'divided-by-length' is empty",
+        ),
+        (
+            f"{SOLUTIONS}/also_right/mapped.py",
+            "import torch",
+            "docstring = None\nimport torch",
+            CONTENT,
+            "of two paragraphs",
+        ),
+    ],
+)
+def test_mistake_of_an_author_is_named_with_its_file(
+    pack_of_scaffold: Path, grader: Grader, file: str, old: str, new: str, row: str, says: str
+) -> None:
+    """The sentence names the file of the pack, in the row of the item."""
+    path = pack_of_scaffold / file
+    text = path.read_text()
+    assert old in text
+    text = text.replace(old, new, 1)
+    if new.startswith("docstring"):
+        text = text[text.index("docstring") :]
+    path.write_text(text)
+    challenge = pack_reader.find_challenge(pack_of_scaffold, "attention-pooling")
+    wanted = [item for item in items(challenge) if item[0] in ("content", "reference")]
+    rows = list(PackChecker(grader, diagnoser_of(grader)).rows(challenge, [1], wanted))
+    (found,) = [checked_row for checked_row in rows if checked_row.name == row]
+    assert not found.ok
+    assert says in found.message
+    assert str(pack_of_scaffold / Path(file).parts[0]) in found.message
+
+
+def test_exception_in_the_check_is_a_sentence(pack_of_scaffold: Path) -> None:
+    """A line of the pack is named; otherwise the challenge and the place in the check."""
+    challenge = pack_reader.find_challenge(pack_of_scaffold, "attention-pooling")
+    path = challenge.folder / "cases.py"
+    for file, place in ((str(path), f"{path}, line 2"), ("elsewhere.py", str(challenge.folder))):
+        with pytest.raises(ZeroDivisionError) as caught:
+            exec(compile("\n1 / 0", file, "exec"), {})
+        sentence = in_words_of(caught.value, challenge)
+        assert "ZeroDivisionError" in sentence
+        assert place in sentence

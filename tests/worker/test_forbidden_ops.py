@@ -597,3 +597,15 @@ def test_python_attention_of_torch_is_listed() -> None:
                 if not any(name.split(".")[-1] == node.name for name in known)
             ]
     assert unknown == []
+
+
+def test_kernels_of_a_forbidden_operation_have_all_its_forms() -> None:
+    """The last part of the name counts. Other operations whose names contain it are left out."""
+    kernels = forbidden_ops.kernels_of("torch.softmax")
+    assert kernels == forbidden_ops.kernels_of("softmax")
+    assert {"aten::softmax.int", "aten::_softmax", "aten::special_softmax"} <= set(kernels)
+    assert not any("log_softmax" in kernel or "backward" in kernel for kernel in kernels)
+    assert {"aten::cumsum", "aten::cumsum_", "aten::cumsum.out"} <= set(
+        forbidden_ops.kernels_of("Tensor.cumsum")
+    )
+    assert forbidden_ops.kernels_of("torch.no_such_operation") == ()

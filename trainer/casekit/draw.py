@@ -5,12 +5,16 @@ All draws depend only on the seed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
-from trainer.model.case import Case
+from trainer.model.case import Case, size_of
+from trainer.model.errors import PackError
+
+# Draws after which sizes count as impossible. Seven sizes from seven numbers need 160 on average.
+_MOST_TRIES = 20_000
 
 
 class Draw:
@@ -72,13 +76,19 @@ class Draw:
         """Return one size from every range; the sizes are all different.
 
         Ranges include both ends. The sizes do not depend on the stream of values.
+
+        Raises:
+            PackError: if a range is no range, or if the sizes cannot differ.
         """
-        while True:
+        for smallest_to_largest in ranges:
+            _require_range(smallest_to_largest)
+        for _ in range(_MOST_TRIES):
             sizes = tuple(
                 int(torch.randint(low, high + 1, (), generator=self._sizes)) for low, high in ranges
             )
             if len(set(sizes)) == len(sizes):
                 return sizes
+        raise _no_different_sizes(ranges)
 
     def sizes(
         self,
@@ -94,17 +104,24 @@ class Draw:
                 or D then gives the factor.
             sums: `{"L": ("first", "second", 1)}` makes L the sum of these sizes and numbers.
             ranges: the smallest and the largest size of every letter.
+
+        Raises:
+            PackError: if a range is no range, if the sizes cannot differ, or if `times` or `sums`
+                name a letter without a size.
         """
-        while True:
+        for _ in range(_MOST_TRIES):
             drawn = dict(zip(ranges, self.distinct(*ranges.values()), strict=True))
             for letter, unit in (times or {}).items():
-                drawn[letter] *= unit if isinstance(unit, int) else drawn[unit]
+                factor = unit if isinstance(unit, int) else size_of(unit, drawn, f"times={times}")
+                drawn[letter] = size_of(letter, drawn, f"times={times}") * factor
             for letter, parts in (sums or {}).items():
                 drawn[letter] = sum(
-                    drawn[part] if isinstance(part, str) else part for part in parts
+                    size_of(part, drawn, f"sums={sums}") if isinstance(part, str) else part
+                    for part in parts
                 )
             if len(set(drawn.values())) == len(drawn):
                 return drawn
+        raise _no_different_sizes(ranges.values())
 
     def keep(self, *shape: int, share: float = 0.6) -> Tensor:
         """Return a random boolean mask in which about `share` of the entries are True.
@@ -165,3 +182,22 @@ class Draw:
             "one row per sequence and head [B, H, 1, Lk]": self.keep(batch, heads, 1, k_len),
             "full mask [B, H, Lq, Lk]": self.keep(batch, heads, q_len, k_len),
         }
+
+
+def _require_range(ends: tuple[int, int]) -> None:
+    """Raise PackError unless `ends` are the smallest and the largest size of a range."""
+    is_range = isinstance(ends, tuple | list) and [type(end) for end in ends] == [int, int]
+    if not is_range or ends[0] > ends[1]:
+        raise PackError(
+            f"{ends!r} is not a range of sizes. Write the smallest and the largest size, as in "
+            "draw.sizes(B=(2, 5))."
+        )
+
+
+def _no_different_sizes(ranges: Iterable[tuple[int, int]]) -> PackError:
+    """Return the error for ranges from which no sizes were drawn that all differ."""
+    shown = ", ".join(f"{low} to {high}" for low, high in ranges)
+    return PackError(
+        f"no sizes that all differ can be drawn from the ranges {shown}. Widen a range, or draw "
+        "fewer sizes at a time."
+    )

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from trainer.casekit.draw import Draw
 from trainer.casekit.scores import Scores
-from trainer.model.case import Case, axes
+from trainer.model.case import Case, axes, size_of
 from trainer.model.errors import PackError
 
 Sizes = Mapping[str, int]
@@ -148,8 +148,10 @@ class CaseMaker:
             sizes: the size of every letter, `B=2, L=5`. Sizes must differ, except for sizes of 1.
 
         Raises:
-            PackError: if two sizes are equal and `equal` does not name them.
+            PackError: if a size is not a whole number, if two sizes are equal and `equal` does not
+                name them, or if dimensions name a letter without a size.
         """
+        require_numbers(name, sizes)
         require_different(name, sizes, equal)
         known = self.with_products(sizes)
         given = self.one_call(known, inputs or {}, mask)
@@ -187,8 +189,14 @@ class CaseMaker:
         """Return the sizes and their products."""
         known = dict(sizes)
         for letter, factors in self.products.items():
-            known[letter] = math.prod(known[factor] for factor in factors.split())
+            known[letter] = math.prod(
+                size_of(factor, known, f"{letter} = {factors}") for factor in factors.split()
+            )
         return known
+
+    def __str__(self) -> str:
+        """Return words for this object in messages of Python, without the address of `draw`."""
+        return "the case maker"
 
     def one_call(
         self, sizes: Mapping[str, int], given: Mapping[str, object], mask: Mask
@@ -266,7 +274,9 @@ def shape(dims: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
     """Return the shape of named dimensions such as "B 1 L (H D)"; digits are sizes."""
     found: list[int] = []
     for axis in axes(dims):
-        found.append(math.prod(int(word) if word.isdigit() else sizes[word] for word in axis))
+        found.append(
+            math.prod(int(word) if word.isdigit() else size_of(word, sizes, dims) for word in axis)
+        )
     return tuple(found)
 
 
@@ -278,6 +288,24 @@ def ragged(draw: Draw, batch: int, length: int, side: str = "right") -> Tensor:
     if bool(real.all()):
         real[-1, 0 if side == "left" else -1] = False
     return real
+
+
+def require_numbers(name: str, sizes: Mapping[str, object]) -> None:
+    """Check that every size is a whole number.
+
+    Args:
+        name: the name of the case, for the message.
+        sizes: the size of every letter.
+
+    Raises:
+        PackError: if a size is not a whole number from 0.
+    """
+    for letter, size in sizes.items():
+        if type(size) is not int or size < 0:
+            raise PackError(
+                f"Case {name!r}: {letter}={size!r} is neither a size nor an argument of a case. A "
+                "size is a whole number from 0; the docstring of CaseMaker lists the arguments."
+            )
 
 
 def require_different(name: str, sizes: Mapping[str, int], equal: str) -> None:
@@ -293,7 +321,7 @@ def require_different(name: str, sizes: Mapping[str, int], equal: str) -> None:
     """
     groups = [set(group.split()) for group in equal.split(",")]
     for group in groups:
-        if len({sizes[letter] for letter in group}) > 1:
+        if len({size_of(letter, sizes, f"equal={equal}") for letter in group}) > 1:
             values = ", ".join(f"{letter} = {sizes[letter]}" for letter in sorted(group))
             raise PackError(f"Case {name!r} says equal={equal!r}, but {values}.")
     for pair in combinations(sizes, 2):

@@ -13,7 +13,7 @@ import typer
 from trainer.app.open_packs import KnownPacks
 from trainer.cli.parameters import PackCommand
 from trainer.model.challenge import Challenge
-from trainer.model.errors import DrillError
+from trainer.model.errors import DrillError, PackError
 from trainer.packs import pack_reader
 
 app = typer.Typer(help="Author and verify challenges.", no_args_is_help=True, rich_markup_mode=None)
@@ -115,7 +115,6 @@ def check_pack(
     from trainer.model.pack_rows import Row
     from trainer.packs.pack_items import items, sample_items
     from trainer.packs.strays import strays
-    from trainer.quiz.bank_check import bank_troubles
     from trainer.report.pack_table import PackProgress, mistakes_table
     from trainer.report.wording import counted
     from trainer.server.pack_jobs import check_pack as check_all
@@ -143,7 +142,7 @@ def check_pack(
         typer.echo(f"BAD  {row.challenge}: {row.kind} {row.name}: {row.message}")
     troubles = [
         *(f"files: {trouble}" for trouble in strays(root)),
-        *(f"question bank: {trouble}" for trouble in bank_troubles(root, other_packs)),
+        *(f"question bank: {trouble}" for trouble in _bank_troubles(root, other_packs)),
     ]
     for trouble in troubles:
         typer.echo(f"BAD  {trouble}")
@@ -156,6 +155,16 @@ def check_pack(
     scope = f"{counted(len(challenges), 'challenge')}, {counted(seeds, 'seed')}{part}"
     typer.echo(f"{len(rows) - len(bad)} passed, {len(bad) + len(troubles)} failed ({scope})")
     raise typer.Exit(1 if bad or troubles else 0)
+
+
+def _bank_troubles(root: Path, other_packs: Sequence[Path]) -> list[str]:
+    """Return a sentence for each problem of the question bank, also if it cannot be read."""
+    from trainer.quiz.bank_check import bank_troubles
+
+    try:
+        return bank_troubles(root, other_packs)
+    except PackError as error:
+        return [str(error)]
 
 
 def _hidden_when_installed(root: Path, challenges: Sequence[Challenge]) -> list[Challenge]:

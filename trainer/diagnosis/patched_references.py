@@ -29,11 +29,12 @@ from trainer.model.challenge import Mistake
 from trainer.model.errors import PackError
 from trainer.model.report import Report
 from trainer.packs.mistakes import lines_of, read_mistakes, read_styles, replaced
+from trainer.worker.arguments import call_entry
 from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors, laid_out
 from trainer.worker.counters import tensors_in
 from trainer.worker.execution import Given, build
 from trainer.worker.guarded_call import GuardedCall
-from trainer.worker.protocol import DTYPES, CallFailure, Purpose
+from trainer.worker.protocol import DTYPES, CallFailure, Purpose, fill
 from trainer.worker.returns import plain_value
 from trainer.worker.worker_client import WorkerResult
 
@@ -225,13 +226,14 @@ class PatchedReferences:
     def refusals(self, ids: Ids) -> tuple[str, ...]:
         """Return the result of each call that must be refused, as `refusal` names it."""
         namespace = self.namespace(ids) or {}
-        entry = namespace.get(self.case_set.challenge.entry[0])
-        if entry is None:
-            return ()
+        request, tensors = self.case_set.decoded_request("grade")
         found = []
-        for init in self.case_set.decoded_request("grade")[0].refusals:
-            _, failure = self._guarded.call("construct", partial(entry, **init))
-            found.append(refusal(failure))
+        for refused in request.refusals:
+            if refused.call not in namespace:
+                return ()
+            arguments = {name: fill(value, tensors) for name, value in refused.arguments.items()}
+            call = partial(call_entry, namespace, request.kind, refused.call, arguments)
+            found.append(refusal(self._guarded.call("construct", call)[1]))
         return tuple(found)
 
     def _built(self, namespace: dict[str, Any], index: int) -> tuple[Any, CallFailure | None]:

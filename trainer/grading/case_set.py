@@ -5,7 +5,8 @@ A case set is computed once and shared by all submissions of the same challenge 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,19 +15,20 @@ import torch
 from torch import Tensor
 
 from trainer.casekit.draw import Draw
-from trainer.grading.challenge_content import Content, load_content
+from trainer.grading.challenge_content import Content, in_authors_words, load_content
 from trainer.grading.counted_calls import CountedCalls, counted_calls, shape_of_call
 from trainer.grading.expected import Expected
 from trainer.grading.prepared_case import PreparedCase
 from trainer.grading.reference import Reference
 from trainer.model.case import Case, Refusal
 from trainer.model.challenge import Challenge
-from trainer.model.errors import PackError
+from trainer.model.errors import GraderError, PackError
 from trainer.worker.execution import map_leaves
 from trainer.worker.protocol import (
     DTYPES,
     Assigned,
     Purpose,
+    RefusedCall,
     Request,
     Run,
     TensorTable,
@@ -48,7 +50,7 @@ class CaseSet:
         content: the challenge's `cases.py` and reference.
         seed: the seed of all random values.
         prepared: the cases with their inputs and weights, in order.
-        refusals: constructor arguments that the submission must refuse.
+        refusals: calls with bad sizes that the submission must refuse.
     """
 
     content: Content
@@ -140,7 +142,7 @@ class CaseSet:
             purpose: the kind of run that the worker makes.
             measured: whether the kernel's memory count of the worker restarts before each call.
         """
-        runs, table = self._runs
+        runs, refused, table = self._runs
         generator = torch.Generator().manual_seed(self.seed + _RANDOM)
         body = Request(
             drive_source=self.content.drive_source,
@@ -148,11 +150,12 @@ class CaseSet:
             entry=list(self.challenge.entry),
             random_seed=int(torch.randint(1 << 62, (), generator=generator)),
             runs=runs,
-            refusals=[dict(refusal.init) for refusal in self.refusals],
+            refusals=refused,
             assignment={path: list(roles) for path, roles in (assignment or {}).items()},
             purpose=purpose,
             measured=measured,
             signatures=list(self.content.signatures),
+            forbids=list(self.challenge.forbids),
             realistic=self._realistic_run() if purpose == "facts" else None,
         )
         return encode(body, table)
@@ -190,7 +193,7 @@ class CaseSet:
         return {}
 
     @cached_property
-    def _runs(self) -> tuple[list[Run], TensorTable]:
+    def _runs(self) -> tuple[list[Run], list[RefusedCall], TensorTable]:
         table = TensorTable()
         shapes_of_calls: set[str] = set()
         runs: list[Run] = []
@@ -200,7 +203,11 @@ class CaseSet:
             is_new = shape not in shapes_of_calls
             shapes_of_calls.add(shape)
             runs.append(_run(prepared, counted, is_new, table))
-        return runs, table
+        refused = [
+            RefusedCall(refusal.call or self.challenge.entry[0], table.tree(refusal.arguments))
+            for refusal in self.refusals
+        ]
+        return runs, refused, table
 
 
 def _run(prepared: PreparedCase, counted: CountedCalls, is_new: bool, table: TensorTable) -> Run:
@@ -246,24 +253,47 @@ def load_case_set(challenge: Challenge, seed: int) -> CaseSet:
     reference = Reference(content)
     cases = _flat(content.draw_cases(Draw(seed)))
     second_calls = _flat(content.draw_cases(Draw(seed, _AGAIN)))
+    if len(cases) != len(second_calls):
+        raise PackError(
+            f"{content.cases_path}: two calls of cases() with the same seed yield different "
+            "numbers of cases. Draw everything random with `draw`."
+        )
     weights, random = Draw(seed, _WEIGHTS), Draw(seed, _RANDOM)
     prepared: list[PreparedCase] = []
     for case, second in zip(cases, second_calls, strict=True):
-        _check_second_call(content, case, second)
-        exact = reference.build(case, "float64")
-        is_module = challenge.kind == "module"
-        prepared.append(
-            PreparedCase(
-                case=case,
-                inputs=_rounded(case, case.inputs),
-                again=_rounded(case, second.inputs),
-                parameters=_drawn_parameters(content, case, exact, weights) if is_module else {},
-                cotangents=_drawn_cotangents(case, random),
-                reference=reference,
-                exact=exact,
+        with _blamed_on_case(content, case):
+            _check_second_call(content, case, second)
+            exact = reference.build(case, "float64")
+            is_module = challenge.kind == "module"
+            prepared.append(
+                PreparedCase(
+                    case=case,
+                    inputs=_rounded(case, case.inputs),
+                    again=_rounded(case, second.inputs),
+                    parameters=(
+                        _drawn_parameters(content, case, exact, weights) if is_module else {}
+                    ),
+                    cotangents=_drawn_cotangents(content, case, random),
+                    reference=reference,
+                    exact=exact,
+                )
             )
-        )
     return CaseSet(content, seed, _with_growth(prepared), content.refusals())
+
+
+@contextmanager
+def _blamed_on_case(content: Content, case: Case) -> Iterator[None]:
+    """Turn an exception into a PackError that names the case.
+
+    `pack check` looks for the wrong field with `casekit/case_rules.py`.
+    """
+    try:
+        yield
+    except (PackError, GraderError):
+        raise
+    except Exception as error:
+        doing = f"case {case.name!r} cannot be prepared:"
+        raise PackError(in_authors_words(error, doing, content.cases_path)) from error
 
 
 def _flat(cases: Iterable[Case]) -> list[Case]:
@@ -353,7 +383,10 @@ def _drawn_parameters(content: Content, case: Case, module: Any, draw: Draw) -> 
     return values
 
 
-def _drawn_cotangents(case: Case, draw: Draw) -> dict[str, Tensor]:
+def _drawn_cotangents(content: Content, case: Case, draw: Draw) -> dict[str, Tensor]:
     if not case.gradients or case.probe:
         return {}
-    return {name: draw.normal(*case.output_shape(name)) for name in case.dims}
+    try:
+        return {name: draw.normal(*case.output_shape(name)) for name in case.dims}
+    except PackError as error:
+        raise PackError(f"{content.cases_path}: case {case.name!r}: {error}") from None

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 from trainer.casekit.draw import Draw
@@ -20,6 +22,59 @@ from trainer.model.errors import PackError
 from trainer.packs.interface import signatures
 from trainer.packs.pack_reader import read_text, solution
 from trainer.worker.execution import Drive
+
+_MOST_TEXT = 300  # letters of an exception's message
+# Ends a sentence about a mistake in a pack that does not say how to correct it.
+CORRECT = "Correct this, then run `attn-drill pack check` again."
+
+
+@contextmanager
+def authors_code(doing: str, *paths: str) -> Iterator[None]:
+    """Turn every exception of a pack's code into a PackError that names the file and the line.
+
+    Args:
+        doing: the action, for example "cases() raises".
+        paths: the files of the pack whose code runs. Without a line, the first is named.
+    """
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        raise PackError(in_authors_words(error, doing, *paths)) from error
+
+
+def in_authors_words(error: BaseException, doing: str, *paths: str) -> str:
+    """Return a sentence about an exception of a pack's code, with the file and the line.
+
+    Args:
+        error: the exception.
+        doing: the action, for example "cases() raises".
+        paths: the files of the pack whose code ran. Without a line, the first is named.
+    """
+    place = _place(error, paths) or paths[0]
+    if isinstance(error, PackError):  # of the case kit: its text is a sentence with the next step
+        return f"{place}: {error}"
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    text = (message.strip().splitlines() or [""])[0][:_MOST_TEXT]
+    reason = f"{type(error).__name__}: {text}".rstrip(" :.")
+    return f"{place}: {doing} {reason}. {CORRECT}"
+
+
+def raised_in(error: BaseException, doing: str, *paths: str) -> str:
+    """Return the sentence of `in_authors_words` if a line of these files raised, else ""."""
+    return in_authors_words(error, doing, *paths) if _place(error, paths) else ""
+
+
+def _place(error: BaseException, paths: Sequence[str]) -> str:
+    """Return the innermost line in one of these files that an exception passed; "" if none."""
+    if isinstance(error, SyntaxError) and error.filename in paths:
+        return f"{error.filename}, line {error.lineno}"
+    found, trace = "", error.__traceback__
+    while isinstance(trace, TracebackType):
+        path = trace.tb_frame.f_code.co_filename
+        if path in paths:
+            found = f"{path}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
 
 
 def load_module(name: str, path: str, source: str) -> dict[str, Any]:
@@ -33,9 +88,8 @@ def load_module(name: str, path: str, source: str) -> dict[str, Any]:
     before = sys.modules.get(name)
     sys.modules[name] = module  # dataclasses look up the module of a class in sys.modules
     try:
-        exec(compile(source, path, "exec"), module.__dict__)
-    except Exception as error:
-        raise PackError(f"{path} cannot be loaded: {type(error).__name__}: {error}.") from error
+        with authors_code("the file cannot be loaded:", path):
+            exec(compile(source, path, "exec"), module.__dict__)
     finally:
         sys.modules.pop(name)
         if before is not None:
@@ -53,6 +107,7 @@ class Content:
         names: the names that `cases.py` defines.
         drive_source: the source of `drive` and of everything `drive` needs to run.
         reference: the names that the reference defines.
+        reference_path: the path of the reference, for messages.
         reference_source: the source of the reference.
         signatures: the callables of the contract.
     """
@@ -62,6 +117,7 @@ class Content:
     names: Mapping[str, Any]
     drive_source: str
     reference: Mapping[str, Any]
+    reference_path: str
     reference_source: str
     signatures: Sequence[Signature]
 
@@ -75,14 +131,16 @@ class Content:
         """Return the cases that `cases.py` makes from random draws.
 
         Raises:
-            PackError: if `cases()` raises an exception.
+            PackError: if `cases()` raises an exception, or yields anything else than cases.
         """
-        try:
-            return tuple(self.names["cases"](draw))
-        except Exception as error:
-            raise PackError(
-                f"{self.cases_path}: cases() raises {type(error).__name__}: {error}."
-            ) from error
+        found = self._yielded("cases", draw)
+        for case in found:
+            larger = getattr(case, "larger", None)
+            for part in (case, larger) if larger is not None else (case,):
+                self._require_kind("cases", part, Case)
+        if not found:
+            raise PackError(f"{self.cases_path}: cases() yields no case. Yield at least one.")
+        return found
 
     def realistic(self) -> Case | None:
         """Return the call that is measured after a pass; None if `cases.py` describes none.
@@ -92,41 +150,86 @@ class Content:
         """
         if "realistic" not in self.names:
             return None
-        try:
+        with authors_code("realistic() raises", self.cases_path):
             call = self.names["realistic"]()
-        except Exception as error:
-            raise PackError(
-                f"{self.cases_path}: realistic() raises {type(error).__name__}: {error}."
-            ) from error
         if not isinstance(call, Case):
-            raise PackError(f"{self.cases_path}: realistic() returns no realistic_call(...).")
+            raise PackError(
+                f"{self.cases_path}: realistic() returns {_described(call)}. "
+                "Return realistic_call(...)."
+            )
         return call
 
     def refusals(self) -> tuple[Refusal, ...]:
-        """Return the constructor arguments that a submission must refuse."""
-        return tuple(self.names["refusals"]()) if "refusals" in self.names else ()
+        """Return the calls with bad sizes that a submission must refuse.
+
+        Raises:
+            PackError: if `refusals()` raises an exception, or yields anything else than refusals.
+        """
+        if "refusals" not in self.names:
+            return ()
+        found = self._yielded("refusals")
+        for refusal in found:
+            self._require_kind("refusals", refusal, Refusal)
+            if refusal.call and refusal.call not in self.challenge.entry:
+                raise PackError(
+                    f"{self.cases_path}: refusals() names the call {refusal.call!r}, but `entry` "
+                    f"in challenge.toml has {', '.join(self.challenge.entry)}. Name one of these."
+                )
+        return found
+
+    def _yielded(self, name: str, *arguments: object) -> tuple[Any, ...]:
+        """Return all that a function of `cases.py` yields."""
+        with authors_code(f"{name}() raises", self.cases_path):
+            made: object = self.names[name](*arguments)
+            if isinstance(made, Iterator | tuple | list):
+                return tuple(made)
+        raise PackError(
+            f"{self.cases_path}: {name}() returns {_described(made)}. Write a function that yields."
+        )
+
+    def _require_kind(self, name: str, found: object, kind: type) -> None:
+        if not isinstance(found, kind):
+            raise PackError(
+                f"{self.cases_path}: {name}() yields {_described(found)}. "
+                f"Yield objects of the type {kind.__name__} only."
+            )
 
 
 def load_content(challenge: Challenge) -> Content:
     """Load the cases and the reference of a challenge.
 
     Raises:
-        PackError: if a file cannot be loaded, or if `cases.py` does not define `cases` or `drive`.
+        PackError: if a file cannot be loaded, or does not define the names that it must define.
     """
     path = str(challenge.folder / "cases.py")
     source = read_text(challenge.folder / "cases.py")
     names = load_module("cases", path, source)
-    for name in ("cases", "drive"):
-        if name not in names:
-            raise PackError(f"{path} defines no `{name}`.")
+    for name, arguments in (("cases", "draw"), ("drive", "implementation, given")):
+        if not callable(names.get(name)):
+            raise PackError(
+                f"{path} defines no `{name}` that can be called. Define `def {name}({arguments})`."
+            )
     reference_source = solution(challenge)
     reference_path = str(challenge.solutions / "solution.py")
+    reference = load_module("reference", reference_path, reference_source)
+    for entry in challenge.entry:
+        if not callable(reference.get(entry)):
+            raise PackError(
+                f"{reference_path} defines no {entry}, which challenge.toml names as `entry`. "
+                "Define it, or correct `entry`."
+            )
     return Content(
         challenge=challenge,
         cases_path=path,
         names=names,
         drive_source=drive_source(source, path),
-        reference=load_module("reference", reference_path, reference_source),
+        reference=reference,
+        reference_path=reference_path,
         reference_source=reference_source,
         signatures=signatures(challenge),
     )
+
+
+def _described(value: object) -> str:
+    """Return a value in words: None itself, otherwise its type."""
+    return "None" if value is None else f"an object of the type {type(value).__name__}"

@@ -24,13 +24,16 @@ _MOST_LEFT = 8  # values that may leave torch in a decode step, for example a fl
 
 
 def from_scratch(comparison: Comparison) -> Iterator[Outcome]:
-    """Check that the submission does not call the library's attention, under any name."""
+    """Check that the submission calls neither the library's attention nor a forbidden operation."""
     if not comparison.reply.not_allowed:
         yield Outcome("from scratch", "passed")
         return
     call = comparison.reply.not_allowed[0]
     line = f" (line {call.frames[-1].line})" if call.frames else ""
-    message = f"{call.name} is called{line}: write attention from scratch."
+    advice = "write attention from scratch"
+    if call.name in comparison.case_set.challenge.forbids:
+        advice = "this challenge forbids it, so compute the result without it"
+    message = f"{call.name} is called{line}: {advice}."
     yield Outcome("from scratch", "failed", message, frames=frames_of(call.frames))
 
 

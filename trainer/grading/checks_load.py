@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
+from torch import Tensor
+
 from trainer.grading.comparison import CaseResult, Comparison, frames_of, in_words
 from trainer.model.challenge import Parameter, Signature
 from trainer.model.report import Outcome
@@ -202,18 +204,23 @@ def _taken_assignment(reply: Reply) -> str:
 
 
 def bad_sizes(comparison: Comparison) -> Iterator[Outcome]:
-    """Check that the constructor refuses sizes that cannot work."""
+    """Check that the constructor, or the function, refuses sizes that cannot work."""
     if comparison.only is not None:
         return
     failures = comparison.reply.refusals
     for index, refusal in enumerate(comparison.case_set.refusals):
         failure = failures[index] if index < len(failures) else None
-        arguments = ", ".join(f"{name}={value}" for name, value in refusal.init.items())
-        call = f"{comparison.case_set.challenge.entry[0]}({arguments})"
+        challenge = comparison.case_set.challenge
+        name = refusal.call or challenge.entry[0]
+        arguments = ", ".join(
+            f"{name}={_argument_in_words(value)}" for name, value in refusal.arguments.items()
+        )
+        call = f"{name}({arguments})"
         if failure is None:
+            place = "__init__" if challenge.kind == "module" else name
             message = (
                 f"{call} is accepted: {refusal.why}. "
-                "Raise a ValueError in __init__ that names both sizes."
+                f"Raise a ValueError in {place} that names both sizes."
             )
             yield Outcome("bad sizes", "failed", message)
         elif failure.type == "NotAllowedError":
@@ -226,3 +233,12 @@ def bad_sizes(comparison: Comparison) -> Iterator[Outcome]:
                 f"it must raise a ValueError (or AssertionError): {refusal.why}."
             )
             yield Outcome("bad sizes", "failed", message)
+
+
+def _argument_in_words(value: object) -> str:
+    """Return the value of an argument; of a tensor, its shape."""
+    if isinstance(value, Tensor):
+        return f"tensor{list(value.shape)}"
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(_argument_in_words, value))})"
+    return str(value)

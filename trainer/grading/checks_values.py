@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from trainer.grading.comparison import CaseResult, Comparison, frames_of, in_words
 from trainer.grading.shapes import name_shape, shape_advice
+from trainer.grading.sudden_end import RAISE_MEMORY
 from trainer.grading.tensor_comparison import compare_dropout, compare_values
 from trainer.grading.tolerance import allowed
 from trainer.model.report import Mismatch, Outcome
@@ -41,10 +43,7 @@ def runs(comparison: Comparison) -> Iterator[Outcome]:
 def _raised(check: str, result: CaseResult, failure: CallFailure) -> Outcome:
     reason = ""
     if failure.out_of_memory:
-        reason = (
-            "the code requested more memory than the limit allows "
-            "(`--memory-limit` raises the limit): "
-        )
+        reason = "the code requested more memory than the limit allows: "
     if _WRITES_SHARED in failure.message:
         reason += (
             "an input is changed in place, and here several of its entries share memory; "
@@ -53,7 +52,8 @@ def _raised(check: str, result: CaseResult, failure: CallFailure) -> Outcome:
     phase = _PHASES.get(failure.phase, "")
     line = f" at line {failure.frames[-1].line}" if failure.frames else ""
     message = f"{reason}{phase}{in_words(failure)}{line}"
-    return result.failed(check, message, frames=frames_of(failure.frames))
+    failed = result.failed(check, message, frames=frames_of(failure.frames))
+    return replace(failed, advice=RAISE_MEMORY if failure.out_of_memory else "")
 
 
 def shapes(comparison: Comparison) -> Iterator[Outcome]:

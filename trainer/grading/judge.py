@@ -175,10 +175,12 @@ def _gap(comparison: Comparison, check: str, made: list[Outcome]) -> str:
     due = due_cases(comparison, check)
     results = comparison.results
     if check == "bad sizes":
-        raised = [result for result in results if _raised_early(result)]
+        is_module = comparison.case_set.challenge.kind == "module"
+        raised = [result for result in results if _raised_early(result, is_module)]
         if not raised:
             return ""
-        return f"the constructor raises in {len(raised)} of {len(due)} cases with valid sizes"
+        name = "the constructor" if is_module else "the function"
+        return f"{name} raises in {len(raised)} of {len(due)} cases with valid sizes"
     run = {result.index for result in results if _has_run(result)}
     if check == "parameters":
         looked_at = {result.index for result in results if result.reply.parameters}
@@ -199,9 +201,10 @@ def _has_run(result: CaseResult) -> bool:
     return result.reply.failure is None and not result.reply.unassigned
 
 
-def _raised_early(result: CaseResult) -> bool:
-    """Return whether the constructor raised an exception in this case."""
-    return result.reply.failure is not None and result.reply.failure.phase == "construct"
+def _raised_early(result: CaseResult, is_module: bool) -> bool:
+    """Return whether the constructor, or a function, raised an exception in this case."""
+    failure = result.reply.failure
+    return failure is not None and (failure.phase == "construct" or not is_module)
 
 
 def _verdict(comparison: Comparison, outcomes: list[Outcome]) -> Verdict:

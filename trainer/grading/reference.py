@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainer.grading.challenge_content import Content
+from trainer.grading.challenge_content import Content, in_authors_words
 from trainer.grading.expected import Expected, Value
 from trainer.grading.prepared_case import PreparedCase
 from trainer.grading.seen_dropout import ReplayedDropout, kept_weights
@@ -109,7 +109,8 @@ class Reference:
             if tuple(value.shape) != shape:
                 raise PackError(
                     f"{self._content.cases_path}: case {case.name!r} says {name} is "
-                    f"{case.dims[name]} = {list(shape)}; the reference gives {list(value.shape)}."
+                    f"{case.dims[name]} = {list(shape)}; the reference gives {list(value.shape)}. "
+                    f"Correct `dims`, or {self._content.reference_path}."
                 )
 
     def _check_plain(self, case: Case, exact: dict[str, str], lowered: dict[str, str]) -> None:
@@ -193,7 +194,7 @@ class Reference:
         given = map_leaves(inputs, prepare)
         default = target if dtype == "float64" else torch.float32
         with self._blame(case), _default_dtype(default), torch.set_grad_enabled(with_gradients):
-            outputs: dict[str, Any] = self._content.drive(implementation, Given(given, case.sizes))
+            outputs = self._driven(case, implementation, given)
             plain = self._taken_plain(case, outputs)
             found: dict[str, Tensor] = {}
             if with_gradients and any(output.requires_grad for output in outputs.values()):
@@ -205,25 +206,49 @@ class Reference:
         detached = {name: output.detach() for name, output in outputs.items()}
         return _Evaluated(detached, found, plain)
 
+    def _driven(self, case: Case, implementation: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the outputs of `drive` by name.
+
+        Raises:
+            PackError: if `drive` returns no dict, or other names than the case declares.
+        """
+        path = self._content.cases_path
+        outputs: Any = self._content.drive(implementation, Given(given, case.sizes))
+        if not isinstance(outputs, dict):
+            raise PackError(
+                f"{path}: case {case.name!r}: drive returns an object of the type "
+                f"{type(outputs).__name__}. Return the outputs by name, as in "
+                '`return {"out": out}`.'
+            )
+        if outputs.keys() != case.dims.keys() | case.plain.keys():
+            raise PackError(
+                f"{path}: case {case.name!r} names {sorted([*case.dims, *case.plain])}, "
+                f"but drive returns {sorted(map(str, outputs))}. Make the names equal."
+            )
+        for name in case.dims:
+            if not isinstance(outputs[name], Tensor):
+                raise PackError(
+                    f"{path}: case {case.name!r}: {name} of the reference has the type "
+                    f"{type(outputs[name]).__name__}, but `dims` says that it is a tensor. Correct "
+                    f"drive or {self._content.reference_path}; an int or a str belongs in "
+                    "`Case.plain`."
+                )
+        return outputs
+
     def _taken_plain(self, case: Case, outputs: dict[str, Any]) -> dict[str, str]:
         """Remove the outputs that are not tensors from `outputs` and return them as text.
 
         Raises:
-            PackError: if `drive` returns other names or types than the case declares.
+            PackError: if an output has another type than the case declares.
         """
         path = self._content.cases_path
-        if outputs.keys() != case.dims.keys() | case.plain.keys():
-            raise PackError(
-                f"{path}: case {case.name!r} names {sorted([*case.dims, *case.plain])}, "
-                f"but drive returns {sorted(outputs)}."
-            )
         found: dict[str, str] = {}
         for name, wanted_kind in case.plain.items():
             kind, found[name] = plain_value(outputs.pop(name))
             if kind != wanted_kind:
                 raise PackError(
                     f"{path}: case {case.name!r}: {name} of the reference is not of the type "
-                    f"{wanted_kind}."
+                    f"{wanted_kind}. Correct `plain`, or {self._content.reference_path}."
                 )
         return found
 
@@ -233,12 +258,13 @@ class Reference:
             yield
         except (PackError, GraderError):
             raise
-        except Exception as error:
-            raise GraderError(
-                f"The reference of {self._content.challenge.id} fails on case {case.name!r}: "
-                f"{type(error).__name__}: {error}. "
-                "Report this; `attn-drill pack check` also shows it."
-            ) from error
+        except (Exception, SystemExit) as error:
+            challenge = self._content.challenge.id
+            doing = (
+                f"the reference of {challenge} fails on case {case.name!r}, or this case is wrong:"
+            )
+            paths = self._content.cases_path, self._content.reference_path
+            raise GraderError(in_authors_words(error, doing, *paths)) from error
 
 
 def _with_weights(prepared: PreparedCase, implementation: Any) -> Any:
@@ -269,7 +295,7 @@ def _values(
         if not math.isfinite(lost):  # a value that is not finite makes the loss not finite
             raise GraderError(
                 f"The reference gives values of {name} that are not finite on case {case.name!r}. "
-                "Report this with the seed."
+                "Correct solution.py, or the inputs of the case in cases.py."
             )
         keeps_dtype = case.dtype == "float64" or not value.is_floating_point()
         dtype = value.dtype if keeps_dtype else lowered[name].dtype

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from trainer.grading.comparison import Comparison
 from trainer.grading.due_checks import is_due
 from trainer.model.checks import CHECK_ORDER
 from trainer.model.report import Outcome
 from trainer.worker.forkserver import SLEEP_FACTOR
 from trainer.worker.worker_client import WorkerResult
+
+RAISE_MEMORY = "`--memory-limit` raises the limit"
+_RAISE_TIME = "`--time-limit` raises the limit"
 
 
 def sudden_end(comparison: Comparison) -> list[Outcome] | None:
@@ -22,16 +27,18 @@ def sudden_end(comparison: Comparison) -> list[Outcome] | None:
     step, cases, refusals = result.last_note, case_set.cases, case_set.refusals
     if step is None or step < 0:
         message = f"while the file was imported: {how}"
-        failed = Outcome("loads", "failed", message, frames=frames)
+        failed = Outcome("loads", "failed", message, frames=frames, advice=_advice(comparison))
         return [failed, *_rest(comparison, "loads")]
     if step < len(cases):
         failed = Outcome("runs", "failed", how, cases[step].name, step + 1, frames=frames)
     elif step < len(cases) + len(refusals):
-        why = refusals[step - len(cases)].why
-        message = f"while the constructor was called with bad sizes ({why}): {how}"
+        refusal = refusals[step - len(cases)]
+        call = refusal.call or case_set.challenge.entry[0]
+        message = f"while {call} was called with bad sizes ({refusal.why}): {how}"
         failed = Outcome("bad sizes", "failed", message)
     else:
         failed = Outcome("runs", "failed", how, frames=frames)
+    failed = replace(failed, advice=_advice(comparison))
     return [Outcome("loads", "passed"), failed, *_rest(comparison, failed.check)]
 
 
@@ -53,12 +60,20 @@ def _how_it_ended(comparison: Comparison) -> str:
     return f"the process did not send a valid result ({reason})"
 
 
+def _advice(comparison: Comparison) -> str:
+    """Return words about the option that raises the limit which ended the worker, or ""."""
+    result = comparison.worker_result
+    if result.how == "timeout" and not (comparison.loop or result.slept):
+        return _RAISE_TIME
+    return RAISE_MEMORY if result.how == "died" and result.out_of_memory else ""
+
+
 def _how_long(result: WorkerResult) -> str:
-    """Return words for the time limit that was reached, and the next step."""
+    """Return words for the time limit that was reached."""
     if result.slept:
         seconds = SLEEP_FACTOR * result.seconds
         return f"it slept for {seconds:g} s in total; an answer must not wait for anything"
-    return f"it used {result.seconds:g} s of CPU time; `--time-limit` raises the limit"
+    return f"it used {result.seconds:g} s of CPU time"
 
 
 def _rest(comparison: Comparison, failed: str) -> list[Outcome]:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from trainer.model.errors import PackError
+
 
 @dataclass(frozen=True)
 class Case:
@@ -62,27 +64,54 @@ class Case:
     larger: Case | None = None
 
     def output_shape(self, output: str) -> tuple[int, ...]:
-        """Return the shape that `output` must have, from its named dimensions."""
+        """Return the shape that `output` must have, from its named dimensions.
+
+        Raises:
+            PackError: if a dimension has no size.
+        """
         shape: list[int] = []
         for axis in axes(self.dims[output]):
             length = 1
             for letter in axis:
-                length *= self.sizes[letter]
+                length *= size_of(letter, self.sizes, self.dims[output])
             shape.append(length)
         return tuple(shape)
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Constructor arguments that must raise ValueError or AssertionError.
+    """A call with bad sizes, which must raise ValueError or AssertionError.
 
     Attributes:
         why: the reason, in words that a report shows.
-        init: the constructor arguments.
+        arguments: the arguments by name: those of the constructor (challenges of kind "module"), or
+            those of the function. Tensors and tuples of tensors are allowed.
+        call: the name of the function, if a challenge has several; by default the first.
     """
 
     why: str
-    init: Mapping[str, object]
+    arguments: Mapping[str, object]
+    call: str = ""
+
+
+def size_of(letter: str, sizes: Mapping[str, int], dims: str) -> int:
+    """Return the size of a letter.
+
+    Args:
+        letter: the letter.
+        sizes: the size of every letter.
+        dims: the dimensions with this letter, for the message.
+
+    Raises:
+        PackError: if the letter has no size.
+    """
+    if letter in sizes:
+        return sizes[letter]
+    known = ", ".join(f"{name} = {size}" for name, size in sizes.items()) or "none"
+    raise PackError(
+        f"the dimensions {dims!r} name {letter}, which has no size (the sizes are: {known}). "
+        f"Give the case a size {letter}, or correct the dimensions."
+    )
 
 
 def axes(dims: str) -> tuple[tuple[str, ...], ...]:

@@ -58,6 +58,8 @@ class Challenge:
         folder: the folder in `challenges/`.
         solutions: the folder in `solutions/`.
         topic: the name of the file in the question bank that belongs to the challenge.
+        forbids: names of operations of torch that a submission must not call, for example
+            "torch.cumsum". The library's attention is forbidden in every challenge.
     """
 
     id: str
@@ -71,6 +73,7 @@ class Challenge:
     folder: Path
     solutions: Path
     topic: str = "other"
+    forbids: tuple[str, ...] = ()
 
     @property
     def file_name(self) -> str:

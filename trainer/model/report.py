@@ -143,6 +143,8 @@ class Outcome:
         case: the name of the case; None if the outcome is for the whole submission.
         number: the case number for `--case`, from 1.
         frames: the traceback within the learner's file, or the line to blame.
+        advice: words about an option of the command line that helps, or "". They are not part of
+            the message, because the students of a class have no command line.
     """
 
     check: str
@@ -152,6 +154,12 @@ class Outcome:
     number: int | None = None
     mismatch: Mismatch | None = None
     frames: tuple[Frame, ...] = ()
+    advice: str = ""
+
+    @property
+    def advised_message(self) -> str:
+        """The message with the advice."""
+        return "; ".join(filter(None, [self.message, self.advice]))
 
 
 @dataclass(frozen=True)

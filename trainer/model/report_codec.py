@@ -38,6 +38,8 @@ def _outcome_to_object(outcome: Outcome) -> dict[str, Any]:
         found["mismatch"] = _mismatch_to_object(outcome.mismatch)
     if outcome.frames:
         found["line"] = outcome.frames[-1].line
+    if outcome.advice:
+        found["advice"] = outcome.advice
     return found
 
 
@@ -118,6 +120,7 @@ def _outcome_from_object(found: Mapping[str, Any]) -> Outcome:
         number=found["case_number"],
         mismatch=None if mismatch is None else _mismatch_from_object(mismatch),
         frames=() if line is None else (Frame(line, "", ""),),
+        advice=found.get("advice", ""),
     )
 
 

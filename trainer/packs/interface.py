@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trainer.model.challenge import Challenge, Parameter, Signature
 from trainer.model.errors import PackError
-from trainer.packs.pack_reader import stub
+from trainer.packs.pack_reader import not_python, stub
 
 
 def signatures(challenge: Challenge) -> tuple[Signature, ...]:
@@ -23,20 +23,26 @@ def signatures(challenge: Challenge) -> tuple[Signature, ...]:
     """
     path = challenge.folder / "stub.py"
     try:
-        tree = ast.parse(stub(challenge))
-    except SyntaxError as error:
-        raise PackError(f"{path}, line {error.lineno}: {error.msg}.") from None
+        tree = ast.parse(stub(challenge, "guided"))
+    except (SyntaxError, ValueError) as error:
+        raise not_python(path, error) from None
     defined = {
         node.name: node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)
     }
     found: list[Signature] = []
     for entry in challenge.entry:
         if entry not in defined:
+            others = f"It defines {', '.join(defined)}." if defined else "It defines nothing."
             raise PackError(
-                f"{path} defines no {entry}, which challenge.toml names as `entry`; "
-                f"it defines {', '.join(defined)}."
+                f"{path} defines no {entry}, which challenge.toml names as `entry`. {others} "
+                "Define it, or correct `entry`."
             )
         node = defined[entry]
+        if challenge.kind == "module" and not isinstance(node, ast.ClassDef):
+            raise PackError(
+                f"{path} defines {entry} as a function, but `kind` in challenge.toml is "
+                '"module". Define a class, or write kind = "function".'
+            )
         if isinstance(node, ast.FunctionDef):
             found.append(Signature(entry, _parameters(path, node, skip_self=False)))
             continue
@@ -62,7 +68,8 @@ def _parameters(path: Path, function: ast.FunctionDef, *, skip_self: bool) -> tu
             default = ast.literal_eval(function.args.defaults[index - missing])
         except ValueError:
             raise PackError(
-                f"{path}, line {argument.lineno}: the default of {argument.arg} must be a literal."
+                f"{path}, line {argument.lineno}: the default of {argument.arg} must be a literal, "
+                "for example None, 1 or True."
             ) from None
         found.append(Parameter(argument.arg, required=False, default=default))
     return tuple(found[1:] if skip_self else found)

@@ -9,16 +9,21 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import PackError
 from trainer.model.pack_rows import Item
 from trainer.packs import pack_reader
+from trainer.packs.follow_up import answers_path
 from trainer.packs.mistakes import read_mistakes, read_styles
+from trainer.packs.prompt_facts import translations
+
+# The item of `follow_up.toml`: its answers, and the formulas of their quantities.
+FOLLOW_UPS = "answers to follow-up questions"
 
 
 def items(challenge: Challenge) -> list[Item]:
     """Return all items of a challenge, in the order of the rows of `pack check`."""
-    found: list[Item] = [
-        ("content", "prompt, hints, cases"),
-        ("stub", "stub.py"),
-        ("reference", "solution.py"),
-    ]
+    found: list[Item] = [("content", "prompt, hints, cases")]
+    found += [("content", path.name) for path in translations(challenge)]
+    if answers_path(challenge).exists():
+        found.append(("content", FOLLOW_UPS))
+    found += [("stub", "stub.py"), ("reference", "solution.py")]
     found += [("also right", path.name) for path in pack_reader.also_right(challenge)]
     with contextlib.suppress(PackError):  # the item "content" reports the error
         found += [("style", style.id) for style in read_styles(challenge)]

@@ -10,6 +10,7 @@ import contextlib
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Literal
 
 import msgspec
@@ -18,7 +19,7 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, PackError
 from trainer.packs.arrange import arranged
 from trainer.packs.mistakes import read_mistakes
-from trainer.packs.stub_levels import TEXT_LEVELS, Level, at_level
+from trainer.packs.stub_levels import TEXT_LEVELS, Level, TextLevel, at_level
 from trainer.packs.toml_file import read_toml
 
 TRAINER = Path(__file__).resolve().parents[1]
@@ -35,6 +36,7 @@ class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     hints: tuple[str, str, str]
     builds_on: tuple[str, ...] = ()
     topic: str = ""
+    forbids: tuple[str, ...] = ()
 
 
 def folder_name(challenge_id: str) -> str:
@@ -70,6 +72,8 @@ def read_text(path: Path) -> str:
     """Read a text file of a pack, or raise PackError with the path."""
     try:
         return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise PackError(f"{path} is missing. Add it.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise PackError(f"{path} cannot be read: {error}.") from None
 
@@ -99,6 +103,7 @@ def read_challenge(folder: Path) -> Challenge:
         folder=folder,
         solutions=folder.parent.parent / "solutions" / folder.name,
         topic=data.topic or "other",
+        forbids=data.forbids,
     )
 
 
@@ -208,18 +213,33 @@ def stub(challenge: Challenge, level: Level = "standard") -> str:
     """Return the text of the stub that `start` writes at this level.
 
     Raises:
-        PackError: if a file cannot be read. The level `arrange` needs the reference and the known
-            mistakes too, and the reference must parse.
+        PackError: if a file cannot be read, or the stub does not parse. The level `arrange` needs
+            the reference and the known mistakes too, and the reference must parse.
     """
-    guided = read_text(challenge.folder / "stub.py")
+    path = challenge.folder / "stub.py"
+    guided = read_text(path)
     if level == "arrange":
-        standard = at_level(guided, "standard")
+        standard = _at_level(path, guided, "standard")
         try:
             return arranged(standard, solution(challenge), read_mistakes(challenge), challenge.id)
         except SyntaxError as error:
-            path = challenge.solutions / "solution.py"
-            raise PackError(f"{path} does not parse: {error.msg}, line {error.lineno}.") from None
-    return at_level(guided, level)
+            raise not_python(challenge.solutions / "solution.py", error) from None
+    return _at_level(path, guided, level)
+
+
+def _at_level(path: Path, guided: str, level: TextLevel) -> str:
+    """Return a stub at a level, or raise PackError if the stub is not valid Python."""
+    try:
+        return at_level(guided, level)
+    except (SyntaxError, TokenError, ValueError) as error:
+        raise not_python(path, error) from None
+
+
+def not_python(path: Path, error: Exception) -> PackError:
+    """Return the error for a file of a pack that is not valid Python."""
+    place = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+    text = error.msg if isinstance(error, SyntaxError) else error.args[0]
+    return PackError(f"{path}{place}: the file is not valid Python: {text}. Correct it.")
 
 
 def is_stub(challenge: Challenge, source: str) -> bool:

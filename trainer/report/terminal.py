@@ -140,6 +140,7 @@ def render(
     unicode: bool = True,
     stage: Stage = "cause",
     how_to_see: str = "check again with --why",
+    has_commands: bool = True,
 ) -> RenderableType:
     """Return the whole report as one renderable: the answer first, then the figures.
 
@@ -149,6 +150,8 @@ def render(
         unicode: draw with other characters than ASCII.
         stage: how much of the diagnosis to show.
         how_to_see: how a reader gets the likely mistake if the stage hides it.
+        has_commands: False for a reader who has no command line. Nothing then names a command or
+            an option.
     """
     parts: list[RenderableType] = [
         _headline(report, width),
@@ -157,9 +160,13 @@ def render(
     parts += [Text(visible(note, lines=True), style=QUIET) for note in report.notes]
     failure = report.first_failure()
     if failure is not None:
-        parts += [Text(), *_failure(report, failure, width, stage, how_to_see, unicode=unicode)]
+        how_to_see = how_to_see if has_commands else ""
+        details = _failure(
+            report, failure, width, stage, how_to_see, unicode=unicode, has_commands=has_commands
+        )
+        parts += [Text(), *details]
     if report.stdout.strip():
-        parts += [Text(), *_printed(report, width, unicode=unicode)]
+        parts += [Text(), *_printed(report, width, unicode=unicode, has_commands=has_commands)]
     text = Trimmed(Group(*parts))
     return text if unicode else as_ascii(text, width)
 
@@ -213,6 +220,7 @@ def _failure(
     how_to_see: str,
     *,
     unicode: bool,
+    has_commands: bool,
 ) -> Iterator[RenderableType]:
     """Yield the failure: cause, line, picture, then the figures.
 
@@ -220,7 +228,8 @@ def _failure(
     """
     case = report.cases[failure.number - 1] if failure.number is not None else None
     cause = list(render_cause(report, stage, how_to_see))
-    message = list(_message(failure, case))
+    words = failure.advised_message if has_commands else failure.message
+    message = list(_message(failure, case, words))
     yield from cause
     if not cause:
         yield from message
@@ -242,12 +251,12 @@ def _table(rows: Iterable[tuple[str, RenderableType]]) -> RenderableType:
     return Padding(table, (0, 0, 0, 2), expand=False) if table.row_count else Group()
 
 
-def _message(failure: Outcome, case: Case | None) -> Iterator[RenderableType]:
+def _message(failure: Outcome, case: Case | None, words: str) -> Iterator[RenderableType]:
     title = Text(failure.check, style=f"bold {WRONG}")
     if case is not None:
         title.append(f"  case {failure.number}: {case.name}", style="bold default")
     yield title
-    yield Padding(Text(visible(failure.message, lines=True)), (0, 0, 0, 2), expand=False)
+    yield Padding(Text(visible(words, lines=True)), (0, 0, 0, 2), expand=False)
 
 
 def _figures(
@@ -348,7 +357,9 @@ def _others(report: Report, shown: Outcome) -> str:
     return f"failing: {', '.join(words)}" if words else ""
 
 
-def _printed(report: Report, width: int, *, unicode: bool) -> Iterator[RenderableType]:
+def _printed(
+    report: Report, width: int, *, unicode: bool, has_commands: bool
+) -> Iterator[RenderableType]:
     """Yield the lines that the submission printed. Every row on the screen begins with a bar."""
     lines = visible(report.stdout, lines=True).strip("\n").split("\n")
     yield Text("Printed by your code in this case:", style=QUIET)
@@ -358,10 +369,8 @@ def _printed(report: Report, width: int, *, unicode: bool) -> Iterator[Renderabl
         for row in chop_cells(shown, max(8, width - len(bar))) or [""]:
             yield Text(f"{bar}{row}", no_wrap=True)
     if len(lines) > _MOST_PRINTED_LINES:
-        yield Text(
-            f"{bar}({len(lines) - _MOST_PRINTED_LINES} more lines; --json has them all)",
-            style=QUIET,
-        )
+        where = "; --json has them all" if has_commands else ""
+        yield Text(f"{bar}({len(lines) - _MOST_PRINTED_LINES} more lines{where})", style=QUIET)
 
 
 def next_commands(report: Report, file: str, options: str = "") -> Iterator[tuple[str, str]]:

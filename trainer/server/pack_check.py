@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from trainer.casekit.case_rules import (
+    case_troubles,
+    name_troubles,
+    pair_troubles,
+    role_troubles,
+)
+from trainer.casekit.draw import Draw
 from trainer.diagnosis.diagnose import Diagnoser
 from trainer.grading.case_set import CaseSet
+from trainer.grading.challenge_content import (
+    Content,
+    authors_code,
+    in_authors_words,
+    load_content,
+    raised_in,
+)
 from trainer.grading.grader import Grader
+from trainer.model.case import Case
 from trainer.model.challenge import Challenge, Mistake
 from trainer.model.checks import CHECK_ORDER
 from trainer.model.errors import GraderError, PackError
@@ -20,7 +36,14 @@ from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import follow_up_troubles
 from trainer.packs.mistakes import patch, read_mistakes, read_styles
+from trainer.packs.other_answers import REFERENCE, other_answers
+from trainer.packs.pack_items import FOLLOW_UPS
+from trainer.packs.prompt_facts import translation_troubles
 from trainer.packs.stub_levels import TEXT_LEVELS, at_level, steps
+from trainer.worker.answer_facts import realistic_facts
+from trainer.worker.execution import Given, build
+from trainer.worker.forbidden_ops import kernels_of
+from trainer.worker.protocol import DTYPES as TORCH_DTYPES
 
 FEWEST_MISTAKES = 12
 FEWEST_ALSO_RIGHT = 4
@@ -41,13 +64,14 @@ class PackChecker:
         self, grader: Grader, diagnoser: Diagnoser, other_packs: Sequence[Path] = ()
     ) -> None:
         self._grader, self._diagnoser, self._other_packs = grader, diagnoser, other_packs
+        self._sound: tuple[Challenge, int] | None = None  # the last cases without a wrong field
 
     def rows(
         self, challenge: Challenge, seeds: Sequence[int], wanted: Sequence[Item]
     ) -> Iterator[Row]:
         """Yield a row for each item, checked with all seeds.
 
-        If the pack cannot be read, a single row says why.
+        If the cases or the reference cannot be used, a single row says why.
 
         Args:
             challenge: the challenge to check.
@@ -55,11 +79,32 @@ class PackChecker:
             wanted: the items to check.
         """
         try:
-            self._grader.workers.preload(self._grader.case_set(challenge, seeds[0]))
-            for item in wanted:
-                yield self._row(challenge, seeds, item)
-        except (PackError, GraderError) as error:
-            yield Row(challenge.id, "content", "readable", False, str(error))
+            self._require_sound_cases(challenge, seeds[0])
+            case_set = self._grader.case_set(challenge, seeds[0])
+            case_set.expect()
+            self._grader.workers.preload(case_set)
+        except Exception as error:
+            yield Row(challenge.id, "content", "readable", False, in_words_of(error, challenge))
+            return
+        for kind, name in wanted:
+            try:
+                yield self._row(challenge, seeds, (kind, name))
+            except Exception as error:
+                yield Row(challenge.id, kind, name, False, in_words_of(error, challenge))
+
+    def _require_sound_cases(self, challenge: Challenge, seed: int) -> None:
+        """Check the fields of all cases once, before a wrong field makes the grading fail.
+
+        Raises:
+            PackError: if a field is wrong, or if the content cannot be loaded.
+        """
+        if self._sound == (challenge, seed):
+            return
+        content = load_content(challenge)
+        if troubles := list(_case_troubles(content, content.draw_cases(Draw(seed)))):
+            more = f" {len(troubles) - 1} more like this." if len(troubles) > 1 else ""
+            raise PackError(f"{troubles[0]}.{more}")
+        self._sound = challenge, seed
 
     def _row(self, challenge: Challenge, seeds: Sequence[int], item: Item) -> Row:
         kind, name = item
@@ -68,8 +113,13 @@ class PackChecker:
             str(challenge.solutions / "mistakes.toml"),
         )
         match kind:
+            case "content" if name == FOLLOW_UPS:
+                return _content_row(challenge, name, follow_up_troubles(challenge))
+            case "content" if name.endswith(".md"):
+                troubles = translation_troubles(challenge, challenge.folder / name)
+                return _content_row(challenge, name, troubles)
             case "content":
-                return self._content(challenge, seeds[0])
+                return _content_row(challenge, name, self._content(challenge, seeds[0]))
             case "stub":  # the code of the other levels is the same
                 return self._wrong(challenge, seeds, item, pack_reader.stub(challenge))
             case "reference":
@@ -86,17 +136,20 @@ class PackChecker:
                 source = patch(reference, mistake, where)
                 return self._wrong(challenge, seeds, item, source, mistake)
 
-    def _content(self, challenge: Challenge, seed: int) -> Row:
-        problems = list(_missing_content(challenge))
-        problems += _unknown_foundations(challenge, self._other_packs)
-        problems += _case_problems(self._grader.case_set(challenge, seed))
-        problems += _undocumented(challenge)
-        problems += follow_up_troubles(challenge)
+    def _content(self, challenge: Challenge, seed: int) -> Iterator[str]:
+        """Yield a sentence for each problem of the texts, the stub and the cases."""
+        case_set = self._grader.case_set(challenge, seed)
+        yield from _missing_content(challenge)
+        yield from _unknown_foundations(challenge, self._other_packs)
+        yield from _unknown_operations(challenge)
+        yield from _case_problems(case_set)
+        yield from _other_dtypes(case_set)
+        yield from _realistic_troubles(case_set.content)
+        _try_values_alone(case_set)
+        yield from _undocumented(challenge)
         stub = challenge.folder / "stub.py"
-        guided = pack_reader.stub(challenge, "guided")
-        problems += [f"{stub}: {problem}" for problem in _without_levels(guided)]
-        message = "; ".join(problems)
-        return Row(challenge.id, "content", "prompt, hints, cases", not problems, message)
+        for problem in _without_levels(pack_reader.stub(challenge, "guided")):
+            yield f"{stub}: {problem}"
 
     def _right(self, challenge: Challenge, seeds: Sequence[int], item: Item, source: str) -> Row:
         """Check that a right answer passes with every seed."""
@@ -105,7 +158,9 @@ class PackChecker:
         for seed in seeds:
             report = self._grader.grade(challenge, Submission(file_name, source), seed).report
             if report.verdict != "passed":
-                return Row(challenge.id, kind, name, False, f"seed {seed}: {in_words(report)}")
+                advice = _advice_on_forbidden(challenge, report) if kind == "reference" else ""
+                message = f"seed {seed}: {in_words(report)}{advice}"
+                return Row(challenge.id, kind, name, False, message)
         return Row(challenge.id, kind, name, True, f"passes with {len(seeds)} seeds")
 
     def _wrong(
@@ -149,15 +204,152 @@ class PackChecker:
         return row if mistake is None else _names_itself(challenge, seeds[0], mistake, ids, row)
 
 
+def _content_row(challenge: Challenge, name: str, problems: Iterable[str]) -> Row:
+    """Return the row of a part of the content, with all its problems."""
+    message = "; ".join(problem.removesuffix(".") for problem in problems)
+    return Row(challenge.id, "content", name, not message, message)
+
+
+def in_words_of(error: Exception, challenge: Challenge) -> str:
+    """Return a sentence about an exception that ended the check of an item.
+
+    An exception that a file of the challenge raised is a mistake of the author: the sentence names
+    the file and the line.
+    """
+    if isinstance(error, PackError | GraderError):
+        return str(error)
+    files = [
+        str(path)
+        for folder in (challenge.folder, challenge.solutions)
+        for path in sorted(folder.rglob("*.py"))
+    ]
+    if sentence := raised_in(error, "the code raises", *files):
+        return sentence
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"{challenge.folder}: the check ends with {type(error).__name__}: {error} "
+        f"({Path(where.filename).name}, line {where.lineno}). Compare the files of this challenge "
+        "with docs/packs.md. If they follow all rules, report this sentence."
+    )
+
+
+def _case_troubles(content: Content, cases: Sequence[Case]) -> Iterator[str]:
+    """Yield a sentence for each wrong field of a case, and for each name without an object."""
+    both = [part for case in cases for part in (case, case.larger) if part is not None]
+    wrong = [
+        f"{content.cases_path}: case {case.name!r}: {trouble}"
+        for case in both
+        for trouble in case_troubles(case, content.challenge.kind)
+    ]
+    yield from wrong
+    if wrong:
+        return  # the other rules need cases with valid fields
+    for trouble in (
+        *name_troubles(both),
+        *pair_troubles(both),
+        *role_troubles(content.names, both),
+    ):
+        yield f"{content.cases_path}: {trouble}"
+
+
+def _unknown_operations(challenge: Challenge) -> Iterator[str]:
+    """Yield a sentence for each forbidden operation that torch does not have."""
+    for operation in challenge.forbids:
+        if not kernels_of(operation):
+            toml = challenge.folder / "challenge.toml"
+            yield (
+                f"{toml}: `forbids` names {operation!r}, but torch has no operation of this name. "
+                'Write the name of an operation, for example "torch.cumsum"'
+            )
+
+
+def _advice_on_forbidden(challenge: Challenge, report: Report) -> str:
+    """Return the next step if the reference calls what its challenge forbids, else ""."""
+    if report.verdict != "not-allowed" or not challenge.forbids:
+        return ""
+    toml = challenge.folder / "challenge.toml"
+    return (
+        f" Remove the operation from `forbids` in {toml} if the reference, or torch inside another "
+        "operation, needs it."
+    )
+
+
+def _other_dtypes(case_set: CaseSet) -> Iterator[str]:
+    """Yield a sentence if the reference returns another floating-point dtype than the case has."""
+    for prepared in case_set.prepared:
+        for name, value in prepared.expected.outputs.items():
+            dtype = prepared.case.dtype
+            if value.value.is_floating_point() and value.dtype != dtype:
+                yield (
+                    f"{case_set.content.reference_path}: the reference returns {name} as "
+                    f"{value.dtype} in case {prepared.case.name!r}, whose dtype is {dtype}. "
+                    "Return the dtype of the inputs"
+                )
+                return
+
+
+def _try_values_alone(case_set: CaseSet) -> None:
+    """Call `values_alone` of `cases.py` as the diagnosis does.
+
+    Raises:
+        PackError: if it raises an exception, or returns no weights.
+    """
+    content = case_set.content
+    if "values_alone" not in content.names:
+        return
+    with authors_code("values_alone(parameters) raises", content.cases_path):
+        weights = content.names["values_alone"](case_set.prepared[0].parameters)
+    if not isinstance(weights, Mapping):
+        raise PackError(
+            f"{content.cases_path}: values_alone(parameters) returns an object of the type "
+            f"{type(weights).__name__}. Return a dict with the weights by name."
+        )
+
+
+def _realistic_troubles(content: Content) -> Iterator[str]:
+    """Yield a sentence if the reference cannot be called as `realistic()` says."""
+    call, challenge = content.realistic(), content.challenge
+    if call is None:
+        return
+    failures: list[Exception] = []
+
+    def run(implementation: object) -> None:
+        try:
+            content.drive(implementation, Given(call.inputs, call.sizes))
+        except Exception as error:
+            failures.append(error)
+            raise
+
+    def built() -> object:
+        dtype = TORCH_DTYPES[call.dtype]
+        return build(
+            content.reference, challenge.kind, challenge.entry, call.init, dtype, call.mode
+        )
+
+    _, is_complete = realistic_facts(content.reference_path, built, run)
+    if not is_complete:
+        path = content.cases_path
+        doing = f"the reference fails on the call of realistic() in {path}:"
+        error = failures[0] if failures else RuntimeError("it cannot be built")
+        yield in_authors_words(error, doing, path, content.reference_path)
+
+
 def _missing_content(challenge: Challenge) -> Iterator[str]:
     """Yield a sentence for each text or file that is missing."""
     toml = challenge.folder / "challenge.toml"
     if not pack_reader.prompt(challenge).strip():
         yield f"{challenge.folder / 'prompt.md'} is empty"
+    if not challenge.title.strip():
+        yield f"{toml}: `title` is empty"
     if any(not hint.strip() for hint in challenge.hints):
-        yield f"{toml}: a hint is empty"
+        yield f"{toml}: a hint is empty. Write three hints"
     if challenge.minutes < 1:
-        yield f"{toml}: minutes is {challenge.minutes}"
+        yield f"{toml}: `minutes` is {challenge.minutes}. Write a number from 1"
+    for mistake in read_mistakes(challenge):
+        for key in ("says", "hint"):
+            if not getattr(mistake, key).strip():
+                file = challenge.solutions / "mistakes.toml"
+                yield f"{file}: `{key}` of mistake {mistake.id!r} is empty"
     also_right, mistakes = len(pack_reader.also_right(challenge)), len(read_mistakes(challenge))
     if also_right < FEWEST_ALSO_RIGHT:
         folder = challenge.solutions / "also_right"
@@ -195,7 +387,14 @@ def _case_problems(case_set: CaseSet) -> Iterator[str]:
 def _undocumented(challenge: Challenge) -> Iterator[str]:
     path = challenge.solutions / "solution.py"
     if ast.get_docstring(ast.parse(pack_reader.solution(challenge))) is None:
-        yield f"{path} has no docstring"
+        yield f"{path} has no docstring. Say in it what is computed"
+    for answer in other_answers(challenge):
+        if answer.name != REFERENCE and not answer.costs:
+            also_right = challenge.solutions / "also_right" / f"{answer.name}.py"
+            yield (
+                f"{also_right} has no docstring of two paragraphs. Say in the first what the "
+                "answer does differently, and in the second what this costs"
+            )
     stub = ast.parse(pack_reader.stub(challenge))
     if not any(
         ast.get_docstring(node)

@@ -254,6 +254,29 @@ def adapted(
     return lambda implementation, given: drive(in_contract_names(implementation), given)
 
 
+def call_entry(
+    namespace: Mapping[str, Any],
+    kind: str,
+    name: str,
+    arguments: Mapping[str, Any],
+    signatures: Sequence[Signature] = (),
+) -> Any:
+    """Call a constructor or a function with arguments by the contract's names.
+
+    Args:
+        namespace: the names that the file defines, with their values.
+        kind: the kind of the challenge; "module" if the file defines a module.
+        name: the name of the class or function.
+        arguments: the arguments, by the contract's names.
+        signatures: the contract's callables, which gives the learner's own names.
+    """
+    if kind == "module":
+        return construct(namespace[name], name, arguments, signatures)
+    return adapted(lambda function, given: function(**given), [name], signatures)(
+        namespace[name], arguments
+    )
+
+
 def _methods(kind: type, entry: str, signatures: Mapping[str, Signature]) -> dict[str, _Places]:
     found: dict[str, _Places] = {}
     for name, contract in signatures.items():

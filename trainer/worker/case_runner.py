@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from trainer.worker import layer_matching, weights
 from trainer.worker.answer_facts import FactsRecorder, realistic_facts, unused_state
-from trainer.worker.arguments import adapted, construct
+from trainer.worker.arguments import adapted, call_entry
 from trainer.worker.counters import observe, observe_largest, observe_memory
 from trainer.worker.execution import (
     Drive,
@@ -143,7 +143,7 @@ class CaseRunner:
         self._recorders: dict[int, Recorder] = {}
 
     def run_all(self, namespace: dict[str, Any], drive: Drive) -> None:
-        """Make every run of the request, then try the arguments that the constructor must refuse.
+        """Make every run of the request, then the calls that the submission must refuse.
 
         The results are in `reply`.
 
@@ -161,11 +161,20 @@ class CaseRunner:
             self._run_together(list(run_indices), namespace, drive)
         if self.request.realistic is not None:
             self._gather_realistic(self.request.realistic, namespace, drive)
-        for index, init in enumerate(self.request.refusals):
+        for index, refused in enumerate(self.request.refusals):
             self.hooks.start_run(len(self.request.runs) + index)
-            name = self.request.entry[0]
-            refused = partial(construct, namespace[name], name, init, self.request.signatures)
-            self.reply.refusals.append(self.guarded.call("construct", refused)[1])
+            arguments = {
+                name: fill(value, self.tensors) for name, value in refused.arguments.items()
+            }
+            call = partial(
+                call_entry,
+                namespace,
+                self.request.kind,
+                refused.call,
+                arguments,
+                self.request.signatures,
+            )
+            self.reply.refusals.append(self.guarded.call("construct", call)[1])
 
     def _gather_realistic(self, run: Run, namespace: dict[str, Any], drive: Drive) -> None:
         """Store the facts about the realistic call."""

@@ -28,12 +28,12 @@ import re
 import sys
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.machinery import ModuleSpec, PathFinder
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
 import torch
@@ -42,6 +42,7 @@ from torch.jit import frontend
 from torch.utils import _python_dispatch as modes
 
 from trainer.worker import code_likeness
+from trainer.worker.execution import gradients, lay_out, overwrite
 
 _ATTENTION = re.compile(
     r"attention|attn|sdp|multi_?head|transformer|_safe_softmax|flex", re.IGNORECASE
@@ -159,7 +160,7 @@ _OVERRIDE = "an override of torch's own attention kernels"
 
 
 class NotAllowedError(RuntimeError):
-    """The submission used the library's attention."""
+    """The submission used the library's attention, or an operation that its challenge forbids."""
 
 
 Refuse = Callable[[str], NoReturn]
@@ -169,6 +170,32 @@ def kernel_names() -> list[str]:
     """Return the names of all operations of torch that compute attention, with their overloads."""
     names = torch._C._dispatch_get_all_op_names()
     return sorted(name for name in names if _ATTENTION.search(name) and name not in _NOT_ATTENTION)
+
+
+@cache
+def kernels_of(operation: str) -> tuple[str, ...]:
+    """Return the kernels of an operation that a challenge forbids.
+
+    These are all overloads, the in-place form, and the forms that torch calls inside, for example
+    `_softmax` and `special_softmax` for "torch.softmax".
+
+    Args:
+        operation: the name that learners know. Its last part counts: "torch.cumsum", "cumsum".
+    """
+    wanted = operation.rpartition(".")[2]
+    return tuple(
+        sorted(
+            name
+            for name in torch._C._dispatch_get_all_op_names()
+            if name.startswith("aten::") and wanted in (_bare(name), name.removeprefix("aten::"))
+        )
+    )
+
+
+def _bare(kernel: str) -> str:
+    """Return the name of a kernel without overload and without marks of inner forms."""
+    name = kernel.removeprefix("aten::").partition(".")[0].rstrip("_").lstrip("_")
+    return name.removeprefix("special_").removeprefix("native_")
 
 
 def _registrations() -> list[tuple[str, str]]:
@@ -277,10 +304,15 @@ class Watch:
 
     Args:
         note: called with the name of the refused function, before the exception is raised.
+        forbids: the names of further operations that the challenge forbids.
     """
 
-    def __init__(self, note: Callable[[str], None]) -> None:
+    def __init__(self, note: Callable[[str], None], forbids: Sequence[str] = ()) -> None:
         self._note = note
+        self._forbids = forbids
+        further = {kernel: operation for operation in forbids for kernel in kernels_of(operation)}
+        self._names = further  # of further kernels, as the challenge writes them
+        self.kernels = prepare().kernels | further.keys()
         self._begun = False
         self._quiet = False
         self._recordings = 0
@@ -299,6 +331,8 @@ class Watch:
         """
         if not self._quiet:
             self._note(name)
+        if name in self._forbids:
+            raise NotAllowedError(f"{name} is not allowed here: this challenge forbids it")
         raise NotAllowedError(f"{name} is not allowed here: attention must be written from scratch")
 
     def begin(self) -> None:
@@ -309,8 +343,12 @@ class Watch:
         if self._begun:
             return
         self._begun = True
-        keep_for_good(_override_kernels(self.refuse))
+        keep_for_good(_override_kernels(self.refuse, self._names))
         self._replace_code([*prepare().functions, *self._new_functions()])
+
+    def name_of(self, kernel: str) -> str:
+        """Return words for a kernel that is taken out of the dispatcher."""
+        return self._names.get(kernel, "a kernel of torch's attention")
 
     @contextmanager
     def without_notes(self) -> Iterator[None]:
@@ -414,7 +452,7 @@ class Watch:
         self._recordings += 1
         if self._begun or self._recordings > 1:
             return
-        library = _override_kernels(self.refuse) if kernels else None
+        library = _override_kernels(self.refuse, self._names) if kernels else None
         self._tracing = library, self._replace_code(prepare().functions)
 
     def end_recording(self) -> None:
@@ -428,17 +466,18 @@ class Watch:
                 function.__code__ = code
 
 
-def watch(note: Callable[[str], None]) -> Watch:
+def watch(note: Callable[[str], None], forbids: Sequence[str] = ()) -> Watch:
     """Install the guards that must be active before the import of the learner's file.
 
     `Watch.begin` turns the other refusals on.
 
     Args:
         note: called with the name of each refused function.
+        forbids: the names of further operations that the challenge forbids.
     """
-    watched = Watch(note)
+    watched = Watch(note, forbids)
     sys.meta_path[:0] = [_NotInstalled(), _LoadedLate(watched)]
-    _guard_kernels(watched.refuse)
+    _guard_kernels(watched)
     _guard_tracers(watched)
     _guard_ctypes(watched.refuse)
     gc.freeze = _keep_in_sight
@@ -482,15 +521,63 @@ def _refusing(refuse: Refuse, name: str) -> Callable[..., NoReturn]:
     return refused
 
 
-def _override_kernels(refuse: Refuse) -> Any:
-    """Override every kernel at every key. The overrides last as long as the returned library."""
+def _override_kernels(refuse: Refuse, further: Mapping[str, str]) -> Any:
+    """Override every kernel at every key. The overrides last as long as the returned library.
+
+    Args:
+        refuse: refuses a call.
+        further: the names of kernels that only this challenge forbids, as learners know them.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns that a kernel is overridden
         library = _new_library("IMPL", "aten", "", __file__, 1)
         refusing = {name: _refusing(refuse, _learner_name(name)) for name in prepare().kernels}
         for name, key in prepare().registrations:
             _implement(library, name.removeprefix("aten::"), key, refusing[name], False)
+        _override_further(library, refuse, further)
     return library
+
+
+def _override_further(library: Any, refuse: Refuse, further: Mapping[str, str]) -> None:
+    """Override the kernels that only this challenge forbids.
+
+    The grader itself may need them, for example in the backward pass of an allowed operation. Its
+    calls reach torch's kernel.
+    """
+    for name, known in further.items():
+        for key in ("CPU", "AutogradCPU"):
+            if key == "CPU" or torch._C._dispatch_has_kernel_for_dispatch_key(
+                name, "CompositeImplicitAutograd"
+            ):
+                refused = _refusing_learner(refuse, known, _kernel_of(name, key))
+                _implement(library, name.removeprefix("aten::"), key, refused, True)
+
+
+def _refusing_learner(refuse: Refuse, name: str, kernel: Any) -> Callable[..., Any]:
+    """Return a kernel that calls `kernel` for the grader, and refuses all other calls."""
+
+    def refused(keys: Any, *args: Any, **kwargs: Any) -> Any:
+        if _is_call_of_grader():
+            return kernel.call_boxed(keys, *args, **kwargs)
+        return refuse(name)
+
+    return refused
+
+
+def _is_call_of_grader() -> bool:
+    """Return if the grader made the call, and not code of a submission or of `drive`.
+
+    The innermost frame outside of torch and of this file decides. Code is compared by identity,
+    because a submission can give its code any file name.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code in _CODE_OF_GRADER and frame.f_code is _CODE_OF_GRADER[frame.f_code]:
+            return True
+        if frame.f_code.co_filename != __file__ and not frame.f_code.co_filename.startswith(_TORCH):
+            return False
+        frame = frame.f_back
+    return False
 
 
 def keep_for_good(library: Any) -> None:
@@ -499,12 +586,17 @@ def keep_for_good(library: Any) -> None:
 
 
 _new_library: Any = torch._C._dispatch_library
+_kernel_of: Any = torch._C._dispatch_get_computed_kernel_for_dispatch_key
+_TORCH = os.path.dirname(torch.__file__) + os.sep
+_CODE_OF_GRADER = {
+    function.__code__: function.__code__ for function in (gradients, lay_out, overwrite)
+}
 _implement: Any = torch._C._DispatchModule.impl
 _add_reference = ctypes.pythonapi.Py_IncRef
 
 
-def _guard_kernels(refuse: Refuse) -> None:
-    """Refuse to take a kernel of attention out of the dispatcher, or to override a kernel.
+def _guard_kernels(watched: Watch) -> None:
+    """Refuse to take a forbidden kernel out of the dispatcher, or to override a kernel.
 
     Torch registers kernels itself at the first use of some of its parts. Its kernels for tensors
     without values are registered. Its other kernels are ignored without a refusal.
@@ -521,7 +613,7 @@ def _guard_kernels(refuse: Refuse) -> None:
     def impl(self: Any, operation: str, key: Any, function: Any, *rest: Any) -> Any:
         name = operation if "::" in operation else f"aten::{operation}"
         if (
-            name not in prepare().kernels
+            name not in watched.kernels
             or any(self is other for other in elsewhere)
             or str(key) in _WITHOUT_VALUES
         ):
@@ -529,14 +621,14 @@ def _guard_kernels(refuse: Refuse) -> None:
         if "/torch/" not in getattr(getattr(function, "__code__", None), "co_filename", "").replace(
             "\\", "/"
         ):
-            refuse(_OVERRIDE)
+            watched.refuse(_OVERRIDE)
         return self
 
     taken = torch._C._dispatch_get_computed_kernel_for_dispatch_key
 
     def kernel_of(operation: Any, *rest: Any) -> Any:
-        if str(operation).removesuffix(".default") in prepare().kernels:
-            refuse("a kernel of torch's attention")
+        if str(operation).removesuffix(".default") in watched.kernels:
+            watched.refuse(watched.name_of(str(operation).removesuffix(".default")))
         return taken(operation, *rest)
 
     # torch's stubs declare every argument of these functions.

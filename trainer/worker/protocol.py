@@ -330,6 +330,18 @@ class Run(msgspec.Struct, frozen=True):
     repeat_without_gradients: bool = True
 
 
+class RefusedCall(msgspec.Struct, frozen=True):
+    """A call that a submission must refuse.
+
+    Attributes:
+        call: the name of the class or function.
+        arguments: the arguments by name, with {"tensor": tensor_id} in place of tensors.
+    """
+
+    call: str
+    arguments: dict[str, Any]
+
+
 class Request(msgspec.Struct, frozen=True):
     """The complete input of a worker except the learner's file.
 
@@ -342,13 +354,14 @@ class Request(msgspec.Struct, frozen=True):
         entry: the names of the callables that the file must define.
         random_seed: the seed of torch's random numbers.
         runs: the cases.
-        refusals: arguments that the constructor must refuse.
+        refusals: calls that the submission must refuse.
         assignment: the roles of the learner's layers; {} for the first assignment that fits all
             cases.
         purpose: the purpose of the runs that have no separate purpose.
         measured: True if the worker waits before each call until the kernel's count of its memory
             is reset.
         signatures: the contract's callables.
+        forbids: the names of further operations of torch that the submission must not call.
         realistic: a call on tensors without values, for the purpose "facts".
     """
 
@@ -357,11 +370,12 @@ class Request(msgspec.Struct, frozen=True):
     entry: list[str]
     random_seed: int
     runs: list[Run]
-    refusals: list[dict[str, Any]]
+    refusals: list[RefusedCall]
     assignment: dict[Name, list[Name]] = {}
     purpose: Purpose = "grade"
     measured: bool = False
     signatures: list[Signature] = []
+    forbids: list[str] = []
     realistic: Run | None = None
 
 
@@ -443,7 +457,7 @@ class Reply(msgspec.Struct):
         assignments: all assignments of the learner's layers that fit all cases.
         assignment: the assignment that the runs were made with.
         runs: the results of the cases, without those that were sent in parts.
-        refusals: the failure of the constructor for each of the request's refusals; None if the
+        refusals: the failure of the call for each of the request's refusals; None if the
             constructor accepted the arguments.
         not_allowed: the library attention that was called.
         realistic: the facts about the realistic call; None without such a call.

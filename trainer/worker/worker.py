@@ -90,7 +90,7 @@ class Worker(Hooks):
             drive: the challenge's function that calls an implementation.
         """
         torch.manual_seed(self.request.random_seed)
-        self._watch = forbidden_ops.watch(self._note_not_allowed)
+        self._watch = forbidden_ops.watch(self._note_not_allowed, self.request.forbids)
         namespace = self._load_submission()
         self._watch.begin()
         if namespace is not None and self._has_entries(namespace):

@@ -489,7 +489,7 @@ def _how_it_died(end: WorkerEnd) -> tuple[str, bool]:
         return f"the process was ended by a signal ({signal.strsignal(signal_number)})", False
     code = os.WEXITSTATUS(status)
     if code == OUT_OF_MEMORY:
-        return "it used all the memory that the limit allows; `--memory-limit` raises it", True
+        return "it used all the memory that the limit allows", True
     if code == BROKEN_WORKER:
         return (
             "the code that runs your file was broken from inside it (were all descriptors closed, "
