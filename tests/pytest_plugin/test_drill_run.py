@@ -63,15 +63,46 @@ def test_collect_only_grades_no_file(folder: Path) -> None:
 
 @pytest.mark.thorough
 def test_last_failed_tests_run_again(folder: Path) -> None:
-    """`--lf` finds the tests under another seed. They fail if they cannot be checked any more."""
+    """`--lf` finds the tests under another seed.
+
+    If they cannot be checked any more, they are skipped and the run fails. The next run has all
+    tests.
+    """
     ran = run(folder, "--drill", "prefix-sum=values.py")
     assert ran.count() == {"passed": 4, "failure": 3, "skipped": 2}
     (folder / "values.py").write_text("# loads")
-    assert run(folder, "--drill", "prefix-sum=values.py", "--lf").count() == {"failure": 3}
+    ran = run(folder, "--drill", "prefix-sum=values.py", "--lf")
+    assert (ran.code, ran.count()) == (1, {"skipped": 3})
+    ran = run(folder, "--drill", "prefix-sum=values.py", "--lf")
+    assert (ran.code, ran.count()) == (1, {"failure": 1, "skipped": 8})
+    (folder / "values.py").write_text("# values")
+    run(folder, "--drill", "prefix-sum=values.py")
     (folder / "values.py").write_text("# right")
     options = ["--lf", "--drill-memory-limit=64"]
     ran = run(folder, "--drill", "prefix-sum=values.py", *options, MIB="64")
     assert (ran.code, ran.count()) == (0, {"passed": 3})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param([], id="alone"),
+        pytest.param(["-n", "2"], id="xdist", marks=pytest.mark.thorough),
+    ],
+)
+def test_run_with_skipped_tests_and_no_failed_test_is_not_a_pass(
+    folder: Path, options: list[str]
+) -> None:
+    """The tests are skipped with the reason, the terminal names the failure, and the code is 1."""
+    drills = ["--drill=prefix-sum=loads.py", "--drill=prefix-sum=right.py", "--drill-seed=3"]
+    ran = run(folder, *drills, *options, "-k", "values")
+    assert (ran.code, ran.count()) == (1, {"skipped": 2, "passed": 2}), ran.out
+    cause = "loads failed: SyntaxError: `--drill-time-limit` at line 7"
+    reason = f"needs loads, so this was not checked: {cause}"
+    assert ran.texts["loads.values::first"].startswith(f"{reason}\n")
+    assert f"loads.py did not pass: {cause}\n" in ran.out
+    assert "\nall tests  pytest --drill=prefix-sum=loads.py --drill-seed=3 " in ran.out
+    assert "right.py did not pass" not in ran.out
 
 
 def test_workers_of_xdist_share_one_grading(folder: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from trainer.model.case import Case
 from trainer.model.checks import CHECK_ORDER, Status, Verdict
 from trainer.model.report import Outcome, Report
-from trainer.pytest_plugin.test_results import results, settle_results
+from trainer.pytest_plugin.test_results import is_hidden_failure, results, settle_results
 
 
 def on_cases(check: str) -> list[Outcome]:
@@ -138,8 +138,8 @@ def test_empty_report_fails_all_tests() -> None:
     assert {result.status for result in results(REFERENCE, report([]))} == {"failed"}
 
 
-def test_skipped_tests_fail_if_the_failing_test_is_not_chosen() -> None:
-    """Otherwise no test would show the failure. The first failed test shows the whole report."""
+def test_skipped_tests_name_the_failure_if_its_test_is_not_chosen() -> None:
+    """Otherwise nothing would show the failure. The first failed test shows the whole report."""
     later = ("runs", "values", "properties", "bad sizes")
     broken = report(
         [failed("loads"), *(Outcome(check, "skipped", "needs loads") for check in later)]
@@ -147,16 +147,35 @@ def test_skipped_tests_fail_if_the_failing_test_is_not_chosen() -> None:
     found = results(REFERENCE, broken)
     all_tests, later_tests = settle_results(found, broken), settle_results(found[1:], broken)
     assert Counter(result.status for result in all_tests) == {"failed": 1, "skipped": 8}
-    assert Counter(result.status for result in later_tests) == {"failed": 8}
-    assert [result.shows_report for result in later_tests] == [True] + [False] * 7
+    assert [result.shows_report for result in all_tests] == [True] + [False] * 8
+    assert all_tests[3].outcomes[0].message == "needs loads"
+    assert Counter(result.status for result in later_tests) == {"skipped": 8}
     message = "needs loads, so this was not checked: loads failed: loads None is wrong"
-    assert later_tests[2].outcomes == (Outcome("values", "failed", message, number=1),)
+    assert later_tests[2].outcomes == (Outcome("values", "skipped", message),)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "verdict", "expected"),
+    [
+        ({"skipped"}, "failed", True),
+        ({"skipped", "passed"}, "timeout", True),
+        ({"skipped", "failed"}, "failed", False),
+        ({"passed"}, "failed", False),
+        (set(), "failed", False),
+        ({"skipped"}, "passed", False),
+    ],
+)
+def test_run_with_only_skipped_tests_hides_a_failure(
+    statuses: set[str], verdict: Verdict, expected: bool
+) -> None:
+    """The verdict of the file decides if a chosen test was not checked."""
+    assert is_hidden_failure(statuses, report(RIGHT, verdict)) is expected
 
 
 def test_no_failure_of_a_report_is_lost() -> None:
     """In 300 random reports, each failure belongs to a failed test.
 
-    If a choice of tests has a skipped test, it also has a failed test.
+    A choice of tests with a skipped test has a failed test, or counts as a hidden failure.
     """
     draw = random.Random(7)
     statuses: tuple[Status, ...] = ("passed", "passed", "failed", "skipped")
@@ -173,4 +192,8 @@ def test_no_failure_of_a_report_is_lost() -> None:
         assert {outcome for outcome in outcomes if outcome.status == "failed"} <= shown
         chosen = settle_results(draw.sample(found, 3), random_report)
         chosen_statuses = {result.status for result in chosen}
-        assert "failed" in chosen_statuses or chosen_statuses == {"passed"}
+        assert (
+            "failed" in chosen_statuses
+            or chosen_statuses == {"passed"}
+            or is_hidden_failure(chosen_statuses, random_report)
+        )

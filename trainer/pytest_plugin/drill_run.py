@@ -7,17 +7,25 @@ grades the files before it starts its workers, and sends them the reports.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections import defaultdict
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from trainer.pytest_plugin.failure import FailedTest
-from trainer.pytest_plugin.grade_files import GradedFile, Options, grade, read_options
+from trainer.pytest_plugin.failure import FailedTest, in_one_line
+from trainer.pytest_plugin.grade_files import (
+    GradedFile,
+    Options,
+    grade,
+    read_options,
+    repeating_command,
+)
 from trainer.pytest_plugin.items import DrillFile, DrillItem
-from trainer.pytest_plugin.test_results import settle_results
+from trainer.pytest_plugin.test_results import is_hidden_failure, settle_results
+from trainer.report.visible import visible
 from trainer.server.messages import rows_of
 
 _KEY = "attn_drill"
@@ -57,6 +65,8 @@ class DrillRun:
         self._config, self._options, self._graded = config, options, graded
         self._paths = dict.fromkeys(Path(drill.path) for drill in options.drills)
         self._collected: set[Path] = set()
+        # The outcomes of the tests that ran, by challenge and path.
+        self._outcomes: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         if config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR:
             # The command line has no paths, and there is no setting `testpaths`. Then only the
             # files of `--drill` run. A path with `[` or `:` is left out, because pytest reads `[`
@@ -115,6 +125,46 @@ class DrillRun:
                 item.result = result
 
     @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Add the file to the report of a test."""
+        report = yield
+        if isinstance(item, DrillItem):
+            drill = item.graded.drill
+            # pytest sends all attributes to the controller.
+            report.attn_drill_file = [drill.challenge, drill.path]  # type: ignore[attr-defined]
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Record the outcome of a test. Under xdist only the controller has all outcomes."""
+        file = getattr(report, "attn_drill_file", None)
+        if file is not None and report.when == "call":
+            self._outcomes[file[0], file[1]].add(report.outcome)
+
+    def _hidden_failures(self) -> Iterator[GradedFile]:
+        """Yield the files that did not pass although no test failed and a test was skipped."""
+        for graded in self._graded or ():
+            outcomes = self._outcomes[graded.drill.challenge, graded.drill.path]
+            if is_hidden_failure(outcomes, graded.report):
+                yield graded
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say that a file did not pass if no test says so."""
+        hidden = list(self._hidden_failures())
+        if hidden:
+            terminalreporter.section("drill: not passed", red=True)
+        for graded in hidden:
+            first, drill = graded.report.first_failure(), graded.drill
+            cause = f"{first.check} failed: {first.message}" if first else graded.report.verdict
+            command = repeating_command(self._config, drill, graded.report.seed, [])
+            terminalreporter.line(
+                f"{visible(drill.submission.name)} did not pass: {in_one_line(cause)}\n"
+                "The skipped tests were not checked, and the test that failed was not chosen.\n"
+                f"all tests  {command}"
+            )
+
+    @pytest.hookimpl(wrapper=True)
     def pytest_report_to_serializable(
         self, report: pytest.CollectReport | pytest.TestReport
     ) -> Generator[None, Any, Any]:
@@ -141,7 +191,10 @@ class DrillRun:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """End the run with an internal error if the grader failed, because no test failed then."""
-        is_worker = hasattr(self._config, "workerinput")
-        if not is_worker and any(graded.refusal for graded in self._graded or ()):
+        """Change the exit code if no test failed, but the grader failed or a file did not pass."""
+        if hasattr(self._config, "workerinput"):
+            return
+        if any(graded.refusal for graded in self._graded or ()):
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+        elif session.exitstatus == pytest.ExitCode.OK and any(self._hidden_failures()):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED

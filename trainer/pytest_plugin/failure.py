@@ -61,8 +61,7 @@ class FailedTest(msgspec.Struct, frozen=True):
         """The path, line and message for the short summary, `--tb=line` and JUnit."""
         first = self.outcomes[0]
         line = first.frames[-1].line if first.frames else 1
-        message = " ".join(visible(first.message, lines=True).split())
-        return Crash(self.report.file, line, with_plugin_options(message))
+        return Crash(self.report.file, line, in_one_line(first.message))
 
     def toterminal(self, tw: TerminalWriter) -> None:
         """Write the text in the width, the colours and the encoding of the terminal."""
@@ -104,6 +103,11 @@ class FailedTest(msgspec.Struct, frozen=True):
         return "\n".join([*lines, "", f"this test again  {self.command}"])
 
 
+def in_one_line(message: str) -> str:
+    """Return a message in one line that cannot act on the terminal, with this plugin's options."""
+    return with_plugin_options(" ".join(visible(message, lines=True).split()))
+
+
 def _brief(outcome: Outcome, report: Report) -> Iterator[RenderableType]:
     """Yield the check, the case, the message, the index in the tensor, and the line."""
     title = Text(outcome.check, style=f"bold {WRONG}")
@@ -129,6 +133,6 @@ def _brief(outcome: Outcome, report: Report) -> Iterator[RenderableType]:
         if along := affected(mismatch.affected):
             rows.add_row("along", along)
     yield title
-    yield Padding(Text(visible(outcome.message, lines=True)), (0, 0, 0, 2), expand=False)
+    yield Padding(Text(visible(outcome.advised_message, lines=True)), (0, 0, 0, 2), expand=False)
     if rows.row_count:
         yield Padding(rows, (0, 0, 0, 2), expand=False)

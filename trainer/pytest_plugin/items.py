@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from trainer.pytest_plugin.failure import FailedTest
+from trainer.pytest_plugin.failure import FailedTest, in_one_line
 from trainer.pytest_plugin.grade_files import GradedFile, repeating_command
 from trainer.pytest_plugin.test_results import TestResult, as_name, results
 
@@ -107,7 +107,8 @@ class DrillItem(pytest.Item):
             raise NotRightError
         if self.result.status == "skipped":
             # Report the location of the item instead of this line.
-            raise pytest.skip.Exception(self.result.outcomes[0].message, _use_item_location=True)
+            reason = in_one_line(self.result.outcomes[0].message)
+            raise pytest.skip.Exception(reason, _use_item_location=True)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the text of the report instead of a traceback."""

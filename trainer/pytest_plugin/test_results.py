@@ -70,8 +70,7 @@ def results(reference: Report, report: Report) -> list[TestResult]:
 def settle_results(chosen: Sequence[TestResult], report: Report) -> list[TestResult]:
     """Return the final results of the tests that run. The first failed test shows the report.
 
-    If the file did not pass and no chosen test failed, the skipped tests fail. Otherwise a run
-    that leaves out the failing test would look like a pass.
+    If no chosen test failed, the skipped tests say which check failed, because no other test does.
 
     Args:
         chosen: the results of the tests that run.
@@ -79,12 +78,25 @@ def settle_results(chosen: Sequence[TestResult], report: Report) -> list[TestRes
     """
     final = list(chosen)
     if report.verdict != "passed" and all(result.status != "failed" for result in final):
-        final = [_failed_if_skipped(result, report) for result in final]
+        final = [_with_cause(result, report) for result in final]
     for index, result in enumerate(final):
         if result.status == "failed":
             final[index] = replace(result, shows_report=True)
             break
     return final
+
+
+def is_hidden_failure(statuses: Container[str], report: Report) -> bool:
+    """Return whether a run looks like a pass only because the failed tests were not chosen.
+
+    A skipped test was not checked. So a run with skipped tests and without a failed test passes
+    only if the file passed.
+
+    Args:
+        statuses: the statuses of the tests that ran.
+        report: the report on the file.
+    """
+    return report.verdict != "passed" and "skipped" in statuses and "failed" not in statuses
 
 
 def as_name(text: str) -> str:
@@ -166,12 +178,11 @@ def _missing_outcome(test: DrillTest, report: Report) -> Outcome:
     return Outcome(test.names[0], "failed", message)
 
 
-def _failed_if_skipped(result: TestResult, report: Report) -> TestResult:
-    if result.status != "skipped":
-        return result
+def _with_cause(result: TestResult, report: Report) -> TestResult:
+    """Return a skipped result with the check that failed. Return other results unchanged."""
     first = report.first_failure()
-    cause = f": {first.check} failed: {first.message}" if first is not None else ""
-    message = f"{result.outcomes[0].message}, so this was not checked{cause}"
-    case_number = result.test.key if result.test.key > 0 else None
-    failure = Outcome(result.test.names[0], "failed", message, number=case_number)
-    return replace(result, status="failed", outcomes=(failure,))
+    if result.status != "skipped" or first is None:
+        return result
+    outcome = result.outcomes[0]
+    message = f"{outcome.message}, so this was not checked: {first.check} failed: {first.message}"
+    return replace(result, outcomes=(replace(outcome, message=message),))
