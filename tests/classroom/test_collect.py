@@ -138,9 +138,9 @@ LAYOUTS = [
     ),
     pytest.param(
         ONE,
-        {"n.pdf": "x", "Makefile": "", "gqa.ipynb": "{}"},
+        {"n.pdf": "x", "Makefile": "", "gqa.md": "{}"},
         {},
-        ["Makefile", "gqa.ipynb", "n.pdf"],
+        ["Makefile", "gqa.md", "n.pdf"],
         id="loose files of other kinds",
     ),
     pytest.param(
@@ -157,7 +157,12 @@ LAYOUTS = [
             "__MACOSX/a.py",
         ),
         {"ana": "ana/gqa.py"},
-        [],
+        [
+            ".d/ (hidden)",
+            "ana/.venv/ (hidden)",
+            "ana/a/.b/ (hidden)",
+            "ana/node_modules/ (made by a tool)",
+        ],
         id="junk",
     ),
     pytest.param(
@@ -417,7 +422,9 @@ def test_layout_is_read(
         submission for submission in got.submissions if submission.student not in ("yan", "zoe")
     ]
     assert len(got.submissions) - len(submissions) == 2 * len(challenges)
-    check_collected(Collected(submissions, got.ignored), expected, [top + path for path in ignored])
+    check_collected(
+        replace(got, submissions=submissions), expected, [top + path for path in ignored]
+    )
 
 
 def test_zip_of_a_student_is_read_like_a_folder(tmp_path: Path) -> None:
@@ -782,7 +789,7 @@ def test_several_submissions_of_the_same_name_are_not_read(
     ]
     for submission in unsettled:
         expected = tuple(place.format(stems[submission.challenge]) for place in places)
-        assert (submission.source, submission.modified) == (None, None)
+        assert (submission.source, submission.submitted) == (None, None)
         assert submission.unsettled == expected
         assert submission.trouble.startswith(
             f"{len(places)} submissions have the name {name}: {', '.join(expected)}. "

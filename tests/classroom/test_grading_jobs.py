@@ -9,11 +9,13 @@ import pytest
 from tests.support.classroom import BARE, WRONG_SUM, answered, plan, submission
 from trainer.classroom import grading_jobs
 from trainer.classroom.grading_jobs import (
+    ExecutorLostError,
     GradingPlan,
+    Stall,
+    WatchedExecutor,
     grade_jobs,
     jobs_of,
     pending_jobs,
-    results_of,
 )
 from trainer.classroom.records import AssignedChallenge, StudentSubmission
 from trainer.classroom.result_store import ResultStore
@@ -40,12 +42,7 @@ CHANGES: dict[str, tuple[GradingPlan, StudentSubmission]] = {
     "content": (replace(plan(), content={"prefix-sum": "other"}), ANA),
     "time limit": (plan_with_assignment(seconds=9.0), ANA),
     "memory limit": (plan_with_assignment(memory_mib=99), ANA),
-    "weights": (
-        plan_with_assignment(challenges=(AssignedChallenge("prefix-sum", {"values": 1.0}),)),
-        ANA,
-    ),
     "several files": (plan(), TWO_FILES),
-    "late now": (plan_with_assignment(due=10.0), replace(ANA, modified=11.0)),
 }
 
 
@@ -58,6 +55,29 @@ def test_changed_submission_is_graded_again(tmp_path: Path, change: str) -> None
     assert pending_jobs(jobs_of(plan(), [ANA]), store) == []
     changed_plan, changed_submission = CHANGES[change]
     assert len(pending_jobs(jobs_of(changed_plan, [changed_submission]), store)) == 1
+
+
+def test_points_and_lateness_decide_no_result(tmp_path: Path) -> None:
+    """They are computed again whenever a result is read, so nothing is graded again."""
+    store = ResultStore(tmp_path, ["prefix-sum"])
+    job = jobs_of(plan(), [ANA])[0]
+    store.write(with_trouble(replace(BARE, task=job.digest), ""))
+    heavy = (AssignedChallenge("prefix-sum", {"values": 1.0}, worth=7.0),)
+    for changed in (
+        plan_with_assignment(challenges=heavy),
+        plan_with_assignment(due=10.0, penalty=5.0, title="New", shown="verdict"),
+    ):
+        assert pending_jobs(jobs_of(changed, [replace(ANA, submitted=11.0)]), store) == []
+
+
+def test_a_student_whom_a_person_names_is_graded_again(tmp_path: Path) -> None:
+    """The results of the other students stay."""
+    store = ResultStore(tmp_path, ["prefix-sum"])
+    jobs = jobs_of(plan(), [ANA, submission("ben")])
+    for job in jobs:
+        result = replace(BARE, student=job.submission.student, task=job.digest)
+        store.write(with_trouble(result, ""))
+    assert pending_jobs(jobs, store, {"ben"}) == jobs[1:]
 
 
 def test_submission_on_which_the_grader_failed_is_graded_again(tmp_path: Path) -> None:
@@ -73,7 +93,7 @@ def test_unsettled_submission_is_pending_only_after_a_change(tmp_path: Path) -> 
     store = ResultStore(tmp_path, ["prefix-sum"])
     twice = submission("ana", None, trouble="2 submissions.", unsettled=("ana.py", "ana/x.py"))
     (job,) = jobs_of(plan(), [twice])
-    result = _result(plan(), job, None)
+    result = _result(job, None)
     store.write(result)
     assert (result.verdict, result.score, result.error, result.unsettled) == (
         None,
@@ -105,19 +125,6 @@ def test_digest_separates_its_parts() -> None:
         for source, file in (("x", "ya.py"), ("xy", "a.py"))
     )
     assert first != second
-
-
-def test_results_are_sorted_and_belong_to_the_class(tmp_path: Path) -> None:
-    """Results of other students and stale results are left out."""
-    store = ResultStore(tmp_path, ["prefix-sum"])
-    jobs = jobs_of(plan(), [submission(name) for name in ("ben", "Ana", "cleo")])
-    for job in jobs:
-        result = replace(BARE, student=job.submission.student, task=job.digest)
-        store.write(with_trouble(result, ""))
-    store.write(with_trouble(replace(BARE, student="zoe"), ""))
-    assert [result.student for result in results_of(store, jobs)] == ["Ana", "ben", "cleo"]
-    stale = [replace(jobs[0], digest="other"), *jobs[1:]]
-    assert len(list(results_of(store, stale))) == 2
 
 
 def test_every_job_is_answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,3 +185,70 @@ def test_lost_machine_is_not_the_fault_of_the_submission() -> None:
     reply = grading_jobs._answer_of(lost)
     assert isinstance(reply, Refused)
     assert "worker 3 died" in reply.sentence
+
+
+class Stuck(WatchedExecutor):
+    """An executor that answers only the first job."""
+
+    def __init__(self) -> None:
+        self.futures: list[Future[bytes]] = []
+        self.is_lost = False
+
+    def submit(self, function: object, *arguments: object) -> Future[bytes]:  # type: ignore[override]
+        """Keep the job."""
+        self.futures.append(Future())
+        if len(self.futures) == 1:
+            self.futures[0].set_result(packed(Refused(0, "first")))
+        return self.futures[-1]
+
+    def obstacle(self) -> str:
+        """Return a made-up obstacle."""
+        if self.is_lost:
+            raise ExecutorLostError("All is lost", "start it again")
+        return "better times"
+
+
+def test_grading_without_a_result_says_what_it_waits_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The files are those that the executor has, and the obstacle is in its words."""
+    monkeypatch.setattr(grading_jobs, "_LOOK_SECONDS", 0.001)
+    jobs = jobs_of(plan(), [submission(name) for name in ("ana", "ben", "cleo", "di")])
+    stalls: list[Stall] = []
+    answers = grade_jobs(plan(), jobs, Stuck(), 2, lambda: len(stalls) == 3, stalls.append)
+    assert next(answers)[0] == jobs[0]
+    assert stalls == []
+    with pytest.raises(KeyboardInterrupt):
+        next(answers)
+    assert {(stall.files, stall.left, stall.obstacle) for stall in stalls} == {
+        (("ben.py", "cleo.py"), 3, "better times")
+    }
+    assert stalls[0].seconds < stalls[1].seconds < stalls[2].seconds
+
+
+def test_results_that_came_before_the_loss_are_yielded() -> None:
+    """An executor that is lost at once still gives the result that it has.
+
+    Nothing is lost if this was the last result.
+    """
+    executor = Stuck()
+    executor.is_lost = True
+    last = jobs_of(plan(), [ANA])
+    assert list(grade_jobs(plan(), last, executor, 2)) == [(last[0], Refused(0, "first"))]
+    executor.futures.clear()
+    jobs = jobs_of(plan(), [submission(name) for name in ("ana", "ben")])
+    answers = grade_jobs(plan(), jobs, executor, 2)
+    assert next(answers) == (jobs[0], Refused(0, "first"))
+    with pytest.raises(ExecutorLostError, match="All is lost; start it again"):
+        next(answers)
+
+
+def test_cancelled_job_is_a_loss() -> None:
+    """Nobody knows the result of a job that a restarted cluster has cancelled."""
+    executor = Stuck()
+    answers = grade_jobs(plan(), jobs_of(plan(), [ANA, submission("ben")]), executor, 2)
+    next(answers)
+    executor.futures[1].cancel()
+    executor.futures[1].set_running_or_notify_cancel()
+    with pytest.raises(ExecutorLostError, match="restarted"):
+        next(answers)

@@ -131,7 +131,7 @@ def test_date_in_the_students_own_file_name_does_not_count(tmp_path: Path) -> No
     """The system's date decides if a submission is late."""
     files = named_files(f"hw_eve_attempt_{DAY}_hw_eve_attempt_2026-01-01-00-00-00_gqa.py")
     (submission,) = collect(write_files(tmp_path / "in", files), ONE).submissions
-    assert submission.modified == datetime(2026, 11, 20, 10, 11, 12).timestamp()
+    assert submission.submitted == datetime(2026, 11, 20, 10, 11, 12).timestamp()
 
 
 def receipt(head: str, user: str, name: str = "Some Body") -> dict[str, str]:

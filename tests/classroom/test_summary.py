@@ -6,19 +6,34 @@ from tests.support.class_outputs import EVERYONE
 from tests.support.class_results import (
     INVERTED,
     NO_SCALE,
-    SETTLE,
     TILED,
     assignment,
+    grade_of,
+    make_gradebook,
     result,
+    student_grade,
     unsettled,
 )
 from trainer.classroom.excerpts import name_words
-from trainer.classroom.records import Excerpt
-from trainer.classroom.summary import CheckRate, SubmissionNote, distribution, summarise
+from trainer.classroom.records import (
+    Excerpt,
+    Gradebook,
+    Override,
+    Student,
+    StudentResult,
+)
+from trainer.classroom.summary import CheckRate, ClassSummary, distribution, summarise
+
+
+def summary_of(
+    results: list[StudentResult], challenges: tuple[str, ...] = ("first",)
+) -> ClassSummary:
+    """Return the summary of results without penalties and overrides."""
+    return summarise(iter(results), make_gradebook(results, assignment(challenges)))
 
 
 def test_summary_of_five_students_has_the_right_counts() -> None:
-    """Verdicts, scores, checks, late submissions and failed gradings are counted by hand."""
+    """Verdicts, scores and checks are counted by hand."""
     results = [
         result("Ann", late=True),
         result(
@@ -35,15 +50,15 @@ def test_summary_of_five_students_has_the_right_counts() -> None:
         ),
         result("Ed", verdict="not-allowed", failed=("from scratch",)),
     ]
-    summary = summarise(results, assignment())
+    summary = summary_of(results)
     challenge = summary.challenges[0]
     assert (summary.students, summary.submissions) == (5, 5)
     assert summary.verdicts == {"failed": 2, "passed": 1, None: 1, "not-allowed": 1}
     assert challenge.verdicts == summary.verdicts
-    scores = [0.0, 70.0, 80.0, 100.0]
+    scores = [0.0, 21.4, 35.7, 100.0]
     assert challenge.scores.mean == pytest.approx(sum(scores) / 4)
     assert challenge.scores.median == pytest.approx((scores[1] + scores[2]) / 2)
-    assert challenge.scores.bins == (1, 0, 0, 0, 0, 0, 0, 1, 1, 1)
+    assert challenge.scores.bins == (1, 0, 1, 1, 0, 0, 0, 0, 0, 1)
     assert challenge.checks[:3] == (
         CheckRate("values", 4, 2, 0),
         CheckRate("masks", 4, 1, 1),
@@ -52,16 +67,12 @@ def test_summary_of_five_students_has_the_right_counts() -> None:
     assert CheckRate("gradients", 4, 0, 1) in challenge.checks
     mistakes = [(mistake.id, mistake.students, mistake.says) for mistake in challenge.mistakes]
     assert mistakes == [(NO_SCALE.id, 2, NO_SCALE.says), (TILED.id, 1, TILED.says)]
-    assert summary.late == (SubmissionNote("Ann", "first"),)
-    assert summary.not_graded == (SubmissionNote("Di", "first", results[3].error or ""),)
-    assert summary.missing == ()
 
 
 def test_total_of_several_challenges_is_weighted_by_worth() -> None:
     """The second challenge is worth twice as much as the first.
 
-    A student without a score for a challenge has no total. If the result itself is missing, the
-    summary lists the student.
+    A student without a score for a challenge has no total.
     """
     results = [
         result("Ann", "first", score=40.0),
@@ -70,13 +81,12 @@ def test_total_of_several_challenges_is_weighted_by_worth() -> None:
         result("Cy", "first", score=10.0),
         result("Cy", "second", None),
     ]
-    summary = summarise(results, assignment(("first", "second")))
+    summary = summary_of(results, ("first", "second"))
     assert (summary.students, summary.submissions) == (3, 5)
     assert [part.challenge for part in summary.challenges] == ["first", "second"]
     assert summary.total.count == 1
     assert summary.total.mean == pytest.approx(80.0)
     assert summary.challenges[0].scores.mean == pytest.approx(30.0)
-    assert summary.missing == (SubmissionNote("Ben", "second"),)
 
 
 def test_score_at_the_edge_of_a_bin_belongs_to_the_upper_bin() -> None:
@@ -88,14 +98,14 @@ def test_score_at_the_edge_of_a_bin_belongs_to_the_upper_bin() -> None:
 
 def test_class_without_results_has_a_summary() -> None:
     """A class without results is not an error."""
-    summary = summarise(iter(()), assignment())
+    summary = summary_of([])
     assert (summary.students, summary.verdicts, summary.total.mean) == (0, {}, None)
 
 
 def test_no_excerpt_contains_a_name() -> None:
     """Every excerpt had a name in its docstring, comments, strings and an identifier."""
     names = frozenset(word for result in EVERYONE for word in name_words(result.student))
-    mistakes = summarise(EVERYONE, assignment()).challenges[0].mistakes
+    mistakes = summary_of(EVERYONE).challenges[0].mistakes
     assert {mistake.id for mistake in mistakes} == {NO_SCALE.id, TILED.id, INVERTED.id}
     line = "scores = q @ k.transpose(-2, -1)"
     for mistake in mistakes:
@@ -121,15 +131,43 @@ def test_excerpt_with_the_fewest_hidden_places_is_shown() -> None:
         result("Di", verdict="failed", failed=("values",), mistakes=(NO_SCALE,), excerpt=plain),
         result("Ed", verdict="failed", failed=("values",), mistakes=(TILED,), excerpt=None),
     ]
-    mistakes = summarise(results, assignment()).challenges[0].mistakes
+    mistakes = summary_of(results).challenges[0].mistakes
     excerpts = {mistake.id: mistake.excerpt for mistake in mistakes}
     assert excerpts == {NO_SCALE.id: plain, TILED.id: both}
 
 
 def test_several_submissions_of_the_same_name_are_not_a_failed_grading() -> None:
-    """The summary lists these submissions separately, and they have no score."""
+    """These submissions have no score and no check."""
     results = [result("Ann"), unsettled(), result("Di", verdict=None, error="it broke")]
-    summary = summarise(results, assignment())
-    assert summary.to_settle == (SubmissionNote("bob", "first", SETTLE),)
-    assert summary.not_graded == (SubmissionNote("Di", "first", "it broke"),)
+    summary = summary_of(results)
     assert (summary.total.count, summary.verdicts) == (1, {"passed": 1, None: 2})
+
+
+def test_points_are_those_that_count() -> None:
+    """The distributions have the penalties and overrides of the gradebook."""
+    results, settings = [result("Ann"), result("Ben")], assignment()
+    rows = (
+        student_grade(Student("Ann"), [grade_of(results[0], points=80.0)], settings),
+        student_grade(Student("Ben"), [grade_of(results[1])], settings, Override("Ben", "", 40.0)),
+        student_grade(Student("Cy"), [], settings),
+    )
+    summary = summarise(results, Gradebook(settings, rows))
+    assert summary.total.mean == pytest.approx(60.0)
+    assert summary.challenges[0].scores.mean == pytest.approx(90.0)
+    assert (summary.students, summary.total.count) == (2, 2)
+
+
+def test_no_excerpt_contains_a_name_of_the_roster() -> None:
+    """A student who handed in nothing may be named in another student's code."""
+    line = Excerpt(first=1, marked=1, lines=("scores = quentin(q) @ k.mT",))
+    ann = result("Ann", verdict="failed", failed=("values",), mistakes=(NO_SCALE,), excerpt=line)
+    settings = assignment()
+    rows = [student_grade(Student("Ann"), [grade_of(ann)], settings)]
+    for student in (
+        Student("Q. Tarantino", login="quentin"),
+        Student("Q", email="quentin@x.example"),
+    ):
+        book = Gradebook(settings, (*rows, student_grade(student, [], settings)))
+        (mistake,) = summarise([ann], book).challenges[0].mistakes
+        assert mistake.excerpt is not None
+        assert "quentin" not in "".join(mistake.excerpt.lines)

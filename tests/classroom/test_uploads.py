@@ -1,5 +1,6 @@
 """Tests of finding the uploads of a class: common folders, dates, links, and unreadable files."""
 
+import io
 import os
 import re
 import stat
@@ -87,30 +88,44 @@ def test_common_folder_of_a_zip_is_recognised(
     assert [submission.student for submission in submissions] == students
 
 
-def test_time_of_a_submission(tmp_path: Path) -> None:
-    """The time in a Blackboard name comes first, then the time of the file or the zip's member.
+def test_only_a_learning_management_system_gives_a_time(tmp_path: Path) -> None:
+    """Blackboard writes the time into the name, and Moodle into the zip, which has local time.
 
-    A zip has local time. There is no time if the date in a zip is invalid.
+    The time of a file on the disk, and of a zip that a person made, never counts. There is no time
+    if the date in a zip is invalid.
     """
-    root = write_files(
-        tmp_path / "in",
-        named_files(
-            "ana.py",
-            "q_bob_attempt_2026-11-20-10-11-12_x.py",
-            "q_cai_attempt_2026-99-20-10-11-12_x.py",
-        ),
-    )
-    os.utime(root / "ana.py", (1, 1_700_000_000.5))
-    os.utime(root / "q_cai_attempt_2026-99-20-10-11-12_x.py", (1, 2))
-    in_zip = datetime(2026, 11, 20, 10, 11, 12).timestamp()
-    archive = write_zip(tmp_path / "in.zip", named_files("ana.py"))
-    (tmp_path / "raw.zip").write_bytes(zip_bytes(Entry(b"ana.py", date=0)))
+    day = datetime(2026, 11, 20, 10, 11, 12).timestamp()
+    blackboard = "q_bob_attempt_2026-11-20-10-11-12_x.py"
+    invalid = "q_cai_attempt_2026-99-20-10-11-12_x.py"
+    moodle = "Ana Lee_7_assignsubmission_file_/gqa.py"
+    own_zip = io.BytesIO()
+    with zipfile.ZipFile(own_zip, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("gqa.py", (2030, 1, 1, 0, 0, 0)), "x = 1")
+    in_moodle = {"Bo Li_8_assignsubmission_file_/my.zip": own_zip.getvalue()}
+    raw = tmp_path / "raw.zip"
+    raw.write_bytes(zip_bytes(Entry(moodle.encode(), date=0)))
     for path, times in (
-        (root, [1_700_000_000.5, in_zip, 2]),
-        (archive, [in_zip]),
-        (tmp_path / "raw.zip", [None]),
+        (
+            write_files(tmp_path / "in", named_files("ana.py", blackboard, invalid)),
+            [None, day, None],
+        ),
+        (write_files(tmp_path / "moodle", named_files(moodle)), [None]),
+        (write_zip(tmp_path / "plain.zip", named_files("ana.py")), [None]),
+        (write_zip(tmp_path / "moodle.zip", named_files(moodle)), [day]),
+        (write_zip(tmp_path / "nested.zip", in_moodle), [None]),
+        (raw, [None]),
     ):
-        assert [submission.modified for submission in collect(path, ONE).submissions] == times
+        assert [submission.submitted for submission in collect(path, ONE).submissions] == times
+
+
+def test_canvas_marks_late_files(tmp_path: Path) -> None:
+    """The student's own name of the file does not count."""
+    files = named_files("leeana_LATE_1_10_gqa.py", "libo_2_11_x_LATE_3_4_gqa.py")
+    submissions = collect(write_files(tmp_path / "in", files), ONE).submissions
+    assert [(each.student, each.is_marked_late) for each in submissions] == [
+        ("leeana", True),
+        ("libo", False),
+    ]
 
 
 CONTENTS = [

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import io
 import json
 import os
 import random
@@ -22,9 +23,10 @@ import pytest
 from tests.support.classroom import answered, plan, soon, submission
 from tests.support.paths import TINY_PACK
 from trainer.classroom import executors
-from trainer.classroom.grading_jobs import jobs_of
+from trainer.classroom.grading_jobs import ExecutorLostError, WatchedExecutor, jobs_of
 from trainer.classroom.result_store import ResultStore
 from trainer.cli.grade import _deferred_interrupts, _grade_all
+from trainer.model.errors import GraderError
 from trainer.packs import pack_reader
 from trainer.sandbox.isolation import descendants
 
@@ -109,6 +111,32 @@ def test_interrupt_during_the_last_submission_ends_the_command(
     assert store.read("ana", "prefix-sum") is not None
 
 
+def test_lost_executor_is_a_sentence_and_keeps_the_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentence has the loss, the number of kept results, and the next step."""
+
+    class Lost(WatchedExecutor):
+        def submit(self, function: object, *arguments: object) -> Future[bytes]:  # type: ignore[override]
+            finished: Future[bytes] = Future()
+            finished.set_result(answered("no grader"))
+            return finished
+
+        def obstacle(self) -> str:
+            raise ExecutorLostError("The scheduler is gone", "start it again")
+
+    monkeypatch.setattr(executors, "executor_for", lambda where, jobs: nullcontext((Lost(), 1)))
+    store = ResultStore(tmp_path, ["prefix-sum"])
+    jobs = jobs_of(plan(), [submission(name) for name in ("ana", "ben", "cleo")])
+    with pytest.raises(GraderError) as raised:
+        _grade_all(plan(), jobs, store, "local", 1, resume=False, again=())
+    assert str(raised.value) == (
+        f"The scheduler is gone; 1 of 3 have a result in {tmp_path / 'results'}, so start it again"
+        " and run the same command with --resume."
+    )
+    assert store.read("ana", "prefix-sum") is not None
+
+
 def test_second_interrupt_is_raised_at_once() -> None:
     """A user presses Ctrl-C again if nothing has happened."""
     with _deferred_interrupts() as interrupted:
@@ -160,6 +188,11 @@ def results(out: Path) -> dict[str, dict[str, object]]:
     by_student = {result["student"]: result for result in found}
     assert len(by_student) == len(found)
     return by_student
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table."""
+    return list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
 
 
 def verdicts(out: Path) -> dict[str, object]:
@@ -263,8 +296,11 @@ def test_several_submissions_of_the_same_name_are_not_graded(graded_class: Grade
     assert message in report
     for text in ((out / "grades.csv").read_text(), report, junit):
         assert "twice (2)" not in text
-    with (out / "grades.csv").open(newline="", encoding="utf-8") as file:
-        (row,) = [row for row in csv.DictReader(file) if row["student"] == "twice"]
+    (row,) = [row for row in table(out / "grades.csv") if row["student"] == "twice"]
+    assert (row["prefix-sum"], row["total"]) == ("", "")
+    assert message in row["look"]
+    rows = table(out / "grades_by_challenge.csv")
+    (row,) = [row for row in rows if row["student"] == "twice"]
     assert (row["verdict"], row["score"]) == ("not graded", "")
     assert row["likely_mistake"].startswith(message)
     assert "score" not in json.loads((out / "gradescope" / "twice" / "results.json").read_text())
@@ -276,17 +312,22 @@ def test_several_submissions_of_the_same_name_are_not_graded(graded_class: Grade
 def test_table_has_one_row_for_each_student(graded_class: GradedClass) -> None:
     """The columns are those of the contract, and no cell is a formula of a spreadsheet."""
     _, out, _ = graded_class
-    with (out / "grades.csv").open(newline="", encoding="utf-8-sig") as file:
-        rows = list(csv.DictReader(file))
-    assert ",".join(rows[0]) == (
-        "student,challenge,verdict,score,checks_passed,checks_total,likely_mistake,seconds"
-    )
-    assert len(rows) == 21
-    assert not any(
-        cell.lstrip().startswith(("=", "+", "-", "@")) for row in rows for cell in row.values()
-    )
-    by_name = {row["student"]: row for row in rows}
-    assert (by_name["Ana López"]["score"], by_name["empty"]["score"]) == ("100", "0")
+    for file, header in (
+        ("grades.csv", "student,id,file,late,prefix-sum,total,look"),
+        (
+            "grades_by_challenge.csv",
+            "student,challenge,verdict,score,checks_passed,checks_total,likely_mistake,seconds",
+        ),
+    ):
+        rows = table(out / file)
+        assert ",".join(rows[0]) == header
+        assert len(rows) == 21
+        assert not any(
+            cell.lstrip().startswith(("=", "+", "-", "@")) for row in rows for cell in row.values()
+        )
+    by_name = {row["student"]: row for row in table(out / "grades.csv")}
+    assert (by_name["Ana López"]["total"], by_name["empty"]["total"]) == ("100", "0")
+    assert "empty.py is empty" in by_name["empty"]["look"]
 
 
 def test_all_other_formats_are_written(graded_class: GradedClass) -> None:
@@ -303,7 +344,7 @@ def test_all_other_formats_are_written(graded_class: GradedClass) -> None:
 def test_similar_submissions_are_listed(graded_class: GradedClass) -> None:
     """Stdout has the hint and the pair, and the file has the pair. Short answers are left out."""
     _, out, process = graded_class
-    (row,) = csv.DictReader((out / "similar.csv").read_text().splitlines())
+    (row,) = table(out / "similar.csv")
     assert (row["student"], row["other"], row["share"]) == ("copy_of_wrong", "wrong", "1.00")
     assert "This is a hint where to look, not a verdict" in process.stdout
     assert "copy_of_wrong and wrong: 100% of the smaller file's own code" in process.stdout
@@ -412,13 +453,14 @@ def test_assignment_with_two_challenges(tmp_path: Path) -> None:
         (tmp_path / "class" / student).mkdir(parents=True)
         for name, text in files.items():
             (tmp_path / "class" / student / name).write_text(text)
-    os.utime(tmp_path / "class" / "ben" / "prefix_sum.py", (2_000_000_000, 2_000_000_000))
+    (tmp_path / "times.csv").write_text("student,submitted\nben,2030-01-02 10:00\n")
     (tmp_path / "week.toml").write_text(
         'title = "Week 3"\ndue = 2030-01-01\n[[challenge]]\nid = "prefix-sum"\n'
         'weights = { values = 1, runs = 1, shapes = 0, dtype = 0, "from scratch" = 0 }\n'
         '[[challenge]]\nid = "signs"\n'
     )
-    grade("class", "--assignment", "week.toml", "--out", "out", cwd=tmp_path)
+    arguments = ["class", "--assignment", "week.toml", "--submitted", "times.csv"]
+    grade(*arguments, "--out", "out", cwd=tmp_path)
     found = {}
     for path in (tmp_path / "out" / "results").rglob("*.json"):
         result = json.loads(path.read_text())
@@ -427,7 +469,7 @@ def test_assignment_with_two_challenges(tmp_path: Path) -> None:
         ("prefix-sum", "ana"): ("passed", False),
         ("signs", "ana"): ("failed", False),
         ("prefix-sum", "ben"): ("failed", True),
-        ("signs", "ben"): ("error", False),
+        ("signs", "ben"): ("error", True),
     }
 
 
@@ -495,7 +537,14 @@ def test_weaker_isolation_is_refused(tmp_path: Path) -> None:
     """If submissions cannot be isolated, nothing is graded, and the message names the danger."""
     (tmp_path / "ana.py").write_text(RIGHT)
     process = grade(
-        ".", "--challenge", "prefix-sum", code=3, cwd=tmp_path, ATTN_DRILL_ISOLATION="limits"
+        ".",
+        "--challenge",
+        "prefix-sum",
+        "--out",
+        tmp_path / "../out",
+        code=3,
+        cwd=tmp_path,
+        ATTN_DRILL_ISOLATION="limits",
     )
     assert "a submission could open a network socket" in process.stderr
     assert not (tmp_path / "grades" / "results").exists()
@@ -546,7 +595,9 @@ def test_killed_command_leaves_no_process(tmp_path: Path) -> None:
     (tmp_path / "hangs.py").write_text(HANGS)
     (tmp_path / "too.py").write_text(HANGS)
     process = subprocess.Popen(
-        command(".", "--challenge", "prefix-sum", "--time-limit", "600", "--jobs", "2"),
+        command(
+            ".", "--challenge", "prefix-sum", "--out", tmp_path / "../out", "--time-limit", "600"
+        ),
         cwd=tmp_path,
         env=environment(),
         stdout=subprocess.DEVNULL,

@@ -1,25 +1,21 @@
-"""Tests of the formats of `grade`, of resuming a grading, and of the summary."""
+"""Tests of the tables and pages that `grade` writes."""
 
 import csv
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from tests.support.class_results import assignment, make_class, result
-from trainer.classroom.result_store import ClassFile
-from trainer.cli.grade_outputs import open_results, parse_formats, write_outputs
+from trainer.classroom.class_results import results_of
+from trainer.classroom.records import Override, Student, StudentSubmission
+from trainer.classroom.result_store import ClassFile, GradedTask, ResultStore
+from trainer.cli.grade_outputs import known_overrides, parse_formats, write_outputs
 from trainer.model.errors import DrillError
 
-
-def opened(out: Path, seed: int | None = None, *, resume: bool = False) -> ClassFile:
-    """Open the results of a class and write their settings. A fresh seed is 7."""
-    settings = assignment(("first", "second"))
-    store, record = open_results(
-        out, settings, seed, per_student_seed=False, resume=resume, fresh=lambda: 7
-    )
-    store.write_class_file(record)
-    return record
+TASK = "digest-of-the-task"
 
 
 def test_formats_are_read_in_order_without_repetition() -> None:
@@ -29,52 +25,97 @@ def test_formats_are_read_in_order_without_repetition() -> None:
 
 def test_unknown_formats_are_refused() -> None:
     """The message has the unknown formats and the possible formats."""
-    message = "--format names pdf, xlsx; the formats are csv, html, junit, gradescope, github"
+    message = "--format names pdf, xlsx; the formats are csv, html, canvas, moodle, blackboard,"
     with pytest.raises(DrillError, match=message):
         parse_formats("csv,pdf,xlsx")
 
 
-def test_resumed_grading_keeps_its_seed(tmp_path: Path) -> None:
-    """A new grading takes the seed from the command line, or a fresh seed."""
-    assert opened(tmp_path / "fresh").seed == 7
-    assert opened(tmp_path / "given", 3).seed == 3
-    resumed = opened(tmp_path / "given", resume=True)
-    assert (resumed.seed, resumed.challenges) == (3, ["first", "second"])
+def graded(tmp_path: Path, *formats: str, **more: object) -> tuple[ResultStore, ClassFile]:
+    """Write results of six students for two challenges. Zoe handed in only the first."""
+    challenges = ("first", "second")
+    store = ResultStore(tmp_path, list(challenges))
+    class_ = [*make_class(challenges, 5), result("zoe", "first", None)]
+    for found in class_:
+        store.write(found)
+    record = ClassFile(
+        version="0",
+        seed=1,
+        per_student_seed=False,
+        assignment=assignment(challenges),
+        students=[Student(name) for name in dict.fromkeys(found.student for found in class_)],
+        tasks=[
+            GradedTask(StudentSubmission(found.student, found.challenge, found.file, None), TASK)
+            for found in class_
+        ],
+        other_files=[],
+        has_roster=False,
+        formats=list(formats),
+        salt="salt",
+        **more,
+    )
+    return store, record
 
 
-def test_earlier_grading_with_another_seed_is_refused(tmp_path: Path) -> None:
-    """The message has both seeds. Without --resume, an earlier grading is refused, too."""
-    opened(tmp_path, 3)
-    with pytest.raises(DrillError, match=r"seed: 3\. This command has seed: 4\."):
-        opened(tmp_path, 4, resume=True)
-    with pytest.raises(DrillError, match="--resume continues it"):
-        opened(tmp_path)
-
-
-def test_file_in_place_of_the_output_folder_is_refused(tmp_path: Path) -> None:
-    """Results need a folder."""
-    (tmp_path / "out").write_text("")
-    with pytest.raises(DrillError, match="out is a file; results go into a folder"):
-        opened(tmp_path / "out")
+def table(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table."""
+    return list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
 
 
 def test_outputs_of_several_challenges_are_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Tables have a row for each result, and platforms get a file for each student."""
-    challenges = ("first", "second")
-    settings = assignment(challenges)
-    store, _ = open_results(
-        tmp_path, settings, 3, per_student_seed=False, resume=False, fresh=lambda: 7
-    )
-    class_ = [*make_class(challenges, 5), result("zoe", "first", None)]
-    failed = write_outputs(store, lambda: class_, settings, ("csv", "gradescope", "github"))
-    assert failed == sum(found.verdict is None for found in class_) > 0
-    with (tmp_path / "grades.csv").open(newline="", encoding="utf-8") as file:
-        assert len(list(csv.DictReader(file))) == len(class_) == 11
+    """Tables have a row for each student or result, and platforms get a file for each student."""
+    store, record = graded(tmp_path, "csv", "gradescope", "github")
+    failed = write_outputs(store, record)
+    assert failed == sum(found.verdict is None for found in results_of(store, record)) > 0
+    assert len(table(tmp_path / "grades.csv")) == 6
+    assert len(table(tmp_path / "grades_by_challenge.csv")) == 11
     assert len(list((tmp_path / "gradescope").glob("*/results.json"))) == 6
     (zoe,) = (tmp_path / "github").glob("zoe*.json")
     assert json.loads(zoe.read_text())["status"] == "error"
     printed = capsys.readouterr().out
     assert "11 results" in printed
     assert f"written: {tmp_path / 'results'}, {tmp_path / 'grades.csv'}, " in printed
+
+
+def test_system_without_ids_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The table is written, and stderr says who is missing and what to do."""
+    write_outputs(*graded(tmp_path, "canvas"))
+    assert len(table(tmp_path / "canvas.csv")) == 1  # the row of the points
+    assert "and 1 more, because nobody knows who they are in Canvas" in capsys.readouterr().err
+
+
+def test_markers_get_files_without_names(tmp_path: Path) -> None:
+    """The names that belong to the ids are outside of the folder for markers."""
+    store, record = graded(tmp_path, "csv", is_anonymous=True)
+    write_outputs(store, record)
+    ids = {row["student"]: row["anonymous_id"] for row in table(tmp_path / "anonymous_ids.csv")}
+    assert len(ids) == 6
+    markers = table(tmp_path / "markers" / "grades.csv")
+    assert {row["student"] for row in markers} == set(ids.values())
+    totals = {row["student"]: row["total"] for row in table(tmp_path / "grades.csv")}
+    assert {row["student"]: row["total"] for row in markers} == {
+        ids[name]: total for name, total in totals.items()
+    }
+    assert "zoe" not in (tmp_path / "markers" / "report.html").read_text()
+
+
+def test_feedback_is_written_for_each_student(tmp_path: Path) -> None:
+    """The zip holds the same files as the folder."""
+    store, record = graded(tmp_path, is_released=True)
+    write_outputs(store, record)
+    pages = {path.name for path in (tmp_path / "feedback").iterdir()}
+    assert len(pages) == 6
+    assert "zoe.html" in pages
+    with zipfile.ZipFile(tmp_path / "feedback.zip") as archive:
+        assert set(archive.namelist()) == pages
+
+
+def test_overrides_are_read_with_the_names_of_their_students(tmp_path: Path) -> None:
+    """A fault names the file."""
+    store, record = graded(tmp_path)
+    (tmp_path / "overrides.toml").write_text('[[override]]\nstudent = "ZOE"\npoints = 5\n')
+    assert known_overrides(store, record) == [Override("zoe", "", 5.0)]
+    (tmp_path / "overrides.toml").write_text('[[override]]\nstudent = "Yan"\npoints = 5\n')
+    with pytest.raises(DrillError, match=r"overrides\.toml: No student of this class .* 'Yan'"):
+        known_overrides(store, record)

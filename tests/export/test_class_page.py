@@ -16,15 +16,28 @@ from tests.support.class_results import (
     SETTLE,
     TILED,
     assignment,
+    grade_of,
     make_class,
+    make_gradebook,
     named,
     result,
+    student_grade,
     unsettled,
 )
 from tests.support.html_page import Page
 from tests.support.pages import class_page
-from trainer.classroom.records import AssignedChallenge, Assignment, Excerpt, StudentResult
+from trainer.classroom.records import (
+    AssignedChallenge,
+    Assignment,
+    Excerpt,
+    Gradebook,
+    Lateness,
+    Override,
+    Student,
+    StudentResult,
+)
 from trainer.export.class_page import anchor, class_html
+from trainer.export.to_look_at import NO_ROSTER, NOBODY_MISSING
 from trainer.model.report import Diagnosis
 from trainer.report.class_words import VERDICTS
 from trainer.report.visible import visible
@@ -102,11 +115,11 @@ def test_overview_has_verdicts_and_scores_in_words() -> None:
     parsed = Page(page(EVERYONE))
     verdicts = " ".join(parsed.inside("ul").split())
     assert verdicts.startswith("25 ✓ passed 42% 20 ✗ failed 33% 5 ! error 8%")
-    assert "60 students, mean 70.2, median 90.0 of 100" in parsed.text
+    assert "60 students, mean 57.0, median 78.6 of 100" in parsed.text
     label = next(attrs["aria-label"] for attrs in parsed.named("svg") if attrs.get("role") == "img")
     assert label == (
-        "first, students by score. 0 to 10: 12, 60 to 70: 5, 70 to 80: 5, 80 to 90: 5,"
-        " 90 to 100: 30"
+        "first, students by score. 0 to 10: 12, 10 to 20: 5, 20 to 30: 5, 30 to 40: 5, 70 to 80: 5,"
+        " 90 to 100: 25"
     )
     for verdict, (symbol, word) in VERDICTS.items():
         count = sum(result.verdict == verdict for result in EVERYONE)
@@ -118,7 +131,7 @@ def test_length_of_bars_matches_their_counts() -> None:
     """A bar shows the failed and the skipped submissions as shares of the due submissions."""
     results = [
         result("a", verdict="failed", failed=("values",)),
-        result("b", verdict="failed", failed=("runs",), skipped=("values",)),
+        result("b", verdict="failed", failed=("runs",), skipped=("values",), score=0.0),
         result("c"),
         result("d"),
     ]
@@ -136,7 +149,7 @@ def test_length_of_bars_matches_their_counts() -> None:
     ]
     assert "values25%1 of 41" in parsed.inside("tbody").replace("\n", "")
     heights = [attrs["height"] for attrs in parsed.named("rect") if attrs.get("rx")]
-    assert heights == ["33.3", "100.0"]
+    assert heights == ["50.0", "50.0", "100.0"]
 
 
 def test_most_common_mistake_comes_first() -> None:
@@ -168,7 +181,7 @@ def test_first_half_names_no_student() -> None:
 
 
 def test_results_that_need_attention_are_listed() -> None:
-    """The page lists failed gradings with their reason, late submissions and missing results."""
+    """The page lists failed gradings with their reason, and missing results."""
     results = [
         result("Ann", "first", None, error="no <room>"),
         result("Ben", "first", late=True),
@@ -176,21 +189,25 @@ def test_results_that_need_attention_are_listed() -> None:
     ]
     parsed = Page(page(results, TWO))
     headings = [data for path, data in parsed.pieces if path[-1:] == ("h3",) and "(" in data]
-    assert headings == ["Not graded (1)", "Late (1)", "No result (1)"]
-    assert "Ann, first: no <room>Ben, first" in parsed.inside("li")
-    assert "Ann, second" in parsed.inside("li")
-    assert "Everything was graded" in Page(page([result("Ann")])).text
+    assert headings == ["Not graded (1)", "No submission for a challenge (1)"]
+    look = " ".join(parsed.inside("li").split())
+    assert "Ann, first: no <room>" in look
+    assert "Ann: second" in look
+    alone = Page(page([result("Ann")])).text
+    assert "Every submission was graded." in alone
+    assert NO_ROSTER in alone
+    assert NOBODY_MISSING not in alone
 
 
 def test_submissions_to_settle_are_listed() -> None:
     """The list and the report have the files and the next step. The grading did not fail."""
     parsed = Page(page([result("ann"), unsettled()]))
     look = parsed.text.split("To look at")[-1]
-    assert "To settle (1)" in look
+    assert "Names that clash (1)" in look
     assert look.count(SETTLE) == 2
     assert "Not graded (" not in look
     assert "The grading failed" not in parsed.text
-    assert "Everything was graded" not in parsed.text
+    assert "Every submission was graded" not in parsed.text
     links = [attrs["href"] for attrs in parsed.named("a")]
     assert links.count(f"#{anchor('bob', 'first')}") == 2
 
@@ -215,6 +232,53 @@ def test_each_challenge_has_a_column() -> None:
     assert "Ben no result ? not graded" in rows
 
 
+def test_rows_have_penalties_overrides_and_missing_students() -> None:
+    """The total is that of the gradebook. A student who handed in nothing has a row."""
+    ann, ben = result("Ann"), result("Ben", verdict="failed", failed=("masks",))
+    settings = assignment()
+    late = Lateness(True, 1e9, 9e8, days=2, penalty=20.0)
+    decided = Override("Ben", "", 85.0, "Well <told>.")
+    rows = (
+        student_grade(Student("Ann"), [grade_of(ann, lateness=late, points=80.0)], settings),
+        student_grade(Student("Ben"), [grade_of(ben)], settings, decided),
+        student_grade(Student("Cy", is_in_roster=True), [], settings),
+    )
+    book = Gradebook(settings, rows, ("old/: a folder",), has_roster=True)
+    parsed = Page("".join(class_html(lambda: [ann, ben], book)))
+    table = [data for path, data in parsed.pieces if "tr" in path]
+    shown = " ".join(" ".join(table).split())
+    assert "Ann 80 ✓ passed 14 of 14 late: 2 days, −20 points" in shown
+    assert "Ben 85 ✗ failed 13 of 14 override: 85 points. Well <told>." in shown
+    assert "Cy handed in nothing" in shown
+    look = parsed.text.split("To look at")[-1]
+    assert "Handed in nothing (1)" in look
+    assert "old/: a folder" in look
+    assert "Nobody is missing" not in look
+    reports = " ".join(parsed.inside("details").split())
+    assert "due: 1998-07-09" in reports
+    assert "counts: 80 points" in reports
+
+
+def test_points_are_explained_with_the_weights_of_the_assignment() -> None:
+    """The section is in the half that names nobody. Its points sum to 100."""
+    settings = Assignment(
+        "x",
+        (AssignedChallenge("first", {"values": 6.0}, 3.0), AssignedChallenge("second")),
+        due=9e8,
+        penalty=10.0,
+        grace=900.0,
+    )
+    results = [result("Ann"), result("Ann", "second")]
+    text = "".join(class_html(lambda: results, make_gradebook(results, settings)))
+    section = text.split('<section id="points">')[1].split('<section id="look">')[0]
+    words = " ".join(re.sub("<[^>]*>", " ", section).split())
+    assert "first 75%, second 25%." in words
+    assert "values 6 37.5 masks 3 18.8" in words
+    assert "values 4 28.6" in words
+    assert "costs 10 points" in words
+    assert "within 15 minutes" in words
+
+
 def test_report_is_coloured_and_complete() -> None:
     """The verdict, checks and starred numbers are coloured. Text that a student printed is not."""
     text = (
@@ -222,7 +286,7 @@ def test_report_is_coloured_and_complete() -> None:
         "   -1.2e-05*  0.5 True* a*b 2*c nan*\n│ </pre><b>✗ x</b>"
     )
     parsed = Page(page([result("Ann", verdict="failed", failed=("runs",), text=text)]))
-    assert parsed.inside("pre") == text
+    assert parsed.inside("pre").startswith(f"{text}shapes ")
     coloured = [data for path, data in parsed.pieces if path[-2:] == ("pre", "span")]
     numbers = ["-1.2e-05*", "True*", "nan*"]
     assert coloured == ["FAILED", "✓ bad sizes", "✗ train/eval", "– work", *numbers]
@@ -243,7 +307,7 @@ def test_anchors_are_unique_and_reveal_no_name() -> None:
 
 
 def test_page_is_written_piece_by_piece() -> None:
-    """In the last of three passes, each report is written before the next result is read."""
+    """In the last of two passes, each report is written before the next result is read."""
     read: list[int] = []
 
     def results() -> Iterator[StudentResult]:
@@ -254,18 +318,19 @@ def test_page_is_written_piece_by_piece() -> None:
 
     read_before_each_report = []
     largest = 0
-    for piece in class_html(results, assignment()):
+    for piece in class_html(results, make_gradebook(EVERYONE, assignment())):
         largest = max(largest, len(piece))
         if '<details class="report"' in piece:
             read_before_each_report.append(list(read))
-    assert read_before_each_report == [[60, 60, count] for count in range(1, 61)]
+    assert read_before_each_report == [[60, count] for count in range(1, 61)]
     assert largest < 12_000
 
 
 def test_page_of_an_assignment_without_a_title_has_a_heading() -> None:
     """The heading is a general title."""
     untitled = Assignment(" ", (AssignedChallenge("first"),))
-    text = "".join(class_html(lambda: [result("Ann")], untitled))
+    ann = [result("Ann")]
+    text = "".join(class_html(lambda: ann, make_gradebook(ann, untitled)))
     assert Page(text).inside("h1") == "Results of the class"
 
 
@@ -321,9 +386,9 @@ def test_browser_refuses_injected_markup(tmp_path: Path) -> None:
     assert '<input type="search"' in dom
 
 
-def test_page_has_less_than_2000_characters_for_each_student() -> None:
+def test_page_has_less_than_2500_characters_for_each_student() -> None:
     """The page of a class of 300 students stays small."""
-    assert len(page(make_class(students=300))) < 300 * 2_000
+    assert len(page(make_class(students=300))) < 300 * 2_500
 
 
 def test_one_result_makes_a_whole_page() -> None:

@@ -3,7 +3,14 @@
 import base64
 import json
 
-from tests.support.class_results import HOSTILE_NAMES, assignment, result
+from tests.support.class_results import (
+    HOSTILE_NAMES,
+    assignment,
+    grade_of,
+    result,
+    student_grade,
+)
+from trainer.classroom.records import Lateness, Student
 from trainer.export import github_classroom
 from trainer.export.github_classroom import github_classroom_object, result_line
 
@@ -35,6 +42,19 @@ def test_result_line_holds_the_object_in_base64() -> None:
     assert (runs["status"], runs["message"]) == ("pass", "")
     assert (values["line_no"], values["filename"]) == (34, r"\x1b[31mred\x1b[0m\x07.py")
     assert values["status"] == "fail"
+
+
+def test_points_are_those_after_penalties_and_overrides() -> None:
+    """The reporter adds up all entries, so one entry has the difference."""
+    ann, settings = result("Ann"), assignment()
+    late = Lateness(True, 1e9, 9e8, days=2, penalty=20.0)
+    grade = student_grade(Student("Ann"), [grade_of(ann, lateness=late, points=80.0)], settings)
+    tests = github_classroom_object([ann], settings, grade)["tests"]
+    assert sum(test["score"] for test in tests) == 80
+    assert tests[-1]["score"] == -20
+    assert "late: 2 days, −20 points" in tests[-1]["message"]
+    in_time = student_grade(Student("Ann"), [grade_of(ann)], settings)
+    assert len(github_classroom_object([ann], settings, in_time)["tests"]) == len(tests) - 1
 
 
 def test_no_line_of_a_message_is_a_workflow_command() -> None:

@@ -7,7 +7,7 @@ import io
 
 from trainer.classroom.records import StudentResult
 from trainer.classroom.similarity import Pair
-from trainer.export.gradebook import cells
+from trainer.export.grade_tables import cells
 from trainer.export.similar_pairs import COLUMNS, HINT, similarity_csv, similarity_text
 
 COPIES = [

@@ -1,9 +1,115 @@
 """Tests of the results of a submission and their excerpts."""
 
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
 import pytest
 
+from tests.support.class_results import CHECKS, NO_SCALE, assignment, make_gradebook
 from trainer.classroom.records import StudentResult
-from trainer.export.student_results import excerpt_of, with_failure, with_trouble
+from trainer.export.class_page import class_html
+from trainer.export.feedback_page import feedback_html
+from trainer.export.github_classroom import github_classroom_object
+from trainer.export.gradescope import gradescope_object
+from trainer.export.student_results import (
+    as_text,
+    excerpt_of,
+    with_failure,
+    with_report,
+    with_trouble,
+)
+from trainer.model.checks import Verdict
+from trainer.model.report import Diagnosis, Frame, Outcome, Report
+
+BARE = StudentResult(student="ana", challenge="first", file="ana.py", score=0.0)
+# Options, commands and names that only a person at the command line understands.
+COMMAND = re.compile(r"(?<!\S)`?--?[a-z]|attn-drill|\b(?:reset|hint|doctor|trace|repro)\b")
+ADVICE = "`--time-limit` raises the limit"
+
+
+def report(verdict: Verdict, *outcomes: Outcome, **more: object) -> Report:
+    """Return a report with printed lines and notes."""
+    about: dict[str, object] = {"seed": 5, "stdout": "printed\n" * 50} | more
+    return Report("first", "ana.py", verdict=verdict, outcomes=outcomes, **about)  # type: ignore[arg-type]
+
+
+def failed(check: str, message: str, advice: str = "") -> tuple[Outcome, ...]:
+    """Return the outcomes of a file whose first failed check is this check."""
+    index = CHECKS.index(check)
+    return (
+        *(Outcome(name, "passed") for name in CHECKS[:index]),
+        Outcome(check, "failed", message, frames=(Frame(3, "forward", "x = y"),), advice=advice),
+        *(Outcome(name, "skipped", f"needs {check}") for name in CHECKS[index + 1 :]),
+    )
+
+
+KINDS = {
+    "passed": report("passed", *(Outcome(name, "passed") for name in CHECKS)),
+    "failed": report(
+        "failed",
+        *failed("values", "3 of 6 values differ"),
+        diagnosis=Diagnosis(mistakes=(replace(NO_SCALE, hint="Look at the scores."),)),
+    ),
+    "error": report("error", *failed("runs", "RuntimeError: size mismatch")),
+    "timeout": report("timeout", *failed("runs", "still running at the time limit", ADVICE)),
+    "timeout at import": report("timeout", *failed("loads", "it used 10 s", ADVICE)),
+    "memory": report("memory", *failed("runs", "it used all the memory", "`--memory-limit` x")),
+    "not allowed": report("not-allowed", *failed("from scratch", "torch has it")),
+    "stub unchanged": report(
+        "error",
+        *failed("runs", "NotImplementedError: this part is not written yet"),
+        unfinished="is not finished: forward raises NotImplementedError",
+    ),
+    "syntax error": report("error", *failed("loads", "SyntaxError: invalid syntax at line 3")),
+}
+
+
+def texts_of(result: StudentResult) -> Iterator[str]:
+    """Yield every text that a student sees."""
+    yield result.text
+    for shown in ("report", "checks", "verdict"):
+        settings = assignment(shown=shown)
+        book = make_gradebook([result], settings)
+        for to_object in (gradescope_object, github_classroom_object):
+            about = to_object([result], settings, book.rows[0])
+            yield json.dumps(about, ensure_ascii=False).replace("\\n", " ")
+        feedback = "".join(feedback_html(book.rows[0], [result], settings))
+        yield re.sub("(?s)<head>.*</head>|<[^>]*>", " ", feedback)
+    page = "".join(class_html(lambda: [result], make_gradebook([result], assignment())))
+    yield re.sub("<[^>]*>", " ", page.split('<section id="reports">')[1].split("<script>")[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_student_sees_no_command(kind: str) -> None:
+    """Reports of all kinds name no option and no command in all texts for students."""
+    result = with_report(BARE, KINDS[kind], "x = 1\n")
+    for text in texts_of(result):
+        assert COMMAND.search(text) is None, text
+
+
+def test_student_with_a_file_that_cannot_be_graded_sees_no_command() -> None:
+    """The file cannot be read, or the grader failed."""
+    for text in texts_of(with_trouble(BARE, "ana.py is empty.")):
+        assert COMMAND.search(text) is None, text
+    found = with_failure(BARE, "It broke; `attn-drill doctor` shows more.")
+    for text in list(texts_of(found))[1:-1]:  # the first and the last text are for the teacher
+        assert COMMAND.search(text) is None, text
+
+
+def test_text_of_a_report_has_no_likely_mistake() -> None:
+    """The text has the checks and the message."""
+    text = as_text(KINDS["failed"])
+    assert "3 of 6 values differ" in text
+    assert NO_SCALE.says not in text
+
+
+def test_result_says_why_a_file_does_not_load() -> None:
+    """The words are found from the source and not from the message."""
+    result = with_report(BARE, KINDS["syntax error"], "x = (\n")
+    assert result.load_words == "SyntaxError: '(' was never closed at line 1"
+    assert with_report(BARE, KINDS["passed"], "x = (\n").load_words == ""
 
 
 @pytest.mark.parametrize(("line", "first", "count"), [(1, 1, 3), (3, 1, 5), (6, 4, 3)])

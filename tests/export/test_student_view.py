@@ -7,14 +7,24 @@ import pytest
 
 from tests.support.class_outputs import FAILED, SHOWN
 from tests.support.class_results import (
+    CHECKS,
     NO_SCALE,
     TWICE,
     assignment,
+    grade_of,
     outcome,
     result,
+    student_grade,
     unsettled,
 )
-from trainer.classroom.records import AssignedChallenge, Assignment, StudentResult
+from trainer.classroom.records import (
+    AssignedChallenge,
+    Assignment,
+    Lateness,
+    Override,
+    Student,
+    StudentResult,
+)
 from trainer.export.github_classroom import github_classroom_object
 from trainer.export.gradescope import gradescope_object
 from trainer.export.junit import junit_xml
@@ -123,7 +133,7 @@ def test_nothing_reveals_a_hidden_case(shown: str) -> None:
             assert shown == "checks" or not any(f'"{check}"' in text for check in CHECK_ORDER)
     verdict = gradescope_object([FAILED], assignment(shown="verdict"))
     assert verdict == {
-        "score": 70.0,
+        "score": 21.4,
         "output": "first: failed",
         "output_format": "text",
         "visibility": "visible",
@@ -136,6 +146,55 @@ def test_student_sees_why_a_file_could_not_be_read(shown: str) -> None:
     """The file was never run, so the reason cannot reveal a case. The student needs the reason."""
     for text in as_written(NEVER_RAN, shown=shown):
         assert "there is no first.py" in text
+
+
+@pytest.mark.parametrize("shown", SHOWN)
+def test_student_sees_why_a_file_does_not_load(shown: str) -> None:
+    """The words for the student cannot reveal a case. The message could."""
+    words = "NameError: name 'nm' is not defined at line 3"
+    ann = result("Ann", verdict="error", failed=("loads",), skipped=CHECKS[1:], load_words=words)
+    for text in as_written(ann, shown=shown):
+        assert shown == "report" or words in text
+        assert ("stops" in text) <= (shown == "report")
+
+
+@pytest.mark.parametrize("shown", SHOWN)
+def test_failure_of_the_grader_gives_the_student_no_command(shown: str) -> None:
+    """The sentence about the failure is for the teacher, and may name a command."""
+    broken = result("Ann", verdict=None, error="Run `attn-drill doctor`.")
+    for text in as_written(broken, shown=shown):
+        assert "doctor" not in text
+        assert "not your fault" in text
+
+
+def test_pass_without_points_has_its_reason() -> None:
+    """Checks that passed bring no points if the values are wrong. Gradescope shows the reason."""
+    tests = {test["name"]: test for test in gradescope_object([FAILED], assignment())["tests"]}
+    vectorised = tests["vectorised"]
+    assert (vectorised["status"], vectorised["score"]) == ("passed", 0)
+    assert vectorised["output"] == "passed, but values did not"
+
+
+@pytest.mark.parametrize("shown", SHOWN)
+def test_output_has_the_table_of_points_unless_only_the_verdict_is_shown(shown: str) -> None:
+    """The table has every check that can bring points, and the sum."""
+    output = gradescope_object([FAILED], assignment(shown=shown))["output"]
+    assert ("all checks" in output) == (shown != "verdict")
+
+
+def test_penalty_and_override_decide_the_score() -> None:
+    """The output has the due time, the penalty, and the decision with its comment."""
+    settings = assignment()
+    late = Lateness(True, 1e9, 9e8, days=2, penalty=20.0)
+    ann = result("Ann")
+    decided = Override("Ann", "", 85.0, "Well told.")
+    for override, score in ((None, 80.0), (decided, 85.0)):
+        grades = [grade_of(ann, lateness=late, points=80.0)]
+        grade = student_grade(Student("Ann"), grades, settings, override)
+        content = gradescope_object([ann], settings, grade)
+        assert content["score"] == score
+        assert "late: 2 days, −20 points" in content["output"]
+        assert ("override: 85 points. Well told." in content["output"]) == (override is not None)
 
 
 @pytest.mark.parametrize("why", [True, False])
@@ -165,7 +224,8 @@ def test_student_sees_the_whole_report_if_allowed(why: bool) -> None:
 )
 def test_verdict_has_the_points_without_a_check(ann: StudentResult) -> None:
     """If all weights are 0 or there are no checks, the maximum is still 100 points."""
-    settings = Assignment("x", (AssignedChallenge("first", {}),))
+    without = dict.fromkeys(CHECK_ORDER, 0.0)
+    settings = Assignment("x", (AssignedChallenge("first", without),))
     tests = gradescope_object([ann], settings)["tests"]
     assert sum(test["max_score"] for test in tests) == pytest.approx(100)
     assert sum(test["score"] for test in tests) == pytest.approx(ann.score or 0.0, abs=0.01)

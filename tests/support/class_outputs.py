@@ -5,7 +5,7 @@ import io
 
 from tests.support.class_results import NO_SCALE, TILED, make_class, result
 from trainer.classroom.records import StudentResult
-from trainer.export.gradebook import grades_csv
+from trainer.export.grade_tables import grades_by_challenge_csv
 
 EVERYONE = make_class()
 FAILED = result(
@@ -19,5 +19,5 @@ SHOWN = ("report", "checks", "verdict")
 
 
 def rows(results: list[StudentResult]) -> list[dict[str, str]]:
-    """Return the rows of grades.csv as a program reads them."""
-    return list(csv.DictReader(io.StringIO(grades_csv(results), newline="")))
+    """Return the rows of grades_by_challenge.csv as a program reads them."""
+    return list(csv.DictReader(io.StringIO(grades_by_challenge_csv(results), newline="")))

@@ -2,7 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 
-from trainer.classroom.records import AssignedChallenge, Assignment, Excerpt, StudentResult
+from trainer.classroom import points
+from trainer.classroom.records import (
+    AssignedChallenge,
+    Assignment,
+    ChallengeGrade,
+    Excerpt,
+    Gradebook,
+    Lateness,
+    Override,
+    Student,
+    StudentGrade,
+    StudentResult,
+)
 from trainer.model.challenge import Mistake
 from trainer.model.checks import Status, Verdict
 from trainer.model.report import Diagnosis, Frame, Outcome, Report
@@ -11,8 +23,6 @@ CHECKS = (
     *("loads", "interface", "parameters", "runs", "shapes", "dtype", "values", "masks"),
     *("gradients", "train/eval", "properties", "bad sizes", "from scratch", "vectorised"),
 )
-UNCOUNTED = ("loads", "interface", "parameters", "from scratch")
-COUNTED = tuple(name for name in CHECKS if name not in UNCOUNTED)
 
 HOSTILE_NAMES = (
     "<script>document.title = 'taken'</script>",
@@ -77,9 +87,7 @@ def result(
         name: "failed" if name in failed else "skipped" if name in skipped else "passed"
         for name in CHECKS
     }
-    worth = weights or {name: float(name in COUNTED) for name in CHECKS}
-    earned = sum(worth[name] for name, status in statuses.items() if status == "passed")
-    score = 0.0 if verdict == "not-allowed" else 100 * earned / sum(worth.values())
+    score = points.score(statuses, AssignedChallenge(challenge, weights or {}), verdict)
     about_report: dict[str, object] = {
         "file": f"{student[:20]}.py",
         "seed": 123456,
@@ -275,3 +283,45 @@ def assignment(challenges: Sequence[str] = ("first",), **more: object) -> Assign
         for index, challenge in enumerate(challenges)
     )
     return Assignment("Attention, week 3 <& more>", assigned, **more)  # type: ignore[arg-type]
+
+
+def grade_of(result: StudentResult, **more: object) -> ChallengeGrade:
+    """Return the grade of a result. A late result has no penalty."""
+    about: dict[str, object] = {
+        "verdict": result.verdict,
+        "score": result.score,
+        "lateness": Lateness(is_late=result.late, days=1 if result.late else 0),
+        "override": None,
+        "points": result.score,
+        "error": result.error or "",
+    }
+    return ChallengeGrade(result.challenge, result.file, **about | more)  # type: ignore[arg-type]
+
+
+def student_grade(
+    student: Student,
+    grades: Sequence[ChallengeGrade],
+    settings: Assignment,
+    override: Override | None = None,
+    **more: object,
+) -> StudentGrade:
+    """Return the grades of a student with their total."""
+    by_challenge = {grade.challenge: grade for grade in grades}
+    total = points.total({name: grade.points for name, grade in by_challenge.items()}, settings)
+    total = total if override is None else override.points
+    return StudentGrade(student, by_challenge, override, total, **more)  # type: ignore[arg-type]
+
+
+def make_gradebook(
+    results: Sequence[StudentResult], settings: Assignment, **more: object
+) -> Gradebook:
+    """Return the gradebook of results that are sorted by student."""
+    rows = [
+        student_grade(
+            Student(name),
+            [grade_of(result) for result in results if result.student == name],
+            settings,
+        )
+        for name in dict.fromkeys(result.student for result in results)
+    ]
+    return Gradebook(settings, tuple(rows), **more)  # type: ignore[arg-type]

@@ -29,6 +29,8 @@ MOST_BYTES = 1 << 30  # of all files together, unpacked
 MOST_CONTENTS_BYTES = 16 << 20  # of the table of contents, which zipfile reads in one piece
 MOST_DEPTH = 100  # nested folders
 HAND_IN_FILE = "Hand in the Python file itself."
+PYTHON, NOTEBOOK = ".py", ".ipynb"
+MOST_NOTEBOOK_BYTES = 8 << 20  # a notebook holds its plots
 
 # The best ratio that deflate reaches. Above this ratio, members share their compressed bytes.
 _DEFLATE_RATIO = 1032
@@ -105,8 +107,8 @@ def is_junk(name: str) -> bool:
 def unpack(path: Path, name: str, place: str, stack: ExitStack) -> Tree:
     """Unpack a zip into a temporary folder. The folder is removed when `stack` is closed.
 
-    Only Python files and receipts keep their content. All other files become empty, because
-    nobody reads them.
+    Only Python files, notebooks and receipts keep their content. All other files become empty,
+    because nobody reads them.
 
     Args:
         path: the zip.
@@ -208,7 +210,7 @@ class _Unpacker:
             why = f"is {times} times in {self._name}, so it is not clear which file counts"
         trouble = f"{name} {why}. {HAND_IN_FILE}" if why else ""
         data = b""
-        is_read = last.lower().endswith(".py") or is_receipt(last)
+        is_read = last.lower().endswith((PYTHON, NOTEBOOK)) or is_receipt(last)
         if is_read and not trouble and not any(map(is_junk, (*above, last))):
             try:
                 data = self._read(name, info)
@@ -223,22 +225,23 @@ class _Unpacker:
             FileError: the member is too large or damaged.
             DrillError: all members together are too large.
         """
-        data = b""
+        data = bytearray()
+        most = most_bytes(name)
         try:
             with self._archive.open(info) as file:
-                while len(data) <= MOST_SOURCE_BYTES and (piece := file.read(_PIECE_BYTES)):
+                while len(data) <= most and (piece := file.read(_PIECE_BYTES)):
                     data += piece
                     self._count(len(piece))
         except (*_BROKEN, OSError) as error:
             raise self._damaged(name, _reason(error)) from None
-        if len(data) > MOST_SOURCE_BYTES:
+        if len(data) > most:
             raise FileError(
-                f"{name} in {self._name} unpacks to more than {MOST_SOURCE_BYTES:,} bytes, the most"
+                f"{name} in {self._name} unpacks to more than {most:,} bytes, the most"
                 " that are graded. Is it the right file?"
             )
         if len(data) != info.file_size:
             raise self._damaged(name, f"it claims {info.file_size:,} bytes and has {len(data):,}")
-        return data
+        return bytes(data)
 
     def _damaged(self, name: str, why: str) -> FileError:
         return FileError(f"{name} in {self._name} is damaged: {why}. Hand it in again.")
@@ -251,6 +254,11 @@ class _Unpacker:
                 f"{self._name} has {self._size:,} bytes and unpacks to more than {most:,}: it would"
                 " fill the disk. Leave it out."
             )
+
+
+def most_bytes(name: str) -> int:
+    """Return the greatest size of a file that is read, by the ending of its name."""
+    return MOST_NOTEBOOK_BYTES if name.lower().endswith(NOTEBOOK) else MOST_SOURCE_BYTES
 
 
 def _reason(error: BaseException) -> str:

@@ -7,31 +7,32 @@ reason.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from trainer.classroom.archives import HAND_IN_FILE, FileError
-from trainer.classroom.lms_names import (
-    LmsName,
-    LmsNames,
-    handed_in_at,
-    is_receipt,
-    normalised_name,
-    read_names,
+from trainer.classroom.archives import HAND_IN_FILE, NOTEBOOK, PYTHON, FileError
+from trainer.classroom.lms_names import LmsName, handed_in_at, normalised_name
+from trainer.classroom.records import Student, StudentSubmission
+from trainer.classroom.roster import Roster
+from trainer.classroom.uploaders import (
+    Uploader,
+    guessed_users,
+    lms_names,
+    missing_students,
+    same_name,
+    uploaders,
+    with_distinct_names,
+    with_roster,
 )
-from trainer.classroom.records import StudentSubmission
 from trainer.classroom.uploads import (
     ANSWER_SUFFIXES,
     LAYOUTS,
     File,
-    Upload,
     class_uploads,
     single_upload,
-    suffix,
     valid_text,
     with_zip_unpacked,
 )
@@ -39,7 +40,6 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 
 _MOST_NAMED = 10  # files in one sentence
-_MOST_GUESSES = 3  # user names in one sentence
 _SETTLE = (
     "None of them is graded. Remove or rename all but one, then run grade again with --resume."
 )
@@ -53,32 +53,16 @@ class Collected:
     """The submissions in a folder or an archive.
 
     Attributes:
-        submissions: one for each student and challenge, sorted by student.
+        students: all students, sorted by name; with a roster, also those who handed in nothing.
+        submissions: one for each student with files and each challenge, sorted by student.
         ignored: the path of every other file, with the reason if it is not obvious.
         notes: sentences about names that have more than one possible reading.
     """
 
+    students: list[Student]
     submissions: list[StudentSubmission]
     ignored: list[str]
     notes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _Student:
-    """All uploads of one student.
-
-    Attributes:
-        name: the name of the student.
-        uploads: sorted by path, each with the parsed name if a learning management system wrote
-            the name.
-    """
-
-    name: str
-    uploads: Sequence[tuple[Upload, LmsName | None]]
-
-    @property
-    def place(self) -> str:
-        return self.uploads[0][0].place
 
 
 class _UnclearError(FileError):
@@ -93,13 +77,16 @@ class _UnclearError(FileError):
         self.named = {file.place for file in files[:_MOST_NAMED]}
 
 
-def collect(folder_or_zip: Path, challenges: Sequence[Challenge]) -> Collected:
+def collect(
+    folder_or_zip: Path, challenges: Sequence[Challenge], roster: Roster | None = None
+) -> Collected:
     """Return the submissions of a class for these challenges.
 
     Args:
         folder_or_zip: a folder or a zip.
         challenges: the challenges of the assignment. If there are several, each student has a
             folder with one file for each challenge.
+        roster: the students of the class, or None if they are not known.
 
     Raises:
         DrillError: the folder or zip does not exist, holds no submission, or is broken as a whole.
@@ -108,12 +95,23 @@ def collect(folder_or_zip: Path, challenges: Sequence[Challenge]) -> Collected:
         ignored: list[str] = []
         with ExitStack() as stack:
             uploads = class_uploads(folder_or_zip, _expected(challenges), stack, ignored)
-            names = _names(uploads, challenges)
-            students = _students(uploads, names, ignored)
-            submissions = _of_students(students, challenges, ignored)
+            names = lms_names(uploads, challenges)
+            found = uploaders(uploads, names, ignored)
+            missing: list[Student] = []
+            if roster is not None:
+                missing = missing_students(found, roster)
+                found = with_roster(found, roster)
+            found = with_distinct_names(found)
+            submissions = _of_uploaders(found, challenges, ignored)
         if not submissions:
             raise DrillError(f"{folder_or_zip} holds no submission. {LAYOUTS}")
-        return Collected(submissions, sorted(map(valid_text, ignored)), _notes(names))
+        students = _students(found) + missing
+        return Collected(
+            sorted(students, key=lambda student: same_name(student.name)),
+            submissions,
+            sorted(map(valid_text, ignored)),
+            guessed_users(names),
+        )
 
 
 def collect_single(path: Path, challenges: Sequence[Challenge]) -> Collected:
@@ -133,9 +131,9 @@ def collect_single(path: Path, challenges: Sequence[Challenge]) -> Collected:
         upload = single_upload(path, ignored)
         # The file of a single student may have the file name of a challenge.
         reading = LmsName((), upload.student, file=upload.name)
-        student = _Student(upload.student, [(upload, reading)])
-        submissions = _of_students([student], challenges, ignored)
-        return Collected(submissions, sorted(map(valid_text, ignored)))
+        student = Student(upload.student, upload=valid_text(upload.name))
+        submissions = _of_uploaders([Uploader(student, [(upload, reading)])], challenges, ignored)
+        return Collected([student], submissions, sorted(map(valid_text, ignored)))
 
 
 @contextmanager
@@ -147,106 +145,40 @@ def _valid_messages() -> Iterator[None]:
 
 
 def _expected(challenges: Sequence[Challenge]) -> set[str]:
-    return {normalised_name(challenge.file_name) for challenge in challenges}
+    return {normalised_name(name) for challenge in challenges for name in _names_of(challenge)}
 
 
-# Students
+def _names_of(challenge: Challenge) -> tuple[str, str]:
+    """Return the file names that may answer a challenge: a Python file and a notebook."""
+    return challenge.file_name, Path(challenge.file_name).stem + NOTEBOOK
 
 
-def _names(uploads: Sequence[Upload], challenges: Sequence[Challenge]) -> LmsNames:
-    """Parse the names of all uploads, with the help of Blackboard's receipts."""
-    receipts: dict[str, str] = {}
-    for upload in uploads:
-        if is_receipt(upload.name) and not upload.is_folder:
-            with suppress(FileError):
-                receipts[upload.name] = upload.files[0].read()
-    known = {
-        normalised_name(text).replace(" ", "_")
-        for challenge in challenges
-        for text in (challenge.id, challenge.title, Path(challenge.file_name).stem)
-    }
-    names = [(upload.name, upload.is_folder) for upload in uploads]
-    return read_names(names, known, receipts)
-
-
-def _notes(names: LmsNames) -> list[str]:
-    """Return a sentence that lists the guessed users in Blackboard's names, if there are any."""
-    if not names.guessed:
-        return []
-    shown = [
-        f"{valid_text(user)} from {valid_text(head)}"
-        for head, user in sorted(names.guessed.items())
-    ]
+def _students(found: Sequence[Uploader]) -> list[Student]:
+    """Return each student once, also if several uploads have the student's name."""
+    by_name: dict[str, list[Student]] = defaultdict(list)
+    for uploader in found:
+        by_name[same_name(uploader.name)].append(uploader.student)
     return [
-        "Blackboard's file names do not show where the user name begins. "
-        f"Guessed: {_listed(shown, _MOST_GUESSES)}. "
-        "If a guess is wrong, put Blackboard's .txt receipts next to the files."
+        # Only what the roster says is certain if several uploads have this name.
+        group[0] if len(group) == 1 else replace(group[0], system="", system_id="", upload="")
+        for group in by_name.values()
     ]
 
 
-def _students(uploads: Sequence[Upload], names: LmsNames, ignored: list[str]) -> list[_Student]:
-    """Return the uploads of each student together. Ignore loose files that are not answers."""
-    readings = [names.by_name.get((upload.name, upload.is_folder)) for upload in uploads]
-    is_canvas = any(
-        reading and not reading.certain and suffix(reading.file) in ANSWER_SUFFIXES
-        for reading in readings
-    )
-    owned: dict[tuple[str, ...], list[tuple[Upload, LmsName | None]]] = defaultdict(list)
-    pairs = sorted(zip(uploads, readings, strict=True), key=lambda pair: pair[0].place)
-    for upload, reading in pairs:
-        is_lms_name = reading is not None and (reading.certain or is_canvas)
-        if upload.is_folder or is_lms_name or suffix(upload.name) in ANSWER_SUFFIXES:
-            owner = reading.key if reading else (upload.place,)
-            owned[owner].append((upload, reading))
-        else:
-            trouble = upload.files[0].trouble
-            ignored.append(f"{upload.place} ({trouble})" if trouble else upload.place)
-    called: list[tuple[str, str]] = []
-    for (upload, reading), *_ in owned.values():
-        called.append(
-            (valid_text(reading.student), reading.id) if reading else (upload.student, "")
-        )
-    names_and_uploads = zip(_distinct(called), owned.values(), strict=True)
-    return [_Student(name, own) for name, own in names_and_uploads]
-
-
-def _distinct(called: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a name for each student.
-
-    Add the student id if it distinguishes all students of the same name. Change no other name.
-
-    Args:
-        called: the name and the id of each student. The id is "" if unknown.
-    """
-    ids_by_name: dict[str, list[str]] = defaultdict(list)
-    for name, student_id in called:
-        ids_by_name[_folded(name)].append(student_id)
-    names: list[str] = []
-    for name, student_id in called:
-        ids = ids_by_name[_folded(name)]
-        is_distinct = len(ids) > 1 and all(ids) and len(set(ids)) == len(ids)
-        names.append(f"{name} ({student_id})" if is_distinct else name)
-    return names
-
-
-def _folded(name: str) -> str:
-    """Return the common form of names that differ only in case, Unicode form or spaces."""
-    folded = unicodedata.normalize("NFKC", name).casefold()
-    return " ".join(unicodedata.normalize("NFKC", folded).split())
-
-
-def _files(student: _Student, stack: ExitStack, ignored: list[str]) -> list[File]:
+def _files(student: Uploader, stack: ExitStack, ignored: list[str]) -> list[File]:
     """Return all files of a student, sorted by path. Unpack zips until `stack` is closed."""
     files: list[File] = []
     for upload, reading in student.uploads:
         for file in with_zip_unpacked(upload.files, stack, ignored):
             if reading:
+                is_moodle = reading.system == "moodle"
                 file = replace(
                     file,
                     parts=(reading.file,) if upload.is_loose else file.parts,
                     attempt=reading.attempt,
                     upload=reading.upload,
-                    modified=handed_in_at(reading.attempt) or file.modified,
+                    submitted=file.archived_at if is_moodle else handed_in_at(reading.attempt),
+                    is_marked_late=reading.is_marked_late,
                 )
             files.append(file)
     return sorted(files, key=lambda file: file.place)
@@ -255,16 +187,16 @@ def _files(student: _Student, stack: ExitStack, ignored: list[str]) -> list[File
 # Submissions
 
 
-def _of_students(
-    students: Sequence[_Student], challenges: Sequence[Challenge], ignored: list[str]
+def _of_uploaders(
+    found: Sequence[Uploader], challenges: Sequence[Challenge], ignored: list[str]
 ) -> list[StudentSubmission]:
     """Return all submissions, sorted by student.
 
     If several students have the same name, a person must settle which of them counts.
     """
-    groups: dict[str, list[_Student]] = defaultdict(list)
-    for student in students:
-        groups[_folded(student.name)].append(student)
+    groups: dict[str, list[Uploader]] = defaultdict(list)
+    for uploader in found:
+        groups[same_name(uploader.name)].append(uploader)
     submissions: list[StudentSubmission] = []
     for _, group in sorted(groups.items()):
         with ExitStack() as stack:
@@ -277,7 +209,7 @@ def _of_students(
 
 
 def _submissions(
-    student: _Student, files: Sequence[File], challenges: Sequence[Challenge], ignored: list[str]
+    student: Uploader, files: Sequence[File], challenges: Sequence[Challenge], ignored: list[str]
 ) -> list[StudentSubmission]:
     """Return a student's submission for each challenge. Add other files to `ignored`."""
     latest = _latest(files, _expected(challenges))
@@ -305,7 +237,12 @@ def _submissions(
 
 def _read(file: File, submission: StudentSubmission) -> StudentSubmission:
     """Return the submission with the text of its file, or with the reason why it is missing."""
-    submission = replace(submission, file=valid_text(file.place), modified=file.modified)
+    submission = replace(
+        submission,
+        file=valid_text(file.place),
+        submitted=file.submitted,
+        is_marked_late=file.is_marked_late,
+    )
     if file.times > 1:
         trouble = valid_text(f"{file.trouble.removesuffix(HAND_IN_FILE)}{_SETTLE}")
         return replace(submission, trouble=trouble, unsettled=(submission.file,) * file.times)
@@ -316,7 +253,7 @@ def _read(file: File, submission: StudentSubmission) -> StudentSubmission:
 
 
 def _unsettled(
-    group: Sequence[_Student],
+    group: Sequence[Uploader],
     files: Sequence[Sequence[File]],
     challenges: Sequence[Challenge],
     ignored: list[str],
@@ -381,7 +318,7 @@ def _called(file: File, expected: set[str]) -> tuple[str, int]:
 
 
 def _choose(
-    student: _Student, files: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
+    student: Uploader, files: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
 ) -> File:
     """Return the file to grade, from the last attempt that has a suitable file.
 
@@ -397,12 +334,13 @@ def _choose(
         )
         raise _UnclearError(files[0].trouble or text, files)
     for attempt in sorted({file.attempt for file in files}, reverse=True):
-        python = [file for file in files if file.attempt == attempt and file.suffix == ".py"]
-        at_top = [file for file in python if len(file.parts) == 1]
-        for candidates in (at_top, python):
-            file = _match(student.name, candidates, challenge, challenges)
-            if file:
-                return file
+        for ending in (PYTHON, NOTEBOOK):  # a Python file counts more than a notebook
+            answers = [file for file in files if file.attempt == attempt and file.suffix == ending]
+            at_top = [file for file in answers if len(file.parts) == 1]
+            for candidates in (at_top, answers):
+                file = _match(student.name, candidates, challenge, challenges)
+                if file:
+                    return file
     raise _UnclearError(_nothing_found(student.name, files, challenge, challenges), files)
 
 
@@ -415,12 +353,12 @@ def _match(
         _UnclearError: several candidates may answer the challenge.
     """
     name = challenge.file_name
+    names = _names_of(challenge)
     expected = _expected(challenges)
-    matching = [file for file in candidates if file.parts[-1] == name]
+    matching = [file for file in candidates if file.parts[-1] in names]
     if not matching:
-        matching = [
-            file for file in candidates if _called(file, expected)[0] == normalised_name(name)
-        ]
+        normalised = {normalised_name(name) for name in names}
+        matching = [file for file in candidates if _called(file, expected)[0] in normalised]
     if len(matching) == 1:
         return matching[0]
     if matching:
@@ -433,8 +371,9 @@ def _match(
         return None
     if len(candidates) == 1:
         return candidates[0]
+    kind = "Python files" if candidates[0].suffix == PYTHON else "notebooks"
     text = (
-        f"{student} handed in {len(candidates)} Python files and none is called {name}:"
+        f"{student} handed in {len(candidates)} {kind} and none is called {name}:"
         f" {_file_names(candidates)}. Hand in {name}."
     )
     raise _UnclearError(text, candidates)

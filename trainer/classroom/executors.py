@@ -9,12 +9,11 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
 
+from trainer.classroom.dask_executor import dask_executor
 from trainer.model.errors import DrillError
 from trainer.server.pool import pool
 
-_CONNECT_SECONDS = 15
 _DASK = re.compile(r"dask://(\[[0-9a-fA-F:.]+\]|[^:/]+):(\d{1,5})")
 
 
@@ -42,7 +41,7 @@ def executor_for(where: str, jobs: int) -> Iterator[tuple[Executor, int]]:
     """
     check_executor(where)
     if found := _DASK.fullmatch(where):
-        with _dask(f"tcp://{found[1]}:{found[2]}") as executor_and_limit:
+        with dask_executor(f"tcp://{found[1]}:{found[2]}") as executor_and_limit:
             yield executor_and_limit
     else:
         with _local(jobs) as executor:
@@ -62,35 +61,3 @@ def _local(jobs: int) -> Iterator[Executor]:
         pool.close()
         executor.shutdown(wait=True)
         pool.open()  # a notebook may grade on in this process
-
-
-@contextmanager
-def _dask(address: str) -> Iterator[tuple[Executor, int]]:
-    try:
-        from distributed import Client  # noqa: PLC0415  # a separate extra
-    except ImportError:
-        raise DrillError(
-            "Grading on a cluster needs Dask. Install it here and on the workers: pip install"
-            " 'attn-drill[cluster]'."
-        ) from None
-    try:
-        client: Any = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as error:
-        raise DrillError(
-            f"No Dask scheduler answers at {address} within {_CONNECT_SECONDS} s: {error}. Start"
-            " one with `dask scheduler`."
-        ) from None
-    try:
-        threads = sum(client.nthreads().values())
-        if not threads:
-            raise DrillError(
-                f"The Dask scheduler at {address} has no workers. Start some: `dask worker"
-                f" {address.removeprefix('tcp://')}`."
-            )
-        executor = client.get_executor(pure=False)
-        try:
-            yield executor, 2 * threads  # for each thread one submission at work, one on its way
-        finally:
-            executor.shutdown(wait=False)
-    finally:
-        client.close()

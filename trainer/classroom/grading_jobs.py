@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import random
+import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainer.classroom.records import Assignment, StudentResult, StudentSubmission
+from trainer.classroom.records import Assignment, StudentSubmission
 from trainer.classroom.result_store import ResultStore
 from trainer.model.challenge import Challenge
 from trainer.model.submission import Submission as SubmittedFile
@@ -100,33 +101,13 @@ def _job(plan: GradingPlan, submission: StudentSubmission) -> Job:
             "refused" if submission.source is None else "source",
             submission.trouble if submission.source is None else submission.source,
         ),
-        *(
-            submission.file,
-            *submission.unsettled,
-            str(_is_late(plan, submission)),
-            repr(_weights(plan, submission.challenge)),
-        ),
+        *(submission.file, *submission.unsettled),
     )
     digest = hashlib.sha256()
     for part in decisive:
         encoded = part.encode("utf-8", "surrogatepass")
         digest.update(f"{len(encoded)}:".encode() + encoded)
     return Job(submission, seed, digest.hexdigest())
-
-
-def _weights(plan: GradingPlan, challenge: str) -> list[tuple[str, float]]:
-    assigned = next(
-        assigned for assigned in plan.assignment.challenges if assigned.challenge == challenge
-    )
-    return sorted(assigned.weights.items())
-
-
-def _is_late(plan: GradingPlan, submission: StudentSubmission) -> bool:
-    return (
-        plan.assignment.due is not None
-        and submission.modified is not None
-        and submission.modified > plan.assignment.due
-    )
 
 
 def _seed_of(plan: GradingPlan, submission: StudentSubmission) -> int:
@@ -136,14 +117,23 @@ def _seed_of(plan: GradingPlan, submission: StudentSubmission) -> int:
     return random.Random(f"{plan.seed} {submission.student}").randrange(_MOST_SEED)
 
 
-def pending_jobs(jobs: Sequence[Job], store: ResultStore) -> list[Job]:
+def pending_jobs(jobs: Sequence[Job], store: ResultStore, again: Collection[str] = ()) -> list[Job]:
     """Return the jobs that have no valid result.
 
     A result is valid if nothing that decides it has changed since. A result is never valid if the
-    grader failed. The result of an unsettled submission is valid until the files change.
+    grader failed. The result of an unsettled submission is valid until the files change. Points
+    and lateness are computed from a result whenever it is read, so they decide nothing.
+
+    Args:
+        jobs: the jobs of the class.
+        store: the results.
+        again: the names of students whose jobs are pending in any case.
     """
     pending = []
     for job in jobs:
+        if job.submission.student in again:
+            pending.append(job)
+            continue
         result = store.read(job.submission.student, job.submission.challenge)
         if (
             result is None
@@ -154,9 +144,48 @@ def pending_jobs(jobs: Sequence[Job], store: ResultStore) -> list[Job]:
     return pending
 
 
-def is_late(plan: GradingPlan, job: Job) -> bool:
-    """Return whether the submission came after the due time of the assignment."""
-    return _is_late(plan, job.submission)
+@dataclass(frozen=True)
+class Stall:
+    """A grading to which no new result comes.
+
+    Attributes:
+        seconds: the time since the last result.
+        files: the files that the executor has, the oldest first.
+        left: how many submissions have no result yet.
+        obstacle: the thing that the submissions wait for, or "" if they are being graded.
+    """
+
+    seconds: float
+    files: tuple[str, ...]
+    left: int
+    obstacle: str = ""
+
+
+class ExecutorLostError(Exception):
+    """Raised if an executor will give no more results.
+
+    Attributes:
+        loss: a sentence about the loss, without its full stop.
+        remedy: the next step for the user, as an imperative.
+    """
+
+    def __init__(self, loss: str, remedy: str) -> None:
+        super().__init__(f"{loss}; {remedy}")
+        self.loss, self.remedy = loss, remedy
+
+
+class WatchedExecutor(Executor):
+    """An executor that can say what its submissions wait for."""
+
+    def obstacle(self) -> str:
+        """Return the thing that the submissions wait for, or "" if they are being graded.
+
+        `grade_jobs` calls this several times a second.
+
+        Raises:
+            ExecutorLostError: no more results will come.
+        """
+        raise NotImplementedError
 
 
 def grade_jobs(
@@ -165,6 +194,7 @@ def grade_jobs(
     executor: Executor,
     at_once: int,
     interrupted: Callable[[], bool] = lambda: False,
+    on_stall: Callable[[Stall], None] = lambda stall: None,
 ) -> Iterator[tuple[Job, Reply | None]]:
     """Yield each job with its reply, in the order in which the jobs finish.
 
@@ -174,16 +204,21 @@ def grade_jobs(
         plan: how the class is graded.
         jobs: the jobs to grade.
         executor: calls `pool.answer` with bytes. Any executor of `concurrent.futures` works.
+            A `WatchedExecutor` also says what it waits for.
         at_once: how many jobs the executor has at a time. A small number loses little work when
             the grading is interrupted.
         interrupted: return whether the user wants to stop. Called several times a second.
+        on_stall: called several times a second while no result comes.
 
     Raises:
         KeyboardInterrupt: `interrupted` returned True.
+        ExecutorLostError: the executor will give no more results. All results that came before
+            were yielded.
     """
     packs = tuple(str(folder) for folder in plan.packs)
     waiting = deque(jobs)
     under_way: dict[Future[bytes], Job] = {}
+    last_result = time.monotonic()
     try:
         while waiting or under_way:
             if interrupted():
@@ -195,13 +230,41 @@ def grade_jobs(
                     continue
                 request = packed(_request(plan, job, job.submission.source))
                 under_way[executor.submit(answer, packs, request)] = job
-            for done in wait(under_way, _LOOK_SECONDS, FIRST_COMPLETED).done:
+            finished = wait(under_way, _LOOK_SECONDS, FIRST_COMPLETED).done
+            answered = [future for future in finished if not future.cancelled()]
+            for done in answered:
                 yield under_way.pop(done), _answer_of(done)
+                last_result = time.monotonic()
+            if waiting or under_way:
+                obstacle = _obstacle_of(executor, is_cancelled=len(answered) < len(finished))
+                if not answered:
+                    files = tuple(job.submission.file for job in under_way.values())
+                    left = len(waiting) + len(under_way)
+                    on_stall(Stall(time.monotonic() - last_result, files, left, obstacle))
         if interrupted():  # the signal came during the last jobs
             raise KeyboardInterrupt
     finally:
         for future in under_way:
             future.cancel()
+
+
+def _obstacle_of(executor: Executor, *, is_cancelled: bool) -> str:
+    """Return the thing that the executor waits for, or "".
+
+    Args:
+        executor: the executor of the jobs.
+        is_cancelled: True if a job was cancelled by the executor itself. A cluster does this to all
+            its jobs if the connection is lost or somebody restarts the cluster.
+
+    Raises:
+        ExecutorLostError: no more results will come.
+    """
+    obstacle = executor.obstacle() if isinstance(executor, WatchedExecutor) else ""
+    if is_cancelled:
+        raise ExecutorLostError(
+            "The cluster was restarted, or cancelled its submissions", "check the cluster"
+        )
+    return obstacle
 
 
 def _answer_of(done: Future[bytes]) -> Reply:
@@ -228,21 +291,3 @@ def _request(plan: GradingPlan, job: Job, source: str) -> Grade:
         seconds=plan.assignment.seconds,
         memory_mib=plan.assignment.memory_mib,
     )
-
-
-def results_of(store: ResultStore, jobs: Sequence[Job]) -> Iterator[StudentResult]:
-    """Yield the valid results of these jobs, sorted by student and challenge.
-
-    Only one result at a time is in memory, because a whole class may not fit.
-    """
-    for job in sorted(
-        jobs,
-        key=lambda job: (
-            job.submission.student.casefold(),
-            job.submission.student,
-            job.submission.challenge,
-        ),
-    ):
-        result = store.read(job.submission.student, job.submission.challenge)
-        if result is not None and result.task == job.digest:
-            yield result

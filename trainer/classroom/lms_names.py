@@ -14,9 +14,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from trainer.classroom.records import System
+
 # The groups `name` are lazy, so that the first mark counts.
 _CANVAS = re.compile(
-    r"(?P<name>.+?)(?:_LATE)?_(?P<id>[0-9]{1,18})_(?P<upload>[0-9]{1,18})_(?P<file>.+)", re.DOTALL
+    r"(?P<name>.+?)(?P<late>_LATE)?_(?P<id>[0-9]{1,18})_(?P<upload>[0-9]{1,18})_(?P<file>.+)",
+    re.DOTALL,
 )
 _MOODLE = re.compile(
     r"(?P<name>.+?)_(?P<id>[0-9]{1,18})_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.DOTALL
@@ -36,19 +39,24 @@ class LmsName:
     Attributes:
         key: different for different students, even if they have the same name.
         student: the name of the student.
-        id: the system's id of the student, or "".
+        system: the system that wrote the name.
+        id: the system's id of the student: Canvas' user id, the number of Moodle's participant,
+            Blackboard's user name.
         file: the student's own name of the file; "" for a folder.
         attempt: the time of the attempt as text that sorts by time, or "".
         upload: the number of the upload, which grows with time, or 0.
+        is_marked_late: True if the name says that the file is late.
         certain: True if files from other sources hardly ever have a name like this.
     """
 
     key: tuple[str, ...]
     student: str
+    system: System = ""
     id: str = ""
     file: str = ""
     attempt: str = ""
     upload: int = 0
+    is_marked_late: bool = False
     certain: bool = True
 
 
@@ -154,20 +162,25 @@ def _named(found: re.Match[str], users: Mapping[str, str]) -> LmsName:
     """
     name = found["name"]
     if found.re is _MOODLE:
-        return LmsName(("moodle", name, found["id"]), name, found["id"], found["file"] or "")
+        key = ("moodle", name, found["id"])
+        return LmsName(key, name, "moodle", found["id"], found["file"] or "")
     if found.re is _CANVAS:
         return LmsName(
             ("canvas", name, found["id"]),
             name,
+            "canvas",
             found["id"],
             found["file"],
             upload=int(found["upload"]),
+            is_marked_late=found["late"] is not None,
             certain=False,
         )
     return LmsName(
         ("blackboard", name),
         users[name],
-        file=found["file"] or found["note"],
+        "blackboard",
+        users[name],
+        found["file"] or found["note"],
         attempt=found["attempt"],
     )
 

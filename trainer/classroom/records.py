@@ -7,19 +7,48 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from trainer.model.challenge import Mistake
-from trainer.model.checks import CHECK_ORDER, Status, Verdict
+from trainer.model.checks import Status, Verdict
 from trainer.model.report import Outcome, Report
 
 # The part of a report that a student sees: everything, the verdict and the checks, or only the
 # verdict.
 Shown = Literal["report", "checks", "verdict"]
 
-# Checks that only show that a file can be graded bring no points, nor does the absence of forbidden
-# code. A student who hands in the stub unchanged gets 0 points.
-WEIGHTS: Mapping[str, float] = {
-    check: 0.0 if check in ("loads", "interface", "parameters", "from scratch") else 1.0
-    for check in CHECK_ORDER
-}
+# The learning management system that wrote a name or a roster; "" for none.
+System = Literal["", "canvas", "moodle", "blackboard", "gradescope"]
+
+
+@dataclass(frozen=True)
+class Student:
+    """A student of the class: the name, and everything that identifies the student elsewhere.
+
+    Attributes:
+        name: unique within the class. It comes from the roster, otherwise from the file name.
+        id: the id in the roster, otherwise the id that the system wrote into the file names; "" if
+            neither is known.
+        login: the user name, or "".
+        email: the e-mail address, or "".
+        system: the system that wrote the file names of this student.
+        system_id: the id in these file names: Canvas' user id, the number of Moodle's participant,
+            Blackboard's user name; or "".
+        upload: the name of the student's newest file or folder as the system wrote it, for example
+            "leeana_101_555_gqa.py" or "Ana Lee_12_assignsubmission_file"; "" if the student handed
+            in nothing.
+        is_in_roster: None without a roster.
+        row: the student's row of the roster, by the names of its columns.
+        notes: sentences about a clash of names.
+    """
+
+    name: str
+    id: str = ""
+    login: str = ""
+    email: str = ""
+    system: System = ""
+    system_id: str = ""
+    upload: str = ""
+    is_in_roster: bool | None = None
+    row: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -27,13 +56,14 @@ class StudentSubmission:
     """One file that a student handed in, or the reason why there is none.
 
     Attributes:
-        student: the name from the folder, the file or the archive. Unique within a class and
-            challenge.
+        student: the student's name. Unique within a class and challenge.
         challenge: the id of the challenge.
         file: the path that messages show, relative to the folder or inside the archive.
         source: the text, or None if it cannot be read.
         trouble: the reason why there is no source, in one sentence, or "".
-        modified: seconds since the epoch, or None if unknown.
+        submitted: the time of the submission in seconds since the epoch, from the learning
+            management system or from `--submitted`; None if unknown.
+        is_marked_late: True if the system's file name says that the submission is late.
         unsettled: the paths of all files that have this student's name, if there are several and
             a person must choose one of them. There is no source then.
     """
@@ -43,7 +73,8 @@ class StudentSubmission:
     file: str
     source: str | None
     trouble: str = ""
-    modified: float | None = None
+    submitted: float | None = None
+    is_marked_late: bool = False
     unsettled: tuple[str, ...] = ()
 
 
@@ -53,13 +84,29 @@ class AssignedChallenge:
 
     Attributes:
         challenge: the id of the challenge.
-        weights: the relative points of each check. Checks that are not due do not count.
+        weights: the weights that the assignment changes, by check. All other checks have the
+            weights of `points.WEIGHTS`.
         worth: the relative weight of this challenge among the challenges of the assignment.
     """
 
     challenge: str
-    weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
+    weights: Mapping[str, float] = field(default_factory=dict)
     worth: float = 1.0
+
+
+@dataclass(frozen=True)
+class Extension:
+    """More time for one student: a later due time, or days after the due time of the class.
+
+    Exactly one of both is not None.
+
+    Attributes:
+        due: in seconds since the epoch.
+        days: days after the due time.
+    """
+
+    due: float | None = None
+    days: float | None = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +121,9 @@ class Assignment:
         due: the due time in seconds since the epoch, or None.
         shown: the part of a report that students see.
         why: True if students see the likely mistake.
+        grace: seconds after the due time in which a submission is not late.
+        penalty: points of 100 that are taken for each started day after the due time.
+        extensions: more time for single students, by id, user name, e-mail address or name.
     """
 
     title: str
@@ -83,6 +133,132 @@ class Assignment:
     due: float | None = None
     shown: Shown = "report"
     why: bool = True
+    grace: float = 0.0
+    penalty: float = 0.0
+    extensions: Mapping[str, Extension] = field(default_factory=dict)
+
+    @property
+    def challenge_ids(self) -> list[str]:
+        """The ids of the challenges, in order."""
+        return [assigned.challenge for assigned in self.challenges]
+
+
+@dataclass(frozen=True)
+class Override:
+    """Points that a person decided.
+
+    Attributes:
+        student: the name of the student.
+        challenge: the id of a challenge, or "" for the total.
+        points: 0 to 100.
+        comment: the reason, or "".
+    """
+
+    student: str
+    challenge: str
+    points: float
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """The time of a submission, compared with the due time of its student.
+
+    Attributes:
+        is_late: True after the due time and the grace period, or if only the system's file name
+            says so.
+        submitted: in seconds since the epoch, or None if unknown.
+        due: the due time of this student, with an extension; None without a due time.
+        is_extended: True if the student has an extension.
+        days: the started days after the due time; None if the time is unknown.
+        penalty: the points of 100 that are taken.
+    """
+
+    is_late: bool = False
+    submitted: float | None = None
+    due: float | None = None
+    is_extended: bool = False
+    days: int | None = 0
+    penalty: float = 0.0
+
+
+@dataclass(frozen=True)
+class ChallengeGrade:
+    """The grade of a student in one challenge.
+
+    Attributes:
+        challenge: the id of the challenge.
+        file: the path of the submission that messages show.
+        verdict: None if the submission was not graded.
+        score: the points from the checks, 0 to 100; None if the submission was not graded.
+        lateness: the time of the submission.
+        override: the points that a person decided, or None.
+        points: the points that count: the override, otherwise the score without the penalty; None
+            if neither is known.
+        error: the reason why the submission was not graded or has no readable file, or "".
+    """
+
+    challenge: str
+    file: str
+    verdict: Verdict | None
+    score: float | None
+    lateness: Lateness
+    override: Override | None
+    points: float | None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class StudentGrade:
+    """The grades of one student: one row of `grades.csv`.
+
+    Attributes:
+        student: the student.
+        challenges: the grades by challenge. Empty if the student handed in nothing.
+        override: the total that a person decided, or None.
+        total: the points that count, 0 to 100; None if they are not known.
+        look: the reasons why a person should look at this student, each as a short text.
+    """
+
+    student: Student
+    challenges: Mapping[str, ChallengeGrade]
+    override: Override | None
+    total: float | None
+    look: tuple[str, ...] = ()
+
+    @property
+    def is_late(self) -> bool:
+        """True if one of the submissions is late."""
+        return any(grade.lateness.is_late for grade in self.challenges.values())
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files of the submissions, each once."""
+        return tuple(dict.fromkeys(grade.file for grade in self.challenges.values()))
+
+    @property
+    def overrides(self) -> tuple[Override, ...]:
+        """The overrides of the challenges and of the total."""
+        found = [grade.override for grade in self.challenges.values()] + [self.override]
+        return tuple(override for override in found if override is not None)
+
+
+@dataclass(frozen=True)
+class Gradebook:
+    """The grades of a whole class.
+
+    Attributes:
+        assignment: the assignment of the class.
+        rows: the students with their grades, sorted by name.
+        other_files: every file or folder that was not graded and belongs to no row, with the
+            reason.
+        has_roster: True if a roster was given.
+    """
+
+    assignment: Assignment
+    rows: tuple[StudentGrade, ...]
+    other_files: tuple[str, ...] = ()
+    has_roster: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,11 +286,14 @@ class StudentResult:
         file: the path of the submission that messages show.
         report: the report, or None if the grader failed. The submission is not to blame then.
         error: the reason why there is no report, or None.
+        id: the id of the student in the roster or in the system's file names, or "".
         score: 0 to 100, or None without a report.
-        late: True if the submission came after the due time.
+        late: True if the submission came after the due time of its student.
         text: the report as plain text in 80 columns, without the likely mistake and without
             commands.
         excerpt: the lines around the line that the report is about, or None.
+        load_words: the reason why the file does not load, in words that cannot reveal a case; "" if
+            it loads or was never run.
         task: the digest of everything that decides the result. `--resume` compares it.
         unsettled: the files that have this student's name, if a person must choose one of them.
             There is no report then, and `error` gives the next step.
@@ -125,10 +304,12 @@ class StudentResult:
     file: str
     report: Report | None = None
     error: str | None = None
+    id: str = ""
     score: float | None = None
     late: bool = False
     text: str = ""
     excerpt: Excerpt | None = None
+    load_words: str = ""
     task: str = ""
     unsettled: tuple[str, ...] = ()
 

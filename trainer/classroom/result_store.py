@@ -17,7 +17,13 @@ from typing import TypeVar
 
 import msgspec
 
-from trainer.classroom.records import Excerpt, StudentResult
+from trainer.classroom.records import (
+    Assignment,
+    Excerpt,
+    Student,
+    StudentResult,
+    StudentSubmission,
+)
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.report import Report
 from trainer.model.report_codec import from_object, to_object
@@ -25,7 +31,7 @@ from trainer.model.report_codec import from_object, to_object
 T = TypeVar("T")
 
 CLASS_FILE = "class.json"
-CLASS_SCHEMA = "attn-drill.class/1"
+CLASS_SCHEMA = "attn-drill.class/2"
 _MOST_NAME_BYTES = 120
 _FORBIDDEN = frozenset('/\\:*?"<>|')
 _RESERVED = frozenset("con prn aux nul".split()) | {
@@ -33,17 +39,58 @@ _RESERVED = frozenset("con prn aux nul".split()) | {
 }
 
 
+class _Schema(msgspec.Struct):
+    """The key of `class.json` that all versions have."""
+
+    schema: str
+
+
+class GradedTask(msgspec.Struct, frozen=True):
+    """A submission without its text, and the digest of everything that decides its result."""
+
+    submission: StudentSubmission
+    task: str
+
+
 class ClassFile(msgspec.Struct, frozen=True, kw_only=True):
-    """`class.json`: the settings of a grading. `--resume` requires the same settings."""
+    """`class.json`: everything about a grading except its results.
+
+    With this file, the tables can be written again without the submissions.
+
+    Attributes:
+        schema: the form of this file.
+        version: the version of attn-drill that wrote this file.
+        seed: the seed of the class.
+        per_student_seed: True if each student gets different cases.
+        assignment: the assignment of the class.
+        students: all students, sorted by name.
+        tasks: the submissions of these students.
+        other_files: the files and folders that were not graded and belong to no submission.
+        has_roster: True if a roster was given.
+        formats: the formats of the tables and pages.
+        is_anonymous: True if the files for markers are written.
+        is_released: True if the feedback for students is written.
+        salt: random text, from which the anonymous ids are computed.
+    """
 
     schema: str = CLASS_SCHEMA
-    title: str
-    challenges: list[str]
+    version: str
     seed: int
     per_student_seed: bool
-    seconds: float
-    memory_mib: int
-    version: str
+    assignment: Assignment
+    students: list[Student]
+    tasks: list[GradedTask]
+    other_files: list[str]
+    has_roster: bool
+    formats: list[str]
+    is_anonymous: bool = False
+    is_released: bool = False
+    salt: str = ""
+
+    @property
+    def challenges(self) -> list[str]:
+        """The ids of the challenges."""
+        return self.assignment.challenge_ids
 
 
 def safe_name(student: str) -> str:
@@ -79,11 +126,12 @@ def encode_result(result: StudentResult) -> bytes:
     content = to_object(result.report or empty)
     if result.report is None:
         content |= {"verdict": None, "error": result.error}
-    content = {"student": result.student} | content
+    content = {"student": result.student, "id": result.id} | content
     content |= {
         "text": result.text,
         "excerpt": None if result.excerpt is None else asdict(result.excerpt),
-        "score": result.score,
+        "load_words": result.load_words,
+        "points": result.score,
         "late": result.late,
         "task": result.task,
     }
@@ -106,10 +154,12 @@ def decode_result(text: bytes) -> StudentResult:
         file=content["file"],
         report=None if content["verdict"] is None else from_object(content),
         error=content.get("error"),
-        score=content["score"],
+        id=content["id"],
+        score=content["points"],
         late=content["late"],
         text=content["text"],
         excerpt=None if excerpt is None else Excerpt(**{**excerpt, "lines": (*excerpt["lines"],)}),
+        load_words=content.get("load_words", ""),
         task=content["task"],
         unsettled=tuple(content.get("unsettled", ())),
     )
@@ -154,16 +204,17 @@ class ResultStore:
             DrillError: the file exists but is not readable or has another schema.
         """
         path = self.out / CLASS_FILE
+        schema = read_json(path, _Schema)
+        if schema is not None and schema.schema != CLASS_SCHEMA:
+            raise DrillError(
+                f"{path} has schema {schema.schema}; this version reads {CLASS_SCHEMA}. Name"
+                " another folder with --out."
+            )
         record = read_json(path, ClassFile)
         if record is None and path.exists():
             raise DrillError(
                 f"{path} cannot be read as a record of an earlier grading. Name another folder with"
                 " --out, or remove it."
-            )
-        if record is not None and record.schema != CLASS_SCHEMA:
-            raise DrillError(
-                f"{path} has schema {record.schema}; this version reads {CLASS_SCHEMA}. Name"
-                " another folder with --out."
             )
         return record
 

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from trainer.classroom.assignment import total
 from trainer.classroom.excerpts import anonymised, hidden_count, name_words
-from trainer.classroom.records import Assignment, Excerpt, StudentResult
+from trainer.classroom.records import Excerpt, Gradebook, StudentResult
 from trainer.model.checks import CHECK_ORDER, Verdict
 
 BINS = 10
@@ -78,7 +77,7 @@ class ChallengeSummary:
         challenge: the id of the challenge.
         verdicts: the number of submissions by verdict, the most frequent verdict first. None is
             the key for submissions on which the grader failed.
-        scores: the distribution of the scores.
+        scores: the distribution of the points that count, with penalties and overrides.
         checks: the checks, the most often failed check first.
         mistakes: the known mistakes, the most common first.
     """
@@ -91,30 +90,16 @@ class ChallengeSummary:
 
 
 @dataclass(frozen=True)
-class SubmissionNote:
-    """A student, a challenge, and a reason why the teacher should look, or ""."""
-
-    student: str
-    challenge: str
-    reason: str = ""
-
-
-@dataclass(frozen=True)
 class ClassSummary:
     """The results of a class for all challenges of an assignment.
 
     Attributes:
-        students: the number of students.
+        students: the number of students with a result.
         submissions: the number of submissions.
         verdicts: the number of submissions by verdict.
-        total: the distribution of the total scores, of all students with a total score.
+        total: the distribution of the totals, of all students with a total. Penalties and overrides
+            count.
         challenges: the challenges in the order of the assignment.
-        late: the submissions that came after the due time.
-        not_graded: the submissions on which the grader failed, with the reason.
-        to_settle: the submissions for which several files have the same student's name, with the
-            next step.
-        missing: the challenges without a result, for students who have a result for another
-            challenge.
     """
 
     students: int
@@ -122,62 +107,49 @@ class ClassSummary:
     verdicts: Mapping[Verdict | None, int]
     total: Distribution
     challenges: tuple[ChallengeSummary, ...]
-    late: tuple[SubmissionNote, ...]
-    not_graded: tuple[SubmissionNote, ...]
-    to_settle: tuple[SubmissionNote, ...]
-    missing: tuple[SubmissionNote, ...]
 
 
-def summarise(results: Iterable[StudentResult], assignment: Assignment) -> ClassSummary:
+def summarise(results: Iterable[StudentResult], gradebook: Gradebook) -> ClassSummary:
     """Return the summary of a class.
 
     Read the results once and keep only a few counts of each, because a class may not fit into
     memory.
+
+    Args:
+        results: the results of the class.
+        gradebook: the grades of the class. Its points are those of the distributions.
     """
-    gathered = {assigned.challenge: _ChallengeCounts() for assigned in assignment.challenges}
-    scores: dict[str, dict[str, float | None]] = {}
-    late: list[SubmissionNote] = []
-    not_graded: list[SubmissionNote] = []
-    to_settle: list[SubmissionNote] = []
+    gathered = {
+        assigned.challenge: _ChallengeCounts() for assigned in gradebook.assignment.challenges
+    }
+    students: set[str] = set()
     for result in results:
         gathered.setdefault(result.challenge, _ChallengeCounts()).add(result)
-        scores.setdefault(result.student, {})[result.challenge] = result.score
-        if result.late:
-            late.append(SubmissionNote(result.student, result.challenge))
-        if result.unsettled:
-            to_settle.append(
-                SubmissionNote(
-                    result.student, result.challenge, result.error or ", ".join(result.unsettled)
-                )
-            )
-        elif result.verdict is None:
-            not_graded.append(
-                SubmissionNote(
-                    result.student, result.challenge, result.error or "no reason is known"
-                )
-            )
-    names = frozenset(word for student in scores for word in name_words(student))
-    parts = tuple(part.summary(challenge, names) for challenge, part in gathered.items())
+        students.add(result.student)
+    for row in gradebook.rows:
+        for challenge, grade in row.challenges.items():
+            if grade.points is not None:
+                gathered[challenge].points.append(grade.points)
+    names = students | set(_names(gradebook))
+    words = frozenset(word for name in names for word in name_words(name))
+    parts = tuple(part.summary(challenge, words) for challenge, part in gathered.items())
     verdicts: Counter[Verdict | None] = Counter()
     for part in parts:
         verdicts.update(part.verdicts)
-    totals = [total(by_challenge, assignment) for by_challenge in scores.values()]
     return ClassSummary(
-        students=len(scores),
+        students=len(students),
         submissions=sum(verdicts.values()),
         verdicts=dict(verdicts.most_common()),
-        total=distribution([points for points in totals if points is not None]),
+        total=distribution([row.total for row in gradebook.rows if row.total is not None]),
         challenges=parts,
-        late=tuple(late),
-        not_graded=tuple(not_graded),
-        to_settle=tuple(to_settle),
-        missing=tuple(
-            SubmissionNote(student, assigned.challenge)
-            for student, by_challenge in scores.items()
-            for assigned in assignment.challenges
-            if assigned.challenge not in by_challenge
-        ),
     )
+
+
+def _names(gradebook: Gradebook) -> Iterator[str]:
+    """Yield everything that identifies a student of the class."""
+    for row in gradebook.rows:
+        student = row.student
+        yield from (student.name, student.id, student.login, student.email.partition("@")[0])
 
 
 def distribution(scores: Sequence[float]) -> Distribution:
@@ -198,7 +170,7 @@ class _ChallengeCounts:
 
     def __init__(self) -> None:
         self.verdicts: Counter[Verdict | None] = Counter()
-        self.scores: list[float] = []
+        self.points: list[float] = []
         self.statuses: dict[str, Counter[str]] = {}
         self.mistakes: dict[str, str] = {}
         self.students: Counter[str] = Counter()
@@ -208,8 +180,6 @@ class _ChallengeCounts:
         self.verdicts[result.verdict] += 1
         if result.verdict is None:
             return
-        if result.score is not None:
-            self.scores.append(result.score)
         for check, status in result.statuses().items():
             self.statuses.setdefault(check, Counter())[status] += 1
         by_id = {mistake.id: mistake for mistake in result.mistakes}
@@ -236,7 +206,7 @@ class _ChallengeCounts:
         return ChallengeSummary(
             challenge=challenge,
             verdicts=dict(self.verdicts.most_common()),
-            scores=distribution(self.scores),
+            scores=distribution(self.points),
             checks=tuple(sorted(checks, key=lambda check: -check.rate)),
             mistakes=tuple(sorted(mistakes, key=lambda mistake: (-mistake.students, mistake.id))),
         )

@@ -14,13 +14,27 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trainer.classroom.archives import HAND_IN_FILE, FileError, Tree, is_junk, unpack
+from trainer.classroom.archives import (
+    HAND_IN_FILE,
+    NOTEBOOK,
+    PYTHON,
+    FileError,
+    Tree,
+    is_junk,
+    most_bytes,
+    unpack,
+)
 from trainer.classroom.lms_names import is_lms_name, normalised_name
+from trainer.classroom.notebook_cells import definitions
 from trainer.model.errors import DrillError
 from trainer.practice.learner_files import read_source
 
 MOST_FILES = 10_000  # for each student
-ANSWER_SUFFIXES = (".py", ".zip")
+ANSWER_SUFFIXES = (PYTHON, NOTEBOOK, ".zip")
+# Folders that the computer makes without asking. Nobody means to hand them in.
+_SILENT_JUNK = frozenset(
+    ("__pycache__", "__MACOSX", ".git", ".ipynb_checkpoints", ".idea", ".vscode")
+)
 LAYOUTS = (
     "Name a folder with DIR/<student>.py or DIR/<student>/<any>.py, or the .zip of a learning"
     " management system."
@@ -37,7 +51,11 @@ class File:
         place: the path that messages show.
         path: the path on the disk.
         trouble: the reason why the file is not read, in one sentence, or "".
-        modified: seconds since the epoch, or None.
+        archived_at: the time of the file in the archive of the class, in seconds since the epoch;
+            None for a file from a folder, because every copy of a file may change its time.
+        submitted: the time that the learning management system gives, in seconds since the epoch,
+            or None.
+        is_marked_late: True if the system's file name says that the file is late.
         attempt: the time of the attempt as text that sorts by time, or "".
         upload: the number of the upload, or 0.
         times: how many files of the class's archive have this path.
@@ -47,7 +65,9 @@ class File:
     place: str
     path: Path
     trouble: str = ""
-    modified: float | None = None
+    archived_at: float | None = None
+    submitted: float | None = None
+    is_marked_late: bool = False
     attempt: str = ""
     upload: int = 0
     times: int = 1
@@ -63,17 +83,24 @@ class File:
         return suffix(self.parts[-1])
 
     def read(self) -> str:
-        """Return the text of the file.
+        """Return the text of the file, or the cells with definitions of a notebook.
 
         Raises:
-            FileError: the file is refused, is too large or is not text.
+            FileError: the file is refused, is too large, is not text, or is a notebook without
+                definitions.
         """
         if self.trouble:
             raise FileError(self.trouble)
         try:
-            return read_source(self.path, name=self.place, if_empty="Hand in your answer.")
+            text = read_source(
+                self.path,
+                name=self.place,
+                if_empty="Hand in your answer.",
+                most_bytes=most_bytes(self.name),
+            )
         except DrillError as error:
             raise FileError(str(error)) from None
+        return definitions(text, self.place) if self.suffix == NOTEBOOK else text
 
 
 @dataclass(frozen=True)
@@ -181,11 +208,12 @@ def single_upload(path: Path, ignored: list[str]) -> Upload:
             f"{path} cannot be read: {error.strerror or error}. Name the folder, .zip or .py of"
             " one student."
         ) from None
-    file = File((name,), name, path, modified=os.stat(path).st_mtime)
+    file = File((name,), name, path)
     if file.suffix in ANSWER_SUFFIXES:
         return Upload(name, name, False, (file,))
     raise DrillError(
-        f"{path} is neither a folder nor a .zip nor a .py. Name the files of one student."
+        f"{path} is neither a folder nor a .zip nor a .py nor a .ipynb. Name the files of one"
+        " student."
     )
 
 
@@ -200,7 +228,7 @@ def with_zip_unpacked(
         ignored: gets the paths of hidden files in the zip.
     """
     zips = [file for file in files if file.suffix == ".zip" and not file.trouble]
-    if len(zips) != 1 or any(file.suffix == ".py" for file in files):
+    if len(zips) != 1 or any(file.suffix == PYTHON for file in files):
         return files
     (file,) = zips
     try:
@@ -209,8 +237,12 @@ def with_zip_unpacked(
         inner = (replace(file, trouble=str(error)),)
     others = [other for other in files if other is not file]
     # If a student's own zip holds a path twice, the student must hand in again. The teacher has
-    # nothing to settle.
-    return [*others, *(replace(inner_file, times=1) for inner_file in inner)]
+    # nothing to settle. The student's computer wrote the times in it, so only the time of the zip
+    # itself counts.
+    return [
+        *others,
+        *(replace(inner_file, times=1, archived_at=file.archived_at) for inner_file in inner),
+    ]
 
 
 def _walked(tree: Tree, ignored: list[str]) -> tuple[File, ...]:
@@ -256,17 +288,13 @@ def _file(tree: Tree, path: Path, parts: tuple[str, ...], place: str) -> File:
             )
             return File(parts, place, path, trouble)
         path = target
-    try:
-        modified = os.stat(path).st_mtime
-    except OSError:
-        modified = None
-    return File(parts, place, path, modified=modified)
+    return File(parts, place, path)
 
 
 def _visible(
     entries: Sequence[tuple[str, Path]], place: str, ignored: list[str]
 ) -> list[tuple[str, Path]]:
-    """Return the entries of a folder without junk. Add hidden Python files to `ignored`.
+    """Return the entries of a folder without junk. Add hidden answers and folders to `ignored`.
 
     macOS writes a file `._x.py` for every file `x.py`. The student did not mean this file, so it
     is not added to `ignored`.
@@ -275,7 +303,12 @@ def _visible(
     for name, path in entries:
         if not is_junk(name):
             visible.append((name, path))
-        elif suffix(name) == ".py" and not name.startswith("._"):
+        elif name in _SILENT_JUNK or name.startswith("._"):
+            continue
+        elif path.is_dir():
+            reason = "hidden" if name.startswith(".") else "made by a tool"
+            ignored.append(f"{place}{name}/ ({reason})")
+        elif suffix(name) in ANSWER_SUFFIXES:
             ignored.append(f"{place}{name} (hidden)")
     return visible
 

@@ -1,4 +1,4 @@
-"""`attn-drill grade DIR`: grade the submissions of a class.
+"""`attn-drill grade DIR`: grade the submissions of a class. `grade override`: set points by hand.
 
 Each submission is isolated from the grader and from the other submissions.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,21 +16,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainer.app.open_packs import KnownPacks
-from trainer.cli.parameters import complete_id
-from trainer.model.challenge import Challenge
+from trainer.cli.grade_override import override
+from trainer.cli.parameters import DefaultCommandGroup, PackCommand, complete_id
 from trainer.model.errors import DrillError, GraderError
-from trainer.report.visible import visible
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from trainer.classroom.grading_jobs import GradingPlan, Job
-    from trainer.classroom.records import Assignment, StudentResult, StudentSubmission
-    from trainer.classroom.result_store import ResultStore
+    from trainer.classroom.records import Student, StudentResult
+    from trainer.classroom.result_store import ClassFile, ResultStore
     from trainer.server.messages import Reply
 
 _MOST_JOBS = 512
-_MOST_SENTENCES = 5  # about names that several submissions have
 
 
 def grade(
@@ -38,7 +36,9 @@ def grade(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR", help="A folder of submissions, or a learning management system's zip."
+            metavar="DIR",
+            help="A folder of submissions, or a learning management system's zip.",
+            show_default=False,
         ),
     ],
     challenge_id: Annotated[
@@ -66,11 +66,35 @@ def grade(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue: grade new and changed submissions.")
     ] = False,
+    regrade: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--regrade",
+            metavar="STUDENT",
+            help="Like --resume, and grade this student again; may be given several times.",
+        ),
+    ] = None,
+    roster: Annotated[
+        Path | None,
+        typer.Option(
+            "--roster", metavar="FILE", help="The class: a CSV with id, name, email, or an export."
+        ),
+    ] = None,
+    submitted: Annotated[
+        Path | None,
+        typer.Option(
+            "--submitted", metavar="FILE", help="The times: a CSV with student, submitted."
+        ),
+    ] = None,
     executor: Annotated[
         str, typer.Option("--executor", help="local, or dask://HOST:PORT.")
     ] = "local",
     formats: Annotated[
-        str, typer.Option("--format", help="Any of csv,html,junit,gradescope,github.")
+        str,
+        typer.Option(
+            "--format",
+            help="Any of csv,html,canvas,moodle,blackboard,junit,gradescope,github.",
+        ),
     ] = "csv,html",
     seed: Annotated[
         int | None, typer.Option("--seed", help="The seed of the class; a fresh seed by default.")
@@ -94,6 +118,13 @@ def grade(
         bool,
         typer.Option("--similar", help="List pairs of similar submissions: a hint, not a verdict."),
     ] = False,
+    anonymous: Annotated[
+        bool,
+        typer.Option("--anonymous", help="Also write files without names, for markers."),
+    ] = False,
+    release: Annotated[
+        bool, typer.Option("--release", help="Also write a page of feedback for each student.")
+    ] = False,
     single: Annotated[bool, typer.Option("--single", help="DIR is one student's work.")] = False,
     allow_weaker: Annotated[
         bool,
@@ -103,15 +134,23 @@ def grade(
         ),
     ] = False,
 ) -> None:
-    """Grade a class's submissions."""
-    from trainer.app.grade_file import check_seed, cores, fresh_seed
+    """Grade a class's submissions. `attn-drill grade override --help`: set points by hand."""
+    from trainer.app.grade_file import check_seed, cores
     from trainer.classroom.executors import check_executor
+    from trainer.classroom.grading_jobs import jobs_of, plan_of
     from trainer.classroom.similarity import check_similarity
-    from trainer.cli.grade_outputs import open_results, parse_formats, show_similar, write_outputs
+    from trainer.cli.grade_inputs import assignment_of, check_weights_of, read_class
+    from trainer.cli.grade_outputs import (
+        known_overrides,
+        parse_formats,
+        show_similar,
+        write_outputs,
+    )
+    from trainer.cli.grade_record import check_out, open_results, record_of, seed_of
 
     wanted = parse_formats(formats)
     known_packs: KnownPacks = context.obj
-    settings = _assignment(challenge_id, assignment, time_limit, memory_limit, known_packs)
+    settings = assignment_of(challenge_id, assignment, time_limit, memory_limit, known_packs)
     challenges = [known_packs.find(assigned.challenge) for assigned in settings.challenges]
     jobs = cores() if jobs is None else jobs
     if not 1 <= jobs <= _MOST_JOBS:
@@ -121,35 +160,47 @@ def grade(
     check_executor(executor)
     if similar:
         check_similarity()
-    store, record = open_results(
-        out, settings, seed, per_student_seed=per_student_seed, resume=resume, fresh=fresh_seed
+    resume = resume or bool(regrade)
+    if not single:
+        check_out(out, folder)
+    store, before = open_results(
+        out, settings.challenge_ids, seed, per_student_seed=per_student_seed, resume=resume
     )
-    submissions = _submissions(folder, challenges, single=single)
-    store.write_class_file(record)
-
-    from trainer.classroom.grading_jobs import jobs_of, plan_of, results_of
-
-    plan = plan_of(
+    inputs = read_class(
+        folder,
         settings,
         challenges,
+        roster_file=roster,
+        submitted_file=submitted,
+        single=single,
+    )
+    class_seed, is_per_student = seed_of(before, seed, per_student_seed=per_student_seed)
+    if assignment is not None:
+        check_weights_of(settings, assignment, known_packs.roots(), class_seed)
+    plan = plan_of(
+        inputs.assignment,
+        challenges,
         known_packs.roots(),
-        record.seed,
-        per_student_seed=record.per_student_seed,
+        class_seed,
+        per_student_seed=is_per_student,
         allow_weaker=allow_weaker,
     )
-    all_jobs = jobs_of(plan, submissions)
-    interrupted = _grade_all(plan, all_jobs, store, executor, jobs, resume=resume)
+    all_jobs = jobs_of(plan, inputs.collected.submissions)
+    record = record_of(
+        inputs, plan, all_jobs, wanted, before, is_anonymous=anonymous, is_released=release
+    )
+    again = _names(regrade or (), record)
+    known_overrides(store, record)  # a fault in the file must not wait until all is graded
+    store.write_class_file(record)
+    interrupted = _grade_all(
+        plan, all_jobs, store, executor, jobs, resume=resume, again=again, students=record.students
+    )
     if interrupted:
-        done = sum(1 for _ in results_of(store, all_jobs))
-        print(
-            f"Interrupted: {done} of {len(all_jobs)} have a result in {store.out / 'results'}. To"
-            " continue, run the same command with --resume.",
-            file=sys.stderr,
-        )
+        _say_interrupted(store, record)
         raise typer.Exit(130)
-    failed = write_outputs(store, lambda: results_of(store, all_jobs), plan.assignment, wanted)
+    failed = write_outputs(store, record)
     if similar:
-        show_similar(challenges, submissions, out)
+        show_similar(challenges, inputs.collected.submissions, out)
     if failed:
         raise GraderError(
             f"{failed} could not be graded because the grader failed: `error` in"
@@ -157,66 +208,35 @@ def grade(
         )
 
 
-def _assignment(
-    challenge_id: str | None,
-    file: Path | None,
-    time_limit: float | None,
-    memory_limit: int | None,
-    known_packs: KnownPacks,
-) -> Assignment:
-    from dataclasses import replace
+app = typer.Typer(
+    cls=DefaultCommandGroup,
+    help="Grade a class's submissions, and set points by hand.",
+    rich_markup_mode=None,
+)
+app.command(DefaultCommandGroup.DEFAULT, cls=PackCommand)(grade)
+app.command("override")(override)
 
-    from trainer.app.grade_file import check_limits
-    from trainer.classroom.assignment import plain_assignment, read_assignment
 
-    if (challenge_id is None) == (file is None):
-        raise DrillError(
-            "Name the challenge with --challenge ID, or an assignment with --assignment FILE, for"
-            " several challenges or for weights. Give one of the two options."
-        )
-    if file is not None:
-        assignment = read_assignment(file, known_packs.find)
-    else:
-        challenge = known_packs.find(str(challenge_id))
-        assignment = replace(plain_assignment(challenge.id), title=challenge.title)
-    seconds, memory_mib = (
-        assignment.seconds if time_limit is None else time_limit,
-        assignment.memory_mib if memory_limit is None else memory_limit,
+def _names(students: Collection[str], record: ClassFile) -> frozenset[str]:
+    """Return the names of the students whom `--regrade` names.
+
+    Raises:
+        DrillError: nobody or several students are called like this.
+    """
+    from trainer.classroom.find_student import student_called
+
+    return frozenset(student_called(words, record.students, record.salt).name for words in students)
+
+
+def _say_interrupted(store: ResultStore, record: ClassFile) -> None:
+    from trainer.classroom.class_results import results_of
+
+    done = sum(1 for _ in results_of(store, record))
+    print(
+        f"Interrupted: {done} of {len(record.tasks)} have a result in {store.out / 'results'}. To"
+        " continue, run the same command with --resume.",
+        file=sys.stderr,
     )
-    check_limits(seconds, memory_mib)
-    return replace(assignment, seconds=seconds, memory_mib=memory_mib)
-
-
-def _submissions(
-    folder: Path, challenges: Sequence[Challenge], *, single: bool
-) -> list[StudentSubmission]:
-    from trainer.classroom import collect
-    from trainer.report.class_progress import columns, in_columns
-
-    collected = (
-        collect.collect_single(folder, challenges)
-        if single
-        else collect.collect(folder, challenges)
-    )
-    if collected.ignored:
-        more = len(collected.ignored) - 5
-        names = ", ".join(collected.ignored[:5]) + (f" and {more} more" if more > 0 else "")
-        print(f"Ignored, because these are not submissions: {visible(names)}", file=sys.stderr)
-    for note in (*collected.notes, *_to_settle(collected.submissions)):
-        print(in_columns(visible(note), columns(sys.stderr)), file=sys.stderr)
-    return collected.submissions
-
-
-def _to_settle(submissions: Sequence[StudentSubmission]) -> list[str]:
-    """Return a sentence for each student with several submissions, from which a person chooses."""
-    unsettled = {
-        submission.student: submission.trouble for submission in submissions if submission.unsettled
-    }
-    sentences = list(unsettled.values())
-    if len(sentences) <= _MOST_SENTENCES:
-        return sentences
-    more = len(sentences) - _MOST_SENTENCES
-    return [*sentences[:_MOST_SENTENCES], f"The report lists more names of this kind: {more}."]
 
 
 def _grade_all(
@@ -227,28 +247,58 @@ def _grade_all(
     jobs: int,
     *,
     resume: bool,
+    again: Collection[str] = (),
+    students: Sequence[Student] = (),
 ) -> bool:
-    """Grade the pending jobs and write each result at once. Return True after an interrupt."""
+    """Grade the pending jobs and write each result at once. Return True after an interrupt.
+
+    Args:
+        plan: how the class is graded.
+        all_jobs: the submissions of the class.
+        store: the results.
+        where: the executor.
+        jobs: how many submissions are graded at a time on this machine.
+        resume: keep the results of an earlier run.
+        again: the names of students who are graded again in any case.
+        students: the students of the class.
+
+    Raises:
+        GraderError: the executor was lost. The results that came before are written.
+    """
+    from trainer.classroom.class_results import current_result
     from trainer.classroom.executors import executor_for
-    from trainer.classroom.grading_jobs import grade_jobs, pending_jobs
+    from trainer.classroom.grading_jobs import ExecutorLostError, grade_jobs, pending_jobs
+    from trainer.classroom.records import Student
     from trainer.report.class_progress import ClassProgress
 
-    pending = pending_jobs(all_jobs, store) if resume else list(all_jobs)
+    by_name = {student.name: student for student in students}
+    pending = pending_jobs(all_jobs, store, again) if resume else list(all_jobs)
     if not pending:
         print(f"All {len(all_jobs)} submissions already have a result.", file=sys.stderr)
         return False
+    kept = len(all_jobs) - len(pending)
     with executor_for(where, min(jobs, len(pending))) as (executor, at_once):
         try:
             with (
                 ClassProgress(len(all_jobs), len(all_jobs) - len(pending), sys.stderr) as progress,
                 _deferred_interrupts() as interrupted,
             ):
-                for job, reply in grade_jobs(plan, pending, executor, at_once, interrupted):
-                    result = _result(plan, job, reply)
+                for job, reply in grade_jobs(
+                    plan, pending, executor, at_once, interrupted, progress.show_stall
+                ):
+                    student = by_name.get(job.submission.student, Student(job.submission.student))
+                    result = _result(job, reply)
+                    result = current_result(result, job.submission, student, plan.assignment)
                     store.write(result)
                     progress.advance(result)
+                    kept += 1
         except KeyboardInterrupt:
             return True
+        except ExecutorLostError as error:
+            raise GraderError(
+                f"{error.loss}; {kept} of {len(all_jobs)} have a result in {store.out / 'results'},"
+                f" so {error.remedy} and run the same command with --resume."
+            ) from None
     return False
 
 
@@ -281,19 +331,16 @@ def _deferred_interrupts() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, previous)
 
 
-def _result(plan: GradingPlan, job: Job, reply: Reply | None) -> StudentResult:
-    """Return the result of a job.
+def _result(job: Job, reply: Reply | None) -> StudentResult:
+    """Return the result of a job, without points and lateness.
 
     Args:
-        plan: how the class is graded.
         job: the submission.
         reply: the reply of the grading server, or None if the file could not be read.
 
     Raises:
         GraderError: the server refuses every submission.
     """
-    from trainer.classroom.assignment import score
-    from trainer.classroom.grading_jobs import is_late
     from trainer.classroom.records import StudentResult
     from trainer.export.student_results import with_failure, with_report, with_trouble
     from trainer.server.messages import Refused, Verdict
@@ -309,7 +356,6 @@ def _result(plan: GradingPlan, job: Job, reply: Reply | None) -> StudentResult:
         return replace(
             with_failure(result, submission.trouble), unsettled=tuple(submission.unsettled)
         )
-    result = replace(result, score=0.0, late=is_late(plan, job))
     if reply is None:
         return with_trouble(result, submission.trouble)
     if isinstance(reply, Refused) and reply.is_for_all:
@@ -317,11 +363,4 @@ def _result(plan: GradingPlan, job: Job, reply: Reply | None) -> StudentResult:
     if not isinstance(reply, Verdict):
         sentence = reply.sentence if isinstance(reply, Refused) else "The grader gave no verdict."
         return with_failure(result, sentence)
-    report = reply.report
-    assigned = next(
-        assigned
-        for assigned in plan.assignment.challenges
-        if assigned.challenge == result.challenge
-    )
-    points = score(report.statuses(), assigned, report.verdict)
-    return with_report(replace(result, score=points), report, submission.source or "")
+    return with_report(result, reply.report, submission.source or "")

@@ -7,18 +7,37 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import msgspec
 import typer
 
-from trainer import __version__
-from trainer.classroom.records import Assignment, StudentResult, StudentSubmission
+from trainer.classroom.class_results import (
+    class_gradebook,
+    results_of,
+    rewrite_changed,
+    with_full_name,
+)
+from trainer.classroom.overrides import OVERRIDES_FILE, read_overrides
+from trainer.classroom.records import (
+    Assignment,
+    Gradebook,
+    Override,
+    StudentGrade,
+    StudentResult,
+    StudentSubmission,
+)
 from trainer.classroom.result_store import ClassFile, ResultStore, safe_name, write_atomically
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
+from trainer.report.visible import visible
 
-FORMATS = ("csv", "html", "junit", "gradescope", "github")
-Results = Callable[[], Iterable[StudentResult]]
+if TYPE_CHECKING:
+    from trainer.export.lms_tables import LmsTable
+
+FORMATS = ("csv", "html", "canvas", "moodle", "blackboard", "junit", "gradescope", "github")
+_MOST_NAMED = 5  # students in one sentence
 
 
 def parse_formats(text: str) -> tuple[str, ...]:
@@ -36,149 +55,238 @@ def parse_formats(text: str) -> tuple[str, ...]:
     return wanted
 
 
-def open_results(
-    out: Path,
-    assignment: Assignment,
-    seed: int | None,
-    *,
-    per_student_seed: bool,
-    resume: bool,
-    fresh: Callable[[], int],
-) -> tuple[ResultStore, ClassFile]:
-    """Return the store for the results and the settings of the grading.
-
-    A resumed grading keeps the settings of the first run.
-
-    Args:
-        out: the folder for the results.
-        assignment: the assignment of the class.
-        seed: the seed from the command line, or None.
-        per_student_seed: give each student different cases.
-        resume: continue an earlier grading.
-        fresh: return a new seed.
-
-    Raises:
-        DrillError: the folder holds an earlier grading and `resume` is False, or the earlier
-            grading has other settings.
-    """
-    challenges = [assigned.challenge for assigned in assignment.challenges]
-    store = ResultStore(out, challenges)
-    if out.exists() and not out.is_dir():
-        raise DrillError(f"{out} is a file; results go into a folder. Name a folder with --out.")
-    before = store.class_file()
-    if before is not None:
-        if not resume:
-            raise DrillError(
-                f"{out} holds the results of an earlier grading. --resume continues it; another"
-                " --out starts a new grading."
-            )
-        for setting, old, new in (
-            ("challenges", ", ".join(before.challenges), ", ".join(challenges)),
-            ("seed", str(before.seed), str(before.seed if seed is None else seed)),
-            (
-                "per-student seed",
-                str(before.per_student_seed),
-                str(per_student_seed or before.per_student_seed),
-            ),
-        ):
-            if old != new:
-                raise DrillError(
-                    f"{out} was started with {setting}: {old}. This command has {setting}: {new}."
-                    f" Use the same {setting} again, or name another --out."
-                )
-    record = ClassFile(
-        title=assignment.title,
-        challenges=challenges,
-        seed=before.seed if before is not None else fresh() if seed is None else seed,
-        per_student_seed=before.per_student_seed if before is not None else per_student_seed,
-        seconds=assignment.seconds,
-        memory_mib=assignment.memory_mib,
-        version=__version__,
-    )
-    return store, record
-
-
-def write_outputs(
-    store: ResultStore, results: Results, assignment: Assignment, wanted: Sequence[str]
-) -> int:
-    """Write the tables and print a summary of the class.
+def write_outputs(store: ResultStore, record: ClassFile) -> int:
+    """Write the tables and pages of a class and print a summary.
 
     Args:
         store: the store of the results. The tables go into its folder.
-        results: return the results of the class, sorted by student.
-        assignment: the assignment of the class.
-        wanted: the requested formats.
+        record: everything else about the grading.
 
     Returns:
         The number of submissions that could not be graded.
+
+    Raises:
+        DrillError: overrides.toml has a fault.
     """
     from trainer.report.class_progress import columns, summary
 
+    rewrite_changed(store, record)
+    graded = _GradedClass(store, record)
     paths = [store.out / "results"]
-    for name in wanted:
-        paths.append(_WRITERS[name](store, results, assignment))
-    text, failed = summary(results(), columns(sys.stdout))
+    for name in record.formats:
+        paths += _WRITERS[name](graded)
+    if record.is_anonymous:
+        paths += _for_markers(graded)
+    if record.is_released:
+        paths += _feedback(graded)
+    text, failed = summary(graded.results(), columns(sys.stdout))
     typer.echo(text)
     typer.echo(f"written: {', '.join(map(str, paths))}")
     return failed
 
 
-def _csv(store: ResultStore, results: Results, assignment: Assignment) -> Path:
-    from trainer.export.gradebook import grades_csv
+def known_overrides(store: ResultStore, record: ClassFile) -> list[Override]:
+    """Return the decisions in `overrides.toml`, with the names of their students.
 
-    return _write(store.out / "grades.csv", [grades_csv(results())])
+    Raises:
+        DrillError: the file has a fault, or names a student or a challenge that does not exist.
+    """
+    path = store.out / OVERRIDES_FILE
+    overrides = read_overrides(path, record.challenges)
+    try:
+        return [with_full_name(override, record) for override in overrides]
+    except DrillError as error:
+        raise DrillError(f"{path}: {error}") from None
 
 
-def _html(store: ResultStore, results: Results, assignment: Assignment) -> Path:
+class _GradedClass:
+    """The results and the grades of a class.
+
+    Attributes:
+        out: the folder for the tables and pages.
+        record: everything about the grading except its results.
+        gradebook: the grades.
+    """
+
+    def __init__(self, store: ResultStore, record: ClassFile) -> None:
+        self._store = store
+        self.out = store.out
+        self.record = record
+        self.gradebook = class_gradebook(store, record, known_overrides(store, record))
+
+    @property
+    def assignment(self) -> Assignment:
+        return self.record.assignment
+
+    def grades(self) -> dict[str, StudentGrade]:
+        """Return the grades of each student by name."""
+        return {grade.student.name: grade for grade in self.gradebook.rows}
+
+    def results(self, record: ClassFile | None = None) -> Iterator[StudentResult]:
+        """Yield the results, one at a time, because a whole class may not fit into memory."""
+        return results_of(self._store, record or self.record)
+
+    def by_student(self) -> Iterator[tuple[str, list[StudentResult]]]:
+        """Yield the results of each student together."""
+        for student, group in groupby(self.results(), lambda result: result.student):
+            yield student, list(group)
+
+
+def _csv(graded: _GradedClass) -> list[Path]:
+    from trainer.export.grade_tables import grades_by_challenge_csv, grades_csv
+
+    return [
+        _table(graded.out / "grades.csv", grades_csv(graded.gradebook)),
+        _table(graded.out / "grades_by_challenge.csv", grades_by_challenge_csv(graded.results())),
+    ]
+
+
+def _html(graded: _GradedClass) -> list[Path]:
     from trainer.export.class_page import class_html
 
-    return _write(store.out / "report.html", class_html(results, assignment))
+    return [_write(graded.out / "report.html", class_html(graded.results, graded.gradebook))]
 
 
-def _junit(store: ResultStore, results: Results, assignment: Assignment) -> Path:
+def _canvas(graded: _GradedClass) -> list[Path]:
+    from trainer.export.lms_tables import canvas_csv
+
+    return _lms_table(graded, "canvas", canvas_csv)
+
+
+def _moodle(graded: _GradedClass) -> list[Path]:
+    from trainer.export.lms_tables import moodle_csv
+
+    return _lms_table(graded, "moodle", moodle_csv)
+
+
+def _blackboard(graded: _GradedClass) -> list[Path]:
+    from trainer.export.lms_tables import blackboard_csv
+
+    return _lms_table(graded, "blackboard", blackboard_csv)
+
+
+def _lms_table(
+    graded: _GradedClass, system: str, make: Callable[[Gradebook], LmsTable]
+) -> list[Path]:
+    """Write the import file of a system. Name the students whom the system cannot identify."""
+    table = make(graded.gradebook)
+    if table.left_out:
+        names = visible(", ".join(table.left_out[:_MOST_NAMED]))
+        more = len(table.left_out) - _MOST_NAMED
+        print(
+            f"{system}.csv lacks {names}{f' and {more} more' if more > 0 else ''}, because nobody"
+            f" knows who they are in {system.capitalize()}. Give {system.capitalize()}'s own export"
+            " with --roster.",
+            file=sys.stderr,
+        )
+    for note in table.notes:
+        print(f"{system}.csv: {visible(note)}", file=sys.stderr)
+    return [_table(graded.out / f"{system}.csv", table.text)]
+
+
+def _junit(graded: _GradedClass) -> list[Path]:
     from trainer.export.junit import junit_xml
 
-    return _write(store.out / "junit.xml", [junit_xml(results())])
+    return [_write(graded.out / "junit.xml", [junit_xml(graded.results())])]
 
 
-def _gradescope(store: ResultStore, results: Results, assignment: Assignment) -> Path:
+def _gradescope(graded: _GradedClass) -> list[Path]:
     from trainer.export.gradescope import gradescope_object
 
-    for student, student_results in _by_student(results):
+    grades = graded.grades()
+    for student, results in graded.by_student():
         _write(
-            store.out / "gradescope" / safe_name(student) / "results.json",
-            [json.dumps(gradescope_object(student_results, assignment), indent=1)],
+            graded.out / "gradescope" / safe_name(student) / "results.json",
+            [json.dumps(gradescope_object(results, graded.assignment, grades[student]), indent=1)],
         )
-    return store.out / "gradescope"
+    return [graded.out / "gradescope"]
 
 
-def _github(store: ResultStore, results: Results, assignment: Assignment) -> Path:
+def _github(graded: _GradedClass) -> list[Path]:
     from trainer.export.github_classroom import github_classroom_object
 
-    for student, student_results in _by_student(results):
+    grades = graded.grades()
+    for student, results in graded.by_student():
         _write(
-            store.out / "github" / f"{safe_name(student)}.json",
-            [json.dumps(github_classroom_object(student_results, assignment), indent=1)],
+            graded.out / "github" / f"{safe_name(student)}.json",
+            [
+                json.dumps(
+                    github_classroom_object(results, graded.assignment, grades[student]), indent=1
+                )
+            ],
         )
-    return store.out / "github"
+    return [graded.out / "github"]
 
 
-_WRITERS = {
+_WRITERS: dict[str, Callable[[_GradedClass], list[Path]]] = {
     "csv": _csv,
     "html": _html,
+    "canvas": _canvas,
+    "moodle": _moodle,
+    "blackboard": _blackboard,
     "junit": _junit,
     "gradescope": _gradescope,
     "github": _github,
 }
+assert tuple(_WRITERS) == FORMATS
 
 
-def _by_student(results: Results) -> Iterator[tuple[str, list[StudentResult]]]:
-    for student, group in groupby(results(), lambda result: result.student):
-        yield student, list(group)
+def _for_markers(graded: _GradedClass) -> list[Path]:
+    """Write the page and the table without names, and the names that belong to the ids."""
+    from trainer.classroom.anonymous import anonymous_ids
+    from trainer.export.class_page import class_html
+    from trainer.export.grade_tables import grades_csv
+    from trainer.export.marker_files import (
+        anonymous_gradebook,
+        anonymous_ids_csv,
+        anonymous_results,
+    )
+
+    record = graded.record
+    ids = anonymous_ids((student.name for student in record.students), record.salt)
+    by_id = msgspec.structs.replace(
+        record, students=sorted(record.students, key=lambda student: ids[student.name])
+    )
+    gradebook = anonymous_gradebook(graded.gradebook, ids)
+    folder = graded.out / "markers"
+    page = class_html(lambda: anonymous_results(graded.results(by_id), ids), gradebook)
+    return [
+        _write(folder / "report.html", page),
+        _table(folder / "grades.csv", grades_csv(gradebook)),
+        _table(graded.out / "anonymous_ids.csv", anonymous_ids_csv(ids, record.students)),
+    ]
+
+
+def _feedback(graded: _GradedClass) -> list[Path]:
+    """Write a page of feedback for each student who handed in something or has an override."""
+    from trainer.export.feedback_files import feedback_path, feedback_zip
+    from trainer.export.feedback_page import feedback_html
+
+    results = graded.by_student()
+    waiting = next(results, None)
+    files: list[tuple[str, bytes]] = []
+    for grade in graded.gradebook.rows:
+        own: list[StudentResult] = []
+        if waiting is not None and waiting[0] == grade.student.name:
+            own, waiting = waiting[1], next(results, None)
+        if own or grade.overrides:
+            path = feedback_path(grade.student)
+            page = "".join(feedback_html(grade, own, graded.assignment)).encode()
+            write_atomically(graded.out / "feedback" / path, page)
+            files.append((path, page))
+    write_atomically(graded.out / "feedback.zip", feedback_zip(files))
+    return [graded.out / "feedback", graded.out / "feedback.zip"]
 
 
 def _write(path: Path, parts: Iterable[str]) -> Path:
     write_atomically(path, "".join(parts).encode("utf-8"))
+    return path
+
+
+def _table(path: Path, text: str) -> Path:
+    from trainer.export.grade_tables import ENCODING
+
+    write_atomically(path, text.encode(ENCODING))
     return path
 
 
@@ -204,4 +312,4 @@ def show_similar(
         ]
         pairs_by_challenge.append((challenge.id, similar_pairs(sources, known)))
     typer.echo(similarity_text(pairs_by_challenge))
-    typer.echo(f"written: {_write(out / 'similar.csv', [similarity_csv(pairs_by_challenge)])}")
+    typer.echo(f"written: {_table(out / 'similar.csv', similarity_csv(pairs_by_challenge))}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from trainer.app.open_packs import KnownPacks, open_packs
 from trainer.model.errors import DrillError
@@ -45,6 +45,26 @@ class PackCommand(TyperCommand):
         self, *arguments: Any, params: Sequence[Any] | None = None, **options: Any
     ) -> None:
         super().__init__(*arguments, params=[*(params or ()), _PACK_OPTION], **options)
+
+
+class DefaultCommandGroup(TyperGroup):
+    """A command with subcommands. Without the name of a subcommand, the default command runs.
+
+    `attn-drill grade DIR` runs the default command, and `attn-drill grade override` another.
+    """
+
+    DEFAULT = "default"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Add the name of the default command if the arguments name no subcommand."""
+        if not args or args[0] not in self.commands:
+            args = [self.DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Return the subcommand. Hide the default command's name from usage messages."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return "" if name == self.DEFAULT else name, command, rest
 
 
 def complete_id(context: typer.Context, incomplete: str) -> list[str]:

@@ -3,59 +3,92 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
 
-from trainer.classroom.assignment import total
-from trainer.classroom.records import Assignment, StudentResult
+from trainer.classroom.records import (
+    Assignment,
+    ChallengeGrade,
+    Gradebook,
+    StudentGrade,
+    StudentResult,
+)
 from trainer.classroom.summary import ClassSummary, CommonMistake, Distribution, summarise
+from trainer.export.grade_words import (
+    WeightRow,
+    late_words,
+    lateness_rows,
+    override_words,
+    points_lines,
+    time_in_words,
+    weight_rows,
+)
+from trainer.export.to_look_at import missing_words, to_look_at
 from trainer.report.class_words import VERDICTS, checks_passed, likely, points
 from trainer.report.coloured import coloured
 from trainer.report.pages import page
 
 
 @dataclass(frozen=True)
-class StudentRow:
-    """One row of the table of students.
+class ResultFacts:
+    """The facts of a result that the table of students shows.
 
     Attributes:
-        student: the name of the student.
-        results: the results of the student by challenge.
-        total: 0 to 100, or None if a score is missing.
+        likely: the ids of the likely mistakes, or "".
+        passed: the number of checks that passed.
+        due: the number of checks.
+        is_unsettled: True if a person must choose one of several files.
     """
 
-    student: str
-    results: Mapping[str, StudentResult]
-    total: float | None
+    likely: str
+    passed: int
+    due: int
+    is_unsettled: bool
 
 
 def class_html(
-    results: Callable[[], Iterable[StudentResult]], assignment: Assignment
+    results: Callable[[], Iterable[StudentResult]], gradebook: Gradebook
 ) -> Iterator[str]:
     """Yield the page in small pieces.
 
     Args:
-        results: return the results, sorted by student. Called three times, and must return the
-            same results each time.
-        assignment: the assignment of the class.
+        results: return the results, sorted by student. Called twice, and must return the same
+            results each time.
+        gradebook: the grades of the class.
     """
-    summary = summarise(results(), assignment)
+    facts: dict[tuple[str, str], ResultFacts] = {}
+    summary = summarise(_noted(results(), facts), gradebook)
+    assignment = gradebook.assignment
+    assigned_by_id = {assigned.challenge: assigned for assigned in assignment.challenges}
+    unsettled = {key for key, found in facts.items() if found.is_unsettled}
+    grades = {
+        (row.student.name, grade.challenge): grade
+        for row in gradebook.rows
+        for grade in row.challenges.values()
+    }
     return page(
         "class",
         title=assignment.title.strip() or "Results of the class",
         summary=summary,
-        challenges=[assigned.challenge for assigned in assignment.challenges],
+        assignment=assignment,
+        challenges=list(assigned_by_id),
         mistakes=_most_common_first(summary),
-        rows=_rows(results, assignment),
+        weights=_weights(summary, assignment),
+        looks=to_look_at(gradebook, unsettled),
+        missing=missing_words(gradebook),
+        gradebook=gradebook,
+        facts=facts,
+        grades=grades,
         results=results,
+        details=_details,
+        points_lines=lambda result: points_lines(result, assigned_by_id[result.challenge]),
         verdicts=VERDICTS,
         anchor=anchor,
         bins_in_words=_bins_in_words,
-        checks_passed=checks_passed,
         coloured=coloured,
-        likely=likely,
         points=points,
+        tags=_tags,
+        time_in_words=time_in_words,
     )
 
 
@@ -68,6 +101,17 @@ def anchor(student: str, challenge: str) -> str:
     return f"r-{hashlib.sha256(key).hexdigest()[:16]}"
 
 
+def _noted(
+    results: Iterable[StudentResult], facts: dict[tuple[str, str], ResultFacts]
+) -> Iterator[StudentResult]:
+    """Yield the results, and put the facts of each into `facts`."""
+    for result in results:
+        facts[result.student, result.challenge] = ResultFacts(
+            likely(result), *checks_passed(result), bool(result.unsettled)
+        )
+        yield result
+
+
 def _most_common_first(summary: ClassSummary) -> list[tuple[str, CommonMistake]]:
     """Return every named mistake with its challenge, the most common mistake first."""
     mistakes = [
@@ -78,13 +122,51 @@ def _most_common_first(summary: ClassSummary) -> list[tuple[str, CommonMistake]]
     return sorted(mistakes, key=lambda pair: -pair[1].students)
 
 
-def _rows(
-    results: Callable[[], Iterable[StudentResult]], assignment: Assignment
-) -> Iterator[StudentRow]:
-    for student, group in groupby(results(), key=lambda result: result.student):
-        by_challenge = {result.challenge: result for result in group}
-        scores = {challenge: result.score for challenge, result in by_challenge.items()}
-        yield StudentRow(student, by_challenge, total(scores, assignment))
+def _weights(
+    summary: ClassSummary, assignment: Assignment
+) -> list[tuple[str, float, tuple[WeightRow, ...]]]:
+    """Return each challenge with its share of the total and the weights of its checks.
+
+    The checks are those that were due for a submission of the class.
+    """
+    due = {found.challenge: [check.check for check in found.checks] for found in summary.challenges}
+    whole = sum(assigned.worth for assigned in assignment.challenges)
+    return [
+        (
+            assigned.challenge,
+            assigned.worth / whole,
+            weight_rows(assigned, due.get(assigned.challenge, ())),
+        )
+        for assigned in assignment.challenges
+    ]
+
+
+def _tags(row: StudentGrade) -> list[str]:
+    """Return short words about late submissions and overrides of a student."""
+    several = len(row.challenges) > 1
+    tags = [
+        f"late{f' in {challenge}' if several else ''}: {late_words(grade.lateness)}"
+        for challenge, grade in row.challenges.items()
+        if grade.lateness.is_late
+    ]
+    tags += [
+        f"{f'{override.challenge}, ' if override.challenge and several else ''}"
+        f"override: {override_words(override)}"
+        for override in row.overrides
+    ]
+    return tags
+
+
+def _details(grade: ChallengeGrade | None) -> list[tuple[str, str]]:
+    """Return labels and words about the time and the points of a submission."""
+    if grade is None:
+        return []
+    rows = list(lateness_rows(grade.lateness))
+    if grade.override is not None:
+        rows.append(("override", override_words(grade.override)))
+    if grade.points is not None and grade.points != grade.score:
+        rows.append(("counts", f"{points(grade.points)} points"))
+    return rows
 
 
 def _bins_in_words(scores: Distribution) -> str:

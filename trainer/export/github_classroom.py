@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from trainer.classroom.records import Assignment, StudentResult
+from trainer.classroom.records import Assignment, StudentGrade, StudentResult
 from trainer.export.student_view import StudentChallenge, StudentCheck, StudentView, student_view
 
 _MOST = 100  # whole points: the reporter writes "Points 67/100" for Classroom to read
@@ -18,14 +18,20 @@ _ORDER = re.compile(r"(?m)^(\s*):(?=:)")
 
 
 def github_classroom_object(
-    results: Iterable[StudentResult], assignment: Assignment
+    results: Iterable[StudentResult], assignment: Assignment, grade: StudentGrade | None = None
 ) -> dict[str, Any]:
     """Return the object that the reporter of GitHub Classroom reads.
 
     If a challenge could not be graded, `max_score` is 0 and the reporter sends no points.
+
+    Args:
+        results: the results of the student.
+        assignment: the assignment of the class.
+        grade: the grade of the student, with penalties and overrides; None without a gradebook.
     """
-    view = student_view(results, assignment, _MOST)
+    view = student_view(results, assignment, _MOST, grade)
     tests = [test for challenge in view.challenges for test in _tests(challenge, view)]
+    tests += _decided(view, sum(test["score"] for test in tests))
     verdicts = {challenge.verdict for challenge in view.challenges}
     status = "error" if "not graded" in verdicts else "fail" if "failed" in verdicts else "pass"
     return {
@@ -46,6 +52,20 @@ def result_line(reported: dict[str, Any]) -> str:
         + base64.b64encode(json.dumps(reported, allow_nan=False).encode()).decode("ascii")
         + "\n"
     )
+
+
+def _decided(view: StudentView, points: int) -> list[dict[str, Any]]:
+    """Return an entry about lateness and overrides, or nothing.
+
+    The reporter adds up the points of all entries. So this entry has the points that a penalty
+    takes, or that a person decided.
+    """
+    if not view.decided:
+        return []
+    difference = 0 if view.score is None else round(view.score) - points
+    name, status = "lateness and decisions", "fail" if difference < 0 else "pass"
+    entry = StudentChallenge(name, "passed", "", difference, 0)
+    return [_test(entry, name, status, difference, "\n".join(view.decided), None, view)]
 
 
 def _tests(challenge: StudentChallenge, view: StudentView) -> list[dict[str, Any]]:
@@ -70,7 +90,7 @@ def _tests(challenge: StudentChallenge, view: StudentView) -> list[dict[str, Any
 
 def _message(challenge: StudentChallenge, check: StudentCheck) -> str:
     if check.status == "passed":
-        return ""
+        return check.says
     return check.says or f"{challenge.challenge}: {challenge.says}"
 
 

@@ -1,13 +1,16 @@
-"""Write the grades of a class as CSV, with one row for each submission."""
+"""Write the grades of a class as CSV.
+
+`grades.csv` has one row for each student, and `grades_by_challenge.csv` one for each submission.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 
-from trainer.classroom.records import StudentResult
+from trainer.classroom.records import ChallengeGrade, Gradebook, StudentGrade, StudentResult
 from trainer.report.class_words import checks_passed, likely, points
 from trainer.report.visible import visible
 
@@ -22,30 +25,50 @@ COLUMNS = (
     "seconds",
 )
 
-# The file has no byte order mark: with the mark, a program would find the column `\ufeffstudent`
-# instead of `student`. If a spreadsheet assumes an old encoding of its country, choose UTF-8 when
-# importing the file (in Excel: Data, From Text/CSV).
-ENCODING = "utf-8"
+# Excel reads a file without a byte order mark in the old encoding of its country. Read the tables
+# with `utf-8-sig`, which removes the mark.
+ENCODING = "utf-8-sig"
 
 # The beginning of a text that spreadsheets read as a formula. Full-width signs count, too, and so
 # do signs after blanks, quotes and invisible characters.
 _FORMULA = re.compile(r"[\s\"'`\u200c\u200d]*[=+\-@＝＋－＠]")
+# A sign alone, or a sign and words, for example `-rf`: spreadsheets know no value of such names,
+# except TRUE and FALSE. Digits are different: `-A1` is the value of a cell, and `+49` loses its
+# sign.
+_SIGNED_WORDS = re.compile(r"[+\-](?!.*\b(?:true|false)\b)(?:[^\W\d_]+(?:[ .\-][^\W\d_]+)*)?", re.I)
 
 
-def grades_csv(results: Iterable[StudentResult]) -> str:
-    """Return the text of the file. Write the text with `ENCODING` and newline=""."""
-    return "".join(rows(results))
+def grades_csv(gradebook: Gradebook) -> str:
+    """Return the text of `grades.csv`. Write the text with `ENCODING` and newline=""."""
+    challenges = [assigned.challenge for assigned in gradebook.assignment.challenges]
+    header = ("student", "id", "file", "late", *challenges, "total", "look")
+    return "".join(map(csv_line, (header, *(_row(row, challenges) for row in gradebook.rows))))
 
 
-def rows(results: Iterable[StudentResult]) -> Iterator[str]:
-    """Yield the lines of the file, the header first.
+def _row(grade: StudentGrade, challenges: Sequence[str]) -> tuple[str, ...]:
+    """Return the cells of one student. Unknown points are empty cells."""
+    return (
+        cell_of(grade.student.name),
+        cell_of(grade.student.id),
+        cell_of(", ".join(file for file in grade.files if file)),
+        "yes" if grade.is_late else "",
+        *(_points(grade.challenges.get(challenge)) for challenge in challenges),
+        "" if grade.total is None else points(grade.total),
+        cell_of("; ".join(grade.look)),
+    )
+
+
+def _points(grade: ChallengeGrade | None) -> str:
+    return "" if grade is None or grade.points is None else points(grade.points)
+
+
+def grades_by_challenge_csv(results: Iterable[StudentResult]) -> str:
+    """Return the text of `grades_by_challenge.csv`, with the score that the checks brought.
 
     Each row is exactly one line: line ends in names are escaped. So tools that read line by line
     work, too.
     """
-    yield ",".join(COLUMNS) + "\n"
-    for result in results:
-        yield csv_line(cells(result))
+    return "".join(map(csv_line, (COLUMNS, *map(cells, results))))
 
 
 def cells(result: StudentResult) -> tuple[str, ...]:
@@ -76,7 +99,12 @@ def cell_of(text: str) -> str:
     shown = visible(text)
     # `visible` has escaped tabs and line ends. A program that undoes the escapes must not get a
     # formula either, so texts that begin with these characters get an apostrophe, too.
-    return "'" + shown if _FORMULA.match(text) or text[:1] in ("\t", "\r", "\n") else shown
+    return "'" + shown if _is_formula(text) or text[:1] in ("\t", "\r", "\n") else shown
+
+
+def _is_formula(text: str) -> bool:
+    """Return whether a spreadsheet could compute a value from a text."""
+    return bool(_FORMULA.match(text)) and not _SIGNED_WORDS.fullmatch(text)
 
 
 def csv_line(row: tuple[str, ...]) -> str:

@@ -8,26 +8,33 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from trainer.classroom.records import Assignment, StudentResult
+from trainer.classroom.records import Assignment, StudentGrade, StudentResult
 from trainer.export.student_view import StudentChallenge, StudentCheck, StudentView, student_view
 
 _UNITS = 10_000  # hundredths of a point
 
 
-def gradescope_object(results: Iterable[StudentResult], assignment: Assignment) -> dict[str, Any]:
+def gradescope_object(
+    results: Iterable[StudentResult], assignment: Assignment, grade: StudentGrade | None = None
+) -> dict[str, Any]:
     """Return the object with the keys of Gradescope's documentation.
 
     The object has no score if a challenge could not be graded, because no student may get 0
     points for a fault of the grader.
+
+    Args:
+        results: the results of the student.
+        assignment: the assignment of the class.
+        grade: the grade of the student, with penalties and overrides; None without a gradebook.
     """
-    view = student_view(results, assignment, _UNITS)
+    view = student_view(results, assignment, _UNITS, grade)
     several = len(view.challenges) > 1
     content: dict[str, Any] = {} if view.score is None else {"score": round(view.score, 2)}
     if view.seconds is not None:
         content["execution_time"] = round(view.seconds, 1)
     content |= {
         "output": "\n\n".join(
-            f"{challenge.challenge}: {challenge.says}" for challenge in view.challenges
+            filter(None, ["\n".join(view.decided), *map(_says, view.challenges)])
         ),
         # Also the default of Gradescope. Set here so that no text is ever read as markup.
         "output_format": "text",
@@ -40,6 +47,10 @@ def gradescope_object(results: Iterable[StudentResult], assignment: Assignment) 
         for check in challenge.checks
     ]
     return content | ({"tests": tests} if tests else {})
+
+
+def _says(challenge: StudentChallenge) -> str:
+    return "\n".join((f"{challenge.challenge}: {challenge.says}", *challenge.table))
 
 
 def _test(

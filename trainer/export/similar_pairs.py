@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from trainer.classroom.similarity import Lines, Pair
-from trainer.export.gradebook import cell_of, csv_line  # the same names as in grades.csv
+from trainer.export.grade_tables import cell_of, csv_line  # the same names as in grades.csv
 from trainer.report.question_text import wrapped
 from trainer.report.visible import visible
 

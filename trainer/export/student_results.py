@@ -6,6 +6,7 @@ import io
 from dataclasses import replace
 
 from trainer.classroom.records import Excerpt, StudentResult
+from trainer.export.load_words import load_words
 from trainer.model.report import Outcome, Report
 from trainer.report.literal import console
 from trainer.report.terminal import render
@@ -24,7 +25,8 @@ def with_report(result: StudentResult, report: Report, source: str) -> StudentRe
         source: the text of the submission.
     """
     excerpt = excerpt_of(source, _line_of(report))
-    return replace(result, report=report, text=as_text(report), excerpt=excerpt)
+    words = load_words(report, source)
+    return replace(result, report=report, text=as_text(report), excerpt=excerpt, load_words=words)
 
 
 def with_trouble(result: StudentResult, trouble: str) -> StudentResult:
@@ -53,7 +55,7 @@ def as_text(report: Report) -> str:
         io.StringIO(), width=_WIDTH, no_color=True, force_terminal=False, legacy_windows=False
     )
     with out.capture() as capture:
-        out.print(render(report, _WIDTH, stage="line", how_to_see=""))
+        out.print(render(report, _WIDTH, stage="line", has_commands=False))
     return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip() + "\n"
 
 

@@ -4,7 +4,9 @@ Everything that could reveal a hidden case passes through this module. Unless st
 whole report, they see no message, no printed text, no seed, no time and no likely mistake.
 Messages are left out because a submission writes the text of its exceptions and could put the
 inputs of a case into it. A file that cannot be read was never run, so students always see the
-reason.
+reason. They also see why a file does not load, in the words of `load_words`.
+
+No text here names an option or a command, because students have no command line.
 """
 
 from __future__ import annotations
@@ -14,8 +16,14 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from trainer.classroom.assignment import total
-from trainer.classroom.records import AssignedChallenge, Assignment, StudentResult
+from trainer.classroom.points import CheckPoints, check_points, total
+from trainer.classroom.records import (
+    AssignedChallenge,
+    Assignment,
+    StudentGrade,
+    StudentResult,
+)
+from trainer.export.grade_words import lateness_rows, override_words, points_lines, status_words
 from trainer.model.checks import Status
 from trainer.report.class_words import VERDICTS, checks_passed
 from trainer.report.visible import visible
@@ -57,6 +65,8 @@ class StudentChallenge:
         challenge: the id of the challenge.
         verdict: the verdict that the student sees.
         says: the text for the student.
+        table: the table of points, line by line. Empty if the student sees only the verdict.
+        report: the report as text, or "" if the student does not see the report.
         points: the points that the student gets, in the requested units. The points of the checks
             sum to it.
         max_points: the points that a pass gives, in the requested units.
@@ -71,6 +81,8 @@ class StudentChallenge:
     max_points: int
     checks: tuple[StudentCheck, ...] = ()
     file: str = ""
+    table: tuple[str, ...] = ()
+    report: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,15 +93,20 @@ class StudentView:
         score: 0 to 100, or None if a challenge could not be graded.
         challenges: the challenges in the order of the assignment.
         seconds: the duration of the grading, or None if the student does not see the duration.
+        decided: lines about lateness, penalties and overrides.
     """
 
     score: float | None
     challenges: tuple[StudentChallenge, ...]
     seconds: float | None
+    decided: tuple[str, ...] = ()
 
 
 def student_view(
-    results: Iterable[StudentResult], assignment: Assignment, units: int
+    results: Iterable[StudentResult],
+    assignment: Assignment,
+    units: int,
+    grade: StudentGrade | None = None,
 ) -> StudentView:
     """Return the results that one student sees.
 
@@ -98,6 +115,7 @@ def student_view(
         assignment: the assignment, with the part of a report that students see.
         units: the points of the whole assignment. Every challenge and every check gets a whole
             number of points.
+        grade: the grade of the student, with penalties and overrides; None without a gradebook.
     """
     by_challenge = {result.challenge: result for result in results}
     pairs = [(assigned, by_challenge.get(assigned.challenge)) for assigned in assignment.challenges]
@@ -107,13 +125,30 @@ def student_view(
     )
     seconds = sum(result.seconds for _, result in pairs if result is not None)
     return StudentView(
-        score=total(scores, assignment),
+        score=total(scores, assignment) if grade is None else grade.total,
         challenges=tuple(
             _challenge(assigned, result, assignment, max_points_of[assigned.challenge])
             for assigned, result in pairs
         ),
         seconds=seconds if assignment.shown == "report" else None,
+        decided=() if grade is None else _decided(grade),
     )
+
+
+def _decided(grade: StudentGrade) -> tuple[str, ...]:
+    """Return lines about lateness, penalties and overrides."""
+    several = len(grade.challenges) > 1
+    lines = [
+        f"{f'{challenge}, ' if several else ''}{label}: {words}"
+        for challenge, found in grade.challenges.items()
+        for label, words in lateness_rows(found.lateness)
+    ]
+    lines += [
+        f"{f'{override.challenge}, ' if override.challenge and several else ''}"
+        f"override: {visible(override_words(override))}"
+        for override in grade.overrides
+    ]
+    return tuple(lines)
 
 
 def apportioned(weights: Mapping[_Key, float], units: int) -> dict[_Key, int]:
@@ -144,12 +179,7 @@ def _challenge(
     if result is not None and result.unsettled:
         return StudentChallenge(assigned.challenge, "not graded", UNSETTLED, 0, 0)
     if result is None or result.verdict is None:
-        reason = (
-            f" {visible(result.error)}"
-            if assignment.shown == "report" and result is not None and result.error
-            else ""
-        )
-        return StudentChallenge(assigned.challenge, "not graded", NOT_GRADED + reason, 0, 0)
+        return StudentChallenge(assigned.challenge, "not graded", NOT_GRADED, 0, 0)
     verdict: Literal["passed", "failed"] = "passed" if result.verdict == "passed" else "failed"
     checks = (
         () if assignment.shown == "verdict" else _checks(assigned, result, assignment, max_points)
@@ -167,6 +197,8 @@ def _challenge(
         max_points,
         checks,
         visible(result.file),
+        () if assignment.shown == "verdict" else points_lines(result, assigned),
+        visible(result.text, lines=True) if assignment.shown == "report" else "",
     )
 
 
@@ -174,7 +206,8 @@ def _says(result: StudentResult, assignment: Assignment) -> str:
     """Return the verdict in words, with the counts and the likely mistake if students see them."""
     words = VERDICTS[result.verdict][1] + (", late" if result.late else "")
     if assignment.shown == "verdict":
-        return words + (f": {_messages(result, 'loads')}" if _never_ran(result) else "")
+        reason = _load_reason(result)
+        return words + (f": {reason}" if reason else "")
     passed, due = checks_passed(result)
     words += f", {passed} of {due} checks passed"
     if result.verdict == "not-allowed":
@@ -187,20 +220,19 @@ def _says(result: StudentResult, assignment: Assignment) -> str:
 def _checks(
     assigned: AssignedChallenge, result: StudentResult, assignment: Assignment, max_points: int
 ) -> tuple[StudentCheck, ...]:
-    statuses = result.statuses()
-    worth = apportioned({name: assigned.weights.get(name, 0.0) for name in statuses}, max_points)
-    void = result.verdict == "not-allowed"
+    parts = check_points(result.statuses(), assigned, result.verdict)
+    worth = apportioned({part.check: part.share for part in parts}, max_points)
     explained = result.report.first_failure() if result.report else None
     found: list[StudentCheck] = []
-    for name, status in statuses.items():
-        points = worth[name] if status == "passed" and not void else 0
-        says, line = _SKIPPED if status == "skipped" else "", None
-        if status == "failed" and (assignment.shown == "report" or _never_ran(result)):
-            says = _messages(result, name)
-            if explained is not None and explained.check == name:
+    for part in parts:
+        says, line = _says_of_check(part, result, assignment), None
+        if explained is not None and explained.check == part.check:
+            if assignment.shown == "report":
                 says = visible(result.text, lines=True) or says
+            if assignment.shown == "report" or _never_ran(result):
                 line = explained.frames[-1].line if explained.frames else None
-        found.append(StudentCheck(name, status, points, worth[name], says, line))
+        gained = worth[part.check] if part.is_earned else 0
+        found.append(StudentCheck(part.check, part.status, gained, worth[part.check], says, line))
     # A submission that cannot be read has no checks, and a submission that did not pass must not
     # have only passed checks. Then an additional entry shows the verdict.
     passed = result.verdict == "passed"
@@ -217,6 +249,22 @@ def _checks(
             )
         )
     return tuple(found)
+
+
+def _says_of_check(part: CheckPoints, result: StudentResult, assignment: Assignment) -> str:
+    """Return the text about one check: its messages, or the reason why it brings no points."""
+    if part.status == "skipped":
+        return _SKIPPED
+    if part.status == "passed":
+        return "" if part.is_earned or not part.share else status_words(part, result.verdict)
+    if assignment.shown == "report":
+        return _messages(result, part.check)
+    return _load_reason(result) if part.check == "loads" else ""
+
+
+def _load_reason(result: StudentResult) -> str:
+    """Return the reason why a file cannot be read or does not load, if it cannot reveal a case."""
+    return _messages(result, "loads") if _never_ran(result) else visible(result.load_words)
 
 
 def _never_ran(result: StudentResult) -> bool:

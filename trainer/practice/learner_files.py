@@ -20,6 +20,7 @@ def read_source(
     *,
     name: str = "",
     if_empty: str = "Write your answer there; `attn-drill reset` gives a fresh stub.",
+    most_bytes: int = MOST_SOURCE_BYTES,
 ) -> str:
     """Return the text of a submission.
 
@@ -27,9 +28,10 @@ def read_source(
         path: The file.
         name: The name of the file in messages. If empty, messages use the path.
         if_empty: The advice in the message about an empty file.
+        most_bytes: The greatest size of the file.
 
     Raises:
-        DrillError: If the file does not exist, is larger than `MOST_SOURCE_BYTES`, or is no text.
+        DrillError: If the file does not exist, is larger than `most_bytes`, or is no text.
     """
     name = name or str(path)
     try:
@@ -38,9 +40,9 @@ def read_source(
             raise DrillError(f"{name} is a folder. Name the Python file in it.")
         if not stat.S_ISREG(status.st_mode):
             raise DrillError(f"{name} is not a regular file. Name a Python file.")
-        if status.st_size > MOST_SOURCE_BYTES:
+        if status.st_size > most_bytes:
             raise DrillError(
-                f"{name} has {status.st_size:,} bytes; at most {MOST_SOURCE_BYTES:,} are graded."
+                f"{name} has {status.st_size:,} bytes; at most {most_bytes:,} are graded."
                 " Is it the right file?"
             )
         data = path.read_bytes()

@@ -1,6 +1,7 @@
 """The progress of a class's grading, and a summary of its results.
 
-On a terminal the progress is a bar. Elsewhere it is up to ten lines.
+On a terminal the progress is a bar. Elsewhere it is up to ten lines. If no result comes for a
+while, the progress says what it waits for, so that the user sees that the grading lives.
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import TracebackType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
+from rich.console import RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -21,11 +23,17 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 from trainer.classroom.records import StudentResult
 from trainer.report.literal import console
 from trainer.report.visible import visible
 
+if TYPE_CHECKING:
+    from trainer.classroom.grading_jobs import Stall
+
+_QUIET_SECONDS = 30  # without a result, before the progress says what it waits for
+_MOST_WAITING = 3  # shown files that are being graded
 _MOST_LINES = 10  # lines of progress if there is no terminal
 _MOST_NAMES = 10  # shown names with more than one submission
 _MOST_FILES = 4  # shown files of each of these names
@@ -37,6 +45,18 @@ _WORDS = {
     "memory": "memory",
     "not-allowed": "not allowed",
 }
+
+
+class _Bar(Progress):
+    """A bar, and below it a sentence about the thing that the grading waits for."""
+
+    waiting = ""
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """Yield the bar and the sentence, as rich requires."""
+        yield from super().get_renderables()
+        if self.waiting:
+            yield Text(self.waiting)
 
 
 class ClassProgress:
@@ -52,6 +72,7 @@ class ClassProgress:
         self._console = console(stream)
         self._total, self._done = total, done
         self._done_in_last_line = done
+        self._said_waiting = 0  # lines about the present wait
         self._verdicts: Counter[str | None] = Counter()
         narrow = self._console.width < 70
         times = (
@@ -64,7 +85,7 @@ class ClassProgress:
                 TextColumn("left"),
             ]
         )
-        self._bar = Progress(
+        self._bar = _Bar(
             *(
                 BarColumn(bar_width=12 if narrow else 24),
                 MofNCompleteColumn(),
@@ -86,10 +107,24 @@ class ClassProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._bar.waiting = ""
         self._bar.stop()
+
+    def show_stall(self, stall: Stall) -> None:
+        """Say what the grading waits for, if no result came for a while.
+
+        Without a terminal this is one line every 30 seconds.
+        """
+        due = int(stall.seconds // _QUIET_SECONDS)
+        if due and self._console.is_terminal:
+            self._bar.waiting = _in_words(stall)
+        elif due > self._said_waiting:
+            self._said_waiting = due
+            self._console.print(_in_words(stall), soft_wrap=True)
 
     def advance(self, result: StudentResult) -> None:
         """Count the result of one more submission."""
+        self._bar.waiting, self._said_waiting = "", 0
         self._done += 1
         self._verdicts[result.verdict] += 1
         self._bar.update(self._task, advance=1, description=in_counts(self._verdicts))
@@ -101,6 +136,17 @@ class ClassProgress:
             self._console.print(
                 f"{self._done} of {self._total} graded: {in_counts(self._verdicts)}", soft_wrap=True
             )
+
+
+def _in_words(stall: Stall) -> str:
+    """Return a sentence, for example `waiting for ana.py, bob.py: 35 s`."""
+    seconds = f"{stall.seconds:.0f} s"
+    if stall.obstacle:
+        left = f"{stall.left} submission{' is' if stall.left == 1 else 's are'} waiting"
+        return f"waiting for {visible(stall.obstacle)}; {left}: {seconds}"
+    names = ", ".join(visible(file) for file in stall.files[:_MOST_WAITING])
+    more = len(stall.files) - _MOST_WAITING
+    return f"waiting for {names}{f' and {more} more' if more > 0 else ''}: {seconds}"
 
 
 def in_counts(verdicts: Counter[str | None]) -> str:

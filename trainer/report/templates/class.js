@@ -11,7 +11,7 @@
   const rows = [...body.rows]
   const input = make("input", "", document.getElementById("student-tools"))
   input.type = "search"
-  input.placeholder = "name, verdict or mistake"
+  input.placeholder = "name, verdict, late or mistake"
   input.setAttribute("aria-label", "Show only the students whose row has these letters")
   const shown = make("span", "", input.parentNode)
   shown.setAttribute("role", "status")

@@ -1,0 +1,52 @@
+"""Tests of finding the student that a person names."""
+
+import pytest
+
+from trainer.classroom.anonymous import anonymous_ids
+from trainer.classroom.find_student import student_called
+from trainer.classroom.records import Student
+from trainer.model.errors import DrillError
+
+ANA = Student("Ana Lee", id="12", login="alee", email="ana.lee@uni.example")
+BO = Student("Bo Li", id="13")
+TWINS = [Student("Alex Kim (1)", id="1"), Student("Alex Kim (2)", id="2")]
+CLASS = [ANA, BO, *TWINS]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Ana Lee", "ana lee", "Lee, Ana", "12", "alee", "ANA.LEE@uni.example"],
+)
+def test_a_person_may_name_a_student_in_several_ways(words: str) -> None:
+    """Name, id, user name and e-mail address are enough."""
+    assert student_called(words, CLASS, "salt") is ANA
+
+
+def test_a_marker_names_a_student_by_the_anonymous_id() -> None:
+    """Capitals make no difference."""
+    marked = anonymous_ids([student.name for student in CLASS], "salt")["Bo Li"]
+    assert student_called(marked.upper(), CLASS, "salt") is BO
+
+
+def test_an_exact_name_counts_first() -> None:
+    """An id may look like the name of somebody else."""
+    other = Student("12", id="99")
+    assert student_called("12", [*CLASS, other]) is other
+
+
+def test_several_students_give_an_error_with_their_ids() -> None:
+    """The id decides."""
+    same = [
+        Student("Sam", id="5", email="s@a.example"),
+        Student("Sue", id="6", login="s@a.example"),
+    ]
+    with pytest.raises(DrillError, match=r"fits 2 students: Sam \(5\), Sue \(6\)"):
+        student_called("s@a.example", same)
+
+
+def test_an_unknown_name_gives_an_error_with_the_nearest_names() -> None:
+    """Without a near name, the message says where the names are."""
+    with pytest.raises(DrillError, match=r"is called 'Ana Leo'\. Did you mean 'Ana Lee'"):
+        student_called("Ana Leo", CLASS)
+    with pytest.raises(DrillError, match=r"grades\.csv has all names"):
+        student_called("zzzzzz", CLASS)

@@ -1,0 +1,71 @@
+"""Tests of the times of submissions from files next to them."""
+
+import json
+from pathlib import Path
+
+from trainer.classroom.collect import Collected
+from trainer.classroom.records import AssignedChallenge, Assignment, Student, StudentSubmission
+from trainer.classroom.submission_times import with_gradescope, with_moodle_times, with_times
+from trainer.classroom.submitted import iso_time
+
+PLAIN = Assignment("Week 3", (AssignedChallenge("gqa"),))
+
+
+def collected(*students: Student, submitted: float | None = None) -> Collected:
+    """Return a class in which each student has one submission, except those called "nobody"."""
+    submissions = [
+        StudentSubmission(student.name, "gqa", "f.py", "", submitted=submitted)
+        for student in students
+        if student.name != "nobody"
+    ]
+    return Collected(list(students), submissions, [])
+
+
+def test_a_given_time_replaces_the_time_of_the_system() -> None:
+    """A student may be named by id. The other students keep their times."""
+    given = collected(Student("Ana", id="12"), Student("Bo"), submitted=5.0)
+    found, unknown = with_times(given, {"12": 7.0})
+    assert [submission.submitted for submission in found.submissions] == [7.0, 5.0]
+    assert unknown == []
+
+
+def test_a_time_of_somebody_without_files_is_reported() -> None:
+    """The name may have a typing error."""
+    _, unknown = with_times(
+        collected(Student("Ana"), Student("nobody")), {"nobody": 1.0, "An": 2.0}
+    )
+    assert unknown == ["nobody", "An"]
+
+
+def test_the_worksheet_of_moodle_has_times() -> None:
+    """A student without a readable time keeps the time of the zip."""
+    column = "Last modified (submission)"
+    students = [
+        Student("Ana", row={column: "Saturday, 21 November 2026, 10:11 PM"}),
+        Student("Bo", row={column: "-"}),
+        Student("Cy"),
+    ]
+    found = with_moodle_times(collected(*students, submitted=5.0))
+    times = [submission.submitted for submission in found.submissions]
+    assert times == [iso_time("2026-11-21 22:11"), 5.0, 5.0]
+
+
+def test_gradescope_gives_the_student_the_time_and_the_due_time(tmp_path: Path) -> None:
+    """The due time of the assignment counts more than Gradescope's."""
+    file = tmp_path / "submission_metadata.json"
+    file.write_text(
+        json.dumps(
+            {
+                "created_at": "2026-12-01T23:00:00+00:00",
+                "assignment": {"due_date": "2026-12-01T22:00:00+00:00"},
+                "users": [{"name": "Ana Lee", "email": "ana@uni.example", "id": 7, "sid": "12"}],
+            }
+        )
+    )
+    found, assignment = with_gradescope(collected(Student("submission")), PLAIN, file)
+    (student,) = found.students
+    assert (student.name, student.id, student.email) == ("submission", "12", "ana@uni.example")
+    assert found.submissions[0].submitted == iso_time("2026-12-01T23:00:00Z")
+    assert assignment.due == iso_time("2026-12-01T22:00:00Z")
+    own = Assignment("Week 3", PLAIN.challenges, due=1.0)
+    assert with_gradescope(collected(Student("submission")), own, file)[1].due == 1.0

@@ -1,0 +1,120 @@
+"""Tests of `grade override`: the points that a person decided, and errors."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from tests.support.class_results import result
+from trainer.classroom.anonymous import anonymous_ids
+from trainer.classroom.records import (
+    AssignedChallenge,
+    Assignment,
+    Student,
+    StudentSubmission,
+)
+from trainer.classroom.result_store import ClassFile, GradedTask, ResultStore
+from trainer.cli.grade_override import override
+from trainer.model.errors import DrillError
+
+app = typer.Typer()
+app.command()(override)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """Return a folder with the results of two students in two challenges."""
+    store = ResultStore(tmp_path, ["first", "second"])
+    students = [Student("Ana Lee", id="12"), Student("Bo")]
+    tasks = []
+    for student in students:
+        for challenge in ("first", "second"):
+            found = result(student.name, challenge)
+            store.write(found)
+            submission = StudentSubmission(student.name, challenge, "f.py", None)
+            tasks.append(GradedTask(submission, found.task))
+    store.write_class_file(
+        ClassFile(
+            version="0",
+            seed=1,
+            per_student_seed=False,
+            assignment=Assignment(
+                "Week 3", (AssignedChallenge("first"), AssignedChallenge("second"))
+            ),
+            students=students,
+            tasks=tasks,
+            other_files=[],
+            has_roster=False,
+            formats=["csv"],
+            salt="salt",
+        )
+    )
+    return tmp_path
+
+
+def run(out: Path, *arguments: str) -> Result:
+    """Run the command."""
+    return CliRunner().invoke(app, [str(out), *arguments], catch_exceptions=False)
+
+
+def row(out: Path, student: str = "Ana Lee") -> dict[str, str]:
+    """Return the row of a student in grades.csv."""
+    text = (out / "grades.csv").read_text("utf-8-sig")
+    rows = {each["student"]: each for each in csv.DictReader(io.StringIO(text, newline=""))}
+    return rows[student]
+
+
+def test_points_of_the_total_are_in_the_tables_at_once(out: Path) -> None:
+    """The file of overrides keeps the decision."""
+    assert run(out, "Ana Lee", "--points", "85", "--comment", 'Said "why".').exit_code == 0
+    found = row(out)
+    assert (found["first"], found["second"], found["total"]) == ("100", "100", "85")
+    assert found["look"] == 'override: 85 points: Said "why".'
+    assert row(out, "Bo")["total"] == "100"
+    assert "Ana Lee" in (out / "overrides.toml").read_text()
+
+
+def test_points_of_a_challenge_change_the_total(out: Path) -> None:
+    """The student may be named by id or by the anonymous id."""
+    marked = anonymous_ids(["Ana Lee"], "salt")["Ana Lee"]
+    run(out, "12", "--points", "50", "--challenge", "first")
+    run(out, marked, "--points", "70", "--challenge", "second")
+    found = row(out)
+    assert (found["first"], found["second"], found["total"]) == ("50", "70", "60")
+
+
+def test_a_decision_can_be_taken_back(out: Path) -> None:
+    """A person who wrote the file may have named the student by id."""
+    (out / "overrides.toml").write_text('[[override]]\nstudent = "12"\npoints = 1\n')
+    run(out, "Ana Lee", "--remove")
+    assert row(out)["total"] == "100"
+    with pytest.raises(DrillError, match="has no points for Ana Lee in first"):
+        run(out, "Ana Lee", "--remove", "--challenge", "first")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["Ana Leo", "--points", "1"], "is called 'Ana Leo'. Did you mean 'Ana Lee'"),
+        (["Bo", "--points", "101"], "--points is 101; it must be 0 to 100"),
+        (["Bo", "--points", "nan"], "--points is nan; it must be 0 to 100"),
+        (["Bo"], "Give either --points with the new points, or --remove"),
+        (["Bo", "--points", "1", "--remove"], "Give either --points"),
+        (["Bo", "--points", "1", "--challenge", "third"], "this grading has first, second"),
+    ],
+)
+def test_a_wrong_command_gets_a_sentence(out: Path, arguments: list[str], sentence: str) -> None:
+    """Nothing is written."""
+    with pytest.raises(DrillError) as error:
+        run(out, *arguments)
+    assert sentence in str(error.value)
+    assert not (out / "overrides.toml").exists()
+
+
+def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
+    """The sentence names the folder."""
+    with pytest.raises(DrillError, match=r"holds no results of `attn-drill grade`"):
+        run(tmp_path, "Ana", "--points", "1")

@@ -1,0 +1,392 @@
+"""Tests of the import files for Canvas, Moodle and Blackboard."""
+
+import csv
+import io
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+import pytest
+
+from tests.support.lms_readers import blackboard_grades, canvas_grades, moodle_grades, table
+from trainer.classroom.records import (
+    AssignedChallenge,
+    Assignment,
+    ChallengeGrade,
+    Gradebook,
+    Lateness,
+    Override,
+    Student,
+    StudentGrade,
+)
+from trainer.export.lms_tables import LmsTable, blackboard_csv, canvas_csv, moodle_csv
+
+CANVAS_ROW = {
+    "Student": "Lee, Ana",
+    "ID": "101",
+    "SIS User ID": "S1",
+    "SIS Login ID": "-ana",
+    "Section": "A; B",
+    "Week 2 (554)": "-1.5",
+    "Week 3 (555)": "",
+    "Final Score": "70",
+}
+MOODLE_ROW = {
+    "Identifier": "Participant 12345",
+    "Full name": "Ana Lee",
+    "ID number": "S1",
+    "Email address": "ana@uni.example",
+    "Status": "Submitted for grading - ",
+    "Grade": "",
+    "Maximum Grade": "100.00",
+    "Grade can be changed": "Yes",
+    "Last modified (submission)": "Saturday, 21 November 2026, 10:11 PM",
+    "Online text": "=1+1",
+    "Last modified (grade)": "-",
+    "Feedback comments": "",
+}
+COLUMN = "Week 3 [Total Pts: 100 Score] |123"
+BLACKBOARD_ROW = {
+    "Last Name": "Lee",
+    "First Name": "Ana",
+    "Username": "alee",
+    "Student ID": "S1",
+    "Last Access": "2026-11-01",
+    "Availability": "Yes",
+    COLUMN: "",
+    "Grading Notes": "",
+    "Notes Format": "",
+    "Feedback to Learner": "",
+    "Feedback Format": "",
+}
+MAKERS = (canvas_csv, moodle_csv, blackboard_csv)
+
+
+def graded(
+    student: Student, total: float | None = 85.5, *grades: ChallengeGrade, **more: object
+) -> StudentGrade:
+    """Return the grades of a student."""
+    challenges = {grade.challenge: grade for grade in grades}
+    override = more.get("override")
+    assert override is None or isinstance(override, Override)
+    return StudentGrade(student, challenges, override, total)
+
+
+def challenge(
+    name: str = "gqa", override: Override | None = None, **late: object
+) -> ChallengeGrade:
+    """Return the grade of a challenge."""
+    lateness = Lateness(**late)  # type: ignore[arg-type]
+    return ChallengeGrade(name, f"{name}.py", "failed", 85.5, lateness, override, 85.5)
+
+
+def book(*rows: StudentGrade) -> Gradebook:
+    """Return the grades of a class."""
+    return Gradebook(Assignment("Week 3", (AssignedChallenge("gqa"),)), rows)
+
+
+def in_canvas(**cells: str) -> Student:
+    """Return a student of a class whose roster is Canvas' gradebook."""
+    row = {**CANVAS_ROW, **cells}
+    return Student("Ana Lee", "S1", "-ana", "", "canvas", "101", "x", True, row)
+
+
+def in_moodle(**cells: str) -> Student:
+    """Return a student of a class whose roster is Moodle's worksheet."""
+    return Student("Ana Lee", "S1", "", "", "moodle", "12345", "x", True, {**MOODLE_ROW, **cells})
+
+
+def in_blackboard(row: Mapping[str, str] = BLACKBOARD_ROW) -> Student:
+    """Return a student of a class whose roster is Blackboard's file."""
+    return Student("Ana Lee", "S1", "alee", "", "blackboard", "alee", "x", True, row)
+
+
+def test_canvas_columns_are_repeated() -> None:
+    """Only the column with the title of the assignment changes."""
+    made = canvas_csv(book(graded(in_canvas())))
+    assert made.left_out == made.notes == ()
+    points, row = table(made.text)
+    assert row == {**CANVAS_ROW, "Week 3 (555)": "85.5"}
+    assert list(row) == list(CANVAS_ROW)
+    assert {name: cell for name, cell in points.items() if cell} == {
+        "Student": "    Points Possible",
+        "Week 3 (555)": "100",
+    }
+    assert canvas_grades(made.text) == (
+        {"Week 3 (555)": 100},
+        {"101": {"Week 2 (554)": "-1.5", "Week 3 (555)": "85.5"}},
+    )
+
+
+def test_canvas_gets_a_new_column_for_another_title() -> None:
+    """The points of other assignments stay."""
+    made = canvas_csv(book(graded(in_canvas())), "Week 4")
+    assert canvas_grades(made.text)[1] == {
+        "101": {"Week 2 (554)": "-1.5", "Week 3 (555)": "", "Week 4": "85.5"}
+    }
+
+
+def test_canvas_column_with_other_capitals_is_the_same() -> None:
+    """Two such columns do not decide."""
+    student = in_canvas()
+    assert "WEEK 3" not in table(canvas_csv(book(graded(student)), "WEEK 3").text)[0]
+    twice = in_canvas(**{"week 3 (556)": ""})
+    assert "WEEK 3" in table(canvas_csv(book(graded(twice)), "WEEK 3").text)[0]
+
+
+def test_canvas_table_without_a_roster_has_the_known_columns() -> None:
+    """Canvas finds a student by its own id, the school's id or the user name."""
+    made = canvas_csv(
+        book(
+            graded(Student("leeana", "101", system="canvas", system_id="101")),
+            graded(Student("Bo", "S2", is_in_roster=True), None),
+            graded(Student("Cy", login="cy", is_in_roster=True), 100.0),
+            graded(Student("Di", "12", system="moodle", system_id="12", is_in_roster=True)),
+            graded(Student("ed")),
+        )
+    )
+    assert canvas_grades(made.text) == (
+        {"Week 3": 100},
+        {"101": {"Week 3": "85.5"}, "S2": {"Week 3": ""}, "cy": {"Week 3": "100"}},
+    )
+    assert made.left_out == ("Di", "ed")
+
+
+def test_moodle_worksheet_is_repeated() -> None:
+    """Only the grade and the feedback change. A student's formula gets an apostrophe."""
+    made = moodle_csv(book(graded(in_moodle())))
+    assert table(made.text) == [
+        {
+            **MOODLE_ROW,
+            "Grade": "85.5",
+            "Online text": "'=1+1",
+            "Feedback comments": "attn-drill: 85.5 of 100 points.",
+        }
+    ]
+    assert moodle_grades(made.text) == {12345: (85.5, "attn-drill: 85.5 of 100 points.")}
+
+
+def test_moodle_worksheet_without_a_roster_has_all_columns() -> None:
+    """Moodle needs the number of the participant."""
+    time = datetime(2026, 11, 21, 22, 11).timestamp()
+    ana = Student("Ana Lee", "12345", "", "ana@uni.example", "moodle", "12345")
+    made = moodle_csv(
+        book(graded(ana, 85.5, challenge(submitted=time)), graded(Student("bo", "S1")))
+    )
+    (row,) = table(made.text)
+    assert row == {
+        "Identifier": "Participant 12345",
+        "Full name": "Ana Lee",
+        "Email address": "ana@uni.example",
+        "Status": "Submitted for grading",
+        "Grade": "85.5",
+        "Maximum Grade": "100.00",
+        "Grade can be changed": "Yes",
+        "Last modified (submission)": "Saturday, 21 November 2026, 10:11 PM",
+        "Last modified (grade)": "-",
+        "Feedback comments": "attn-drill: 85.5 of 100 points.",
+    }
+    assert moodle_grades(made.text)[12345][0] == 85.5
+    assert made.left_out == ("bo",)
+
+
+def test_moodle_participants_are_no_worksheet() -> None:
+    """The list has no column for the grade."""
+    row = {"First name": "Ana", "Last name": "Lee", "Email address": "a@x"}
+    student = Student("Ana Lee", "", "", "a@x", "moodle", "7", "x", True, row)
+    assert moodle_grades(moodle_csv(book(graded(student))).text)[7][0] == 85.5
+
+
+@pytest.mark.parametrize(
+    ("own", "total", "new"),
+    [
+        ("", None, ""),
+        ("<p>Well done\n- ok</p>", 85.5, "<p>Well done\n- ok</p>"),
+        ("=1", None, "=1"),
+        ("attn-drill: 3 of 100 points.", 85.5, "attn-drill: 85.5 of 100 points."),
+        ("attn-drill: 3 of 100 points.", None, "attn-drill: 3 of 100 points."),
+    ],
+)
+def test_feedback_of_a_person_stays(own: str, total: float | None, new: str) -> None:
+    """The feedback of an earlier table is replaced."""
+    student = in_moodle(**{"Feedback comments": own})
+    (row,) = table(moodle_csv(book(graded(student, total))).text)
+    assert row["Feedback comments"] == new
+
+
+@pytest.mark.parametrize(
+    ("grade", "words"),
+    [
+        (challenge(is_late=True, days=1, penalty=10.0), "1 day late: 10 points off."),
+        (challenge(is_late=True, days=2), "2 days late."),
+        (challenge(is_late=True, days=None), "Late."),
+        (
+            challenge(
+                "gqa",
+                Override("Ana Lee", "gqa", 85.5, "A look\nat it."),
+                is_late=True,
+                days=2,
+                penalty=20.0,
+            ),
+            "2 days late. A person decided on 85.5 points. A look\\nat it.",
+        ),
+    ],
+)
+def test_feedback_explains_late_files_and_decisions(grade: ChallengeGrade, words: str) -> None:
+    """No penalty is taken from points that a person decided."""
+    made = moodle_csv(book(graded(in_moodle(), 85.5, grade)))
+    assert moodle_grades(made.text)[12345][1] == f"attn-drill: 85.5 of 100 points. {words}"
+
+
+def test_feedback_on_several_challenges_names_them() -> None:
+    """A decision on the total has no name."""
+    row = graded(
+        in_moodle(),
+        90.0,
+        challenge("gqa", is_late=True, days=1, penalty=10.0),
+        challenge("mha", Override("Ana Lee", "mha", 7.0)),
+        override=Override("Ana Lee", "", 90.0, "Good."),
+    )
+    assert moodle_grades(moodle_csv(book(row)).text)[12345][1] == (
+        "attn-drill: 90 of 100 points. gqa: 1 day late. mha: A person decided on 7 points."
+        " A person decided on 90 points. Good."
+    )
+
+
+def test_blackboard_file_is_repeated() -> None:
+    """Every cell has quotes. Feedback has a format."""
+    made = blackboard_csv(book(graded(in_blackboard())))
+    assert blackboard_grades(made.text) == {
+        "alee": {
+            **BLACKBOARD_ROW,
+            COLUMN: "85.5",
+            "Feedback to Learner": "attn-drill: 85.5 of 100 points.",
+            "Feedback Format": "PLAIN_TEXT",
+        }
+    }
+    assert made.notes == ()
+
+
+def test_only_column_of_blackboard_counts_with_any_title() -> None:
+    """A teacher who downloads one column wants to fill that column."""
+    made = blackboard_csv(book(graded(in_blackboard())), "Other title")
+    assert blackboard_grades(made.text)["alee"][COLUMN] == "85.5"
+
+
+def test_other_column_of_blackboard_stays() -> None:
+    """Among several columns, the title decides. A note says that the column is new."""
+    row = {name: cell for name, cell in BLACKBOARD_ROW.items() if "Feedback" not in name}
+    made = blackboard_csv(book(graded(in_blackboard(row))), "Week 4")
+    cells = blackboard_grades(made.text)["alee"]
+    assert (cells[COLUMN], cells["Week 4 [Total Pts: 100 Score]"]) == ("", "85.5")
+    assert "new column “Week 4”" in made.notes[0]
+
+
+def test_blackboard_table_without_a_roster_has_the_known_columns() -> None:
+    """Blackboard needs the user name."""
+    made = blackboard_csv(
+        book(
+            graded(Student("alee", "alee", "alee", system="blackboard", system_id="alee")),
+            graded(Student("Bo Li", "S2", "boli", is_in_roster=True), None),
+            graded(Student("cy", "9", system="canvas", system_id="9")),
+        )
+    )
+    assert blackboard_grades(made.text) == {
+        "alee": {
+            "Last Name": "alee",
+            "First Name": "",
+            "Username": "alee",
+            "Student ID": "",
+            "Week 3 [Total Pts: 100 Score]": "85.5",
+        },
+        "boli": {
+            "Last Name": "Li",
+            "First Name": "Bo",
+            "Username": "boli",
+            "Student ID": "S2",
+            "Week 3 [Total Pts: 100 Score]": "",
+        },
+    }
+    assert made.left_out == ("cy",)
+
+
+def test_student_without_a_total_keeps_the_grade() -> None:
+    """Moodle ignores an empty cell. Canvas and Blackboard may remove the grade instead."""
+    canvas = canvas_csv(book(graded(in_canvas(**{"Week 3 (555)": "EX"}), None)))
+    assert canvas_grades(canvas.text)[1]["101"]["Week 3 (555)"] == "EX"
+    moodle = moodle_csv(book(graded(in_moodle(Grade="70.00"), None)))
+    assert moodle_grades(moodle.text)[12345] == (None, "")
+    for old, new in (("70.00", "70.00"), ("Needs Grading", "")):
+        student = in_blackboard({**BLACKBOARD_ROW, COLUMN: old})
+        made = blackboard_csv(book(graded(student, None)))
+        assert blackboard_grades(made.text)["alee"][COLUMN] == new
+
+
+def test_student_without_a_total_has_an_empty_cell() -> None:
+    """If the system has no grade yet, none is written."""
+    canvas = canvas_csv(book(graded(in_canvas(), None)))
+    assert canvas_grades(canvas.text)[1]["101"]["Week 3 (555)"] == ""
+    assert table(moodle_csv(book(graded(in_moodle(), None))).text) == [
+        {**MOODLE_ROW, "Online text": "'=1+1"}
+    ]
+    blackboard = blackboard_csv(book(graded(in_blackboard(), None)))
+    assert blackboard_grades(blackboard.text) == {"alee": BLACKBOARD_ROW}
+
+
+@pytest.mark.parametrize(
+    ("made", "place"),
+    [
+        (moodle_csv(book(graded(in_moodle(**{"Maximum Grade": "10.00"})))), "Moodle is 10.00"),
+        (
+            blackboard_csv(
+                book(
+                    graded(
+                        in_blackboard(
+                            {
+                                "Username": "a",
+                                "Last Name": "",
+                                "First Name": "",
+                                "W |1": "",
+                                "Week 3 [Total Pts: 50 Score] |12": "",
+                            }
+                        )
+                    )
+                )
+            ),
+            "|12 is 50",
+        ),
+    ],
+)
+def test_other_maximum_gets_a_note(made: LmsTable, place: str) -> None:
+    """85 points in a column of 10 would be a wrong grade."""
+    (note,) = made.notes
+    assert f"{place} points. Change it to 100" in note
+
+
+def test_names_are_harmless_and_ids_exact() -> None:
+    """A name may get an apostrophe. An id is the same as in the system."""
+    student = in_canvas(Student="=HYPERLINK(1)", **{"SIS User ID": "+49 30 1"})
+    row = table(canvas_csv(book(graded(student))).text)[1]
+    assert row["Student"] == "'=HYPERLINK(1)"
+    assert row["SIS User ID"] == "+49 30 1"
+    assert row["SIS Login ID"] == "-ana"
+
+
+@pytest.mark.parametrize("user", ["=1+1", "@SUM(A1)", "-cmd|' /C calc'!A0", "\t=1", "+SUM(A1)"])
+def test_student_whose_id_is_a_formula_is_left_out(user: str) -> None:
+    """With an apostrophe, it would be another id."""
+    made = blackboard_csv(book(graded(Student("Eve", login=user))))
+    assert made.left_out == ("Eve",)
+    assert blackboard_grades(made.text) == {}
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_title_that_is_a_formula_is_harmless(make: Callable[[Gradebook, str], LmsTable]) -> None:
+    """No cell of the table is a formula, even if a spreadsheet splits cells at semicolons."""
+    rows = book(
+        graded(Student("Bo;=1+1", "7", system="canvas", system_id="7", login="bo")),
+        graded(Student("=1+1 x", "8", system="moodle", system_id="8", login="eve")),
+    )
+    text = make(rows, "=1+1").text
+    for delimiter in ",;":
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            assert not [cell for cell in row if cell.startswith("=")]

@@ -1,0 +1,91 @@
+"""Tests of the list of everything that a person should look at."""
+
+from dataclasses import replace
+
+from tests.support.class_results import (
+    assignment,
+    grade_of,
+    make_gradebook,
+    result,
+    student_grade,
+    unsettled,
+)
+from trainer.classroom.records import Gradebook, Lateness, Override, Student
+from trainer.export.to_look_at import (
+    NO_ROSTER,
+    NOBODY_MISSING,
+    Noted,
+    missing_words,
+    to_look_at,
+)
+
+ONE = assignment()
+TWO = assignment(("first", "second"))
+
+
+def notes(gradebook: Gradebook, *clashing: tuple[str, str]) -> dict[str, tuple[Noted, ...]]:
+    """Return the notes by heading."""
+    return {look.heading: look.notes for look in to_look_at(gradebook, set(clashing))}
+
+
+def test_each_reason_has_its_heading() -> None:
+    """A row of each kind is listed once, under its own heading."""
+    unreadable = grade_of(result("Di", verdict="error"), error="di.py is empty.")
+    decided = Override("Ed", "first", 85.0, "Well told.")
+    nobody = Student("flo", is_in_roster=False)
+    late = Lateness(is_late=True, days=None, is_extended=True)
+    rows = (
+        student_grade(Student("Ann"), [], ONE),
+        student_grade(
+            Student("Bo", notes=("Bo fits two students.",)), [grade_of(result("Bo"))], ONE
+        ),
+        student_grade(Student("bob"), [grade_of(unsettled())], ONE),
+        student_grade(Student("Cy"), [grade_of(result("Cy", verdict=None, error="no room"))], ONE),
+        student_grade(Student("Di"), [unreadable], ONE),
+        student_grade(Student("Ed"), [grade_of(result("Ed"), override=decided)], ONE),
+        student_grade(nobody, [grade_of(result("flo", file="flo.py"))], ONE),
+        student_grade(Student("Gus"), [grade_of(result("Gus"), lateness=late)], ONE),
+        student_grade(Student("Hal"), [grade_of(result("Hal"))], ONE, look=("looks odd",)),
+        student_grade(Student("Ida"), [grade_of(result("Ida"))], ONE),
+    )
+    found = notes(Gradebook(ONE, rows, ("old/: a folder",), has_roster=True), ("bob", "first"))
+    assert found == {
+        "Names that clash": (
+            Noted("Bo", "", "Bo fits two students."),
+            Noted("bob", "first", unsettled().error or ""),
+        ),
+        "Not graded": (Noted("Cy", "first", "no room"),),
+        "Files that cannot be read": (Noted("Di", "first", "di.py is empty."),),
+        "Files that belong to nobody": (Noted("flo", "", "flo.py"),),
+        "Handed in nothing": (Noted("Ann"),),
+        "Late, but the time is unknown": (Noted("Gus", "first", "the student has an extension"),),
+        "Overrides": (Noted("Ed", "", "first, 85 points. Well told."),),
+        "Other files": (Noted("", "", "old/: a folder"),),
+        "Other reasons": (Noted("Hal", "", "looks odd"),),
+    }
+
+
+def test_nobody_is_missing_only_if_a_roster_says_so() -> None:
+    """Without a roster, the sentence names the next step."""
+    complete = make_gradebook([result("Ann")], ONE)
+    assert missing_words(complete) == NO_ROSTER
+    assert missing_words(replace(complete, has_roster=True)) == NOBODY_MISSING
+    absent = student_grade(Student("Ben"), [], ONE)
+    book = Gradebook(ONE, (*complete.rows, absent), has_roster=True)
+    assert missing_words(book) == ""
+    assert "Handed in nothing" in notes(book)
+    assert "Handed in nothing" not in notes(replace(book, has_roster=False))
+    assert missing_words(Gradebook(ONE, (), has_roster=True)) == ""
+
+
+def test_missing_challenge_is_listed() -> None:
+    """A student who has a result for another challenge is not complete."""
+    book = make_gradebook([result("Ann", "second")], TWO, has_roster=True)
+    assert notes(book) == {"No submission for a challenge": (Noted("Ann", "", "first"),)}
+    assert missing_words(book) == ""
+
+
+def test_class_without_reasons_has_no_notes() -> None:
+    """A late submission with a known time is no reason to look."""
+    late = grade_of(result("Ann"), lateness=Lateness(True, 2e9, 1e9, days=3, penalty=30.0))
+    assert not notes(Gradebook(ONE, (student_grade(Student("Ann"), [late], ONE),)))

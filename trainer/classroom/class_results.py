@@ -1,0 +1,98 @@
+"""Read the results of a class, with the points and the lateness that hold now.
+
+A result on disk holds the statuses of the checks. Points and lateness follow from the statuses and
+from the assignment. So a changed weight or due time needs no new grading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from trainer.classroom.find_student import student_called
+from trainer.classroom.gradebook import gradebook_of
+from trainer.classroom.lateness import lateness_of
+from trainer.classroom.points import score
+from trainer.classroom.records import (
+    Assignment,
+    Gradebook,
+    Override,
+    Student,
+    StudentResult,
+    StudentSubmission,
+)
+from trainer.classroom.result_store import ClassFile, GradedTask, ResultStore
+
+
+def results_of(store: ResultStore, record: ClassFile) -> Iterator[StudentResult]:
+    """Yield the valid results of a class, in the order of its students and challenges.
+
+    Only one result at a time is in memory, because a whole class may not fit.
+    """
+    tasks: dict[str, list[GradedTask]] = {}
+    for task in record.tasks:
+        tasks.setdefault(task.submission.student, []).append(task)
+    for student in record.students:
+        for task in tasks.get(student.name, ()):
+            result = store.read(student.name, task.submission.challenge)
+            if result is not None and result.task == task.task:
+                yield current_result(result, task.submission, student, record.assignment)
+
+
+def current_result(
+    result: StudentResult, submission: StudentSubmission, student: Student, assignment: Assignment
+) -> StudentResult:
+    """Return a result with the id, the points and the lateness that hold now."""
+    assigned = next(
+        assigned for assigned in assignment.challenges if assigned.challenge == result.challenge
+    )
+    lateness = lateness_of(submission, student, assignment)
+    graded = result.verdict is not None
+    return replace(
+        result,
+        id=student.id,
+        score=score(result.statuses(), assigned, result.verdict) if graded else None,
+        late=lateness.is_late,
+    )
+
+
+def rewrite_changed(store: ResultStore, record: ClassFile) -> None:
+    """Write all results again whose id, points or lateness have changed."""
+    for result in results_of(store, record):
+        if store.read(result.student, result.challenge) != result:
+            store.write(result)
+
+
+def class_gradebook(
+    store: ResultStore, record: ClassFile, overrides: Sequence[Override]
+) -> Gradebook:
+    """Return the gradebook of a class.
+
+    Args:
+        store: the results.
+        record: everything else about the grading.
+        overrides: the decisions of persons. They may name a student by id, user name, e-mail
+            address, name or anonymous id.
+
+    Raises:
+        DrillError: an override names nobody or several students.
+    """
+    return gradebook_of(
+        record.assignment,
+        record.students,
+        [task.submission for task in record.tasks],
+        results_of(store, record),
+        [with_full_name(override, record) for override in overrides],
+        record.other_files,
+        has_roster=record.has_roster,
+    )
+
+
+def with_full_name(override: Override, record: ClassFile) -> Override:
+    """Return an override with the name of its student.
+
+    Raises:
+        DrillError: the override names nobody or several students.
+    """
+    student = student_called(override.student, record.students, record.salt)
+    return replace(override, student=student.name)

@@ -1,0 +1,84 @@
+"""Give submissions the times that files next to them hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from trainer.classroom.collect import Collected
+from trainer.classroom.records import Assignment
+from trainer.classroom.submitted import find, moodle_time, read_gradescope_metadata
+
+_MOODLE_COLUMN = "Last modified (submission)"
+
+
+def with_times(collected: Collected, times: Mapping[str, float]) -> tuple[Collected, list[str]]:
+    """Return the submissions with the times of `--submitted`, which replace the system's times.
+
+    Args:
+        collected: the students and submissions of a class.
+        times: seconds since the epoch, by id, user name, e-mail address or name of the student.
+
+    Returns:
+        The submissions, and the keys of `times` that name no student with files.
+    """
+    present = {submission.student for submission in collected.submissions}
+    students = [student for student in collected.students if student.name in present]
+    keys = {
+        student.name: find(dict(zip(times, times, strict=True)), student) for student in students
+    }
+    found = {name: times[key] for name, key in keys.items() if key is not None}
+    unknown = [key for key in times if key not in keys.values()]
+    return _with(collected, found), unknown
+
+
+def with_moodle_times(collected: Collected) -> Collected:
+    """Return the submissions with the times of Moodle's grading worksheet, if it is the roster."""
+    return _with(
+        collected,
+        {
+            student.name: moodle_time(student.row.get(_MOODLE_COLUMN, ""))
+            for student in collected.students
+        },
+    )
+
+
+def with_gradescope(
+    collected: Collected, assignment: Assignment, file: Path
+) -> tuple[Collected, Assignment]:
+    """Return a single student's submissions and the assignment, with Gradescope's metadata.
+
+    The due time of the assignment counts before Gradescope's due time.
+    """
+    metadata = read_gradescope_metadata(file)
+    entries = metadata.students
+    students = [
+        replace(
+            student,
+            id=entries[0].id,
+            email=entries[0].email,
+            system="gradescope",
+        )
+        if entries
+        else student
+        for student in collected.students
+    ]
+    times = {student.name: metadata.submitted for student in students}
+    if assignment.due is None:
+        assignment = replace(assignment, due=metadata.due)
+    return _with(replace(collected, students=students), times), assignment
+
+
+def _with(collected: Collected, times: Mapping[str, float | None]) -> Collected:
+    """Return the submissions with these times, by the name of the student.
+
+    A submission keeps its time if the new time is None.
+    """
+    submissions = []
+    for submission in collected.submissions:
+        submitted = times.get(submission.student)
+        if submitted is not None:
+            submission = replace(submission, submitted=submitted)
+        submissions.append(submission)
+    return replace(collected, submissions=submissions)

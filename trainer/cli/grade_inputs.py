@@ -1,0 +1,157 @@
+"""Read everything that `grade` needs: the assignment, the submissions, the roster and the times."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trainer.app.grade_file import check_limits
+from trainer.app.open_packs import KnownPacks
+from trainer.classroom.assignment import check_weights, plain_assignment, read_assignment
+from trainer.classroom.collect import Collected, collect, collect_single
+from trainer.classroom.lateness import unknown_extensions
+from trainer.classroom.records import Assignment, StudentSubmission
+from trainer.classroom.roster import read_roster
+from trainer.classroom.submission_times import with_gradescope, with_moodle_times, with_times
+from trainer.classroom.submitted import read_submitted
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError, GraderError
+from trainer.report.class_progress import columns, in_columns
+from trainer.report.visible import visible
+from trainer.server.messages import GradeReference, Refused
+from trainer.server.messages import Verdict as VerdictMessage
+from trainer.server.pool import pool
+
+_MOST_SENTENCES = 5  # about names that several submissions have
+_MOST_NAMED = 5  # names in one sentence
+_GRADESCOPE_FILE = "submission_metadata.json"
+
+
+@dataclass(frozen=True)
+class ClassInputs:
+    """The assignment and the submissions of a class.
+
+    Attributes:
+        assignment: the assignment.
+        challenges: its challenges, in order.
+        collected: the students and their submissions.
+        has_roster: True if a roster was given.
+    """
+
+    assignment: Assignment
+    challenges: Sequence[Challenge]
+    collected: Collected
+    has_roster: bool
+
+
+def assignment_of(
+    challenge_id: str | None,
+    file: Path | None,
+    time_limit: float | None,
+    memory_limit: int | None,
+    known_packs: KnownPacks,
+) -> Assignment:
+    """Return the assignment that the options describe.
+
+    Raises:
+        DrillError: an option or the file has a fault.
+    """
+    if (challenge_id is None) == (file is None):
+        raise DrillError(
+            "Name the challenge with --challenge ID, or an assignment with --assignment FILE, for"
+            " several challenges or for weights. Give one of the two options."
+        )
+    if file is not None:
+        assignment = read_assignment(file, known_packs.find)
+    else:
+        challenge = known_packs.find(str(challenge_id))
+        assignment = replace(plain_assignment(challenge.id), title=challenge.title)
+    seconds = assignment.seconds if time_limit is None else time_limit
+    memory_mib = assignment.memory_mib if memory_limit is None else memory_limit
+    check_limits(seconds, memory_mib)
+    return replace(assignment, seconds=seconds, memory_mib=memory_mib)
+
+
+def check_weights_of(assignment: Assignment, file: Path, packs: Sequence[Path], seed: int) -> None:
+    """Check that each challenge has the checks whose weights the assignment changes.
+
+    Raises:
+        DrillError: a challenge does not have a check.
+        GraderError: the reference of a challenge cannot be graded here.
+    """
+
+    def due(challenge: str) -> list[str]:
+        reply = pool.ask(tuple(map(str, packs)), GradeReference(challenge, seed))
+        if isinstance(reply, VerdictMessage):
+            return list(reply.report.statuses())
+        sentence = reply.sentence if isinstance(reply, Refused) else "The grader gave no verdict."
+        raise GraderError(sentence)
+
+    check_weights(assignment, due, file)
+
+
+def read_class(
+    folder: Path,
+    assignment: Assignment,
+    challenges: Sequence[Challenge],
+    *,
+    roster_file: Path | None,
+    submitted_file: Path | None,
+    single: bool,
+) -> ClassInputs:
+    """Read the submissions of a class, and say on stderr what is unclear.
+
+    Raises:
+        DrillError: the submissions, the roster or the times cannot be read.
+    """
+    roster = None if roster_file is None else read_roster(roster_file)
+    times = {} if submitted_file is None else read_submitted(submitted_file)
+    if single:
+        collected = collect_single(folder, challenges)
+        metadata = folder.absolute().parent / _GRADESCOPE_FILE
+        if metadata.is_file():
+            collected, assignment = with_gradescope(collected, assignment, metadata)
+    else:
+        collected = with_moodle_times(collect(folder, challenges, roster))
+    collected, unknown = with_times(collected, times)
+    _say(collected)
+    if unknown:
+        _print(f"{submitted_file} names students who handed in nothing: {_listed(unknown)}.")
+    if extensions := unknown_extensions(assignment, collected.students):
+        _print(f"[extensions] names nobody of this class: {_listed(extensions)}.")
+    return ClassInputs(assignment, challenges, collected, roster is not None)
+
+
+def _say(collected: Collected) -> None:
+    if collected.ignored:
+        _print(f"Not graded, because nobody asked for it: {_listed(collected.ignored)}.")
+    for note in (*collected.notes, *_to_settle(collected.submissions)):
+        _print(note)
+    if strangers := [student for student in collected.students if student.is_in_roster is False]:
+        _print(
+            "The roster does not have these students: "
+            f"{_listed([student.name for student in strangers])}."
+        )
+
+
+def _print(sentence: str) -> None:
+    print(in_columns(visible(sentence), columns(sys.stderr)), file=sys.stderr)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _to_settle(submissions: Sequence[StudentSubmission]) -> list[str]:
+    """Return a sentence for each student with several submissions, from which a person chooses."""
+    unsettled = {
+        submission.student: submission.trouble for submission in submissions if submission.unsettled
+    }
+    sentences = list(unsettled.values())
+    if len(sentences) <= _MOST_SENTENCES:
+        return sentences
+    more = len(sentences) - _MOST_SENTENCES
+    return [*sentences[:_MOST_SENTENCES], f"The report lists more names of this kind: {more}."]

@@ -1,0 +1,83 @@
+"""`attn-drill grade override OUT STUDENT`: set the points of a student by hand."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trainer.model.errors import DrillError
+
+
+def override(
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The folder with the results of `grade`.")
+    ],
+    student: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDENT", help="The name, id, user name, e-mail address or anonymous id."
+        ),
+    ],
+    points: Annotated[
+        float | None, typer.Option("--points", metavar="P", help="The points, 0 to 100.")
+    ] = None,
+    comment: Annotated[
+        str, typer.Option("--comment", metavar="TEXT", help="The reason, which the student reads.")
+    ] = "",
+    challenge: Annotated[
+        str | None,
+        typer.Option(
+            "--challenge", metavar="ID", help="Set the points of this challenge, not the total."
+        ),
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Take the decision back.")] = False,
+) -> None:
+    """Set the points of a student by hand, and write all tables again."""
+    from trainer.classroom.find_student import student_called
+    from trainer.classroom.overrides import (
+        OVERRIDES_FILE,
+        add_override,
+        read_overrides,
+        remove_override,
+    )
+    from trainer.classroom.records import Override
+    from trainer.classroom.result_store import ResultStore
+    from trainer.cli.grade_outputs import write_outputs
+
+    if (points is None) != remove:
+        raise DrillError("Give either --points with the new points, or --remove.")
+    if points is not None and not (math.isfinite(points) and 0 <= points <= 100):
+        raise DrillError(f"--points is {points:g}; it must be 0 to 100.")
+    record = ResultStore(out, []).class_file()
+    if record is None:
+        raise DrillError(
+            f"{out} holds no results of `attn-drill grade`. Name the folder of its --out."
+        )
+    if challenge is not None and challenge not in record.challenges:
+        raise DrillError(
+            f"--challenge is {challenge!r}; this grading has {', '.join(record.challenges)}."
+        )
+    name = student_called(student, record.students, record.salt).name
+    file = out / OVERRIDES_FILE
+    if points is not None:
+        add_override(file, Override(name, challenge or "", points, comment))
+    else:
+        # A person who edited the file may have named the student by id or address.
+        keys = {
+            entry.student
+            for entry in read_overrides(file)
+            if student_called(entry.student, record.students, record.salt).name == name
+        }
+        removed = [remove_override(file, key, challenge or "") for key in keys]
+        if not any(removed):
+            raise DrillError(
+                f"{file} has no points for {name}{_of(challenge)}. Nothing was removed."
+            )
+    write_outputs(ResultStore(out, record.challenges), record)
+
+
+def _of(challenge: str | None) -> str:
+    return f" in {challenge}" if challenge else ""

@@ -1,0 +1,50 @@
+"""Name the feedback files of a class as the learning management systems expect them.
+
+Sources: Canvas, "How do I upload all student submissions for an assignment?"; Moodle, "Assignment
+settings: feedback types, Upload multiple feedback files in a zip"; Blackboard has no upload for
+the feedback of a whole class, so its files are sorted by user name.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterable
+
+from trainer.classroom.records import Student
+from trainer.classroom.result_store import safe_name
+
+_FILE = "feedback.html"
+# Canvas finds the student by the two numbers at the beginning of the file name.
+_CANVAS = re.compile(r"(.+?(?:_LATE)?_[0-9]{1,18}_[0-9]{1,18})_.+", re.DOTALL)
+# Moodle finds the student by the number of the participant.
+_MOODLE = re.compile(r"(.+?_[0-9]{1,18})_assignsubmission_[a-z]+.*", re.DOTALL)
+_ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # the same feedback gives the same zip
+
+
+def feedback_path(student: Student) -> str:
+    """Return the path of a student's feedback below `feedback/`.
+
+    Canvas and Moodle accept a zip with these paths.
+    """
+    if student.system == "canvas" and (canvas := _CANVAS.fullmatch(student.upload)):
+        return f"{canvas[1]}_{_FILE}"
+    if student.system == "moodle" and (moodle := _MOODLE.fullmatch(student.upload)):
+        return f"{moodle[1]}_assignsubmission_file_/{_FILE}"
+    if student.system == "blackboard" and student.system_id:
+        return f"{safe_name(student.system_id)}/{_FILE}"
+    return f"{safe_name(student.name)}.html"
+
+
+def feedback_zip(files: Iterable[tuple[str, bytes]]) -> bytes:
+    """Return a zip of all feedback files.
+
+    Args:
+        files: the path and the content of each file.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in files:
+            archive.writestr(zipfile.ZipInfo(path, _ZIP_DATE), content, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()

@@ -1,0 +1,179 @@
+"""Say in words how the points of a student came about: checks, weights, lateness, overrides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from trainer.classroom.points import FORM, WEIGHTS, CheckPoints, check_points
+from trainer.classroom.records import AssignedChallenge, Lateness, Override, StudentResult
+from trainer.model.checks import CHECK_ORDER, Status, Verdict
+from trainer.report.class_words import points as in_points
+from trainer.report.wording import counted
+
+STATUS_WORDS: Mapping[Status, str] = {
+    "passed": "passed",
+    "failed": "failed",
+    "skipped": "did not run",
+}
+
+
+@dataclass(frozen=True)
+class PointsRow:
+    """A row of a student's table of points.
+
+    Attributes:
+        check: the name of the check.
+        status: the status over all cases.
+        words: the status in words. If the check passed and brings no points, they say why.
+        points: the points that the student gets, 0 to 100.
+        most: the points that the check can bring.
+    """
+
+    check: str
+    status: Status
+    words: str
+    points: float
+    most: float
+
+
+@dataclass(frozen=True)
+class WeightRow:
+    """A row of the table of weights.
+
+    Attributes:
+        checks: the name of the check, or of the checks that count together.
+        weight: the weight.
+        points: the points of 100 that the check brings.
+    """
+
+    checks: str
+    weight: float
+    points: float
+
+
+def points_rows(result: StudentResult, assigned: AssignedChallenge) -> tuple[PointsRow, ...]:
+    """Return the table of points: all checks that can bring points, in their order.
+
+    Args:
+        result: the result of the student.
+        assigned: the challenge with the weights that the assignment changes.
+    """
+    parts = check_points(result.statuses(), assigned, result.verdict)
+    return tuple(
+        PointsRow(
+            part.check,
+            part.status,
+            status_words(part, result.verdict),
+            part.points,
+            100 * part.share,
+        )
+        for part in parts
+        if part.share
+    )
+
+
+def points_lines(result: StudentResult, assigned: AssignedChallenge) -> tuple[str, ...]:
+    """Return the table of points as lines of text; () if no check brings points."""
+    rows = points_rows(result, assigned)
+    if not rows or result.score is None:
+        return ()
+    cells = [(row.check, f"{row.points:.1f} of {row.most:.1f}", row.words) for row in rows]
+    cells.append(("all checks", f"{result.score:.1f} of 100.0", ""))
+    widths = [max(len(row[column]) for row in cells) for column in range(2)]
+    return tuple(
+        f"{check:<{widths[0]}}  {gained:>{widths[1]}}  {words}".rstrip()
+        for check, gained, words in cells
+    )
+
+
+def status_words(part: CheckPoints, verdict: Verdict | None) -> str:
+    """Return the status of a check in words, with the reason if a pass brings no points."""
+    words = STATUS_WORDS[part.status]
+    if part.status != "passed" or part.is_earned:
+        return words
+    if verdict == "not-allowed":
+        return f"{words}, but not from scratch"
+    needed = ", ".join(FORM - {part.check}) if part.check in FORM else "values"
+    return f"{words}, but {needed} did not"
+
+
+def weight_rows(assigned: AssignedChallenge, due: Iterable[str]) -> tuple[WeightRow, ...]:
+    """Return the weights of a challenge's checks, in their order.
+
+    Args:
+        assigned: the challenge with the weights that the assignment changes.
+        due: the names of the challenge's checks.
+    """
+    wanted = set(due)
+    statuses: dict[str, Status] = {check: "passed" for check in CHECK_ORDER if check in wanted}
+    parts = {part.check: part for part in check_points(statuses, assigned, "passed")}
+    are_joined = parts.keys() >= FORM and not FORM & assigned.weights.keys()
+    rows: list[WeightRow] = []
+    for check, part in parts.items():
+        weight = assigned.weights.get(check, WEIGHTS[check])
+        if not part.share or (are_joined and check == "dtype"):
+            continue
+        if are_joined and check == "shapes":
+            others = [parts[other] for other in sorted(FORM)]
+            joined = 100 * sum(other.share for other in others)
+            rows.append(WeightRow("shapes and dtype", sum(WEIGHTS[name] for name in FORM), joined))
+        else:
+            rows.append(WeightRow(check, weight, 100 * part.share))
+    return tuple(rows)
+
+
+def weights_in_words(rows: Iterable[WeightRow]) -> str:
+    """Return the weights of a challenge in one sentence, or "" without weights."""
+    parts = ", ".join(f"{row.checks} {row.weight:g}" for row in rows)
+    return parts and (
+        "100 points are divided by the weights of the checks"
+        f" ({parts}); a check brings its points only if all its cases are right."
+    )
+
+
+def lateness_rows(lateness: Lateness) -> tuple[tuple[str, str], ...]:
+    """Return labels and words for the due time, the time of the submission and the penalty."""
+    rows: list[tuple[str, str]] = []
+    if lateness.due is not None:
+        extended = ", with an extension" if lateness.is_extended else ""
+        rows.append(("due", f"{time_in_words(lateness.due)}{extended}"))
+    if lateness.submitted is not None:
+        in_time = (
+            "" if lateness.is_late or not _is_after_due(lateness) else ", within the grace period"
+        )
+        rows.append(("handed in", f"{time_in_words(lateness.submitted)}{in_time}"))
+    if lateness.is_late:
+        rows.append(("late", late_words(lateness)))
+    return tuple(rows)
+
+
+def _is_after_due(lateness: Lateness) -> bool:
+    if lateness.due is None or lateness.submitted is None:
+        return False
+    return lateness.submitted > lateness.due
+
+
+def late_words(lateness: Lateness) -> str:
+    """Return the days and the penalty of a late submission, for example `2 days, −20 points`."""
+    if lateness.days is None:
+        return "time unknown, no penalty"
+    penalty = f"−{in_points(lateness.penalty)} points" if lateness.penalty else "no penalty"
+    return f"{counted(lateness.days, 'day')}, {penalty}"
+
+
+def time_in_words(seconds: float) -> str:
+    """Return a time in the time zone of this machine: `2026-12-01 23:59 (UTC+01:00)`."""
+    try:
+        time = datetime.fromtimestamp(seconds, UTC).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds:g} seconds after 1970"
+    offset = time.strftime("%z")
+    return f"{time:%Y-%m-%d %H:%M} (UTC{offset[:3]}:{offset[3:5]})"
+
+
+def override_words(override: Override) -> str:
+    """Return a person's decision, for example `85 points. A good idea.`"""
+    comment = f" {override.comment}" if override.comment else ""
+    return f"{in_points(override.points)} points.{comment}"

@@ -1,0 +1,192 @@
+"""List everything in a gradebook that a person should look at, by reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+
+from trainer.classroom.records import ChallengeGrade, Gradebook, StudentGrade
+from trainer.export.grade_words import override_words
+
+NO_ROSTER = (
+    "The students who handed in nothing are not known, because there is no roster. Add"
+    " --roster FILE to see them."
+)
+NOBODY_MISSING = (
+    "Nobody is missing: every student of the roster has a submission for every challenge."
+)
+
+
+@dataclass(frozen=True)
+class Noted:
+    """A submission, a student or a file to look at.
+
+    Attributes:
+        student: the name of the student, or "" for a file that belongs to nobody.
+        challenge: the id of the challenge, or "" if the note is not about a submission.
+        reason: the reason, or "" if the heading says everything.
+    """
+
+    student: str
+    challenge: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Look:
+    """All notes of the same kind.
+
+    Attributes:
+        heading: the reason to look in a few words.
+        advice: an explanation, and the next step.
+        notes: the notes, sorted by student.
+    """
+
+    heading: str
+    advice: str
+    notes: tuple[Noted, ...]
+
+
+def to_look_at(gradebook: Gradebook, unsettled: Set[tuple[str, str]]) -> tuple[Look, ...]:
+    """Return everything to look at, the most urgent first.
+
+    Args:
+        gradebook: the grades of the class.
+        unsettled: the students and challenges with several files, of which a person must choose
+            one.
+    """
+    looks = [
+        Look(
+            "Names that clash",
+            "A person must decide whose file it is, or which file counts. Rename the files, then"
+            " grade again with --resume.",
+            (*_clashes(gradebook, unsettled),),
+        ),
+        Look(
+            "Not graded",
+            "The grading failed; the submission is not to blame. Grade again with --resume.",
+            (*_not_graded(gradebook, unsettled),),
+        ),
+        Look(
+            "Files that cannot be read",
+            "These submissions have 0 points. Ask the student for another file, then grade again"
+            " with --resume.",
+            (*_unreadable(gradebook),),
+        ),
+        Look(
+            "Files that belong to nobody",
+            "They were graded, but fit no student of the roster. Put the id, the user name, the"
+            " e-mail address or the name of one student into the file's name, then grade again"
+            " with --resume.",
+            (*_of_nobody(gradebook),),
+        ),
+        Look(
+            "Handed in nothing",
+            "The roster has these students, and no file belongs to them.",
+            (*_absent(gradebook),),
+        ),
+        Look(
+            "No submission for a challenge",
+            "These students have a submission for another challenge, but not for this one. They"
+            " have no total.",
+            (*_incomplete(gradebook),),
+        ),
+        Look(
+            "Late, but the time is unknown",
+            "No penalty is taken. Give the times with --submitted FILE.",
+            (*_late_at_unknown_time(gradebook),),
+        ),
+        Look("Overrides", "A person decided these points.", (*_overrides(gradebook),)),
+        Look(
+            "Other files",
+            "These files and folders are not part of a submission and were not graded.",
+            tuple(Noted("", reason=words) for words in gradebook.other_files),
+        ),
+    ]
+    listed = {note.student for look in looks for note in look.notes}
+    others = (
+        Noted(row.student.name, reason=words)
+        for row in gradebook.rows
+        if row.student.name not in listed
+        for words in row.look
+    )
+    looks.append(Look("Other reasons", "A person should look at these students.", (*others,)))
+    return tuple(look for look in looks if look.notes)
+
+
+def missing_words(gradebook: Gradebook) -> str:
+    """Return a sentence about students who are missing, or "" if the notes name them.
+
+    Without a roster, nobody knows who is missing.
+    """
+    if not gradebook.has_roster:
+        return NO_ROSTER
+    expected = [row for row in gradebook.rows if row.student.is_in_roster is not False]
+    is_complete = all(
+        assigned.challenge in row.challenges
+        for row in expected
+        for assigned in gradebook.assignment.challenges
+    )
+    return NOBODY_MISSING if expected and is_complete else ""
+
+
+def _grades(gradebook: Gradebook) -> Iterator[tuple[StudentGrade, ChallengeGrade]]:
+    for row in gradebook.rows:
+        for grade in row.challenges.values():
+            yield row, grade
+
+
+def _clashes(gradebook: Gradebook, unsettled: Set[tuple[str, str]]) -> Iterator[Noted]:
+    for row in gradebook.rows:
+        name = row.student.name
+        for sentence in row.student.notes:
+            yield Noted(name, reason=sentence)
+        for grade in row.challenges.values():
+            if (name, grade.challenge) in unsettled:
+                yield Noted(name, grade.challenge, grade.error)
+
+
+def _not_graded(gradebook: Gradebook, unsettled: Set[tuple[str, str]]) -> Iterator[Noted]:
+    for row, grade in _grades(gradebook):
+        if grade.verdict is None and (row.student.name, grade.challenge) not in unsettled:
+            yield Noted(row.student.name, grade.challenge, grade.error or "no reason is known")
+
+
+def _unreadable(gradebook: Gradebook) -> Iterator[Noted]:
+    for row, grade in _grades(gradebook):
+        if grade.verdict is not None and grade.error:
+            yield Noted(row.student.name, grade.challenge, grade.error)
+
+
+def _of_nobody(gradebook: Gradebook) -> Iterator[Noted]:
+    for row in gradebook.rows:
+        if row.student.is_in_roster is False:
+            yield Noted(row.student.name, reason=", ".join(row.files))
+
+
+def _absent(gradebook: Gradebook) -> Iterator[Noted]:
+    if gradebook.has_roster:
+        for row in gradebook.rows:
+            if not row.challenges:
+                yield Noted(row.student.name)
+
+
+def _incomplete(gradebook: Gradebook) -> Iterator[Noted]:
+    for row in gradebook.rows:
+        for assigned in gradebook.assignment.challenges:
+            if row.challenges and assigned.challenge not in row.challenges:
+                yield Noted(row.student.name, reason=assigned.challenge)
+
+
+def _late_at_unknown_time(gradebook: Gradebook) -> Iterator[Noted]:
+    for row, grade in _grades(gradebook):
+        if grade.lateness.is_late and grade.lateness.days is None:
+            extended = "the student has an extension" if grade.lateness.is_extended else ""
+            yield Noted(row.student.name, grade.challenge, extended)
+
+
+def _overrides(gradebook: Gradebook) -> Iterator[Noted]:
+    for row in gradebook.rows:
+        for override in row.overrides:
+            of_challenge = f"{override.challenge}, " if override.challenge else ""
+            yield Noted(row.student.name, reason=f"{of_challenge}{override_words(override)}")
