@@ -3,7 +3,7 @@
 import pytest
 
 from trainer.classroom.anonymous import anonymous_ids
-from trainer.classroom.find_student import student_called
+from trainer.classroom.find_student import key_of, student_called
 from trainer.classroom.records import Student
 from trainer.model.errors import DrillError
 
@@ -50,3 +50,31 @@ def test_an_unknown_name_gives_an_error_with_the_nearest_names() -> None:
         student_called("Ana Leo", CLASS)
     with pytest.raises(DrillError, match=r"grades\.csv has all names"):
         student_called("zzzzzz", CLASS)
+
+
+@pytest.mark.parametrize(
+    "key", ["S1", "ALEE", "ana@uni.example", "Ana Lee", "lee, ana", "analee", "leeana", "101"]
+)
+def test_key_finds_its_student(key: str) -> None:
+    """A person may write the id, the user name, the address or the name."""
+    student = Student("Ana Lee", "S1", "alee", "ana@uni.example", "canvas", "101")
+    assert key_of(student, ["Bo", key]) == key
+
+
+def test_key_of_somebody_else_finds_nobody() -> None:
+    """An empty key fits nobody, either."""
+    assert key_of(Student("Ana Lee"), ["Ana", "", "Lee"]) is None
+
+
+def test_id_decides_before_the_name() -> None:
+    """The order of the keys does not matter."""
+    student = Student("Ana Lee", "S1")
+    assert key_of(student, ["Ana Lee", "S1"]) == key_of(student, ["S1", "Ana Lee"]) == "S1"
+
+
+def test_accents_count_only_if_a_key_has_them() -> None:
+    """Two keys that fit equally well are no answer."""
+    student = Student("Amélie D")
+    assert key_of(student, ["Amelie, D"]) == "Amelie, D"
+    assert key_of(student, ["D, Amelie", "D, Amélie"]) == "D, Amélie"
+    assert key_of(student, ["DAmelie", "D, Amelie"]) is None

@@ -8,7 +8,6 @@ import pytest
 
 from trainer.classroom.records import Student
 from trainer.classroom.submitted import (
-    find,
     iso_time,
     moodle_time,
     read_gradescope_metadata,
@@ -113,34 +112,6 @@ def test_wrong_times_get_a_sentence(tmp_path: Path, text: str, words: str) -> No
     assert "times.csv" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "key", ["S1", "ALEE", "ana@uni.example", "Ana Lee", "lee, ana", "analee", "leeana", "101"]
-)
-def test_key_finds_its_student(key: str) -> None:
-    """A person may write the id, the user name, the address or the name."""
-    student = Student("Ana Lee", "S1", "alee", "ana@uni.example", "canvas", "101")
-    assert find({"Bo": 1, key: 2}, student) == 2
-
-
-def test_key_of_somebody_else_finds_nobody() -> None:
-    """An empty key fits nobody, either."""
-    assert find({"Ana": 1, "": 2, "Lee": 3}, Student("Ana Lee")) is None
-
-
-def test_id_decides_before_the_name() -> None:
-    """The order of the keys does not matter."""
-    student = Student("Ana Lee", "S1")
-    assert find({"Ana Lee": 1, "S1": 2}, student) == find({"S1": 2, "Ana Lee": 1}, student) == 2
-
-
-def test_accents_count_only_if_a_key_has_them() -> None:
-    """Two keys that fit equally well are no answer."""
-    student = Student("Amélie D")
-    assert find({"Amelie, D": 1}, student) == 1
-    assert find({"D, Amelie": 1, "D, Amélie": 2}, student) == 2
-    assert find({"DAmelie": 1, "D, Amelie": 2}, student) is None
-
-
 def test_metadata_of_gradescope_are_read(tmp_path: Path) -> None:
     """The due time of a group is the latest of its members."""
     data = {
@@ -159,7 +130,7 @@ def test_metadata_of_gradescope_are_read(tmp_path: Path) -> None:
         Student("Ana Lee", "S1", "", "ana@uni.example", "gradescope", "7"),
         Student("Bo", "8", "", "", "gradescope", "8"),
     )
-    assert metadata.submitted == metadata.class_due == PARIS
+    assert metadata.submitted == PARIS
     assert metadata.due == PARIS + 86_400
 
 
@@ -167,7 +138,7 @@ def test_metadata_without_a_due_time_are_read(tmp_path: Path) -> None:
     """An assignment need not have a due time."""
     path = written(tmp_path, '{"assignment": {"due_date": null}}', "submission_metadata.json")
     metadata = read_gradescope_metadata(path)
-    assert (metadata.submitted, metadata.due, metadata.class_due) == (None, None, None)
+    assert (metadata.submitted, metadata.due) == (None, None)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"created_at": "soon"}', '{"users": 3}'])

@@ -535,13 +535,12 @@ def test_wrong_arguments_are_refused(tmp_path: Path, arguments: list[str], messa
 
 def test_weaker_isolation_is_refused(tmp_path: Path) -> None:
     """If submissions cannot be isolated, nothing is graded, and the message names the danger."""
-    (tmp_path / "ana.py").write_text(RIGHT)
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ana.py").write_text(RIGHT)
     process = grade(
-        ".",
+        "class",
         "--challenge",
         "prefix-sum",
-        "--out",
-        tmp_path / "../out",
         code=3,
         cwd=tmp_path,
         ATTN_DRILL_ISOLATION="limits",
@@ -592,12 +591,11 @@ def test_killed_grading_can_be_resumed(tmp_path: Path, kills: int) -> None:
 
 def test_killed_command_leaves_no_process(tmp_path: Path) -> None:
     """Grading servers, fork servers and endless worker processes end with the command."""
-    (tmp_path / "hangs.py").write_text(HANGS)
-    (tmp_path / "too.py").write_text(HANGS)
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "hangs.py").write_text(HANGS)
+    (tmp_path / "class" / "too.py").write_text(HANGS)
     process = subprocess.Popen(
-        command(
-            ".", "--challenge", "prefix-sum", "--out", tmp_path / "../out", "--time-limit", "600"
-        ),
+        command("class", "--challenge", "prefix-sum", "--time-limit", "600", "--jobs", "2"),
         cwd=tmp_path,
         env=environment(),
         stdout=subprocess.DEVNULL,

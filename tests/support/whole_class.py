@@ -2,7 +2,7 @@
 
 `PLAIN` is a folder with files and folders. `CANVAS`, `MOODLE` and `BLACKBOARD` are the zips that
 these systems make. Each upload comes with the system's own export as the roster. The grades that
-the class must get are in `tests/cli/whole_class/<upload>/*.csv`, computed by hand.
+the class must get are in `tests/whole_class/<upload>/*.csv`, computed by hand.
 """
 
 import csv
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.support.paths import TESTS, TINY_PACK
 
-TABLES = TESTS / "cli" / "whole_class"
+TABLES = TESTS / "whole_class"
 PACKS = (TINY_PACK, TABLES / "pack")
 
 # The points of docs/classroom.md for the challenge `prefix-sum`, whose checks have the weights

@@ -1,16 +1,51 @@
-"""Find the student of a graded class that a person names."""
+"""Find the student that a person names."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from trainer.classroom.anonymous import anonymous_ids
+from trainer.classroom.name_forms import folded, in_order, key_form, name_forms, without_accents
 from trainer.classroom.records import Student
-from trainer.classroom.submitted import find
+from trainer.classroom.roster import ids_in
 from trainer.model.errors import DrillError
 
 _MOST_NAMED = 5  # students in one sentence
+
+
+def key_of(student: Student, keys: Collection[str]) -> str | None:
+    """Return the key that names a student, or None.
+
+    A key may be the student's id, user name, e-mail address, or name in any form that
+    `roster.match` accepts. The id decides first, the name last.
+
+    Args:
+        student: a student of the class.
+        keys: the words that a person wrote, for example the first column of a table.
+    """
+    by_form = {key_form(key): key for key in keys}
+    ids = (student.id, student.system_id, *ids_in(student.row))
+    for own in (*ids, student.login, student.email, student.name):
+        if own and (key := by_form.get(key_form(own))) is not None:
+            return key
+    forms = name_forms(student.name)
+    plain = {without_accents(form) for form in forms}
+    for fitting in (
+        [key for key in keys if _in_one_word(key)[0] in forms],
+        [key for key in keys if _in_one_word(key)[1] in plain],
+    ):
+        if fitting:
+            return fitting[0] if len(fitting) == 1 else None
+    return None
+
+
+@lru_cache(maxsize=10_000)  # every student of a class is compared with the same keys
+def _in_one_word(name: str) -> tuple[str, str]:
+    """Return a name as `folded` and as `without_accents`, with the first name first."""
+    ordered = in_order(name)
+    return folded(ordered), without_accents(ordered)
 
 
 def student_called(words: str, students: Sequence[Student], salt: str = "") -> Student:
@@ -37,7 +72,7 @@ def student_called(words: str, students: Sequence[Student], salt: str = "") -> S
     fitting = [
         student
         for student in students
-        if student.name == anonymous or find({words: True}, student) is not None
+        if student.name == anonymous or key_of(student, (words,)) is not None
     ]
     if len(fitting) == 1:
         return fitting[0]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
+from trainer.classroom.find_student import key_of
 from trainer.classroom.records import (
     Assignment,
     Extension,
@@ -12,7 +14,6 @@ from trainer.classroom.records import (
     Student,
     StudentSubmission,
 )
-from trainer.classroom.submitted import find
 
 _DAY = 86_400.0
 
@@ -25,26 +26,16 @@ def lateness_of(
     If the time or the due time is unknown, only the system's own mark can make a submission late.
     Then no penalty is taken, because the number of days is unknown.
     """
-    extension = find(assignment.extensions, student)
+    key = key_of(student, assignment.extensions)
+    extension = None if key is None else assignment.extensions[key]
     due = _due(assignment, extension)
     known = Lateness(submitted=submission.submitted, due=due, is_extended=extension is not None)
     if due is None or submission.submitted is None:
-        return _marked(known) if submission.is_marked_late else known
+        return replace(known, is_late=True, days=None) if submission.is_marked_late else known
     if submission.submitted <= due + assignment.grace:
         return known
     days = max(1, math.ceil((submission.submitted - due) / _DAY))
-    return Lateness(
-        True,
-        submission.submitted,
-        due,
-        known.is_extended,
-        days,
-        min(100.0, days * assignment.penalty),
-    )
-
-
-def _marked(known: Lateness) -> Lateness:
-    return Lateness(True, known.submitted, known.due, known.is_extended, days=None)
+    return replace(known, is_late=True, days=days, penalty=min(100.0, days * assignment.penalty))
 
 
 def _due(assignment: Assignment, extension: Extension | None) -> float | None:
@@ -58,6 +49,5 @@ def _due(assignment: Assignment, extension: Extension | None) -> float | None:
 
 def unknown_extensions(assignment: Assignment, students: Sequence[Student]) -> list[str]:
     """Return the keys of `[extensions]` that name no student of the class."""
-    keys = {key: key for key in assignment.extensions}
-    used = {find(keys, student) for student in students}
-    return [key for key in keys if key not in used]
+    used = {key_of(student, assignment.extensions) for student in students}
+    return [key for key in assignment.extensions if key not in used]

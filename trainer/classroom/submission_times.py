@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from trainer.classroom.collect import Collected
+from trainer.classroom.find_student import key_of
 from trainer.classroom.records import Assignment
-from trainer.classroom.submitted import find, moodle_time, read_gradescope_metadata
+from trainer.classroom.submitted import moodle_time, read_gradescope_metadata
 
 _MOODLE_COLUMN = "Last modified (submission)"
 
@@ -25,9 +26,7 @@ def with_times(collected: Collected, times: Mapping[str, float]) -> tuple[Collec
     """
     present = {submission.student for submission in collected.submissions}
     students = [student for student in collected.students if student.name in present]
-    keys = {
-        student.name: find(dict(zip(times, times, strict=True)), student) for student in students
-    }
+    keys = {student.name: key_of(student, times) for student in students}
     found = {name: times[key] for name, key in keys.items() if key is not None}
     unknown = [key for key in times if key not in keys.values()]
     return _with(collected, found), unknown
@@ -54,12 +53,7 @@ def with_gradescope(
     metadata = read_gradescope_metadata(file)
     entries = metadata.students
     students = [
-        replace(
-            student,
-            id=entries[0].id,
-            email=entries[0].email,
-            system="gradescope",
-        )
+        replace(student, id=entries[0].id, email=entries[0].email, system="gradescope")
         if entries
         else student
         for student in collected.students

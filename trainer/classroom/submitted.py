@@ -1,4 +1,4 @@
-"""Read the times of submissions that the names of files do not tell.
+"""Read the times of submissions from `--submitted`, from Moodle and from Gradescope.
 
 The file `submission_metadata.json` has the keys "created_at", "assignment" with "due_date", and
 "users" with "name", "email", "id", sometimes "sid", and sometimes the user's own "assignment",
@@ -10,21 +10,18 @@ https://gradescope-autograders.readthedocs.io/en/latest/submission_metadata/
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
 from trainer.classroom.csv_file import CsvLine, CsvTable, listed, read_csv
-from trainer.classroom.name_forms import folded, in_order, key_form, name_forms, without_accents
+from trainer.classroom.name_forms import key_form
 from trainer.classroom.records import Student
-from trainer.classroom.roster import EMAIL, FIRST_NAME, ID, LAST_NAME, LOGIN, NAME, ids_in
+from trainer.classroom.roster import EMAIL, FIRST_NAME, ID, LAST_NAME, LOGIN, NAME
 from trainer.model.errors import DrillError
-
-_Value = TypeVar("_Value")
 
 _TIME = (
     *("submitted", "submittedat", "submissiontime", "submissiondate", "lastmodifiedsubmission"),
@@ -60,13 +57,11 @@ class GradescopeMetadata:
         submitted: the time of the submission in seconds since the epoch, or None.
         due: the due time of these students with their extension, or None. In a group, the latest
             due time counts.
-        class_due: the due time of the class, or None.
     """
 
     students: tuple[Student, ...]
     submitted: float | None
     due: float | None
-    class_due: float | None
 
 
 class _Assignment(msgspec.Struct):
@@ -118,32 +113,6 @@ def read_submitted(path: Path) -> dict[str, float]:
         lines[key] = line.number
         times[student] = _time_of_cell(path, line, text)
     return times
-
-
-def find(values: Mapping[str, _Value], student: Student) -> _Value | None:
-    """Return the value of the key that names a student, or None.
-
-    A key may be the student's id, user name, e-mail address, or name in any form that
-    `roster.match` accepts. The id decides first, the name last.
-
-    Args:
-        values: by keys that a person wrote, for example the first column of a table.
-        student: a student of the class.
-    """
-    by_key = {key_form(key): value for key, value in values.items()}
-    ids = (student.id, student.system_id, *ids_in(student.row))
-    for own in (*ids, student.login, student.email, student.name):
-        if own and (value := by_key.get(key_form(own))) is not None:
-            return value
-    forms = name_forms(student.name)
-    plain = {without_accents(form) for form in forms}
-    for fits in (
-        [key for key in values if folded(in_order(key)) in forms],
-        [key for key in values if without_accents(in_order(key)) in plain],
-    ):
-        if fits:
-            return values[fits[0]] if len(fits) == 1 else None
-    return None
 
 
 def iso_time(text: str) -> float | None:
@@ -208,7 +177,6 @@ def read_gradescope_metadata(path: Path) -> GradescopeMetadata:
         tuple(_student(user) for user in data.users),
         _time_of_key(path, "created_at", data.created_at),
         max(own_dues, default=class_due),
-        class_due,
     )
 
 

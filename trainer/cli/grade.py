@@ -93,7 +93,7 @@ def grade(
         str,
         typer.Option(
             "--format",
-            help="Any of csv,html,canvas,moodle,blackboard,junit,gradescope,github.",
+            help="Any of csv, html, canvas, moodle, blackboard, junit, gradescope, github.",
         ),
     ] = "csv,html",
     seed: Annotated[

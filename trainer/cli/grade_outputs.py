@@ -81,6 +81,11 @@ def write_outputs(store: ResultStore, record: ClassFile) -> int:
         paths += _feedback(graded)
     text, failed = summary(graded.results(), columns(sys.stdout))
     typer.echo(text)
+    if record.has_roster:
+        present = {task.submission.student for task in record.tasks}
+        roster = [student.name for student in record.students if student.is_in_roster]
+        missing = sum(name not in present for name in roster)
+        typer.echo(f"{missing} of the {len(roster)} students of the roster handed in nothing")
     typer.echo(f"written: {', '.join(map(str, paths))}")
     return failed
 

@@ -1,6 +1,6 @@
 """A whole class, graded as a teaching assistant does it; every cell of every table is checked.
 
-`tests/support/whole_class.py` has the submissions. The expected tables in `tests/cli/whole_class/`
+`tests/support/whole_class.py` has the submissions. The expected tables in `tests/whole_class/`
 were computed by hand from the rules in `docs/classroom.md`. In their cells,
 
 - `?` stands for any text, because the documentation does not say what the cell holds,
