@@ -45,7 +45,7 @@ def test_right_case_has_no_trouble() -> None:
         ("init", {"heads": 2}, '`init` is for challenges of kind "module"'),
         ("parameters", {"w": 2}, "`parameters` is for"),
         ("dropout", 0.5, "`dropout` is for"),
-        ("dropout", 2, "from 0.0, below 1"),
+        ("dropout", 2, "from 0.0 to below 1"),
         ("dtype", "float16", "'float32', 'float64', 'bfloat16'"),
         ("mode", "evall", "Write 'eval', 'train'"),
         ("check", "mask", "`check` is 'mask'"),

@@ -10,7 +10,7 @@ def test_an_id_depends_on_the_name_and_the_salt_only() -> None:
     before = anonymous_ids(["Ana", "Bo"], "salt")
     after = anonymous_ids(["Bo", "Zoe", "Ana"], "salt")
     assert before == {name: after[name] for name in ("Ana", "Bo")}
-    assert all(re.fullmatch("S-[0-9a-f]{8}", found) for found in after.values())
+    assert all(re.fullmatch("S-[0-9a-f]{12}", found) for found in after.values())
     assert len(set(after.values())) == 3
 
 

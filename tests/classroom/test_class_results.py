@@ -7,7 +7,12 @@ import msgspec
 import pytest
 
 from tests.support.class_results import result
-from trainer.classroom.class_results import class_gradebook, results_of, rewrite_changed
+from trainer.classroom.class_results import (
+    class_gradebook,
+    results_of,
+    rewrite_changed,
+    with_full_name,
+)
 from trainer.classroom.points import score
 from trainer.classroom.records import (
     AssignedChallenge,
@@ -96,15 +101,16 @@ def test_the_files_on_the_disk_get_the_new_points(tmp_path: Path) -> None:
 def test_an_override_may_name_a_student_in_any_way(tmp_path: Path) -> None:
     """The gradebook has the name of the student."""
     store = store_with(tmp_path, "Ana", "Zoe")
-    book = class_gradebook(store, record(), [Override("id-Ana", "first", 77.0)])
+    override = with_full_name(Override("id-Ana", "first", 77.0), record())
+    book = class_gradebook(store, record(), [override])
     assert {row.student.name: row.total for row in book.rows}["Ana"] == 77.0
     assert (book.other_files, book.has_roster) == (("notes.txt",), True)
 
 
-def test_an_override_of_nobody_is_an_error(tmp_path: Path) -> None:
+def test_an_override_of_nobody_is_an_error() -> None:
     """The sentence has the name."""
     with pytest.raises(DrillError, match="No student of this class is called 'Bob'"):
-        class_gradebook(store_with(tmp_path, "Ana"), record(), [Override("Bob", "first", 1.0)])
+        with_full_name(Override("Bob", "first", 1.0), record())
 
 
 def test_the_record_of_a_class_survives_the_disk(tmp_path: Path) -> None:

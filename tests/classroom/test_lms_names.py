@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.collect import ONE, Files, named_files, write_files, write_zip
 from trainer.classroom.collect import collect
+from trainer.classroom.lms_names import read_names
 
 DAY = "2026-11-20-10-11-12"
 
@@ -259,3 +260,11 @@ def test_note_lists_guessed_users(tmp_path: Path) -> None:
     (note,) = got.notes
     assert "Guessed: s0 from HW_3_s0, s1 from HW_3_s1, s2 from HW_3_s2 and 2 more." in note
     assert note.endswith("If a guess is wrong, put Blackboard's .txt receipts next to the files.")
+
+
+def test_a_long_file_with_the_name_of_a_receipt_takes_no_time() -> None:
+    """A student of another system may hand in any text under this name."""
+    name = "q_attempt_2026-01-01-01-01-01.txt"
+    text = " " * 1_000_000
+    found = read_names([(name, False)], receipts={name: text})
+    assert found.by_name[name, False].student == "q"

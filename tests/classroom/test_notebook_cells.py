@@ -8,8 +8,7 @@ import pytest
 
 from trainer.classroom import notebook_cells
 from trainer.classroom.archives import FileError
-from trainer.classroom.notebook_cells import MOST_NOTEBOOK_BYTES, definitions
-from trainer.practice.learner_files import MOST_SOURCE_BYTES
+from trainer.classroom.notebook_cells import MOST_CODE_BYTES, MOST_NOTEBOOK_BYTES, definitions
 
 
 def notebook(*cells: str) -> str:
@@ -259,8 +258,8 @@ def document(source: Any) -> str:
         pytest.param(document("x = " + "-" * 90_000), "holds no definition", id="too many signs"),
         pytest.param(document("def f():\n  '\0'"), "holds a NUL character", id="a NUL"),
         pytest.param(
-            document("#" * (MOST_SOURCE_BYTES + 1)),
-            "has 1,048,577 bytes of code; at most 1,048,576 are graded",
+            document("#" * (MOST_CODE_BYTES + 1)),
+            "has 262,145 bytes of code; at most 262,144 are graded",
             id="too much code",
         ),
         pytest.param(
@@ -293,3 +292,22 @@ def test_no_code_is_run(capsys: pytest.CaptureFixture[str]) -> None:
     definitions(notebook("print('run')\ndef f(x=print('run')):\n    '\\d'"), "a.ipynb")
     assert capsys.readouterr().out == ""
     assert not hasattr(notebook_cells, "f")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("a = 1\n" * 6_000 + "def f(): pass\n", id="many statements"),
+        pytest.param("def f(): pass\n" + "#" * MOST_CODE_BYTES, id="much code"),
+        pytest.param(
+            "def f(): pass\nif a: pass\n" + "elif a: pass\n" * 1500, id="a long chain of elif"
+        ),
+        pytest.param("def f(): pass\nx = " + "lambda:" * 1500 + "1\n", id="nested functions"),
+    ],
+)
+def test_code_that_takes_long_or_ends_the_program_is_refused_or_read(source: str) -> None:
+    """The process that grades the whole class reads the notebook."""
+    try:
+        assert "def f" in definitions(notebook(source), "n.ipynb")
+    except FileError as error:
+        assert "n.ipynb has" in str(error)

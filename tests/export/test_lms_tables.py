@@ -79,9 +79,9 @@ def challenge(
     return ChallengeGrade(name, f"{name}.py", "failed", 85.5, lateness, override, 85.5)
 
 
-def book(*rows: StudentGrade) -> Gradebook:
+def book(*rows: StudentGrade, title: str = "Week 3") -> Gradebook:
     """Return the grades of a class."""
-    return Gradebook(Assignment("Week 3", (AssignedChallenge("gqa"),)), rows)
+    return Gradebook(Assignment(title, (AssignedChallenge("gqa"),)), rows)
 
 
 def in_canvas(**cells: str) -> Student:
@@ -119,7 +119,7 @@ def test_canvas_columns_are_repeated() -> None:
 
 def test_canvas_gets_a_new_column_for_another_title() -> None:
     """The points of other assignments stay."""
-    made = canvas_csv(book(graded(in_canvas())), "Week 4")
+    made = canvas_csv(book(graded(in_canvas()), title="Week 4"))
     assert canvas_grades(made.text)[1] == {
         "101": {"Week 2 (554)": "-1.5", "Week 3 (555)": "", "Week 4": "85.5"}
     }
@@ -128,9 +128,9 @@ def test_canvas_gets_a_new_column_for_another_title() -> None:
 def test_canvas_column_with_other_capitals_is_the_same() -> None:
     """Two such columns do not decide."""
     student = in_canvas()
-    assert "WEEK 3" not in table(canvas_csv(book(graded(student)), "WEEK 3").text)[0]
+    assert "WEEK 3" not in table(canvas_csv(book(graded(student), title="WEEK 3")).text)[0]
     twice = in_canvas(**{"week 3 (556)": ""})
-    assert "WEEK 3" in table(canvas_csv(book(graded(twice)), "WEEK 3").text)[0]
+    assert "WEEK 3" in table(canvas_csv(book(graded(twice), title="WEEK 3")).text)[0]
 
 
 def test_canvas_table_without_a_roster_has_the_known_columns() -> None:
@@ -268,14 +268,14 @@ def test_blackboard_file_is_repeated() -> None:
 
 def test_only_column_of_blackboard_counts_with_any_title() -> None:
     """A teacher who downloads one column wants to fill that column."""
-    made = blackboard_csv(book(graded(in_blackboard())), "Other title")
+    made = blackboard_csv(book(graded(in_blackboard()), title="Other title"))
     assert blackboard_grades(made.text)["alee"][COLUMN] == "85.5"
 
 
 def test_other_column_of_blackboard_stays() -> None:
     """Among several columns, the title decides. A note says that the column is new."""
     row = {name: cell for name, cell in BLACKBOARD_ROW.items() if "Feedback" not in name}
-    made = blackboard_csv(book(graded(in_blackboard(row))), "Week 4")
+    made = blackboard_csv(book(graded(in_blackboard(row)), title="Week 4"))
     cells = blackboard_grades(made.text)["alee"]
     assert (cells[COLUMN], cells["Week 4 [Total Pts: 100 Score]"]) == ("", "85.5")
     assert "new column “Week 4”" in made.notes[0]
@@ -380,13 +380,14 @@ def test_student_whose_id_is_a_formula_is_left_out(user: str) -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_title_that_is_a_formula_is_harmless(make: Callable[[Gradebook, str], LmsTable]) -> None:
+def test_title_that_is_a_formula_is_harmless(make: Callable[[Gradebook], LmsTable]) -> None:
     """No cell of the table is a formula, even if a spreadsheet splits cells at semicolons."""
     rows = book(
         graded(Student("Bo;=1+1", "7", system="canvas", system_id="7", login="bo")),
         graded(Student("=1+1 x", "8", system="moodle", system_id="8", login="eve")),
+        title="=1+1",
     )
-    text = make(rows, "=1+1").text
+    text = make(rows).text
     for delimiter in ",;":
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
             assert not [cell for cell in row if cell.startswith("=")]

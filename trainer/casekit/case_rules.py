@@ -1,6 +1,7 @@
 """Check the fields of cases, so that `pack check` can name the wrong field of a `cases.py`.
 
-Grading does not need these checks: a wrong field makes it fail, or silently leaves a check out.
+The grading itself does not make these checks. With a wrong field, the grading fails or silently
+leaves a check out.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def case_troubles(case: Case, kind: Kind) -> Iterator[str]:
     yield from _wrong_words(case)
     yield from _wrong_letters(case)
     yield from _wrong_inputs(case)
-    yield from _fields_for_modules(case, kind)
+    yield from _unsuitable_fields(case, kind)
 
 
 def _wrong_types(case: Case) -> Iterator[str]:
@@ -48,13 +49,12 @@ def _wrong_types(case: Case) -> Iterator[str]:
     yield from _wrong_values(
         case, "sizes", "a whole number from 0", lambda value: type(value) is int and value >= 0
     )
-    for field in ("gradients",):
-        if not isinstance(getattr(case, field), bool):
-            yield f"`{field}` is {_shown(getattr(case, field))}. Write True or False"
+    if not isinstance(case.gradients, bool):
+        yield f"`gradients` is {_shown(case.gradients)}. Write True or False"
     if isinstance(case.constants, str):
         yield f"`constants` is {case.constants!r}. Write a set of names"
     if case.dropout is not None and not (isinstance(case.dropout, float) and 0 <= case.dropout < 1):
-        yield f"`dropout` is {_shown(case.dropout)}. Write a number from 0.0, below 1"
+        yield f"`dropout` is {_shown(case.dropout)}. Write a number from 0.0 to below 1"
     if case.limit is not None and type(case.limit) is not int:
         yield f"`limit` is {_shown(case.limit)}. Write a whole number"
 
@@ -119,8 +119,8 @@ def _wrong_inputs(case: Case) -> Iterator[str]:
                 )
 
 
-def _fields_for_modules(case: Case, kind: Kind) -> Iterator[str]:
-    """Yield a sentence for each field that a function or the probe of the case does not allow."""
+def _unsuitable_fields(case: Case, kind: Kind) -> Iterator[str]:
+    """Yield a sentence for each field that does not suit the kind or the probe."""
     if kind != "module":
         for field in ("init", "parameters", "dropout"):
             if getattr(case, field):

@@ -6,7 +6,7 @@ import hashlib
 import secrets
 from collections.abc import Iterable
 
-_HEX_DIGITS = 8
+_HEX_DIGITS = 12  # so that hardly ever two students have the same id
 
 
 def new_salt() -> str:
@@ -15,7 +15,7 @@ def new_salt() -> str:
 
 
 def anonymous_ids(names: Iterable[str], salt: str) -> dict[str, str]:
-    """Return the anonymous id of each student, for example "S-3f9c01ab", by name.
+    """Return the anonymous id of each student, for example "S-3f9c01ab77d2", by name.
 
     The ids stay the same when students are added.
 

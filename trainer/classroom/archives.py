@@ -72,7 +72,7 @@ class Tree:
         root: the folder on the disk.
         place: the start of the paths that messages show for its files.
         members: the archive's data about each path. Empty for a folder on the disk.
-        is_of_one: True if all of the tree comes from one student. Only then may links inside
+        is_one_student: True if the whole tree comes from one student. Only then may links inside
             the tree be followed.
     """
 

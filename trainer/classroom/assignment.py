@@ -86,7 +86,7 @@ def read_assignment(path: Path, known: Callable[[str], Challenge]) -> Assignment
         seconds=_seconds(settings, plain.seconds),
         memory_mib=_memory_mib(settings, plain.memory_mib),
         due=_moment(settings, "due") if "due" in settings.values else None,
-        shown=_shown(settings, plain.shown),
+        shown=_students_see(settings, plain.shown),
         why=settings.truth("why", plain.why),
         grace=_grace(settings),
         penalty=_penalty(settings),
@@ -202,7 +202,7 @@ def _memory_mib(settings: TomlTable, default: int) -> int:
     return memory_mib
 
 
-def _shown(settings: TomlTable, default: Shown) -> Shown:
+def _students_see(settings: TomlTable, default: Shown) -> Shown:
     text = settings.text("students_see", default)
     choices: tuple[Shown, ...] = get_args(Shown)
     for choice in choices:

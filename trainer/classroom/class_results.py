@@ -71,18 +71,14 @@ def class_gradebook(
     Args:
         store: the results.
         record: everything else about the grading.
-        overrides: the decisions of persons. They may name a student by id, user name, e-mail
-            address, name or anonymous id.
-
-    Raises:
-        DrillError: an override names nobody or several students.
+        overrides: the decisions of persons, each with the name of its student.
     """
     return gradebook_of(
         record.assignment,
         record.students,
         [task.submission for task in record.tasks],
         results_of(store, record),
-        [with_full_name(override, record) for override in overrides],
+        overrides,
         record.other_files,
         has_roster=record.has_roster,
     )
@@ -90,6 +86,11 @@ def class_gradebook(
 
 def with_full_name(override: Override, record: ClassFile) -> Override:
     """Return an override with the name of its student.
+
+    Args:
+        override: the override. It may name the student by id, user name, e-mail address, name or
+            anonymous id.
+        record: the students of the class.
 
     Raises:
         DrillError: the override names nobody or several students.

@@ -38,6 +38,7 @@ from trainer.classroom.uploads import (
 )
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
+from trainer.model.listing import first_of
 
 _MOST_NAMED = 10  # files in one sentence
 _SETTLE = (
@@ -159,16 +160,16 @@ def _students(found: Sequence[Uploader]) -> list[Student]:
     for uploader in found:
         by_name[same_name(uploader.name)].append(uploader.student)
     return [
-        # Only what the roster says is certain if several uploads have this name.
+        # If several uploads have this name, only the data of the roster is certain.
         group[0] if len(group) == 1 else replace(group[0], system="", system_id="", upload="")
         for group in by_name.values()
     ]
 
 
-def _files(student: Uploader, stack: ExitStack, ignored: list[str]) -> list[File]:
+def _files(uploader: Uploader, stack: ExitStack, ignored: list[str]) -> list[File]:
     """Return all files of a student, sorted by path. Unpack zips until `stack` is closed."""
     files: list[File] = []
-    for upload, reading in student.uploads:
+    for upload, reading in uploader.uploads:
         for file in with_zip_unpacked(upload.files, stack, ignored):
             if reading:
                 is_moodle = reading.system == "moodle"
@@ -200,7 +201,7 @@ def _of_uploaders(
     submissions: list[StudentSubmission] = []
     for _, group in sorted(groups.items()):
         with ExitStack() as stack:
-            files = [_files(student, stack, ignored) for student in group]
+            files = [_files(uploader, stack, ignored) for uploader in group]
             if len(group) == 1:
                 submissions += _submissions(group[0], files[0], challenges, ignored)
             else:
@@ -209,16 +210,18 @@ def _of_uploaders(
 
 
 def _submissions(
-    student: Uploader, files: Sequence[File], challenges: Sequence[Challenge], ignored: list[str]
+    uploader: Uploader, files: Sequence[File], challenges: Sequence[Challenge], ignored: list[str]
 ) -> list[StudentSubmission]:
     """Return a student's submission for each challenge. Add other files to `ignored`."""
     latest = _latest(files, _expected(challenges))
     submissions: list[StudentSubmission] = []
     named: set[str] = set()
     for challenge in challenges:
-        submission = StudentSubmission(student.name, challenge.id, valid_text(student.place), None)
+        submission = StudentSubmission(
+            uploader.name, challenge.id, valid_text(uploader.place), None
+        )
         try:
-            file = _choose(student, latest, challenge, challenges)
+            file = _choose(uploader, latest, challenge, challenges)
             named.add(file.place)
             submission = _read(file, submission)
         except _UnclearError as error:
@@ -264,17 +267,17 @@ def _unsettled(
     named: set[str] = set()
     for challenge in challenges:
         places: list[str] = []
-        for student, own in zip(group, files, strict=True):
+        for uploader, own in zip(group, files, strict=True):
             try:
                 latest = _latest(own, _expected(challenges))
-                places.append(_choose(student, latest, challenge, challenges).place)
+                places.append(_choose(uploader, latest, challenge, challenges).place)
             except _UnclearError:
-                places.append(student.place)
+                places.append(uploader.place)
         named.update(places[:_MOST_NAMED])
-        explained = f" {_ALIKE}" if len({student.name for student in group}) > 1 else ""
+        explained = f" {_ALIKE}" if len({uploader.name for uploader in group}) > 1 else ""
         trouble = (
-            f"{len(places)} submissions have the name {name}: {_listed(places)}.{explained}"
-            f" {_SETTLE}"
+            f"{len(places)} submissions have the name {name}: {first_of(places, _MOST_NAMED)}."
+            f"{explained} {_SETTLE}"
         )
         shown = tuple(map(valid_text, places))
         submissions.append(
@@ -318,18 +321,18 @@ def _called(file: File, expected: set[str]) -> tuple[str, int]:
 
 
 def _choose(
-    student: Uploader, files: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
+    uploader: Uploader, files: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
 ) -> File:
     """Return the file to grade, from the last attempt that has a suitable file.
 
     Raises:
         _UnclearError: no file is suitable, or several files are.
     """
-    upload, reading = student.uploads[0]
+    upload, reading = uploader.uploads[0]
     if len(challenges) > 1 and upload.is_loose and reading is None:
         names = ", ".join(challenge.file_name for challenge in challenges)
         text = (
-            f"{student.place} is one file, but the assignment has {len(challenges)} challenges."
+            f"{uploader.place} is one file, but the assignment has {len(challenges)} challenges."
             f" Hand in a folder for each student, with {names} in it."
         )
         raise _UnclearError(files[0].trouble or text, files)
@@ -338,10 +341,10 @@ def _choose(
             answers = [file for file in files if file.attempt == attempt and file.suffix == ending]
             at_top = [file for file in answers if len(file.parts) == 1]
             for candidates in (at_top, answers):
-                file = _match(student.name, candidates, challenge, challenges)
+                file = _match(uploader.name, candidates, challenge, challenges)
                 if file:
                     return file
-    raise _UnclearError(_nothing_found(student.name, files, challenge, challenges), files)
+    raise _UnclearError(_nothing_found(uploader.name, files, challenge, challenges), files)
 
 
 def _match(
@@ -397,9 +400,4 @@ def _nothing_found(
 
 
 def _file_names(files: Sequence[File]) -> str:
-    return _listed([file.name for file in files])
-
-
-def _listed(names: Sequence[str], most: int = _MOST_NAMED) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return first_of([file.name for file in files], _MOST_NAMED)

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from trainer.model.errors import DrillError
+from trainer.model.listing import first_of
 
 _DELIMITERS = (",", ";", "\t")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")  # Excel's own hint about the delimiter
@@ -70,7 +71,7 @@ def read_csv(path: Path, next_step: str) -> CsvTable:
 
     Args:
         path: the file.
-        next_step: the sentence that says which file to name instead of one that does not exist.
+        next_step: the sentence that says which file to name, for a file that does not exist.
 
     Raises:
         DrillError: one sentence that names the file, the line and the next step.
@@ -100,9 +101,7 @@ def read_csv(path: Path, next_step: str) -> CsvTable:
 
 def listed(names: Iterable[str]) -> str:
     """Return names of columns for a sentence."""
-    shown = [f"“{name.strip()}”" for name in names if name.strip()]
-    more = f" and {len(shown) - _MOST_COLUMNS} more" if len(shown) > _MOST_COLUMNS else ""
-    return ", ".join(shown[:_MOST_COLUMNS]) + more
+    return first_of([f"“{name.strip()}”" for name in names if name.strip()], _MOST_COLUMNS)
 
 
 def _text(path: Path, next_step: str) -> str:

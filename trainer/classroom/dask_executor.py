@@ -44,7 +44,7 @@ def dask_executor(address: str) -> Iterator[tuple[Executor, int]]:
         try:
             executor = DaskExecutor(client, address)
             try:
-                # For each thread one submission at work, one on its way.
+                # Two submissions for each thread: one is graded, the next is on its way.
                 yield executor, 2 * _threads(client, address)
             finally:
                 executor.shutdown(wait=False)

@@ -11,6 +11,7 @@ from trainer.classroom.name_forms import folded, in_order, key_form, name_forms,
 from trainer.classroom.records import Student
 from trainer.classroom.roster import ids_in
 from trainer.model.errors import DrillError
+from trainer.model.listing import first_of
 
 _MOST_NAMED = 5  # students in one sentence
 
@@ -89,5 +90,4 @@ def _listed(students: Sequence[Student]) -> str:
     names = [
         f"{student.name} ({student.id})" if student.id else student.name for student in students
     ]
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+    return first_of(names, _MOST_NAMED)

@@ -29,7 +29,8 @@ _BLACKBOARD = re.compile(
     re.DOTALL,
 )
 # The first line of Blackboard's receipt, in any language: `Name: Ana Lee (alee)`.
-_RECEIPT = re.compile(r"\s*[^:：\n]*[:：][^\n]*\((?P<user>[^()\n]+)\)\s*?(?:\n|$)")
+_RECEIPT = re.compile(r"\s*+[^:：\n]*+[:：][^\n]*\((?P<user>[^()\n]+)\)\s*?(?:\n|$)")
+_RECEIPT_START = 1000  # characters. A student may hand in a long file with the name of a receipt
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,7 @@ def _by_receipt(receipts: Mapping[str, str], names: Collection[str]) -> dict[str
     """Return the user of each `<assignment>_<user>` that has a receipt."""
     found: dict[str, str] = {}
     for name, text in receipts.items():
-        match, line = _BLACKBOARD.fullmatch(name), _RECEIPT.match(text)
+        match, line = _BLACKBOARD.fullmatch(name), _RECEIPT.match(text[:_RECEIPT_START])
         if name in names and match and line and match["name"].endswith(f"_{line['user']}"):
             found[match["name"]] = line["user"]
     return found

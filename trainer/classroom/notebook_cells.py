@@ -17,7 +17,10 @@ from dataclasses import dataclass, field
 import msgspec
 
 from trainer.classroom.archives import MOST_NOTEBOOK_BYTES, FileError
-from trainer.practice.learner_files import MOST_SOURCE_BYTES
+
+# A notebook is read in the process that grades the class, so a file that takes seconds is refused.
+MOST_CODE_BYTES = 1 << 18
+MOST_STATEMENTS = 5_000
 
 _SAVE_AGAIN = "Save it again in Jupyter, or hand in a Python file."
 
@@ -115,6 +118,15 @@ def definitions(text: str, name: str) -> str:
     Raises:
         FileError: the text is not a notebook, is too large, or holds no definition.
     """
+    try:
+        return _definitions(text, name)
+    except (RecursionError, MemoryError):
+        raise FileError(
+            f"{name} has code that is nested too deeply to be read. Hand in a Python file."
+        ) from None
+
+
+def _definitions(text: str, name: str) -> str:
     texts = _code_cells(text, name)
     _check_size(sum(len(cell_text.encode()) for cell_text in texts), name)
     with warnings.catch_warnings():
@@ -122,7 +134,7 @@ def definitions(text: str, name: str) -> str:
         cells = [
             cell
             for number, cell_text in enumerate(texts, start=1)
-            if (cell := _code_cell(number, cell_text)) is not None
+            if (cell := _code_cell(number, cell_text, name)) is not None
         ]
     kept = _kept([statement for cell in cells for statement in cell.statements or ()])
     if all(cell.statements is not None for cell in cells) and not any(map(_defines, kept)):
@@ -138,9 +150,9 @@ def definitions(text: str, name: str) -> str:
 
 
 def _check_size(size: int, name: str) -> None:
-    if size > MOST_SOURCE_BYTES:
+    if size > MOST_CODE_BYTES:
         raise FileError(
-            f"{name} has {size:,} bytes of code; at most {MOST_SOURCE_BYTES:,} are graded. Is it"
+            f"{name} has {size:,} bytes of code; at most {MOST_CODE_BYTES:,} are graded. Is it"
             " the right file?"
         )
 
@@ -170,7 +182,7 @@ def _code_cells(text: str, name: str) -> list[str]:
     ]
 
 
-def _code_cell(number: int, text: str) -> _CodeCell | None:
+def _code_cell(number: int, text: str, name: str) -> _CodeCell | None:
     """Return a cell without its magics, or None if it can hold no definition."""
     lines, is_foreign = _without_cell_magic(re.split("\r\n?|\n", text))
     if is_foreign:
@@ -179,6 +191,11 @@ def _code_cell(number: int, text: str) -> _CodeCell | None:
     if tree is None:
         lines = [_without_line_magic(line) for line in lines]
         tree = _parsed(lines)
+    if tree is not None and len(tree.body) > MOST_STATEMENTS:
+        raise FileError(
+            f"{name} has {len(tree.body):,} statements in one cell; at most {MOST_STATEMENTS:,} are"
+            " read. Is it the right file?"
+        )
     if tree is not None:
         return _CodeCell(number, lines, [_statement(node, lines) for node in tree.body])
     if _DEFINITION_LINE.search("\n".join(lines)):
@@ -211,7 +228,7 @@ def _without_line_magic(line: str) -> str:
 def _parsed(lines: Sequence[str]) -> ast.Module | None:
     try:
         return ast.parse("\n".join(lines))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # Python's ways to say no
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
@@ -242,14 +259,18 @@ def _statement(node: ast.stmt, lines: Sequence[str]) -> _Statement:
 
 
 def _runs_at_once(scope: symtable.SymbolTable) -> bool:
-    """Return whether a scope runs with the statement that holds it, as no function does."""
+    """Return whether a scope runs together with its statement. A function runs only when called."""
     return scope.get_type() == "class" or scope.get_name() in _COMPREHENSIONS
 
 
 def _global_names(scope: symtable.SymbolTable, later: set[str]) -> set[str]:
-    """Return the global names that a scope reads. Add those of the methods of a class to `later`.
+    """Return the global names that a scope reads.
 
-    A function in a function counts as a part of it.
+    The names in a function are returned together with the names in its inner functions.
+
+    Args:
+        scope: a function, a class or a comprehension.
+        later: gets the names that the methods of a class read.
     """
     names = {symbol.get_name() for symbol in scope.get_symbols() if symbol.is_global()}
     for child in scope.get_children():

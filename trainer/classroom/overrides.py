@@ -91,7 +91,7 @@ def remove_override(path: Path, student: str, challenge: str) -> bool:
     except FileNotFoundError:
         return False
     found = spans(file.text)
-    # As in the file: TOML cannot represent every name.
+    # Compare names in the form of the file, because TOML cannot represent every name.
     wanted = tuple(map(as_toml, (student, challenge)))
     indices = [
         index

@@ -10,8 +10,8 @@ from trainer.classroom.records import AssignedChallenge, Assignment
 from trainer.model.checks import CHECK_ORDER, Status, Verdict
 
 # Right values are the point of a challenge. Checks that only show that a file can be graded bring
-# no points, nor does the absence of forbidden code. A student who hands in the stub unchanged gets
-# 0 points.
+# no points, and the absence of forbidden code brings none either. So a student who hands in the
+# stub unchanged gets 0 points.
 WEIGHTS: Mapping[str, float] = dict.fromkeys(CHECK_ORDER, 0.0) | {
     "shapes": 0.5,
     "dtype": 0.5,

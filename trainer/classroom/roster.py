@@ -4,7 +4,7 @@ The exports of the systems have these columns:
 
 - Canvas, gradebook: "Student" (or "LastName" and "FirstName"), "ID", "SIS User ID",
   "SIS Login ID", "Section", then a column `Title (12345)` for each assignment. A row
-  "Points Possible" comes before the students, and "Student, Test" is nobody.
+  "Points Possible" comes before the students, and "Student, Test" is not a student.
   source: Canvas Instructor Guide, "How do I import grades in the Gradebook?", and the gradebook
   exporter in the source of Canvas.
 - Moodle, grading worksheet: "Identifier" ("Participant 12345"), "Full name", sometimes
@@ -93,12 +93,10 @@ class Roster:
     Attributes:
         entries: the students, in the order of the file.
         system: the system whose export the roster is; "" for none.
-        column: the heading of the assignment's column, if the export has exactly one; or "".
     """
 
     entries: tuple[RosterEntry, ...]
     system: System = ""
-    column: str = ""
 
 
 @dataclass(frozen=True)
@@ -119,11 +117,6 @@ class Match:
         """The student, or None if the file belongs to nobody or the name fits several students."""
         return self.candidates[0] if len(self.candidates) == 1 else None
 
-    @property
-    def is_clash(self) -> bool:
-        """True if the name fits several students."""
-        return len(self.candidates) > 1
-
 
 def read_roster(path: Path) -> Roster:
     """Read a roster.
@@ -140,12 +133,7 @@ def read_roster(path: Path) -> Roster:
         raise DrillError(f"{path} lists no student. {NEXT_STEP}")
     _require_unique(path, entries, lambda entry: entry.id)
     _require_unique(path, entries, lambda entry: entry.system_id)
-    columns = assignment_columns(system, table.headings)
-    return Roster(
-        _with_unique_names(entries),
-        system,
-        next(iter(columns)) if len(columns) == 1 else "",
-    )
+    return Roster(_with_unique_names(entries), system)
 
 
 def system_of(headings: Collection[str]) -> System:

@@ -1,6 +1,6 @@
 """Find out which student each upload of a class belongs to.
 
-The file names of a learning management system tell it, and the roster, if there is one.
+The file names of a learning management system and the roster show it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from trainer.classroom.records import Student
 from trainer.classroom.roster import Match, Roster, RosterEntry, match
 from trainer.classroom.uploads import ANSWER_SUFFIXES, Upload, suffix, valid_text
 from trainer.model.challenge import Challenge
+from trainer.model.listing import first_of
 
 _MOST_GUESSES = 3  # user names in one sentence
 _MOST_CANDIDATES = 5  # students in one sentence
@@ -77,10 +78,9 @@ def guessed_users(names: LmsNames) -> list[str]:
         f"{valid_text(user)} from {valid_text(head)}"
         for head, user in sorted(names.guessed.items())
     ]
-    more = f" and {len(shown) - _MOST_GUESSES} more" if len(shown) > _MOST_GUESSES else ""
     return [
         "Blackboard's file names do not show where the user name begins. "
-        f"Guessed: {', '.join(shown[:_MOST_GUESSES])}{more}. "
+        f"Guessed: {first_of(shown, _MOST_GUESSES)}. "
         "If a guess is wrong, put Blackboard's .txt receipts next to the files."
     ]
 

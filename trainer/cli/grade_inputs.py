@@ -18,6 +18,7 @@ from trainer.classroom.submission_times import with_gradescope, with_moodle_time
 from trainer.classroom.submitted import read_submitted
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
+from trainer.model.listing import first_of
 from trainer.report.class_progress import columns, in_columns
 from trainer.report.visible import visible
 from trainer.server.messages import GradeReference, Refused
@@ -141,8 +142,7 @@ def _print(sentence: str) -> None:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return first_of(names, _MOST_NAMED)
 
 
 def _to_settle(submissions: Sequence[StudentSubmission]) -> list[str]:

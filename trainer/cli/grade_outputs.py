@@ -30,6 +30,7 @@ from trainer.classroom.records import (
 from trainer.classroom.result_store import ClassFile, ResultStore, safe_name, write_atomically
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
+from trainer.model.listing import first_of
 from trainer.packs import pack_reader
 from trainer.report.visible import visible
 
@@ -176,12 +177,10 @@ def _lms_table(
     """Write the import file of a system. Name the students whom the system cannot identify."""
     table = make(graded.gradebook)
     if table.left_out:
-        names = visible(", ".join(table.left_out[:_MOST_NAMED]))
-        more = len(table.left_out) - _MOST_NAMED
+        names = visible(first_of(table.left_out, _MOST_NAMED))
         print(
-            f"{system}.csv lacks {names}{f' and {more} more' if more > 0 else ''}, because nobody"
-            f" knows who they are in {system.capitalize()}. Give {system.capitalize()}'s own export"
-            " with --roster.",
+            f"{system}.csv lacks {names}, because nobody knows who they are in"
+            f" {system.capitalize()}. Give {system.capitalize()}'s own export with --roster.",
             file=sys.stderr,
         )
     for note in table.notes:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trainer.model.errors import DrillError
+
+if TYPE_CHECKING:
+    from trainer.classroom.result_store import ClassFile
 
 
 def override(
@@ -37,15 +40,10 @@ def override(
 ) -> None:
     """Set the points of a student by hand, and write all tables again."""
     from trainer.classroom.find_student import student_called
-    from trainer.classroom.overrides import (
-        OVERRIDES_FILE,
-        add_override,
-        read_overrides,
-        remove_override,
-    )
+    from trainer.classroom.overrides import OVERRIDES_FILE, add_override
     from trainer.classroom.records import Override
     from trainer.classroom.result_store import ResultStore
-    from trainer.cli.grade_outputs import write_outputs
+    from trainer.cli.grade_outputs import known_overrides, write_outputs
 
     if (points is None) != remove:
         raise DrillError("Give either --points with the new points, or --remove.")
@@ -63,21 +61,37 @@ def override(
     name = student_called(student, record.students, record.salt).name
     file = out / OVERRIDES_FILE
     if points is not None:
+        known_overrides(ResultStore(out, record.challenges), record)  # repair other entries first
         add_override(file, Override(name, challenge or "", points, comment))
     else:
-        # A person who edited the file may have named the student by id or address.
-        keys = {
-            entry.student
-            for entry in read_overrides(file)
-            if student_called(entry.student, record.students, record.salt).name == name
-        }
-        removed = [remove_override(file, key, challenge or "") for key in keys]
-        if not any(removed):
-            raise DrillError(
-                f"{file} has no points for {name}{_of(challenge)}. Nothing was removed."
-            )
+        _remove(file, name, challenge or "", record)
     write_outputs(ResultStore(out, record.challenges), record)
 
 
-def _of(challenge: str | None) -> str:
-    return f" in {challenge}" if challenge else ""
+def _remove(file: Path, name: str, challenge: str, record: ClassFile) -> None:
+    """Remove the points of a student from the file.
+
+    Args:
+        file: the file of overrides.
+        name: the name of the student.
+        challenge: the id of the challenge, or "" for the total.
+        record: the students of the class.
+
+    Raises:
+        DrillError: the file has no points for this student and challenge.
+    """
+    from trainer.classroom.find_student import student_called
+    from trainer.classroom.overrides import read_overrides, remove_override
+
+    # A person who edited the file may have named the student by id or address.
+    keys = {
+        entry.student
+        for entry in read_overrides(file)
+        if student_called(entry.student, record.students, record.salt).name == name
+    }
+    # With a single challenge, its points and the total are the same.
+    challenges = {challenge} if len(record.challenges) > 1 else {"", *record.challenges}
+    removed = [remove_override(file, key, each) for key in keys for each in sorted(challenges)]
+    if not any(removed):
+        about = f" in {challenge}" if challenge else ""
+        raise DrillError(f"{file} has no points for {name}{about}. Nothing was removed.")

@@ -17,21 +17,22 @@ from trainer.classroom.result_store import safe_name
 
 _FILE = "feedback.html"
 # Canvas finds the student by the two numbers at the beginning of the file name.
-_CANVAS = re.compile(r"(.+?(?:_LATE)?_[0-9]{1,18}_[0-9]{1,18})_.+", re.DOTALL)
+_CANVAS = re.compile(r"(.+?)((?:_LATE)?_[0-9]{1,18}_[0-9]{1,18})_.+", re.DOTALL)
 # Moodle finds the student by the number of the participant.
-_MOODLE = re.compile(r"(.+?_[0-9]{1,18})_assignsubmission_[a-z]+.*", re.DOTALL)
+_MOODLE = re.compile(r"(.+?)(_[0-9]{1,18}_assignsubmission)_[a-z]+.*", re.DOTALL)
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # the same feedback gives the same zip
 
 
 def feedback_path(student: Student) -> str:
     """Return the path of a student's feedback below `feedback/`.
 
-    Canvas and Moodle accept a zip with these paths.
+    Canvas and Moodle accept a zip with these paths. The names of files in a class's zip may lead
+    anywhere, so every name passes through `safe_name`.
     """
     if student.system == "canvas" and (canvas := _CANVAS.fullmatch(student.upload)):
-        return f"{canvas[1]}_{_FILE}"
+        return f"{safe_name(canvas[1])}{canvas[2]}_{_FILE}"
     if student.system == "moodle" and (moodle := _MOODLE.fullmatch(student.upload)):
-        return f"{moodle[1]}_assignsubmission_file_/{_FILE}"
+        return f"{safe_name(moodle[1])}{moodle[2]}_file_/{_FILE}"
     if student.system == "blackboard" and student.system_id:
         return f"{safe_name(student.system_id)}/{_FILE}"
     return f"{safe_name(student.name)}.html"

@@ -67,16 +67,12 @@ class LmsTable:
     notes: tuple[str, ...] = ()
 
 
-def canvas_csv(gradebook: Gradebook, title: str = "") -> LmsTable:
+def canvas_csv(gradebook: Gradebook) -> LmsTable:
     """Return the table for Canvas: Grades, Import.
 
     source: Canvas Instructor Guide, "How do I import grades in the Gradebook?".
-
-    Args:
-        gradebook: the grades of the class.
-        title: the title of the assignment in Canvas; "" for the assignment's own.
     """
-    title = title or gradebook.assignment.title
+    title = gradebook.assignment.title
     headings = _roster_headings(gradebook, "canvas") or _CANVAS
     column = _column("canvas", headings, title)
     headings = tuple(dict.fromkeys((*headings, column)))
@@ -99,15 +95,11 @@ def canvas_csv(gradebook: Gradebook, title: str = "") -> LmsTable:
     return _table(gradebook, headings, row, before=(possible,))
 
 
-def moodle_csv(gradebook: Gradebook, title: str = "") -> LmsTable:
+def moodle_csv(gradebook: Gradebook) -> LmsTable:
     """Return the grading worksheet for Moodle.
 
     source: MoodleDocs, "Assignment settings: Offline grading worksheet". The importer reads
     "Identifier", "Grade", "Last modified (grade)" and "Feedback comments".
-
-    Args:
-        gradebook: the grades of the class.
-        title: not in the worksheet, because a teacher uploads it on the assignment's own page.
     """
     headings = _roster_headings(gradebook, "moodle") or _MOODLE
 
@@ -135,18 +127,14 @@ def moodle_csv(gradebook: Gradebook, title: str = "") -> LmsTable:
     return _with_note(table, most, "the assignment in Moodle")
 
 
-def blackboard_csv(gradebook: Gradebook, title: str = "") -> LmsTable:
+def blackboard_csv(gradebook: Gradebook) -> LmsTable:
     """Return the table for Blackboard: Grade Centre, Work Offline, Upload.
 
     Blackboard accepts tab-delimited files and CSV files. Every cell of a CSV file must have
     quotes. Feedback is possible only if the roster is the file of a single column.
     source: Blackboard Help for Instructors, "Work Offline With Grade Data".
-
-    Args:
-        gradebook: the grades of the class.
-        title: the name of the column in Blackboard; "" for the title of the assignment.
     """
-    title = title or gradebook.assignment.title
+    title = gradebook.assignment.title
     own_headings = _roster_headings(gradebook, "blackboard")
     headings = own_headings or _BLACKBOARD
     column = _column("blackboard", headings, title)

@@ -69,7 +69,8 @@ def _result(result: StudentResult, anonymous_id: str) -> StudentResult:
     excerpt = result.excerpt and anonymised(result.excerpt, name_words(result.student, 2))
     hidden = replace(result, student=anonymous_id, id="", file=file, excerpt=excerpt, unsettled=())
     if result.report is None:
-        return replace(hidden, error=_HIDDEN, text="", excerpt=None)
+        unsettled = (_HIDDEN,) if result.unsettled else ()
+        return replace(hidden, error=_HIDDEN, text="", excerpt=None, unsettled=unsettled)
     report = replace(result.report, file=file, stdout="")
     if result.report.seed is None:  # the file could not be read
         outcomes = tuple(replace(outcome, message=_HIDDEN) for outcome in report.outcomes)

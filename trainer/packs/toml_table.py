@@ -58,7 +58,7 @@ class TomlFile:
         """
         try:
             return TomlTable(self, (), tomllib.loads(self.text))
-        except (RecursionError, ValueError) as error:  # a number of a thousand digits, or no TOML
+        except (RecursionError, ValueError) as error:  # too many digits, or not TOML
             hints = (hint for words, hint in _SYNTAX_HINTS.items() if words in str(error))
             advice = f" {hint}" if (hint := next(hints, "")) else ""
             raise DrillError(f"{self.path} is not valid TOML: {error}.{advice}") from None
@@ -248,8 +248,8 @@ def shown_key(key: str) -> str:
 def as_toml(value: str | float | datetime | date | time) -> str:
     """Return a value as TOML.
 
-    Text is valid for every str: signs that cannot be printed are escaped, and half of a surrogate
-    pair, which TOML cannot represent, becomes U+FFFD.
+    The result is valid TOML for every str: characters that cannot be printed are escaped, and half
+    of a surrogate pair, which TOML cannot represent, becomes U+FFFD.
     """
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -1,7 +1,7 @@
 """The progress of a class's grading, and a summary of its results.
 
 On a terminal the progress is a bar. Elsewhere it is up to ten lines. If no result comes for a
-while, the progress says what it waits for, so that the user sees that the grading lives.
+while, the progress says what it waits for, so that the user sees that the grading still runs.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from rich.progress import (
 from rich.text import Text
 
 from trainer.classroom.records import StudentResult
+from trainer.model.listing import first_of
 from trainer.report.literal import console
 from trainer.report.visible import visible
 
@@ -144,9 +145,7 @@ def _in_words(stall: Stall) -> str:
     if stall.obstacle:
         left = f"{stall.left} submission{' is' if stall.left == 1 else 's are'} waiting"
         return f"waiting for {visible(stall.obstacle)}; {left}: {seconds}"
-    names = ", ".join(visible(file) for file in stall.files[:_MOST_WAITING])
-    more = len(stall.files) - _MOST_WAITING
-    return f"waiting for {names}{f' and {more} more' if more > 0 else ''}: {seconds}"
+    return f"waiting for {visible(first_of(stall.files, _MOST_WAITING))}: {seconds}"
 
 
 def in_counts(verdicts: Counter[str | None]) -> str:
@@ -208,8 +207,7 @@ def _to_settle(unsettled: Mapping[str, Sequence[str]]) -> list[str]:
         return []
     lines = [f"{len(unsettled)} to settle: more than one submission of one name"]
     for student, places in islice(unsettled.items(), _MOST_NAMES):
-        more = f" and {len(places) - _MOST_FILES} more" if len(places) > _MOST_FILES else ""
-        lines.append(f"  {visible(student)}: {visible(', '.join(places[:_MOST_FILES]))}{more}")
+        lines.append(f"  {visible(student)}: {visible(first_of(places, _MOST_FILES))}")
     if len(unsettled) > _MOST_NAMES:
         lines.append(f"  and {len(unsettled) - _MOST_NAMES} more names")
     return [*lines, "Remove or rename all but one of each name, then add --resume."]

@@ -75,7 +75,7 @@ class PackChecker:
 
         Args:
             challenge: the challenge to check.
-            seeds: of the cases.
+            seeds: the seeds of the cases.
             wanted: the items to check.
         """
         try:
@@ -108,10 +108,8 @@ class PackChecker:
 
     def _row(self, challenge: Challenge, seeds: Sequence[int], item: Item) -> Row:
         kind, name = item
-        reference, where = (
-            pack_reader.solution(challenge),
-            str(challenge.solutions / "mistakes.toml"),
-        )
+        reference = pack_reader.solution(challenge)
+        where = str(challenge.solutions / "mistakes.toml")
         match kind:
             case "content" if name == FOLLOW_UPS:
                 return _content_row(challenge, name, follow_up_troubles(challenge))
@@ -442,7 +440,7 @@ def _names_itself(
 
     Args:
         challenge: the challenge.
-        seed: of the cases.
+        seed: the seed of the cases.
         mistake: the mistake in the patched reference.
         ids: the mistakes that the diagnosis names.
         row: the row of the mistake; it is returned if the check passes.
