@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.support.class_results import assignment
@@ -13,7 +14,13 @@ from trainer.classroom.records import Student
 from trainer.classroom.result_store import ClassFile
 from trainer.cli import grade_record
 from trainer.cli.grade_inputs import ClassInputs
-from trainer.cli.grade_record import check_out, open_results, record_of, seed_of
+from trainer.cli.grade_record import (
+    check_out,
+    check_same_inputs,
+    open_results,
+    record_of,
+    seed_of,
+)
 from trainer.model.errors import DrillError
 
 CHALLENGES = ("first", "second")
@@ -81,6 +88,27 @@ def test_record_holds_the_submissions_without_their_text(tmp_path: Path) -> None
     assert (first.other_files, first.has_roster, first.is_anonymous) == (["notes.txt"], True, True)
     assert first.salt
     assert opened(tmp_path, resume=True).salt == first.salt
+
+
+def test_files_of_an_earlier_run_are_written_again(tmp_path: Path) -> None:
+    """No table keeps outdated points."""
+    first = opened(tmp_path)
+    store, before = open_results(tmp_path, CHALLENGES, None, per_student_seed=False, resume=True)
+    assert before == first
+    store.write_class_file(msgspec.structs.replace(first, formats=["html"], is_released=True))
+    again = opened(tmp_path, resume=True)
+    assert (again.formats, again.is_released, again.is_anonymous) == (["html", "csv"], True, True)
+
+
+def test_roster_and_times_of_the_first_run_are_needed_again(tmp_path: Path) -> None:
+    """Without them, students would lose names, extensions and penalties."""
+    record = msgspec.structs.replace(opened(tmp_path), has_times=True)
+    check_same_inputs(None, has_roster=False, has_times=False)
+    check_same_inputs(record, has_roster=True, has_times=True)
+    with pytest.raises(DrillError, match=r"had --roster\. Give the same --roster again"):
+        check_same_inputs(record, has_roster=False, has_times=True)
+    with pytest.raises(DrillError, match=r"had --submitted\. Give the same"):
+        check_same_inputs(record, has_roster=True, has_times=False)
 
 
 @pytest.mark.parametrize("out", ["subs", "subs/grades", "subs/../subs/a/b", "./subs/"])

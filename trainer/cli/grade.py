@@ -146,7 +146,13 @@ def grade(
         show_similar,
         write_outputs,
     )
-    from trainer.cli.grade_record import check_out, open_results, record_of, seed_of
+    from trainer.cli.grade_record import (
+        check_out,
+        check_same_inputs,
+        open_results,
+        record_of,
+        seed_of,
+    )
 
     wanted = parse_formats(formats)
     known_packs: KnownPacks = context.obj
@@ -166,6 +172,7 @@ def grade(
     store, before = open_results(
         out, settings.challenge_ids, seed, per_student_seed=per_student_seed, resume=resume
     )
+    check_same_inputs(before, has_roster=roster is not None, has_times=submitted is not None)
     inputs = read_class(
         folder,
         settings,

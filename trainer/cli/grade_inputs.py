@@ -39,12 +39,14 @@ class ClassInputs:
         challenges: its challenges, in order.
         collected: the students and their submissions.
         has_roster: True if a roster was given.
+        has_times: True if `--submitted` was given.
     """
 
     assignment: Assignment
     challenges: Sequence[Challenge]
     collected: Collected
     has_roster: bool
+    has_times: bool = False
 
 
 def assignment_of(
@@ -122,7 +124,9 @@ def read_class(
         _print(f"{submitted_file} names students who handed in nothing: {_listed(unknown)}.")
     if extensions := unknown_extensions(assignment, collected.students):
         _print(f"[extensions] names nobody of this class: {_listed(extensions)}.")
-    return ClassInputs(assignment, challenges, collected, roster is not None)
+    return ClassInputs(
+        assignment, challenges, collected, roster is not None, submitted_file is not None
+    )
 
 
 def _say(collected: Collected) -> None:

@@ -83,6 +83,25 @@ def open_results(
     return store, before
 
 
+def check_same_inputs(before: ClassFile | None, *, has_roster: bool, has_times: bool) -> None:
+    """Refuse to continue a grading without the roster or the times of its first run.
+
+    Without the roster, students would lose their names and extensions. Without the times, late
+    submissions would lose their penalties.
+
+    Raises:
+        DrillError: the option is missing.
+    """
+    if before is None:
+        return
+    for option, was_given, is_given in (
+        ("--roster", before.has_roster, has_roster),
+        ("--submitted", before.has_times, has_times),
+    ):
+        if was_given and not is_given:
+            raise DrillError(f"The earlier run had {option}. Give the same {option} again.")
+
+
 def seed_of(
     before: ClassFile | None, seed: int | None, *, per_student_seed: bool
 ) -> tuple[int, bool]:
@@ -105,7 +124,14 @@ def record_of(
     is_anonymous: bool,
     is_released: bool,
 ) -> ClassFile:
-    """Return everything about the grading except its results."""
+    """Return everything about the grading except its results.
+
+    Files that an earlier run wrote are written again, so that none of them becomes outdated.
+    """
+    if before is not None:
+        formats = list(dict.fromkeys((*before.formats, *formats)))
+        is_anonymous = is_anonymous or before.is_anonymous
+        is_released = is_released or before.is_released
     return ClassFile(
         version=__version__,
         seed=plan.seed,
@@ -115,6 +141,7 @@ def record_of(
         tasks=[GradedTask(replace(job.submission, source=None), job.digest) for job in all_jobs],
         other_files=inputs.collected.ignored,
         has_roster=inputs.has_roster,
+        has_times=inputs.has_times,
         formats=list(formats),
         is_anonymous=is_anonymous,
         is_released=is_released,
