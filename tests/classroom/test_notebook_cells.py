@@ -24,9 +24,12 @@ def notebook(*cells: str) -> str:
     })  # fmt: skip
 
 
+ENTRY = ("f", "A", "GQA")
+
+
 def kept(*cells: str) -> list[str]:
     """Return the lines that are neither empty nor comments."""
-    lines = definitions(notebook(*cells), "a.ipynb").split("\n")
+    lines = definitions(notebook(*cells), "a.ipynb", ENTRY).split("\n")
     return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
@@ -39,7 +42,7 @@ def test_lines_stay_as_far_below_the_comment_as_in_the_cell() -> None:
         "assert f(1)",
         "def g():\n    return f(2)\n\ng()\n",
     )
-    source = definitions(notebook(*cells), "a.ipynb")
+    source = definitions(notebook(*cells), "a.ipynb", ("g",))
     assert source == (
         "# cell 2\nimport torch\n\n\n\n\ndef f(x):\n    return torch.abs(x)\n\n"
         "# cell 4\ndef g():\n    return f(2)\n"
@@ -91,7 +94,7 @@ def test_constants_that_a_definition_needs_are_kept() -> None:
         pytest.param("def d():\n    return id\nv = d()\n@v\ndef f():\n    pass", id="a decorator"),
         pytest.param("def d():\n    pass\nv = d()\ndef f(x=v):\n    pass", id="a default"),
         pytest.param("def d():\n    pass\nv = d()\nclass A:\n    x = [v for _ in ()]", id="class"),
-        pytest.param("class A:\n    pass\ngqa = A", id="another name for the answer"),
+        pytest.param("class B:\n    pass\nA = B", id="another name for the answer"),
         pytest.param("class A:\n    pass\ndef f(self):\n    pass\nA.f = f", id="a method"),
         pytest.param(
             "try:\n    import x\nexcept ImportError:\n    x = 1\ndef f():\n    x()", id="try"
@@ -103,6 +106,17 @@ def test_constants_that_a_definition_needs_are_kept() -> None:
         pytest.param("x: int = 3\nx += 1\ndef f():\n    return x", id="an annotation"),
         pytest.param("def f():\n    def g():\n        return v\nv = max(1, 2)", id="nested"),
         pytest.param("class A:\n    def g(self):\n        return v\nv = max(1, 2)", id="method"),
+        pytest.param("C = {}\nfor i in 1, 2:\n    C[i] = 1\ndef f():\n    C", id="a loop"),
+        pytest.param("C = []\nC.append(1)\ndef f():\n    return C", id="a method of a constant"),
+        pytest.param("from x import C\nc = C(1)\nc.n, c.m = 2, 3\ndef f():\n    c", id="items"),
+        pytest.param("class C:\n    pass\nc = C()\ndef f():\n    return c.n", id="own class"),
+        pytest.param("class A:\n    pass\nsetattr(A, 'f', len)", id="setattr"),
+        pytest.param("with open('x') as h:\n    n = h.read()\ndef f():\n    n", id="a file"),
+        pytest.param(
+            "def p(c):\n    return setattr\nclass A:\n    pass\n@p(A)\ndef g(self):\n    pass",
+            id="a method with a decorator",
+        ),
+        pytest.param("def g():\n    pass\ndef f():\n    globals()['g']()", id="all names"),
         pytest.param("d = 's\u2028t'\ndef f():\n    return d", id="a line separator in a text"),
     ],
 )
@@ -124,9 +138,35 @@ def test_whole_cell_is_kept(text: str) -> None:
             "def f():\n    return d\nd = read('x')", "def f():\n    return d", id="an unknown call"
         ),
         pytest.param(
-            "import pandas\ndef f():\n    return d\nd = pandas.read_csv('x')",
-            "def f():\n    return d",
-            id="a file",
+            "import torch, seaborn\nimport a, b as c\ndef f():\n    torch.abs(c)",
+            "import torch\nimport b as c\ndef f():\n    torch.abs(c)",
+            id="some names of an import",
+        ),
+        pytest.param(
+            "from x import (a,\n    b,\n)  # c\ndef f():\n    return b",
+            "from x import b  # c\ndef f():\n    return b",
+            id="some names of an import of several lines",
+        ),
+        pytest.param(
+            "from x import (a,\n    b,\n); print(b)\ndef f():\n    return b",
+            "from x import b; pass\ndef f():\n    return b",
+            id="some names of an import before another statement",
+        ),
+        pytest.param(
+            "import sns\ndef f():\n    pass\ndef plot(x: f):\n    sns.heatmap(f(x))",
+            "def f():\n    pass",
+            id="a function that plots",
+        ),
+        pytest.param(
+            "import torch\ntorch.manual_seed(0)\ndef f():\n    torch.abs(1)\n"
+            "@torch.no_grad()\ndef test(x: f):\n    f(x)",
+            "import torch\ndef f():\n    torch.abs(1)",
+            id="a test with a decorator",
+        ),
+        pytest.param(
+            "class A:\n    pass\nmodel = A()\nmodel.eval()\nA.test()\nmodel.x = 1",
+            "class A:\n    pass",
+            id="a model",
         ),
         pytest.param(
             "n = f(1)\nm = n + 1\ndef f(x):\n    pass",
@@ -197,7 +237,7 @@ def test_cells_in_other_languages_are_left_out() -> None:
 def test_broken_definition_is_kept() -> None:
     """The student learns the syntax error. A broken cell without a definition is left out."""
     broken = "print(1)\n%time\ndef g(:\n    pass"
-    source = definitions(notebook("x = = 1", broken), "a.ipynb")
+    source = definitions(notebook("x = = 1", broken), "a.ipynb", ENTRY)
     assert source == "# cell 2\nprint(1)\n\ndef g(:\n    pass\n"
 
 
@@ -209,7 +249,9 @@ def test_definition_that_python_refuses_later_is_kept() -> None:
 def test_imports_from_future_come_first() -> None:
     """Python allows them nowhere else. No other line moves."""
     future = "from __future__ import annotations"
-    source = definitions(notebook("def f():\n    pass", f"{future}\ndef g():\n    pass"), "a.ipynb")
+    source = definitions(
+        notebook("def f():\n    pass", f"{future}\ndef g():\n    pass"), "a.ipynb", ("f", "g")
+    )
     compile(source, "a.py", "exec")
     assert source.startswith(f"{future}\n\n# cell 1\n")
     assert source.endswith("# cell 2\n\ndef g():\n    pass\n")
@@ -224,7 +266,8 @@ def test_format_3_is_read() -> None:
     ]
     text = "\ufeff" + json.dumps({"worksheets": [{"cells": cells}], "nbformat": 3})
     assert (
-        definitions(text, "a") == "# cell 1\ndef f():\n    pass\n\n# cell 2\ndef g():\n    pass\n"
+        definitions(text, "a", ("f", "g"))
+        == "# cell 1\ndef f():\n    pass\n\n# cell 2\ndef g():\n    pass\n"
     )
 
 
@@ -253,10 +296,16 @@ def document(source: Any) -> str:
         pytest.param(
             '{"x": ' + '{"y":' * 100_000, "cannot be read as a notebook", id="nested metadata"
         ),
-        pytest.param(document(""), "holds no definition: none of its code cells", id="no code"),
-        pytest.param(document("x = 1\nimport a"), "holds no definition", id="no function"),
-        pytest.param(document("x = " + "(" * 3000), "holds no definition", id="too many brackets"),
-        pytest.param(document("x = " + "-" * 90_000), "holds no definition", id="too many signs"),
+        pytest.param(document(""), "defines f or A or GQA. Hand in", id="no code"),
+        pytest.param(
+            document("x = 1\nimport a"), "defines f or A or GQA. Hand in", id="no function"
+        ),
+        pytest.param(
+            document("x = " + "(" * 3000), "defines f or A or GQA. Hand in", id="too many brackets"
+        ),
+        pytest.param(
+            document("x = " + "-" * 90_000), "defines f or A or GQA. Hand in", id="too many signs"
+        ),
         pytest.param(document("def f():\n  '\0'"), "holds a NUL character", id="a NUL"),
         pytest.param(
             document("#" * (MOST_CODE_BYTES + 1)),
@@ -271,7 +320,7 @@ def document(source: Any) -> str:
 def test_bad_notebook_is_refused(text: str, message: str) -> None:
     """The sentence names the file and the next step."""
     with pytest.raises(FileError, match=rf"ana/gqa\.ipynb .*{message}"):
-        definitions(text, "ana/gqa.ipynb")
+        definitions(text, "ana/gqa.ipynb", ENTRY)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +339,7 @@ def test_bad_cell_does_not_stop_the_grading(cell: str) -> None:
 
 def test_no_code_is_run(capsys: pytest.CaptureFixture[str]) -> None:
     """Only its syntax is looked at."""
-    definitions(notebook("print('run')\ndef f(x=print('run')):\n    '\\d'"), "a.ipynb")
+    definitions(notebook("print('run')\ndef f(x=print('run')):\n    '\\d'"), "a.ipynb", ENTRY)
     assert capsys.readouterr().out == ""
     assert not hasattr(notebook_cells, "f")
 
@@ -311,7 +360,7 @@ def test_no_code_is_run(capsys: pytest.CaptureFixture[str]) -> None:
 def test_code_that_takes_long_is_refused(source: str, message: str) -> None:
     """The process that grades the whole class reads the notebook."""
     with pytest.raises(FileError, match=message):
-        definitions(notebook(source), "n.ipynb")
+        definitions(notebook(source), "n.ipynb", ENTRY)
 
 
 @pytest.mark.parametrize(
@@ -324,4 +373,4 @@ def test_code_that_takes_long_is_refused(source: str, message: str) -> None:
 def test_deep_nesting_does_not_end_the_grading(source: str) -> None:
     """Python may refuse the depth or not. No other exception may leave the function."""
     with contextlib.suppress(FileError):
-        assert "def f" in definitions(notebook("def f(): pass\n" + source), "n.ipynb")
+        assert "def f" in definitions(notebook("def f(): pass\n" + source), "n.ipynb", ENTRY)

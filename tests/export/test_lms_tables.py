@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -101,28 +102,28 @@ def in_blackboard(row: Mapping[str, str] = BLACKBOARD_ROW) -> Student:
 
 
 def test_canvas_columns_are_repeated() -> None:
-    """Only the column with the title of the assignment changes."""
+    """Other assignments are left out, because their grades may be newer than the export."""
     made = canvas_csv(book(graded(in_canvas())))
     assert made.left_out == made.notes == ()
     points, row = table(made.text)
-    assert row == {**CANVAS_ROW, "Week 3 (555)": "85.5"}
-    assert list(row) == list(CANVAS_ROW)
+    identity = list(CANVAS_ROW)[:5]
+    assert row == {**{name: CANVAS_ROW[name] for name in identity}, "Week 3 (555)": "85.5"}
+    assert list(row) == [*identity, "Week 3 (555)"]
     assert {name: cell for name, cell in points.items() if cell} == {
         "Student": "    Points Possible",
         "Week 3 (555)": "100",
     }
     assert canvas_grades(made.text) == (
         {"Week 3 (555)": 100},
-        {"101": {"Week 2 (554)": "-1.5", "Week 3 (555)": "85.5"}},
+        {"101": {"Week 3 (555)": "85.5"}},
     )
 
 
 def test_canvas_gets_a_new_column_for_another_title() -> None:
-    """The points of other assignments stay."""
+    """A note says it, because a teacher may have misspelt the title."""
     made = canvas_csv(book(graded(in_canvas()), title="Week 4"))
-    assert canvas_grades(made.text)[1] == {
-        "101": {"Week 2 (554)": "-1.5", "Week 3 (555)": "", "Week 4": "85.5"}
-    }
+    assert canvas_grades(made.text)[1] == {"101": {"Week 4": "85.5"}}
+    assert "has the title “Week 4”, so Canvas will make a new column" in made.notes[0]
 
 
 def test_canvas_column_with_other_capitals_is_the_same() -> None:
@@ -272,13 +273,14 @@ def test_only_column_of_blackboard_counts_with_any_title() -> None:
     assert blackboard_grades(made.text)["alee"][COLUMN] == "85.5"
 
 
-def test_other_column_of_blackboard_stays() -> None:
+def test_other_column_of_blackboard_is_left_out() -> None:
     """Among several columns, the title decides. A note says that the column is new."""
     row = {name: cell for name, cell in BLACKBOARD_ROW.items() if "Feedback" not in name}
     made = blackboard_csv(book(graded(in_blackboard(row)), title="Week 4"))
     cells = blackboard_grades(made.text)["alee"]
-    assert (cells[COLUMN], cells["Week 4 [Total Pts: 100 Score]"]) == ("", "85.5")
-    assert "new column “Week 4”" in made.notes[0]
+    assert COLUMN not in cells
+    assert cells["Week 4 [Total Pts: 100 Score]"] == "85.5"
+    assert "has the title “Week 4”, so Blackboard will make a new column" in made.notes[0]
 
 
 def test_blackboard_table_without_a_roster_has_the_known_columns() -> None:
@@ -360,6 +362,31 @@ def test_other_maximum_gets_a_note(made: LmsTable, place: str) -> None:
     """85 points in a column of 10 would be a wrong grade."""
     (note,) = made.notes
     assert f"{place} points. Change it to 100" in note
+
+
+@pytest.mark.parametrize(("possible", "count"), [("10", 1), ("100", 0), ("100.0", 0), ("", 0)])
+def test_canvas_column_with_other_points_gets_a_note(possible: str, count: int) -> None:
+    """Canvas keeps the points possible of an assignment and would show 85.5 of 10 points."""
+    grades = replace(book(graded(in_canvas())), possible={"Week 3 (555)": possible})
+    notes = canvas_csv(grades).notes
+    assert len(notes) == count
+    assert all("the column Week 3 (555) is 10 points. Change it to 100" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("student", "names"),
+    [
+        (Student("Bo Li (1001)", login="boli"), ("Bo", "Li")),
+        (
+            Student("x", login="b", row={"Surname": "van der Berg", "First name": "Bo"}),
+            ("Bo", "van der Berg"),
+        ),
+    ],
+)
+def test_blackboard_names_come_from_the_roster(student: Student, names: tuple[str, str]) -> None:
+    """The addition that makes a name unique is not a last name."""
+    row = blackboard_grades(blackboard_csv(book(graded(student))).text)[student.login]
+    assert (row["First Name"], row["Last Name"]) == names
 
 
 def test_names_are_harmless_and_ids_exact() -> None:

@@ -81,6 +81,7 @@ def class_gradebook(
         overrides,
         record.other_files,
         has_roster=record.has_roster,
+        possible=record.possible,
     )
 
 

@@ -223,7 +223,7 @@ def _submissions(
         try:
             file = _choose(uploader, latest, challenge, challenges)
             named.add(file.place)
-            submission = _read(file, submission)
+            submission = _read(file, submission, challenge)
         except _UnclearError as error:
             named |= error.named
             submission = replace(submission, trouble=valid_text(str(error)))
@@ -238,7 +238,7 @@ def _submissions(
     return submissions
 
 
-def _read(file: File, submission: StudentSubmission) -> StudentSubmission:
+def _read(file: File, submission: StudentSubmission, challenge: Challenge) -> StudentSubmission:
     """Return the submission with the text of its file, or with the reason why it is missing."""
     submission = replace(
         submission,
@@ -250,7 +250,7 @@ def _read(file: File, submission: StudentSubmission) -> StudentSubmission:
         trouble = valid_text(f"{file.trouble.removesuffix(HAND_IN_FILE)}{_SETTLE}")
         return replace(submission, trouble=trouble, unsettled=(submission.file,) * file.times)
     try:
-        return replace(submission, source=file.read())
+        return replace(submission, source=file.read(challenge.entry))
     except FileError as error:
         return replace(submission, trouble=valid_text(str(error)))
 

@@ -31,6 +31,7 @@ def gradebook_of(
     other_files: Sequence[str] = (),
     *,
     has_roster: bool = False,
+    possible: Mapping[str, str] | None = None,
 ) -> Gradebook:
     """Return the grades of a class.
 
@@ -43,6 +44,7 @@ def gradebook_of(
         overrides: the decisions of persons. The last decision for a student and a challenge counts.
         other_files: the files and folders that were not graded and belong to no submission.
         has_roster: True if a roster was given.
+        possible: the points possible of each column of the roster, by heading.
     """
     decided = {
         (override.student, challenge): replace(override, challenge=challenge)
@@ -72,7 +74,7 @@ def gradebook_of(
         )
         for student in students
     )
-    return Gradebook(assignment, rows, tuple(other_files), has_roster)
+    return Gradebook(assignment, rows, tuple(other_files), has_roster, possible or {})
 
 
 def _only_challenge(assignment: Assignment) -> str:

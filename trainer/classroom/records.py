@@ -253,12 +253,14 @@ class Gradebook:
         other_files: every file or folder that was not graded and belongs to no row, with the
             reason.
         has_roster: True if a roster was given.
+        possible: the points possible of each column of the roster, by heading, if it has them.
     """
 
     assignment: Assignment
     rows: tuple[StudentGrade, ...]
     other_files: tuple[str, ...] = ()
     has_roster: bool = False
+    possible: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

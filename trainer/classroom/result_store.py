@@ -68,6 +68,7 @@ class ClassFile(msgspec.Struct, frozen=True, kw_only=True):
         other_files: the files and folders that were not graded and belong to no submission.
         has_roster: True if a roster was given.
         has_times: True if `--submitted` was given.
+        possible: the points possible of each column of the roster, by heading.
         formats: the formats of the tables and pages.
         is_anonymous: True if the files for markers are written.
         is_released: True if the feedback for students is written.
@@ -85,6 +86,7 @@ class ClassFile(msgspec.Struct, frozen=True, kw_only=True):
     has_roster: bool
     formats: list[str]
     has_times: bool = False
+    possible: dict[str, str] = {}
     is_anonymous: bool = False
     is_released: bool = False
     salt: str = ""

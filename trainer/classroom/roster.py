@@ -93,10 +93,13 @@ class Roster:
     Attributes:
         entries: the students, in the order of the file.
         system: the system whose export the roster is; "" for none.
+        possible: the points possible of each assignment's column, by heading, as Canvas writes
+            them. Empty for other systems.
     """
 
     entries: tuple[RosterEntry, ...]
     system: System = ""
+    possible: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ def read_roster(path: Path) -> Roster:
         raise DrillError(f"{path} lists no student. {NEXT_STEP}")
     _require_unique(path, entries, lambda entry: entry.id)
     _require_unique(path, entries, lambda entry: entry.system_id)
-    return Roster(_with_unique_names(entries), system)
+    return Roster(_with_unique_names(entries), system, _possible(table, system))
 
 
 def system_of(headings: Collection[str]) -> System:
@@ -288,15 +291,25 @@ def _is_student(line: CsvLine, table: CsvTable, system: System) -> bool:
     """Return whether a line is about a student, and not about the columns or the staff."""
     cells = list(line.cells.values())
     if system == "canvas":
-        is_about_columns = "Points Possible" in cells[0] or all(
-            _POSTING.fullmatch(cell) for cell in cells
-        )
+        is_about_columns = _has_possible(line) or all(_POSTING.fullmatch(cell) for cell in cells)
         return not is_about_columns and folded("".join(_names(line, table))) != "studenttest"
     if system == "gradescope":
         return _cell(line, table, ("role",)).casefold() in ("student", "")
     if system == "blackboard":  # the preview of a course is not a student
         return not _cell(line, table, LOGIN).endswith("_previewuser")
     return True
+
+
+def _has_possible(line: CsvLine) -> bool:
+    """Return whether a line of Canvas' gradebook has the points possible of each assignment."""
+    return "Points Possible" in next(iter(line.cells.values()))
+
+
+def _possible(table: CsvTable, system: System) -> dict[str, str]:
+    """Return the points possible of each assignment's column in Canvas' gradebook."""
+    columns = assignment_columns(system, table.headings)
+    lines = [line for line in table.lines if system == "canvas" and _has_possible(line)]
+    return {heading: line.cells[heading].strip() for line in lines for heading in columns}
 
 
 def _entry(path: Path, line: CsvLine, table: CsvTable, system: System) -> RosterEntry:

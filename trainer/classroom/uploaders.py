@@ -60,7 +60,7 @@ def lms_names(uploads: Sequence[Upload], challenges: Sequence[Challenge]) -> Lms
     for upload in uploads:
         if is_receipt(upload.name) and not upload.is_folder:
             with suppress(FileError):
-                receipts[upload.name] = upload.files[0].read()
+                receipts[upload.name] = upload.files[0].read(())
     known = {
         normalised_name(text).replace(" ", "_")
         for challenge in challenges

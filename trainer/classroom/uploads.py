@@ -82,12 +82,15 @@ class File:
         """The ending of the file name in lower case, for example ".py"."""
         return suffix(self.parts[-1])
 
-    def read(self) -> str:
-        """Return the text of the file, or the cells with definitions of a notebook.
+    def read(self, entry: Collection[str]) -> str:
+        """Return the text of the file, or the part of a notebook that the answer needs.
+
+        Args:
+            entry: the names that the challenge asks for.
 
         Raises:
-            FileError: the file is refused, is too large, is not text, or is a notebook without
-                definitions.
+            FileError: the file is refused, is too large, is not text, or is a notebook that
+                defines none of the names.
         """
         if self.trouble:
             raise FileError(self.trouble)
@@ -100,7 +103,7 @@ class File:
             )
         except DrillError as error:
             raise FileError(str(error)) from None
-        return definitions(text, self.place) if self.suffix == NOTEBOOK else text
+        return definitions(text, self.place, entry) if self.suffix == NOTEBOOK else text
 
 
 @dataclass(frozen=True)

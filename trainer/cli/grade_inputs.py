@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trainer.app.grade_file import check_limits
@@ -40,6 +40,7 @@ class ClassInputs:
         collected: the students and their submissions.
         has_roster: True if a roster was given.
         has_times: True if `--submitted` was given.
+        possible: the points possible of each column of the roster, by heading.
     """
 
     assignment: Assignment
@@ -47,6 +48,7 @@ class ClassInputs:
     collected: Collected
     has_roster: bool
     has_times: bool = False
+    possible: Mapping[str, str] = field(default_factory=dict)
 
 
 def assignment_of(
@@ -125,7 +127,12 @@ def read_class(
     if extensions := unknown_extensions(assignment, collected.students):
         _print(f"[extensions] names nobody of this class: {_listed(extensions)}.")
     return ClassInputs(
-        assignment, challenges, collected, roster is not None, submitted_file is not None
+        assignment,
+        challenges,
+        collected,
+        roster is not None,
+        submitted_file is not None,
+        {} if roster is None else roster.possible,
     )
 
 

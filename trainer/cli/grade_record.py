@@ -142,6 +142,7 @@ def record_of(
         other_files=inputs.collected.ignored,
         has_roster=inputs.has_roster,
         has_times=inputs.has_times,
+        possible=dict(inputs.possible),
         formats=list(formats),
         is_anonymous=is_anonymous,
         is_released=is_released,

@@ -1,7 +1,9 @@
 """Write the grades of a class for the gradebook import of Canvas, Moodle and Blackboard.
 
-If the roster is the system's own export, its columns and cells are repeated exactly, and only the
-points and the feedback change. The docstring of `trainer/classroom/roster.py` lists the columns.
+If the roster is the system's own export, the cells that identify a student are repeated exactly,
+and only the points and the feedback change. The columns of other assignments are left out, because
+their grades may have changed since the export. The docstring of `trainer/classroom/roster.py` has
+the columns.
 
 An import must not remove a grade. Moodle ignores an empty cell, so a student without a total has
 an empty cell. Canvas and Blackboard may remove the grade of an empty cell. So their tables repeat
@@ -17,14 +19,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from trainer.classroom.csv_file import plain_heading
 from trainer.classroom.name_forms import folded
 from trainer.classroom.records import ChallengeGrade, Gradebook, Student, StudentGrade, System
-from trainer.classroom.roster import assignment_columns, most_points, system_of
+from trainer.classroom.roster import (
+    FIRST_NAME,
+    LAST_NAME,
+    assignment_columns,
+    most_points,
+    system_of,
+)
 from trainer.export.grade_tables import cell_of
 from trainer.report.class_words import points
 from trainer.report.visible import visible
 
 _MOST = 100  # points
+# The addition that makes the name of a student unique: "Ana Lee (101)".
+_ADDITION = re.compile(r" \([^()]*\)\Z")
 # The feedback begins with this, so that a later table replaces it and never a person's text.
 _SIGNATURE = "attn-drill: "
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?")
@@ -33,6 +44,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?")
 _DANGEROUS_ID = re.compile(r"[\t\r\n]|\s*[=@＝＠]|\s*[+\-＋－].*[(|!]", re.DOTALL)
 
 _CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+_CANVAS_IDENTITY = frozenset((*_CANVAS, "LastName", "FirstName", "Integration ID", "Root Account"))
 _MOODLE = (
     *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade"),
     *("Grade can be changed", "Last modified (submission)", "Last modified (grade)"),
@@ -73,10 +85,10 @@ def canvas_csv(gradebook: Gradebook) -> LmsTable:
     source: Canvas Instructor Guide, "How do I import grades in the Gradebook?".
     """
     title = gradebook.assignment.title
-    headings = _roster_headings(gradebook, "canvas") or _CANVAS
-    column = _column("canvas", headings, title)
-    headings = tuple(dict.fromkeys((*headings, column)))
-    # An empty cell of this row leaves the points of another assignment unchanged.
+    own_headings = _roster_headings(gradebook, "canvas")
+    column = _column("canvas", own_headings, title)
+    identity = [heading for heading in own_headings if heading.strip() in _CANVAS_IDENTITY]
+    headings = (*(identity or _CANVAS), column)
     possible = {headings[0]: "    Points Possible", column: str(_MOST)}
 
     def row(grade: StudentGrade) -> _Row | None:
@@ -92,7 +104,10 @@ def canvas_csv(gradebook: Gradebook) -> LmsTable:
             return None
         return {**known, column: _grade_cell(grade, known.get(column, ""))}
 
-    return _table(gradebook, headings, row, before=(possible,))
+    table = _table(gradebook, headings, row, before=(possible,))
+    if column in own_headings:
+        return _with_note(table, {gradebook.possible.get(column, "")}, f"the column {column}")
+    return LmsTable(table.text, table.left_out, (_new_column_note("Canvas", title),))
 
 
 def moodle_csv(gradebook: Gradebook) -> LmsTable:
@@ -140,7 +155,8 @@ def blackboard_csv(gradebook: Gradebook) -> LmsTable:
     column = _column("blackboard", headings, title)
     if column not in headings:
         column = f"{title} [Total Pts: {_MOST} Score]"
-    headings = tuple(dict.fromkeys((*headings, column)))
+    others = assignment_columns("blackboard", headings).keys() - {column}
+    headings = tuple(dict.fromkeys((*(name for name in headings if name not in others), column)))
 
     def row(grade: StudentGrade) -> _Row | None:
         known = _own_row(grade.student, "blackboard") or _new_blackboard_row(grade.student)
@@ -158,13 +174,16 @@ def blackboard_csv(gradebook: Gradebook) -> LmsTable:
 
     table = _table(gradebook, headings, row, is_quoted=True)
     if column in own_headings:
-        return _with_note(table, {most_points(column)}, f"the column {visible(column)}")
-    note = (
-        f"Blackboard will make a new column “{visible(title)}” of text. To fill the column of an"
-        " assignment, name Blackboard's own file with --roster, and give the assignment the same"
-        " title."
+        return _with_note(table, {most_points(column)}, f"the column {column}")
+    return LmsTable(table.text, table.left_out, (_new_column_note("Blackboard", title),))
+
+
+def _new_column_note(system: str, title: str) -> str:
+    return (
+        f"No column of the roster has the title “{title}”, so {system} will make a new column. To"
+        f" fill the column of an assignment, name {system}'s own file with --roster, and give the"
+        " assignment the same title."
     )
-    return LmsTable(table.text, table.left_out, (note,))
 
 
 # Columns
@@ -231,7 +250,7 @@ def _moodle_words(time: float) -> str:
 
 
 def _new_blackboard_row(student: Student) -> dict[str, str]:
-    first, _, last = student.name.rpartition(" ")
+    first, last = _first_and_last_name(student)
     is_user = student.system == "blackboard"
     return {
         "Last Name": last,
@@ -239,6 +258,18 @@ def _new_blackboard_row(student: Student) -> dict[str, str]:
         "Username": student.login or (student.system_id if is_user else ""),
         "Student ID": _school_id(student),
     }
+
+
+def _first_and_last_name(student: Student) -> tuple[str, str]:
+    """Return the names in the roster's own columns, otherwise the parts of the full name."""
+    cells = {plain_heading(heading): cell.strip() for heading, cell in student.row.items()}
+    first, last = (
+        next((cells[name] for name in names if cells.get(name)), "")
+        for names in (FIRST_NAME, LAST_NAME)
+    )
+    if not (first and last):
+        first, _, last = _ADDITION.sub("", student.name).rpartition(" ")
+    return first, last
 
 
 def _grade_cell(grade: StudentGrade, old: str) -> str:
