@@ -9,7 +9,12 @@ import pytest
 
 from trainer.classroom import notebook_cells
 from trainer.classroom.archives import FileError
-from trainer.classroom.notebook_cells import MOST_CODE_BYTES, MOST_NOTEBOOK_BYTES, definitions
+from trainer.classroom.notebook_cells import (
+    MOST_CODE_BYTES,
+    MOST_NOTEBOOK_BYTES,
+    cell_line,
+    definitions,
+)
 
 
 def notebook(*cells: str) -> str:
@@ -47,6 +52,15 @@ def test_lines_stay_as_far_below_the_comment_as_in_the_cell() -> None:
         "# cell 2\nimport torch\n\n\n\n\ndef f(x):\n    return torch.abs(x)\n\n"
         "# cell 4\ndef g():\n    return f(2)\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "place"), [(1, None), (2, None), (3, (2, 1)), (4, (2, 2)), (6, None), (7, (3, 1))]
+)
+def test_line_of_the_source_has_a_cell(line: int, place: tuple[int, int] | None) -> None:
+    """Imports from __future__ and the comments belong to no cell."""
+    source = definitions(notebook("1", "def f():\n    g", "def g(): 1"), "a", ("f",))
+    assert cell_line(f"from __future__ import annotations\n{source}", line) == place
 
 
 def test_statements_that_only_call_something_are_left_out() -> None:

@@ -35,6 +35,18 @@ def report(verdict: Verdict, *outcomes: Outcome, **more: object) -> Report:
     return Report("first", "ana.py", verdict=verdict, outcomes=outcomes, **about)  # type: ignore[arg-type]
 
 
+def test_lines_of_a_notebook_name_their_cell() -> None:
+    """The student sees cells, and not the file that was made of them."""
+    source = "# cell 2\nimport torch\n\n# cell 5\ndef f(x):\n    return y\n"
+    outcome = Outcome("runs", "failed", "NameError: y", frames=(Frame(6, "f", "return y"),))
+    result = with_report(replace(BARE, file="ana.ipynb"), report("error", outcome), source)
+    assert result.text.endswith("\nLine 6 is line 2 of code cell 5.\n")
+    assert "cell" not in with_report(BARE, report("error", outcome), source).text
+    unloaded = replace(outcome, check="loads")
+    result = with_report(replace(BARE, file="ana.ipynb"), report("error", unloaded), source)
+    assert result.load_words.endswith(" Line 6 is line 2 of code cell 5.")
+
+
 def failed(check: str, message: str, advice: str = "") -> tuple[Outcome, ...]:
     """Return the outcomes of a file whose first failed check is this check."""
     index = CHECKS.index(check)

@@ -31,6 +31,7 @@ _MOST_NAMED = 5  # definitions in one sentence
 
 _SAVE_AGAIN = "Save it again in Jupyter, or hand in a Python file."
 
+_CELL_HEADER = re.compile(r"# cell ([0-9]{1,9})")
 _CELL_MAGIC = re.compile(r"%%(\w+)")
 # Cells in another language.
 _FOREIGN = frozenset(
@@ -129,6 +130,24 @@ def _undefined(name: str, entry: Collection[str], statements: Sequence[Statement
         f"No code cell of {name} defines {' or '.join(entry)}.{others} Hand in the notebook that"
         " holds the answer."
     )
+
+
+def cell_line(source: str, line: int) -> tuple[int, int] | None:
+    """Return the number of a code cell and the line in it, both from 1.
+
+    Args:
+        source: a result of `definitions`.
+        line: a line of the source, from 1.
+
+    Returns:
+        The cell and the line in it; None if the line is in no cell.
+    """
+    lines = source.split("\n")[:line]
+    for index in range(len(lines) - 1, -1, -1):
+        if header := _CELL_HEADER.fullmatch(lines[index]):
+            own = line - index - 1
+            return (int(header[1]), own) if own else None
+    return None
 
 
 def _check_size(size: int, name: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
+from trainer.classroom.archives import NOTEBOOK
+from trainer.classroom.notebook_cells import cell_line
 from trainer.classroom.records import Excerpt, StudentResult
 from trainer.export.load_words import load_words
 from trainer.model.report import Outcome, Report
@@ -25,8 +27,11 @@ def with_report(result: StudentResult, report: Report, source: str) -> StudentRe
         source: the text of the submission.
     """
     excerpt = excerpt_of(source, _line_of(report))
-    words = load_words(report, source)
-    return replace(result, report=report, text=as_text(report), excerpt=excerpt, load_words=words)
+    text, words = as_text(report), load_words(report, source)
+    if result.file.endswith(NOTEBOOK) and (cells := _cell_words(report, source)):
+        text += f"\n{cells}\n"
+        words += f" {cells}" if words else ""
+    return replace(result, report=report, text=text, excerpt=excerpt, load_words=words)
 
 
 def with_trouble(result: StudentResult, trouble: str) -> StudentResult:
@@ -65,6 +70,19 @@ def _line_of(report: Report) -> int | None:
         return report.diagnosis.first_line.line
     failure = report.first_failure()
     return failure.frames[-1].line if failure is not None and failure.frames else None
+
+
+def _cell_words(report: Report, source: str) -> str:
+    """Return a sentence for each line that the report names, with the cell of the notebook."""
+    lines = [_line_of(report)]
+    if (failure := report.first_failure()) is not None:
+        lines += [frame.line for frame in failure.frames]
+    places = {line: cell_line(source, line) for line in lines if line is not None}
+    return " ".join(
+        f"Line {line} is line {place[1]} of code cell {place[0]}."
+        for line, place in sorted(places.items())
+        if place is not None
+    )
 
 
 def excerpt_of(source: str, line: int | None) -> Excerpt | None:
