@@ -2,6 +2,7 @@
 
 from tests.support.class_results import assignment, result
 from trainer.classroom.gradebook import gradebook_of
+from trainer.classroom.hidden_names import HiddenNames
 from trainer.classroom.records import (
     Excerpt,
     Extension,
@@ -32,7 +33,7 @@ def shown(row: StudentGrade) -> str:
 
 def hidden(result: StudentResult) -> StudentResult:
     """Return the result that a marker sees."""
-    (found,) = anonymous_results([result], IDS)
+    (found,) = anonymous_results([result], IDS, HiddenNames(STUDENTS))
     return found
 
 
@@ -48,13 +49,14 @@ def test_the_gradebook_of_a_marker_names_nobody() -> None:
         STUDENTS,
         submissions,
         results,
-        [Override("Ana Lee", "first", 80.0, "Good idea.")],
+        [Override("Ana Lee", "first", 80.0, "Good idea, Ana. Better than Zoe Ng.")],
         ["Ana Lee/notes.py"],
     )
-    found = anonymous_gradebook(book, IDS)
+    found = anonymous_gradebook(book, IDS, HiddenNames(STUDENTS))
     assert [row.student.name for row in found.rows] == ["S-1", "S-2"]
     assert [row.total for row in found.rows] == [0.0, 80.0]
     assert found.rows[1].files == ("S-2.ipynb",)
+    assert found.rows[1].overrides[0].comment == "Good idea, …. Better than …."
     for word in ("Ana", "Lee", "Zoe", "12", "13"):
         assert not any(word in shown(row) for row in found.rows)
     assert (found.other_files, dict(found.assignment.extensions)) == ((), {})
@@ -69,12 +71,12 @@ def test_a_report_of_a_marker_does_not_name_the_file() -> None:
             verdict="failed",
             failed=("values",),
             file="Ana Lee/gqa.py",
-            text="FAILED  first\nAna Lee/gqa.py\nX values\n",
+            text="FAILED  first\nAna Lee/gqa.py\nX values\nprinted by ana_proj of Zoe Ng\n",
             excerpt=excerpt,
             id="12",
         )
     )
-    assert found.text == "FAILED  first\nS-2.py\nX values\n"
+    assert found.text == "FAILED  first\nS-2.py\nX values\nprinted by … of …\n"
     assert found.excerpt is not None
     assert "Ana" not in repr(found).replace("ana_", "")
     assert found.report is not None

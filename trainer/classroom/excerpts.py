@@ -44,6 +44,19 @@ def name_words(name: str, shortest: int = 3) -> frozenset[str]:
     )
 
 
+def identifies(word: str, names: Set[str]) -> bool:
+    """Return whether a word contains a word of a student's name.
+
+    Args:
+        word: a word without blanks, for example an identifier.
+        names: words of students' names, from `name_words`.
+    """
+    whole = word.casefold()
+    return bool(name_words(word, 2) & names) or any(
+        len(name) >= 4 and name in whole for name in names
+    )
+
+
 def anonymised(excerpt: Excerpt, names: Set[str]) -> Excerpt | None:
     """Return an excerpt that does not identify its author, or None if that is not possible.
 
@@ -192,9 +205,5 @@ def _replacement(token: tokenize.TokenInfo, names: Set[str]) -> str | None:
         long = digits.isdigit() and len(digits) >= 6 and len(digits.strip("0")) > 1
         return HIDDEN if long or digits in names else None
     if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
-        whole = token.string.casefold()
-        identifies = name_words(token.string, 2) & names or any(
-            len(name) >= 4 and name in whole for name in names
-        )
-        return HIDDEN if identifies else None
+        return HIDDEN if identifies(token.string, names) else None
     return None

@@ -238,6 +238,7 @@ assert tuple(_WRITERS) == FORMATS
 def _for_markers(graded: _GradedClass) -> list[Path]:
     """Write the page and the table without names, and the names that belong to the ids."""
     from trainer.classroom.anonymous import anonymous_ids
+    from trainer.classroom.hidden_names import HiddenNames
     from trainer.export.class_page import class_html
     from trainer.export.grade_tables import grades_csv
     from trainer.export.marker_files import (
@@ -251,9 +252,12 @@ def _for_markers(graded: _GradedClass) -> list[Path]:
     by_id = msgspec.structs.replace(
         record, students=sorted(record.students, key=lambda student: ids[student.name])
     )
-    gradebook = anonymous_gradebook(graded.gradebook, ids)
+    names = HiddenNames(record.students)
+    gradebook = anonymous_gradebook(graded.gradebook, ids, names)
     folder = graded.out / "markers"
-    page = class_html(lambda: anonymous_results(graded.results(by_id), ids), gradebook)
+    page = class_html(
+        lambda: anonymous_results(graded.results(by_id), ids, names), gradebook, for_markers=True
+    )
     return [
         _write(folder / "report.html", page),
         _table(folder / "grades.csv", grades_csv(gradebook)),

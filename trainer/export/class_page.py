@@ -47,7 +47,10 @@ class ResultFacts:
 
 
 def class_html(
-    results: Callable[[], Iterable[StudentResult]], gradebook: Gradebook
+    results: Callable[[], Iterable[StudentResult]],
+    gradebook: Gradebook,
+    *,
+    for_markers: bool = False,
 ) -> Iterator[str]:
     """Yield the page in small pieces.
 
@@ -55,6 +58,8 @@ def class_html(
         results: return the results, sorted by student. Called twice, and must return the same
             results each time.
         gradebook: the grades of the class.
+        for_markers: True if the page has anonymous ids. Then it gives no next step to a person who
+            grades the class.
     """
     facts: dict[tuple[str, str], ResultFacts] = {}
     summary = summarise(_noted(results(), facts), gradebook)
@@ -75,7 +80,8 @@ def class_html(
         mistakes=_most_common_first(summary),
         weights=_weights(summary, assignment),
         looks=to_look_at(gradebook, unsettled),
-        missing=missing_words(gradebook),
+        missing="" if for_markers else missing_words(gradebook),
+        for_markers=for_markers,
         gradebook=gradebook,
         facts=facts,
         grades=grades,
