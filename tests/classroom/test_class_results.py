@@ -9,6 +9,7 @@ import pytest
 from tests.support.class_results import result
 from trainer.classroom.class_results import (
     class_gradebook,
+    follow_renamed,
     results_of,
     rewrite_changed,
     with_full_name,
@@ -96,6 +97,51 @@ def test_the_files_on_the_disk_get_the_new_points(tmp_path: Path) -> None:
     assert stored is not None
     assert (stored.id, stored.late) == ("id-Ana", True)
     assert stored.score == next(results_of(store, changed)).score
+
+
+def renamed(record: ClassFile, **names: str) -> ClassFile:
+    """Return a record in which students have other names and hand in the same files."""
+    tasks = [
+        GradedTask(
+            replace(
+                task.submission,
+                student=names.get(task.submission.student, task.submission.student),
+                file=f"{task.submission.student}.py",
+            ),
+            task.task,
+        )
+        for task in record.tasks
+    ]
+    return msgspec.structs.replace(record, tasks=tasks)
+
+
+def test_result_follows_the_new_name_of_its_student(tmp_path: Path) -> None:
+    """A first roster renames students. Nothing is graded again, and no old result stays."""
+    store = store_with(tmp_path, "Ana", "Zoe")
+    old = store.read("Ana", "first")
+    assert old is not None
+    follow_renamed(store, renamed(record()), renamed(record(), Ana="Ana Lee"))
+    assert store.read("Ana Lee", "first") == replace(old, student="Ana Lee")
+    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == [
+        "Ana Lee.json",
+        "Zoe.json",
+    ]
+
+
+def test_outdated_result_of_a_renamed_student_is_removed(tmp_path: Path) -> None:
+    """The file has changed, so it is graded again."""
+    store = store_with(tmp_path, "Ana")
+    now = renamed(record(PLAIN, "Ana"), Ana="Ana Lee")
+    now = msgspec.structs.replace(now, tasks=[GradedTask(now.tasks[0].submission, "new digest")])
+    follow_renamed(store, renamed(record(PLAIN, "Ana")), now)
+    assert not list((tmp_path / "results").iterdir())
+
+
+def test_result_of_a_file_that_is_gone_stays(tmp_path: Path) -> None:
+    """A teacher may have moved the file away and may bring it back."""
+    store = store_with(tmp_path, "Ana", "Zoe")
+    follow_renamed(store, renamed(record()), renamed(record(PLAIN, "Zoe")))
+    assert store.read("Ana", "first") is not None
 
 
 def test_an_override_may_name_a_student_in_any_way(tmp_path: Path) -> None:

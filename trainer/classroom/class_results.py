@@ -56,6 +56,30 @@ def current_result(
     )
 
 
+def follow_renamed(store: ResultStore, before: ClassFile, now: ClassFile) -> None:
+    """Give the results of files whose student has another name now to this name.
+
+    A roster that is given for the first time renames students. Without this, a file would be graded
+    again, and its old result would stay next to the new result.
+
+    Args:
+        store: the results.
+        before: the record of the earlier grading.
+        now: the record of this grading.
+    """
+    keys = {(task.submission.student, task.submission.challenge) for task in now.tasks}
+    by_file = {(task.submission.file, task.submission.challenge): task for task in now.tasks}
+    for old in before.tasks:
+        own = old.submission
+        new = by_file.get((own.file, own.challenge))
+        if new is None or (own.student, own.challenge) in keys:
+            continue
+        result = store.read(own.student, own.challenge)
+        store.remove(own.student, own.challenge)
+        if result is not None and new.task == result.task:
+            store.write(replace(result, student=new.submission.student))
+
+
 def rewrite_changed(store: ResultStore, record: ClassFile) -> None:
     """Write all results again whose id, points or lateness have changed."""
     for result in results_of(store, record):

@@ -188,6 +188,11 @@ class ResultStore:
         """Write a result. The file is never written only partly."""
         write_atomically(self.path(result.student, result.challenge), encode_result(result))
 
+    def remove(self, student: str, challenge: str) -> None:
+        """Remove the result of a student, if it exists and can be removed."""
+        with contextlib.suppress(OSError):
+            self.path(student, challenge).unlink()
+
     def read(self, student: str, challenge: str) -> StudentResult | None:
         """Return the stored result of a student, or None if no readable result exists.
 

@@ -136,6 +136,7 @@ def grade(
 ) -> None:
     """Grade a class's submissions. `attn-drill grade override --help`: set points by hand."""
     from trainer.app.grade_file import check_seed, cores
+    from trainer.classroom.class_results import follow_renamed
     from trainer.classroom.executors import check_executor
     from trainer.classroom.grading_jobs import jobs_of, plan_of
     from trainer.classroom.similarity import check_similarity
@@ -198,6 +199,8 @@ def grade(
     )
     again = _names(regrade or (), record)
     known_overrides(store, record)  # a fault in the file must not wait until all is graded
+    if before is not None:
+        follow_renamed(store, before, record)
     store.write_class_file(record)
     interrupted = _grade_all(
         plan, all_jobs, store, executor, jobs, resume=resume, again=again, students=record.students
