@@ -1,15 +1,22 @@
 """Tests of reading `assignment.toml`."""
 
 import os
+import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from trainer.classroom.assignment import check_weights, plain_assignment, read_assignment
+from trainer.classroom.assignment import (
+    check_due,
+    check_weights,
+    plain_assignment,
+    read_assignment,
+)
 from trainer.classroom.records import AssignedChallenge, Assignment, Extension
 from trainer.model.checks import CHECK_ORDER
 from trainer.model.errors import DrillError
@@ -80,6 +87,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             "12345": Extension(days=2.0),
             "Bo Li": Extension(days=1.5),
         },
+        utc_offset=3600.0,
     )
 
 
@@ -161,7 +169,7 @@ WRONG = [
     ("seconds", "seconds = nan", "`seconds` is nan"),
     ("memory_mib", "memory_mib = 15", "`memory_mib` is 15; it must be 16 to 1048576"),
     ("memory_mib", "memory_mib = 1048577", "`memory_mib` is 1048577"),
-    ("students_see", 'students_see = "all"', "must be one of report, checks, verdict."),
+    ("students_see", 'students_see = "all"', "The choices are report, checks, verdict."),
     ("students_see", 'students_see = "reports"', 'Did you mean "report"?'),
     ("penalty", "penalty = -1", "`penalty` is -1; it must be 0 to 100"),
     ("penalty", "penalty = 101", "`penalty` is 101"),
@@ -267,6 +275,47 @@ def test_challenge_with_all_weights_zero_is_refused(tmp_path: Path) -> None:
     none = ", ".join(f'"{check}" = 0' for check in CHECK_ORDER)
     with pytest.raises(DrillError, match=r"assignment\.toml, line 3: `weights` of gqa are all 0"):
         read(tmp_path, f'[[challenge]]\nid = "gqa"\nweights = {{ {none} }}\n')
+
+
+def test_weights_that_are_zero_for_all_checks_of_the_challenge_are_refused(tmp_path: Path) -> None:
+    """Other checks have a weight, but this challenge does not have them."""
+    assignment = read(tmp_path, GQA + "weights = { values = 0 }\n")
+    with pytest.raises(DrillError, match=r"line 3: All checks of gqa have the weight 0, so every"):
+        check_weights(assignment, lambda _: ["loads", "values"], tmp_path / "assignment.toml")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("penalty = 10", "line 1: `penalty` needs a due time, but the assignment has none. Add"),
+        ("grace = 5", "line 1: `grace` needs a due time"),
+        (f"{GQA}[extensions]\nAna = 2", "line 4: `Ana` has 2 more days, but the assignment has no"),
+    ],
+)
+def test_settings_for_late_files_need_a_due_time(
+    settings: str, message: str, tmp_path: Path
+) -> None:
+    """A learning management system may give the due time later."""
+    text = settings if GQA in settings else f"{settings}\n{GQA}"
+    assignment = read(tmp_path, text)
+    with pytest.raises(DrillError, match=re.escape(message)):
+        check_due(assignment, tmp_path / "assignment.toml")
+    check_due(replace(assignment, due=1.0), tmp_path / "assignment.toml")
+
+
+def test_extension_to_a_day_needs_no_due_time(tmp_path: Path) -> None:
+    """Only this student has a due time then."""
+    text = f"{GQA}[extensions]\nAna = 2026-12-01"
+    check_due(read(tmp_path, text), tmp_path / "assignment.toml")
+
+
+def test_extension_before_the_due_time_is_refused(tmp_path: Path) -> None:
+    """The sentence has both times."""
+    text = f"due = 2026-12-01\n{GQA}[extensions]\nAna = 2026-11-30"
+    with pytest.raises(
+        DrillError, match=r"line 5: `Ana` is 2026-11-30, which is before .*2026-12-01"
+    ):
+        read(tmp_path, text)
 
 
 def test_unreadable_file_is_refused(tmp_path: Path) -> None:

@@ -117,6 +117,13 @@ LAYOUTS = [
     ),
     pytest.param(
         ONE,
+        named_files("ana/gqa.py", "ana/a.pdf", "ana/b", "ana/c.txt", "ana/d/e.csv"),
+        {"ana": "ana/gqa.py"},
+        ["ana/a.pdf, CLASS/ana/b, CLASS/ana/c.txt and 1 more (not Python files)"],
+        id="other files next to the answer",
+    ),
+    pytest.param(
+        ONE,
         {"ana/n.pdf": "x", "ana/m": "y"},
         {"ana": "~^ana did not hand in a Python file, only m, n.pdf. Hand in gqa.py.$"},
         [],
@@ -312,7 +319,7 @@ LAYOUTS = [
             "Ana B_1234567_assignsubmission_onlinetext_/onlinetext.html",
         ),
         {"Ana B": "Ana B_1234567_assignsubmission_file_/gqa.py"},
-        [],
+        ["Ana B_1234567_assignsubmission_onlinetext_/onlinetext.html (not a Python file)"],
         id="Moodle",
     ),
     pytest.param(
@@ -423,7 +430,9 @@ def test_layout_is_read(
     ]
     assert len(got.submissions) - len(submissions) == 2 * len(challenges)
     check_collected(
-        replace(got, submissions=submissions), expected, [top + path for path in ignored]
+        replace(got, submissions=submissions),
+        expected,
+        [top + path.replace("CLASS/", top) for path in ignored],
     )
 
 
@@ -908,7 +917,7 @@ def test_class_without_submissions_is_refused(
             named_files("gqa.py", "x.py", "n.pdf"),
             ONE,
             {"li_1_2_hw": "gqa.py"},
-            ["x.py (not requested)"],
+            ["n.pdf (not a Python file)", "x.py (not requested)"],
             id="a file among others",
         ),
         pytest.param(

@@ -44,6 +44,13 @@ def test_several_students_give_an_error_with_their_ids() -> None:
         student_called("s@a.example", same)
 
 
+def test_common_name_of_two_students_gives_an_error_with_their_ids() -> None:
+    """A person does not write the addition that makes the names unique."""
+    for words in ("Alex Kim", "Kim, Alex"):
+        with pytest.raises(DrillError, match=r"fits 2 students: Alex Kim \(1\), Alex Kim \(2\)"):
+            student_called(words, CLASS)
+
+
 def test_an_unknown_name_gives_an_error_with_the_nearest_names() -> None:
     """Without a near name, the message says where the names are."""
     with pytest.raises(DrillError, match=r"is called 'Ana Leo'\. Did you mean 'Ana Lee'"):

@@ -32,6 +32,11 @@ def lateness(after: float | None, is_marked_late: bool = False, **more: object) 
     return lateness_of(submission, ANA, assignment(**more))
 
 
+def test_times_are_shown_in_the_zone_of_the_assignment() -> None:
+    """A student reads the time that the teacher wrote."""
+    assert lateness(0.0, utc_offset=3600.0).utc_offset == 3600.0
+
+
 @pytest.mark.parametrize(
     ("after", "days", "penalty"),
     [

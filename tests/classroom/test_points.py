@@ -48,6 +48,14 @@ def test_default_weights(statuses: dict[str, str], expected: float) -> None:
     assert points(statuses) == expected
 
 
+@pytest.mark.parametrize("check", [check for check, weight in WEIGHTS.items() if not weight])
+def test_check_that_only_shows_that_a_file_runs_needs_values(check: str) -> None:
+    """An assignment may give it a weight. An empty body still has no points for it."""
+    weights = {check: 4.0, "values": 4.0}
+    assert points({check: "p", "values": "f"}, weights) == 0.0
+    assert points({check: "p", "values": "p", "masks": "f"}, weights) == 72.7  # 8 of 11
+
+
 def test_default_weights_are_those_of_the_documentation() -> None:
     """All other checks bring nothing."""
     weights = {"values": 4, "masks": 3, "gradients": 2, "shapes": 0.5, "dtype": 0.5}

@@ -91,6 +91,12 @@ def test_canvas_gradebook_is_read(tmp_path: Path) -> None:
     }
 
 
+def test_points_possible_of_canvas_are_read(tmp_path: Path) -> None:
+    """Only the columns of assignments have them, and other systems have no such row."""
+    assert roster(tmp_path, CANVAS).possible == {"Week 3 (555)": "100"}
+    assert roster(tmp_path, WORKSHEET, "utf-8-sig").possible == {}
+
+
 def test_canvas_gradebook_with_two_columns_for_the_name_is_read(tmp_path: Path) -> None:
     """Without SIS ids, Canvas' own id is the id."""
     students = roster(

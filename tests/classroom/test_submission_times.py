@@ -31,10 +31,24 @@ def test_a_given_time_replaces_the_time_of_the_system() -> None:
 
 def test_a_time_of_somebody_without_files_is_reported() -> None:
     """The name may have a typing error."""
-    _, unknown = with_times(
+    _, unclear = with_times(
         collected(Student("Ana"), Student("nobody")), {"nobody": 1.0, "An": 2.0}
     )
-    assert unknown == ["nobody", "An"]
+    assert unclear == [
+        "names students who handed in nothing: nobody.",
+        "names students who are not in this class: An.",
+    ]
+
+
+def test_an_empty_time_is_reported_if_no_other_time_is_known() -> None:
+    """A late submission without a time would cost nothing. A student without files has none."""
+    times = {"Ana": None, "nobody": None}
+    found, unclear = with_times(collected(Student("Ana"), Student("nobody")), times)
+    assert unclear == ["has no time for: Ana."]
+    assert found.submissions[0].submitted is None
+    assert with_times(collected(Student("Ana"), submitted=5.0), times)[1] == [
+        "names students who are not in this class: nobody."
+    ]
 
 
 def test_the_worksheet_of_moodle_has_times() -> None:

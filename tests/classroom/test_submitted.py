@@ -74,15 +74,20 @@ def test_times_of_moodle_are_read(text: str, time: datetime | None) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "student,submitted\nana,2026-12-01 23:59\nbo,-\ncy,\n",
         "Submitted At;E-Mail\n2026-12-01T23:59:00;ana\n",
         "name,date,time\nana,2026-12-01,23:59\n",
         "id,name,timestamp\nana,Ana Lee,2026-12-01 23:59\n",
     ],
 )
 def test_times_of_students_are_read(tmp_path: Path, text: str) -> None:
-    """Common headings are known. A student without a time is left out."""
+    """Common headings are known."""
     assert read_submitted(written(tmp_path, text)) == {"ana": LOCAL}
+
+
+def test_student_without_a_time_has_none(tmp_path: Path) -> None:
+    """A line without a student and a time is empty."""
+    text = "student,submitted\nana,2026-12-01 23:59\nbo,-\ncy,\n,-\n"
+    assert read_submitted(written(tmp_path, text)) == {"ana": LOCAL, "bo": None, "cy": None}
 
 
 def test_first_and_last_names_are_put_together(tmp_path: Path) -> None:

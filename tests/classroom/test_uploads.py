@@ -175,7 +175,7 @@ def test_single_student_hands_in_a_file_or_a_folder(
         collect_single(root / "gqa.py", TWO), {"gqa: gqa": "gqa.py", "gqa: kv-cache": missing}
     )
     monkeypatch.chdir(root)
-    check_collected(collect_single(Path(), ONE), {"ana": "gqa.py"})
+    check_collected(collect_single(Path(), ONE), {"ana": "gqa.py"}, ["n.pdf (not a Python file)"])
     monkeypatch.setattr(uploads, "MOST_FILES", 1)
     check_collected(collect_single(root, ONE), {"ana": "~^The folder holds more than 1 files"})
     for name, message in (
@@ -224,6 +224,7 @@ def test_links_out_of_a_students_files_are_refused(tmp_path: Path) -> None:
         dict(sorted({**dict.fromkeys(refused, link), "own": "o = 1", "zoe": "z = 1"}.items())),
         [
             "bob/x.py (not requested)",
+            "gone/n.pdf (not a Python file)",
             "notes (notes is a symbolic link that does not lead to a file of the same student."
             " Hand in the file itself.)",
             "own/answer.py (not requested)",
@@ -256,7 +257,7 @@ def test_pipes_are_not_opened(tmp_path: Path) -> None:
             "eve": "eve/gqa.py",
             "zoe": "zoe.py",
         },
-        ["loose"],
+        ["eve/notes (not a Python file)", "loose"],
     )
 
 
@@ -369,7 +370,12 @@ def test_folder_of_an_earlier_run_is_ignored(tmp_path: Path) -> None:
         check_collected(
             collect(path, ONE),
             {"ana": "ana/results/gqa.py", "bob": "bob/gqa.py", "zoe": "zoe/gqa.py"},
-            ["begun/ (results of an earlier run)", "out/ (results of an earlier run)"],
+            [
+                "begun/ (results of an earlier run)",
+                "bob/class.json (not a Python file)",
+                "out/ (results of an earlier run)",
+                "zoe/class.json, zoe/results (not Python files)",
+            ],
         )
 
 

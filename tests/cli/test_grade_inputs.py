@@ -65,6 +65,14 @@ def test_a_clear_class_needs_no_words(tmp_path: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == ""
 
 
+def test_roster_of_a_single_student_is_refused(tmp_path: Path) -> None:
+    """The report would count the other students as missing."""
+    (tmp_path / "roster.csv").write_text("id,name\n1,Ana\n2,Bo\n")
+    folder = write_files(tmp_path / "in", named_files("gqa.py"))
+    with pytest.raises(DrillError, match="--roster lists a class, but with --single DIR is one"):
+        inputs(folder, roster_file=tmp_path / "roster.csv", single=True)
+
+
 def test_metadata_of_gradescope_lies_next_to_the_submission(tmp_path: Path) -> None:
     """It gives the times of a single student."""
     folder = write_files(tmp_path / "submission", named_files("gqa.py"))

@@ -107,6 +107,8 @@ def test_lateness_has_the_due_time_the_extension_and_the_penalty() -> None:
         "1970-01-11 11:01 (UTC+01:00), within the grace period",
     )
     assert lateness_rows(Lateness()) == ()
+    own_zone = Lateness(due=900_000.0, utc_offset=-12_600.0)
+    assert lateness_rows(own_zone) == (("due", "1970-01-11 06:30 (UTC-03:30)"),)
     assert time_in_words(1e300) == "1e+300 seconds after 1970"
 
 

@@ -55,7 +55,7 @@ def test_each_reason_has_its_heading() -> None:
             Noted("bob", "first", unsettled().error or ""),
         ),
         "Not graded": (Noted("Cy", "first", "no room"),),
-        "Files that cannot be read": (Noted("Di", "first", "di.py is empty."),),
+        "Files that are missing or cannot be read": (Noted("Di", "first", "di.py is empty."),),
         "Files that belong to nobody": (Noted("flo", "", "flo.py"),),
         "Handed in nothing": (Noted("Ann"),),
         "Late, but the time is unknown": (Noted("Gus", "first", "the student has an extension"),),

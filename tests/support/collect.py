@@ -77,7 +77,7 @@ def check_collected(
             assert re.search(text[1:], found[student]), found[student]
         else:
             assert found[student] == text
-    assert got.ignored == sorted(ignored)
+    assert got.ignored == sorted(ignored), got.ignored
 
 
 class Entry:

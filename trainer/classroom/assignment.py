@@ -80,22 +80,54 @@ def read_assignment(path: Path, known: Callable[[str], Challenge]) -> Assignment
     settings.refuse_unknown(_SETTINGS, _BELOW_CHALLENGE)
     challenges = _challenges(settings, known)
     plain = Assignment(", ".join(assigned.challenge for assigned in challenges), challenges)
+    due = _moment(settings, "due") if "due" in settings.values else None
     return replace(
         plain,
         title=settings.text("title").strip() or plain.title,
         seconds=_seconds(settings, plain.seconds),
         memory_mib=_memory_mib(settings, plain.memory_mib),
-        due=_moment(settings, "due") if "due" in settings.values else None,
+        due=due,
+        utc_offset=_utc_offset(settings.values.get("due")),
         shown=_students_see(settings, plain.shown),
         why=settings.truth("why", plain.why),
         grace=_grace(settings),
         penalty=_penalty(settings),
-        extensions=_extensions(settings),
+        extensions=_extensions(settings, due),
     )
 
 
+def check_due(assignment: Assignment, path: Path) -> None:
+    """Refuse settings for late submissions if the assignment has no due time.
+
+    Args:
+        assignment: the assignment, with the due time of the learning management system if the file
+            has none.
+        path: the file of the assignment.
+
+    Raises:
+        DrillError: one sentence that names the file, the line and the key.
+    """
+    settings = read_toml_file(path).table()
+    if assignment.due is not None:
+        return
+    for key, is_set in (("penalty", assignment.penalty > 0), ("grace", assignment.grace > 0)):
+        if is_set:
+            raise settings.error(
+                key,
+                f"`{key}` needs a due time, but the assignment has none. Add due = 2026-12-01, or"
+                f" remove `{key}`.",
+            )
+    for student, extension in assignment.extensions.items():
+        if extension.days is not None:
+            raise settings.table("extensions", _EXTENSIONS_EXAMPLE).error(
+                student,
+                f"`{shown_key(student)}` has {extension.days:g} more days, but the assignment has"
+                " no due time. Add due = 2026-12-01, or give the student a day.",
+            )
+
+
 def check_weights(assignment: Assignment, due: Callable[[str], Sequence[str]], path: Path) -> None:
-    """Refuse a weight for a check that its challenge does not have.
+    """Refuse a weight for a check that its challenge does not have, and weights that are all 0.
 
     Args:
         assignment: the assignment that was read from the file.
@@ -115,6 +147,12 @@ def check_weights(assignment: Assignment, due: Callable[[str], Sequence[str]], p
                     f'`weights` of {assigned.challenge} name "{check}", but the challenge has no'
                     f" such check. Its checks are {listed(checks)}.",
                 )
+        if checks and not any({**WEIGHTS, **assigned.weights}[check] for check in checks):
+            raise read_toml_file(path).error(
+                ("challenge", index, "weights"),
+                f"All checks of {assigned.challenge} have the weight 0, so every wrong answer"
+                f" would have 0 points. Give one of them a weight above 0: {listed(checks)}.",
+            )
 
 
 def _challenges(
@@ -210,8 +248,7 @@ def _students_see(settings: TomlTable, default: Shown) -> Shown:
             return choice
     raise settings.error(
         "students_see",
-        f"`students_see` is {as_toml(text)}; it must be one of {', '.join(choices)}."
-        f" {suggested(text, choices, 'choices')}",
+        f"`students_see` is {as_toml(text)}. {suggested(text, choices, 'choices')}",
     )
 
 
@@ -245,9 +282,23 @@ def _grace(settings: TomlTable) -> float:
     return seconds
 
 
-def _extensions(settings: TomlTable) -> dict[str, Extension]:
+def _utc_offset(due: Any) -> float | None:
+    """Return the seconds from UTC to the time zone of a time; None without an offset."""
+    offset = due.utcoffset() if isinstance(due, datetime) else None
+    return None if offset is None else offset.total_seconds()
+
+
+def _extensions(settings: TomlTable, due: float | None) -> dict[str, Extension]:
     table = settings.table("extensions", _EXTENSIONS_EXAMPLE)
-    return {student: _extension(table, student) for student in table.values}
+    extensions = {student: _extension(table, student) for student in table.values}
+    for student, extension in extensions.items():
+        if due is not None and extension.due is not None and extension.due < due:
+            raise table.error(
+                student,
+                f"`{shown_key(student)}` is {table.values[student]}, which is before the due time"
+                f" {settings.values['due']}. An extension gives more time.",
+            )
+    return extensions
 
 
 def _extension(table: TomlTable, student: str) -> Extension:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trainer.classroom.archives import HAND_IN_FILE, NOTEBOOK, PYTHON, FileError
-from trainer.classroom.lms_names import LmsName, handed_in_at, normalised_name
+from trainer.classroom.lms_names import LmsName, handed_in_at, is_receipt, normalised_name
 from trainer.classroom.records import Student, StudentSubmission
 from trainer.classroom.roster import Roster
 from trainer.classroom.uploaders import (
@@ -41,6 +41,7 @@ from trainer.model.errors import DrillError
 from trainer.model.listing import first_of
 
 _MOST_NAMED = 10  # files in one sentence
+_MOST_OTHERS = 3  # other files of one student
 _SETTLE = (
     "None of them is graded. Remove or rename all but one, then run grade again with --resume."
 )
@@ -235,6 +236,16 @@ def _submissions(
             is_old = file.attempt < last_attempt or file.place not in current
             reason = file.trouble or ("an older upload" if is_old else "not requested")
             ignored.append(f"{file.place} ({reason})")
+    others = [
+        file.place
+        for file in files
+        if not _may_be_meant(file)
+        and file.place not in named
+        and not is_receipt(file.place.rpartition("/")[2])
+    ]
+    if others:
+        kind = "not a Python file" if len(others) == 1 else "not Python files"
+        ignored.append(f"{first_of(others, _MOST_OTHERS)} ({kind})")
     return submissions
 
 
@@ -293,7 +304,7 @@ def _unsettled(
 
 
 def _may_be_meant(file: File) -> bool:
-    """Return whether a message to the teacher names the file if it is not graded."""
+    """Return whether the file may be the answer. If it is not graded, the report names it."""
     return file.suffix in ANSWER_SUFFIXES or bool(file.trouble)
 
 

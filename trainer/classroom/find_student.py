@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from trainer.classroom.anonymous import anonymous_ids
@@ -75,6 +76,13 @@ def student_called(words: str, students: Sequence[Student], salt: str = "") -> S
         for student in students
         if student.name == anonymous or key_of(student, (words,)) is not None
     ]
+    # "Ana Lee" also fits "Ana Lee (101)" and "Ana Lee (102)".
+    fitting = fitting or [
+        student
+        for student in students
+        if (plain := student.name.removesuffix(f" ({student.id})")) != student.name
+        and key_of(replace(student, name=plain), (words,)) is not None
+    ]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
@@ -88,6 +96,9 @@ def student_called(words: str, students: Sequence[Student], salt: str = "") -> S
 
 def _listed(students: Sequence[Student]) -> str:
     names = [
-        f"{student.name} ({student.id})" if student.id else student.name for student in students
+        f"{student.name} ({student.id})"
+        if student.id and not student.name.endswith(f"({student.id})")
+        else student.name
+        for student in students
     ]
     return first_of(names, _MOST_NAMED)

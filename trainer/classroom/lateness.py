@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from trainer.classroom.assignment import DAY
 from trainer.classroom.find_student import key_of
 from trainer.classroom.records import (
     Assignment,
@@ -14,8 +15,6 @@ from trainer.classroom.records import (
     Student,
     StudentSubmission,
 )
-
-_DAY = 86_400.0
 
 
 def lateness_of(
@@ -29,12 +28,17 @@ def lateness_of(
     key = key_of(student, assignment.extensions)
     extension = None if key is None else assignment.extensions[key]
     due = _due(assignment, extension)
-    known = Lateness(submitted=submission.submitted, due=due, is_extended=extension is not None)
+    known = Lateness(
+        submitted=submission.submitted,
+        due=due,
+        is_extended=extension is not None,
+        utc_offset=assignment.utc_offset,
+    )
     if due is None or submission.submitted is None:
         return replace(known, is_late=True, days=None) if submission.is_marked_late else known
     if submission.submitted <= due + assignment.grace:
         return known
-    days = max(1, math.ceil((submission.submitted - due) / _DAY))
+    days = max(1, math.ceil((submission.submitted - due) / DAY))
     return replace(known, is_late=True, days=days, penalty=min(100.0, days * assignment.penalty))
 
 
@@ -44,7 +48,7 @@ def _due(assignment: Assignment, extension: Extension | None) -> float | None:
         return assignment.due
     if extension.due is not None:
         return extension.due
-    return None if assignment.due is None else assignment.due + (extension.days or 0) * _DAY
+    return None if assignment.due is None else assignment.due + (extension.days or 0) * DAY
 
 
 def unknown_extensions(assignment: Assignment, students: Sequence[Student]) -> list[str]:

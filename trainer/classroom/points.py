@@ -29,9 +29,17 @@ WEIGHTS: Mapping[str, float] = dict.fromkeys(CHECK_ORDER, 0.0) | {
 # most a tenth of the points, also in challenges with few checks.
 FORM = frozenset(("shapes", "dtype"))
 MOST_FORM_SHARE = 0.1
-# An answer with wrong values that is fast, or that refuses bad sizes, is still wrong. All other
-# checks need right values already when they run.
-_NEEDS_VALUES = frozenset(("bad sizes", "vectorised", "memory", "work"))
+# An answer with wrong values that is fast, or that refuses bad sizes, is still wrong. So is an
+# answer that only loads. All other checks need right values already when they run.
+_NEEDS_VALUES = frozenset(
+    (
+        "bad sizes",
+        "vectorised",
+        "memory",
+        "work",
+        *(c for c, weight in WEIGHTS.items() if not weight),
+    )
+)
 
 
 @dataclass(frozen=True)

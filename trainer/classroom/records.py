@@ -124,6 +124,8 @@ class Assignment:
         grace: seconds after the due time in which a submission is not late.
         penalty: points of 100 that are taken for each started day after the due time.
         extensions: more time for single students, by id, user name, e-mail address or name.
+        utc_offset: seconds from UTC to the time zone in which times are shown; None for the time
+            zone of this machine.
     """
 
     title: str
@@ -136,6 +138,7 @@ class Assignment:
     grace: float = 0.0
     penalty: float = 0.0
     extensions: Mapping[str, Extension] = field(default_factory=dict)
+    utc_offset: float | None = None
 
     @property
     def challenge_ids(self) -> list[str]:
@@ -172,6 +175,8 @@ class Lateness:
         is_extended: True if the student has an extension.
         days: the started days after the due time; None if the time is unknown.
         penalty: the points of 100 that are taken.
+        utc_offset: seconds from UTC to the time zone in which both times are shown; None for the
+            time zone of this machine.
     """
 
     is_late: bool = False
@@ -180,6 +185,7 @@ class Lateness:
     is_extended: bool = False
     days: int | None = 0
     penalty: float = 0.0
+    utc_offset: float | None = None
 
 
 @dataclass(frozen=True)

@@ -10,26 +10,47 @@ from trainer.classroom.collect import Collected
 from trainer.classroom.find_student import key_of
 from trainer.classroom.records import Assignment
 from trainer.classroom.submitted import moodle_time, read_gradescope_metadata
+from trainer.model.listing import first_of
 
+_MOST_NAMED = 5  # names in one sentence
 _MOODLE_COLUMN = "Last modified (submission)"
 
 
-def with_times(collected: Collected, times: Mapping[str, float]) -> tuple[Collected, list[str]]:
+def with_times(
+    collected: Collected, times: Mapping[str, float | None]
+) -> tuple[Collected, list[str]]:
     """Return the submissions with the times of `--submitted`, which replace the system's times.
 
     Args:
         collected: the students and submissions of a class.
-        times: seconds since the epoch, by id, user name, e-mail address or name of the student.
+        times: seconds since the epoch, by id, user name, e-mail address or name of the student;
+            None if a student's time is empty.
 
     Returns:
-        The submissions, and the keys of `times` that name no student with files.
+        The submissions, and sentences about unused and missing times. Their subject is the file
+        with the times.
     """
     present = {submission.student for submission in collected.submissions}
-    students = [student for student in collected.students if student.name in present]
-    keys = {student.name: key_of(student, times) for student in students}
-    found = {name: times[key] for name, key in keys.items() if key is not None}
-    unknown = [key for key in times if key not in keys.values()]
-    return _with(collected, found), unknown
+    keys = {student.name: key_of(student, times) for student in collected.students}
+    found = {name: times[key] for name, key in keys.items() if key is not None and name in present}
+    timed = _with(collected, found)
+    absent = [key for name, key in keys.items() if key is not None and name not in present]
+    without = [
+        submission.student
+        for submission in timed.submissions
+        if submission.student in found and submission.submitted is None
+    ]
+    sentences = (
+        ("names students who handed in nothing", [key for key in absent if times[key]]),
+        (
+            "names students who are not in this class",
+            [key for key in times if key not in keys.values()],
+        ),
+        ("has no time for", list(dict.fromkeys(without))),
+    )
+    return timed, [
+        f"{words}: {first_of(names, _MOST_NAMED)}." for words, names in sentences if names
+    ]
 
 
 def with_moodle_times(collected: Collected) -> Collected:

@@ -82,10 +82,10 @@ class _Metadata(msgspec.Struct):
     users: list[_User] = []
 
 
-def read_submitted(path: Path) -> dict[str, float]:
+def read_submitted(path: Path) -> dict[str, float | None]:
     """Read the times of submissions in seconds since the epoch, by the name of the student.
 
-    A line without a time is left out: its student handed in nothing.
+    The time is None if the cell is empty or "-".
 
     Raises:
         DrillError: one sentence that names the file, the line, the cell and the accepted form.
@@ -93,12 +93,13 @@ def read_submitted(path: Path) -> dict[str, float]:
     table = read_csv(path, _NEXT_STEP)
     student_headings = _student_headings(path, table)
     time_headings = _time_headings(path, table)
-    times: dict[str, float] = {}
+    times: dict[str, float | None] = {}
     lines: dict[str, int] = {}
     for line in table.lines:
         student = " ".join(_cells(line, student_headings))
         text = " ".join(_cells(line, time_headings))
-        if text in ("", "-"):
+        is_empty = text in ("", "-")
+        if is_empty and not student:
             continue
         if not student:
             raise DrillError(
@@ -111,7 +112,7 @@ def read_submitted(path: Path) -> dict[str, float]:
                 " Remove the line that does not count."
             )
         lines[key] = line.number
-        times[student] = _time_of_cell(path, line, text)
+        times[student] = None if is_empty else _time_of_cell(path, line, text)
     return times
 
 

@@ -136,6 +136,7 @@ def grade(
 ) -> None:
     """Grade a class's submissions. `attn-drill grade override --help`: set points by hand."""
     from trainer.app.grade_file import check_seed, cores
+    from trainer.classroom.assignment import check_due
     from trainer.classroom.class_results import follow_renamed
     from trainer.classroom.executors import check_executor
     from trainer.classroom.grading_jobs import jobs_of, plan_of
@@ -184,6 +185,7 @@ def grade(
     )
     class_seed, is_per_student = seed_of(before, seed, per_student_seed=per_student_seed)
     if assignment is not None:
+        check_due(inputs.assignment, assignment)
         check_weights_of(settings, assignment, known_packs.roots(), class_seed)
     plan = plan_of(
         inputs.assignment,

@@ -111,6 +111,11 @@ def read_class(
     Raises:
         DrillError: the submissions, the roster or the times cannot be read.
     """
+    if single and roster_file is not None:
+        raise DrillError(
+            "--roster lists a class, but with --single DIR is one student's work. Leave out one of"
+            " the two options."
+        )
     roster = None if roster_file is None else read_roster(roster_file)
     times = {} if submitted_file is None else read_submitted(submitted_file)
     if single:
@@ -120,10 +125,10 @@ def read_class(
             collected, assignment = with_gradescope(collected, assignment, metadata)
     else:
         collected = with_moodle_times(collect(folder, challenges, roster))
-    collected, unknown = with_times(collected, times)
+    collected, unclear = with_times(collected, times)
     _say(collected)
-    if unknown:
-        _print(f"{submitted_file} names students who handed in nothing: {_listed(unknown)}.")
+    for sentence in unclear:
+        _print(f"{submitted_file} {sentence}")
     if extensions := unknown_extensions(assignment, collected.students):
         _print(f"[extensions] names nobody of this class: {_listed(extensions)}.")
     return ClassInputs(

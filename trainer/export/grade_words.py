@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 from trainer.classroom.points import FORM, WEIGHTS, CheckPoints, check_points
 from trainer.classroom.records import AssignedChallenge, Lateness, Override, StudentResult
@@ -138,12 +138,13 @@ def lateness_rows(lateness: Lateness) -> tuple[tuple[str, str], ...]:
     rows: list[tuple[str, str]] = []
     if lateness.due is not None:
         extended = ", with an extension" if lateness.is_extended else ""
-        rows.append(("due", f"{time_in_words(lateness.due)}{extended}"))
+        rows.append(("due", f"{time_in_words(lateness.due, lateness.utc_offset)}{extended}"))
     if lateness.submitted is not None:
         in_time = (
             "" if lateness.is_late or not _is_after_due(lateness) else ", within the grace period"
         )
-        rows.append(("handed in", f"{time_in_words(lateness.submitted)}{in_time}"))
+        submitted = time_in_words(lateness.submitted, lateness.utc_offset)
+        rows.append(("handed in", f"{submitted}{in_time}"))
     if lateness.is_late:
         rows.append(("late", late_words(lateness)))
     return tuple(rows)
@@ -163,10 +164,16 @@ def late_words(lateness: Lateness) -> str:
     return f"{counted(lateness.days, 'day')}, {penalty}"
 
 
-def time_in_words(seconds: float) -> str:
-    """Return a time in the time zone of this machine: `2026-12-01 23:59 (UTC+01:00)`."""
+def time_in_words(seconds: float, utc_offset: float | None = None) -> str:
+    """Return a time as `2026-12-01 23:59 (UTC+01:00)`.
+
+    Args:
+        seconds: the time in seconds since the epoch.
+        utc_offset: seconds from UTC to the time zone; None for the time zone of this machine.
+    """
+    zone = None if utc_offset is None else timezone(timedelta(seconds=utc_offset))
     try:
-        time = datetime.fromtimestamp(seconds, UTC).astimezone()
+        time = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
     except (ValueError, OverflowError, OSError):
         return f"{seconds:g} seconds after 1970"
     offset = time.strftime("%z")

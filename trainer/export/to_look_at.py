@@ -13,7 +13,7 @@ NO_ROSTER = (
     " --roster FILE to see them."
 )
 NOBODY_MISSING = (
-    "Nobody is missing: every student of the roster has a submission for every challenge."
+    "Nobody is missing: every student of the roster has a readable file for every challenge."
 )
 
 
@@ -68,7 +68,7 @@ def to_look_at(gradebook: Gradebook, unsettled: Set[tuple[str, str]]) -> tuple[L
             (*_not_graded(gradebook, unsettled),),
         ),
         Look(
-            "Files that cannot be read",
+            "Files that are missing or cannot be read",
             "These submissions have 0 points. Ask the student for another file, then grade again"
             " with --resume.",
             (*_unreadable(gradebook),),
@@ -123,7 +123,7 @@ def missing_words(gradebook: Gradebook) -> str:
         return NO_ROSTER
     expected = [row for row in gradebook.rows if row.student.is_in_roster is not False]
     is_complete = all(
-        assigned.challenge in row.challenges
+        assigned.challenge in row.challenges and not row.challenges[assigned.challenge].error
         for row in expected
         for assigned in gradebook.assignment.challenges
     )
