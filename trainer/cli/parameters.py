@@ -46,6 +46,11 @@ class PackCommand(TyperCommand):
     ) -> None:
         super().__init__(*arguments, params=[*(params or ()), _PACK_OPTION], **options)
 
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        """Write the usage. The default command of a group has no name, and leaves no blank."""
+        path = " ".join(ctx.command_path.split())
+        formatter.write_usage(path, " ".join(self.collect_usage_pieces(ctx)))
+
 
 class DefaultCommandGroup(TyperGroup):
     """A command with subcommands. Without the name of a subcommand, the default command runs.
