@@ -98,6 +98,7 @@ def test_an_override_of_a_challenge_counts_without_a_penalty() -> None:
     row = graded({"first": 20.0, "second": 100.0}, decided, submitted=DUE + 2 * DAY)
     assert (row.challenges["first"].score, row.challenges["first"].points) == (20.0, 90.0)
     assert row.total == 82.5
+    assert row.challenges["first"].lateness.penalty == 0.0
     assert row.look == ("override: first 90 points: an oral exam",)
 
 

@@ -4,8 +4,10 @@ import csv
 import io
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.support.class_results import assignment, make_class, result
@@ -85,6 +87,19 @@ def test_system_without_ids_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "and 1 more, because nobody knows who they are in Canvas" in capsys.readouterr().err
 
 
+def test_students_outside_the_roster_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The teacher gave Canvas' own export already, so this is not the advice."""
+    store, record = graded(tmp_path, "canvas")
+    students = [replace(student, is_in_roster=False) for student in record.students[:1]]
+    write_outputs(store, msgspec.structs.replace(record, students=students, tasks=[]))
+    name = students[0].name
+    assert f"canvas.csv lacks {name}, because the roster does not have them." in (
+        capsys.readouterr().err
+    )
+
+
 def test_markers_get_files_without_names(tmp_path: Path) -> None:
     """The names that belong to the ids are outside of the folder for markers."""
     store, record = graded(tmp_path, "csv", is_anonymous=True)
@@ -97,7 +112,11 @@ def test_markers_get_files_without_names(tmp_path: Path) -> None:
     assert {row["student"]: row["total"] for row in markers} == {
         ids[name]: total for name, total in totals.items()
     }
-    assert "zoe" not in (tmp_path / "markers" / "report.html").read_text()
+    page = (tmp_path / "markers" / "report.html").read_text()
+    assert "zoe" not in page
+    assert "This page has anonymous ids instead of names." in page
+    assert "The rest of this page names students." not in page
+    assert "--resume" not in page
 
 
 def test_feedback_is_written_for_each_student(tmp_path: Path) -> None:

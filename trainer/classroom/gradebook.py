@@ -109,7 +109,8 @@ def _grade(
     lateness = lateness_of(submission, student, assignment)
     points = result.score
     if override is not None:
-        points = override.points
+        # No penalty is taken from points that a person decided.
+        points, lateness = override.points, replace(lateness, penalty=0.0)
     elif points is not None:
         points = round(max(0.0, points - lateness.penalty), 1)
     return ChallengeGrade(

@@ -176,13 +176,20 @@ def _lms_table(
 ) -> list[Path]:
     """Write the import file of a system. Name the students whom the system cannot identify."""
     table = make(graded.gradebook)
-    if table.left_out:
-        names = visible(first_of(table.left_out, _MOST_NAMED))
-        print(
-            f"{system}.csv lacks {names}, because nobody knows who they are in"
-            f" {system.capitalize()}. Give {system.capitalize()}'s own export with --roster.",
-            file=sys.stderr,
-        )
+    strangers = {
+        row.student.name for row in graded.gradebook.rows if row.student.is_in_roster is False
+    }
+    title = system.capitalize()
+    for names, reason in (
+        ([name for name in table.left_out if name in strangers], "the roster does not have them."),
+        (
+            [name for name in table.left_out if name not in strangers],
+            f"nobody knows who they are in {title}. Give {title}'s own export with --roster.",
+        ),
+    ):
+        if names:
+            listed = visible(first_of(names, _MOST_NAMED))
+            print(f"{system}.csv lacks {listed}, because {reason}", file=sys.stderr)
     for note in table.notes:
         print(f"{system}.csv: {visible(note)}", file=sys.stderr)
     return [_table(graded.out / f"{system}.csv", table.text)]
