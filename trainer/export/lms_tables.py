@@ -107,7 +107,7 @@ def canvas_csv(gradebook: Gradebook) -> LmsTable:
     table = _table(gradebook, headings, row, before=(possible,))
     if column in own_headings:
         return _with_note(table, {gradebook.possible.get(column, "")}, f"the column {column}")
-    return LmsTable(table.text, table.left_out, (_new_column_note("Canvas", title),))
+    return LmsTable(table.text, table.left_out, (_new_column_note("Canvas", title, own_headings),))
 
 
 def moodle_csv(gradebook: Gradebook) -> LmsTable:
@@ -175,14 +175,20 @@ def blackboard_csv(gradebook: Gradebook) -> LmsTable:
     table = _table(gradebook, headings, row, is_quoted=True)
     if column in own_headings:
         return _with_note(table, {most_points(column)}, f"the column {column}")
-    return LmsTable(table.text, table.left_out, (_new_column_note("Blackboard", title),))
+    return LmsTable(
+        table.text, table.left_out, (_new_column_note("Blackboard", title, own_headings),)
+    )
 
 
-def _new_column_note(system: str, title: str) -> str:
+def _new_column_note(system: str, title: str, own_headings: Sequence[str]) -> str:
+    if own_headings:
+        return (
+            f"No column of the roster has the title “{title}”, so {system} will make a new column."
+            " To fill the column of an assignment, give the assignment the same title."
+        )
     return (
-        f"No column of the roster has the title “{title}”, so {system} will make a new column. To"
-        f" fill the column of an assignment, name {system}'s own file with --roster, and give the"
-        " assignment the same title."
+        f"{system} will make a new column “{title}”. To fill the column of an assignment, name"
+        f" {system}'s own file with --roster, and give the assignment the same title."
     )
 
 
