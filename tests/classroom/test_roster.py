@@ -61,14 +61,14 @@ def roster(folder: Path, text: str, encoding: str = "utf-8") -> Roster:
 def matched(students: Roster, name: str, system: System = "", system_id: str = "") -> list[str]:
     """Return the names of the students of the roster that the name of a file fits."""
     (found,) = match(students, [(name, system, system_id)])
-    return [entry.name for entry in found.candidates]
+    return [entry.student.name for entry in found.candidates]
 
 
 def fields(students: Roster) -> list[tuple[str, ...]]:
     """Return what identifies each student."""
     return [
-        (entry.name, entry.id, entry.login, entry.email, entry.system, entry.system_id)
-        for entry in students.entries
+        (own.name, own.id, own.login, own.email, own.system, own.system_id)
+        for own in (entry.student for entry in students.entries)
     ]
 
 
@@ -80,7 +80,7 @@ def test_canvas_gradebook_is_read(tmp_path: Path) -> None:
         ("Jürgen Müller", "102", "jm@uni.example", "jm@uni.example", "canvas", "102"),
     ]
     assert students.system == "canvas"
-    assert dict(students.entries[0].row) == {
+    assert dict(students.entries[0].student.row) == {
         "Student": "Lee, Ana",
         "ID": "101",
         "SIS User ID": "S1",
@@ -154,7 +154,8 @@ def test_gradescope_roster_is_read(tmp_path: Path) -> None:
 def test_plain_columns_have_any_name_and_order(tmp_path: Path, text: str) -> None:
     """Common headings are known."""
     (entry,) = roster(tmp_path, text).entries
-    assert (entry.name, entry.id, entry.email) == ("Ana Lee", "7", "ana@x")
+    own = entry.student
+    assert (own.name, own.id, own.email) == ("Ana Lee", "7", "ana@x")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ def test_two_of_three_columns_are_enough(tmp_path: Path, text: str) -> None:
 def test_students_with_the_same_name_get_distinct_names(tmp_path: Path) -> None:
     """The name alone fits both of them."""
     students = roster(tmp_path, "id,name\n101,Ana Lee\n102,ana  lee\n103,Bo\n")
-    names = [entry.name for entry in students.entries]
+    names = [entry.student.name for entry in students.entries]
     assert names == ["Ana Lee (101)", "ana lee (102)", "Bo"]
     assert len(matched(students, "leeana")) == 2
     assert matched(students, "101") == ["Ana Lee (101)"]
@@ -287,7 +288,7 @@ def test_names_match_a_roster_of_moodle_without_numbers(tmp_path: Path) -> None:
 def test_two_files_can_belong_to_the_same_student(tmp_path: Path) -> None:
     """The order of the files stays."""
     found = match(roster(tmp_path, PLAIN), [("leeana", "", ""), ("x", "", ""), ("1001", "", "")])
-    assert [entry.entry and entry.entry.id for entry in found] == ["1001", None, "1001"]
+    assert [entry.entry and entry.entry.student.id for entry in found] == ["1001", None, "1001"]
 
 
 def test_columns_of_assignments_have_titles() -> None:

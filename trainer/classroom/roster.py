@@ -33,7 +33,7 @@ from pathlib import Path
 
 from trainer.classroom.csv_file import CsvLine, CsvTable, listed, plain_heading, read_csv
 from trainer.classroom.name_forms import folded, in_order, key_form, name_forms, without_accents
-from trainer.classroom.records import System
+from trainer.classroom.records import Student, System
 from trainer.model.errors import DrillError
 
 # The headings of a column in the form of `plain_heading`. Earlier headings come first.
@@ -64,26 +64,15 @@ class RosterEntry:
     """One student of the roster.
 
     Attributes:
-        name: unique within the roster: "Ana Lee", or "Ana Lee (101)" if there are two of them.
-        id: the id of the student, or "".
-        login: the user name, or "".
-        email: the e-mail address, or "".
-        system: the system whose export the roster is; "" for none.
-        system_id: the id that this system writes into file names, or "".
-        row: all cells exactly as read, by the headings exactly as read.
-        full_name: the name without the addition that makes it unique.
+        student: the student. The name is unique within the roster: "Ana Lee", or "Ana Lee (101)" if
+            there are two of them. The row has all cells and headings exactly as read.
+        full_name: the name without the addition that makes it unique, or "".
         line: the number of the line in the file.
     """
 
-    name: str
-    id: str = ""
-    login: str = ""
-    email: str = ""
-    system: System = ""
-    system_id: str = ""
-    row: Mapping[str, str] = field(default_factory=dict)
-    full_name: str = ""
-    line: int = 0
+    student: Student
+    full_name: str
+    line: int
 
 
 @dataclass(frozen=True)
@@ -134,8 +123,8 @@ def read_roster(path: Path) -> Roster:
     entries = [_entry(path, line, table, system) for line in lines]
     if not entries:
         raise DrillError(f"{path} lists no student. {NEXT_STEP}")
-    _require_unique(path, entries, lambda entry: entry.id)
-    _require_unique(path, entries, lambda entry: entry.system_id)
+    _require_unique(path, entries, lambda entry: entry.student.id)
+    _require_unique(path, entries, lambda entry: entry.student.system_id)
     return Roster(_with_unique_names(entries), system, _possible(table, system))
 
 
@@ -196,7 +185,7 @@ class _Index:
     def __init__(self, roster: Roster) -> None:
         self._system = roster.system
         self._entries = roster.entries
-        self._by_system_id = _by(roster.entries, lambda entry: [entry.system_id])
+        self._by_system_id = _by(roster.entries, lambda entry: [entry.student.system_id])
         self._by_key = _by(roster.entries, _keys)
         self._by_name = _by(roster.entries, lambda entry: name_forms(entry.full_name), folded)
         self._by_plain_name = _by(
@@ -223,7 +212,7 @@ class _Index:
             entry
             for entry in self._chosen(indices)
             # Somebody with another id in the same system is another person of the same name.
-            if not (is_same_system and entry.system_id)
+            if not (is_same_system and entry.student.system_id)
         ]
 
     def _chosen(self, indices: Iterable[int]) -> list[RosterEntry]:
@@ -262,8 +251,14 @@ def _by(
 
 def _keys(entry: RosterEntry) -> tuple[str, ...]:
     """Return everything except the name that identifies a student in a file name."""
-    local_part = entry.email.partition("@")[0]
-    return (entry.id, *ids_in(entry.row), entry.login, entry.email, local_part)
+    local_part = entry.student.email.partition("@")[0]
+    return (
+        entry.student.id,
+        *ids_in(entry.student.row),
+        entry.student.login,
+        entry.student.email,
+        local_part,
+    )
 
 
 def ids_in(row: Mapping[str, str]) -> list[str]:
@@ -330,7 +325,7 @@ def _entry(path: Path, line: CsvLine, table: CsvTable, system: System) -> Roster
         )
     if system == "canvas" and not email and "@" in login:
         email = login
-    return RosterEntry(
+    student = Student(
         name=name or student_id or login or f"Participant {system_id}",
         # The ids of students who are not in the export come from file names, so they are ids of
         # the system, too.
@@ -339,10 +334,10 @@ def _entry(path: Path, line: CsvLine, table: CsvTable, system: System) -> Roster
         email=email,
         system=system,
         system_id=system_id,
+        is_in_roster=True,
         row=line.cells,
-        full_name=name,
-        line=line.number,
     )
+    return RosterEntry(student, name, line.number)
 
 
 def _system_id(line: CsvLine, table: CsvTable, system: System) -> str:
@@ -389,10 +384,13 @@ def _with_unique_names(entries: Sequence[RosterEntry]) -> tuple[RosterEntry, ...
     """Return the students with different names: "Ana Lee (101)" and "Ana Lee (102)"."""
     count: dict[str, int] = defaultdict(int)
     for entry in entries:
-        count[_alike(entry.name)] += 1
+        count[_alike(entry.student.name)] += 1
     return tuple(
-        replace(entry, name=f"{entry.name} ({_addition(entry)})")
-        if count[_alike(entry.name)] > 1
+        replace(
+            entry,
+            student=replace(entry.student, name=f"{entry.student.name} ({_addition(entry)})"),
+        )
+        if count[_alike(entry.student.name)] > 1
         else entry
         for entry in entries
     )
@@ -403,7 +401,7 @@ def _alike(name: str) -> str:
 
 
 def _addition(entry: RosterEntry) -> str:
-    return entry.id or entry.email or f"line {entry.line}"
+    return entry.student.id or entry.student.email or f"line {entry.line}"
 
 
 def _columns(pattern: re.Pattern[str], headings: Iterable[str]) -> dict[str, str]:

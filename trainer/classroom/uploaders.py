@@ -21,7 +21,7 @@ from trainer.classroom.lms_names import (
 )
 from trainer.classroom.name_forms import key_form
 from trainer.classroom.records import Student
-from trainer.classroom.roster import Match, Roster, RosterEntry, match
+from trainer.classroom.roster import Match, Roster, match
 from trainer.classroom.uploads import ANSWER_SUFFIXES, Upload, suffix, valid_text
 from trainer.model.challenge import Challenge
 from trainer.model.listing import first_of
@@ -180,7 +180,7 @@ def missing_students(found: Sequence[Uploader], roster: Roster) -> list[Student]
             if any(entry is candidate for candidate in matched.candidates)
         ]
         notes = (f"{', '.join(places)} may belong to this student",) if places else ()
-        missing.append(replace(_from_entry(entry), notes=notes))
+        missing.append(replace(entry.student, notes=notes))
     return missing
 
 
@@ -199,10 +199,10 @@ def _in_roster(student: Student, matched: Match) -> Student:
     if matched.entry is None:
         notes: tuple[str, ...] = ()
         if matched.candidates:
-            names = [entry.name for entry in matched.candidates[:_MOST_CANDIDATES]]
+            names = [entry.student.name for entry in matched.candidates[:_MOST_CANDIDATES]]
             notes = (f"the name fits {' and '.join(names)}",)
         return replace(student, is_in_roster=False, notes=notes)
-    entry = _from_entry(matched.entry)
+    entry = matched.entry.student
     return replace(
         entry,
         id=entry.id or student.id,
@@ -210,17 +210,4 @@ def _in_roster(student: Student, matched: Match) -> Student:
         system=student.system or entry.system,
         system_id=student.system_id or entry.system_id,
         upload=student.upload,
-    )
-
-
-def _from_entry(entry: RosterEntry) -> Student:
-    return Student(
-        entry.name,
-        id=entry.id,
-        login=entry.login,
-        email=entry.email,
-        system=entry.system,
-        system_id=entry.system_id,
-        is_in_roster=True,
-        row=entry.row,
     )
