@@ -355,7 +355,7 @@ def _result(job: Job, reply: Reply | None) -> StudentResult:
     """
     from trainer.classroom.records import StudentResult
     from trainer.export.student_results import with_failure, with_report, with_trouble
-    from trainer.server.messages import Refused, Verdict
+    from trainer.server.messages import Refused, Verdict, refusal
 
     submission = job.submission
     result = StudentResult(
@@ -373,6 +373,5 @@ def _result(job: Job, reply: Reply | None) -> StudentResult:
     if isinstance(reply, Refused) and reply.is_for_all:
         raise GraderError(reply.sentence)
     if not isinstance(reply, Verdict):
-        sentence = reply.sentence if isinstance(reply, Refused) else "The grader gave no verdict."
-        return with_failure(result, sentence)
+        return with_failure(result, refusal(reply))
     return with_report(result, reply.report, submission.source or "")

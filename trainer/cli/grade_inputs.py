@@ -21,7 +21,7 @@ from trainer.model.errors import DrillError, GraderError
 from trainer.model.listing import first_of
 from trainer.report.class_progress import columns, in_columns
 from trainer.report.visible import visible
-from trainer.server.messages import GradeReference, Refused
+from trainer.server.messages import GradeReference, refusal
 from trainer.server.messages import Verdict as VerdictMessage
 from trainer.server.pool import pool
 
@@ -91,8 +91,7 @@ def check_weights_of(assignment: Assignment, file: Path, packs: Sequence[Path], 
         reply = pool.ask(tuple(map(str, packs)), GradeReference(challenge, seed))
         if isinstance(reply, VerdictMessage):
             return list(reply.report.statuses())
-        sentence = reply.sentence if isinstance(reply, Refused) else "The grader gave no verdict."
-        raise GraderError(sentence)
+        raise GraderError(refusal(reply))
 
     check_weights(assignment, due, file)
 

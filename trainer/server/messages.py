@@ -152,6 +152,11 @@ Reply = Ready | Verdict | Traced | Taught | Checked | Refused
 Message = Request | Reply
 
 
+def refusal(reply: Reply) -> str:
+    """Return the reason why a reply has no verdict, in one sentence."""
+    return reply.sentence if isinstance(reply, Refused) else "The grader gave no verdict."
+
+
 def packed(message: Message) -> bytes:
     """Return the bytes of a message. Only small matrices are kept, because others are not shown."""
     return msgspec.msgpack.encode(message, enc_hook=rows_of)
