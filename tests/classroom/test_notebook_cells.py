@@ -250,9 +250,21 @@ def test_cells_in_other_languages_are_left_out() -> None:
 
 def test_broken_definition_is_kept() -> None:
     """The student learns the syntax error. A broken cell without a definition is left out."""
-    broken = "print(1)\n%time\ndef g(:\n    pass"
+    broken = "print(1)\n%time\ndef f(:\n    pass"
     source = definitions(notebook("x = = 1", broken), "a.ipynb", ENTRY)
-    assert source == "# cell 2\nprint(1)\n\ndef g(:\n    pass\n"
+    assert source == "# cell 2\nprint(1)\n\ndef f(:\n    pass\n"
+
+
+@pytest.mark.parametrize("broken", ["def f(:\n    pass", "def test(:\n    f(1)", "class Draft"])
+def test_broken_cell_that_the_answer_does_not_need_is_left_out(broken: str) -> None:
+    """It never ran in the notebook either."""
+    assert kept("def f():\n    return 1", broken) == ["def f():", "    return 1"]
+
+
+def test_broken_definition_that_the_answer_needs_is_kept() -> None:
+    """A missing function would be a less helpful message."""
+    source = definitions(notebook("def f():\n    return g()", "def g(:"), "a.ipynb", ENTRY)
+    assert source.endswith("# cell 2\ndef g(:\n")
 
 
 def test_definition_that_python_refuses_later_is_kept() -> None:

@@ -38,7 +38,7 @@ _FOREIGN = frozenset(
     "bash cmd html javascript js julia latex markdown perl r ruby script sh sql svg system".split()
 )
 _LINE_MAGIC = re.compile(r"(\s*+)(%\w.*|!(?!=).*|\?.*|[\w.]+\?{1,2}\s*|[\w, ]+=\s*[!%].*)")
-_DEFINITION_LINE = re.compile(r"^[ \t]*+(async\s+def|def|class)\s+\w", re.MULTILINE)
+_DEFINITION_LINE = re.compile(r"^[ \t]*+(?:async\s+def|def|class)\s+(\w+)", re.MULTILINE)
 
 
 class _Cell(msgspec.Struct, gc=False):
@@ -109,6 +109,15 @@ def _definitions(text: str, name: str, entry: Collection[str]) -> str:
         ]
     statements = [statement for cell in cells for statement in cell.statements or ()]
     kept, names = needed(statements, entry)
+    defined = {name for statement in statements for name in statement.binds}
+    missing = {*entry, *names} - defined
+    cells = [
+        cell
+        for cell in cells
+        # A cell that Python cannot read never ran. The student learns its syntax error only if the
+        # answer needs it.
+        if cell.statements is not None or missing.intersection(_definitions_in(cell))
+    ]
     if not kept and all(cell.statements is not None for cell in cells):
         raise FileError(_undefined(name, entry, statements))
     source = _source(cells, kept, names)
@@ -116,6 +125,10 @@ def _definitions(text: str, name: str, entry: Collection[str]) -> str:
         raise FileError(f"{name} holds a NUL character in its code. {_SAVE_AGAIN}")
     _check_size(len(source.encode()), name)
     return source
+
+
+def _definitions_in(cell: _CodeCell) -> list[str]:
+    return _DEFINITION_LINE.findall("\n".join(cell.lines))
 
 
 def _undefined(name: str, entry: Collection[str], statements: Sequence[Statement]) -> str:
@@ -184,7 +197,7 @@ def _code_cells(text: str, name: str) -> list[str]:
 
 
 def _code_cell(number: int, text: str, name: str) -> _CodeCell | None:
-    """Return a cell without its magics, or None if it can hold no definition."""
+    """Return a cell without its magics, or None if it is in another language."""
     lines, is_foreign = _without_cell_magic(re.split("\r\n?|\n", text))
     if is_foreign:
         return None
@@ -199,9 +212,7 @@ def _code_cell(number: int, text: str, name: str) -> _CodeCell | None:
         )
     if tree is not None:
         return _CodeCell(number, lines, [statement_of(node, lines) for node in tree.body])
-    if _DEFINITION_LINE.search("\n".join(lines)):
-        return _CodeCell(number, lines, None)  # so that the student learns the syntax error
-    return None
+    return _CodeCell(number, lines, None)
 
 
 def _without_cell_magic(lines: list[str]) -> tuple[list[str], bool]:
