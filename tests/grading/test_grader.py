@@ -172,6 +172,15 @@ def before(line: str, *new_lines: str) -> tuple[str, str]:
             ],
             id="gradients switched off for the file",
         ),
+        pytest.param(
+            [
+                (
+                    IMPORT,
+                    "import math\ndef f(x: int): ...\nassert f.__annotations__['x'] is int",
+                )
+            ],
+            id="annotations that are classes",
+        ),
         pytest.param([("def forward", "@torch.compile\n    def forward")], id="torch.compile"),
         pytest.param(
             [

@@ -89,7 +89,7 @@ def load_module(name: str, path: str, source: str) -> dict[str, Any]:
     sys.modules[name] = module  # dataclasses look up the module of a class in sys.modules
     try:
         with authors_code("the file cannot be loaded:", path):
-            exec(compile(source, path, "exec"), module.__dict__)
+            exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
     finally:
         sys.modules.pop(name)
         if before is not None:

@@ -122,7 +122,7 @@ def patch_all(source: str, mistakes: Sequence[Mistake], where: str) -> str:
     for mistake in sorted(mistakes, key=lambda mistake: -source.find(mistake.was)):
         patched = replaced(patched, mistake, where)
     try:
-        compile(patched, where, "exec")
+        compile(patched, where, "exec", dont_inherit=True)
     except SyntaxError as error:
         names = " and ".join(repr(mistake.id) for mistake in mistakes)
         raise PackError(

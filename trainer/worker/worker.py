@@ -101,7 +101,7 @@ class Worker(Hooks):
 
     @cached_property
     def _code(self) -> types.CodeType:
-        return compile(self.source, self.path, "exec")
+        return compile(self.source, self.path, "exec", dont_inherit=True)
 
     def start_run(self, run_index: int) -> None:
         """Send the index of the run that starts now, so that a sudden death is reported with it."""
@@ -248,7 +248,7 @@ class Worker(Hooks):
 def load_drive(request: Request) -> Drive:
     """Return the function `drive` of a request, which calls an implementation."""
     module = types.ModuleType("drive")
-    exec(compile(request.drive_source, "<drive>", "exec"), module.__dict__)
+    exec(compile(request.drive_source, "<drive>", "exec", dont_inherit=True), module.__dict__)
     drive: Drive = module.__dict__["drive"]
     return drive
 
