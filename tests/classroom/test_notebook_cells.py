@@ -55,6 +55,64 @@ def test_lines_stay_as_far_below_the_comment_as_in_the_cell() -> None:
 
 
 @pytest.mark.parametrize(
+    "test",
+    [
+        pytest.param("f = f(1)", id="a result"),
+        pytest.param("out, h = h(1), 2", id="a helper"),
+        pytest.param("N, F = 1, 2", id="a module"),
+        pytest.param("from torch.nn.functional import f", id="an import"),
+        pytest.param("C = C.float()", id="a constant"),
+        pytest.param("C += 1", id="a sum"),
+        pytest.param("for h in range(3):\n    pass", id="a loop"),
+    ],
+)
+def test_cell_below_the_answer_gives_no_name_another_value(test: str) -> None:
+    """A test runs after the answer is complete."""
+    answer = "import torch.nn.functional as F\ndef h():\n    F\nC = 1\ndef f():\n    return h, C"
+    assert "\n".join(kept(answer, test)) == answer
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param("def f():\n    return 2", id="a second definition"),
+        pytest.param("import torch\nf = torch.compile(f)", id="a wrapper"),
+        pytest.param("import functools\nf = functools.partial(func=f)", id="a keyword"),
+        pytest.param("def g():\n    pass\nf = g", id="another name"),
+        pytest.param("f = lambda: 1", id="a lambda"),
+    ],
+)
+def test_cell_below_the_answer_can_replace_the_answer(cell: str) -> None:
+    """The last definition counts, as in the notebook."""
+    assert "\n".join(kept("def f():\n    return 1", cell)) == f"def f():\n    return 1\n{cell}"
+
+
+@pytest.mark.parametrize(
+    ("cell", "left"),
+    [
+        pytest.param("!pip install a \\\n  b \\\n  c\nimport a", "import a", id="shell"),
+        pytest.param("v = !ls \\\n /tmp\nimport a", "import a", id="the output of a shell"),
+        pytest.param("    import a\n    if a:\n        pass", "import a", id="indentation"),
+        pytest.param("    %time\n    import a", "import a", id="indentation and a magic"),
+    ],
+)
+def test_cells_that_only_jupyter_accepts_are_read(cell: str, left: str) -> None:
+    """The definition in the next cell needs the import."""
+    assert "\n".join(kept(cell, "def f():\n    a")) == f"{left}\ndef f():\n    a"
+
+
+def test_module_that_a_cell_writes_is_not_imported() -> None:
+    """Its code is a part of the source."""
+    cells = ("%%writefile -a ./src/my_f.py\ndef f(): pass", "from my_f import f\nimport my_f, os")
+    assert kept(*cells) == ["def f(): pass"]
+
+
+def test_missing_import_leaves_the_answer() -> None:
+    """The student reads NameError, and not that there is no answer."""
+    assert kept("class A(nn.Module):\n    pass") == ["class A(nn.Module):", "    pass"]
+
+
+@pytest.mark.parametrize(
     ("line", "place"), [(1, None), (2, None), (3, (2, 1)), (4, (2, 2)), (6, None), (7, (3, 1))]
 )
 def test_line_of_the_source_has_a_cell(line: int, place: tuple[int, int] | None) -> None:
@@ -129,6 +187,13 @@ def test_constants_that_a_definition_needs_are_kept() -> None:
         pytest.param(
             "def p(c):\n    return setattr\nclass A:\n    pass\n@p(A)\ndef g(self):\n    pass",
             id="a method with a decorator",
+        ),
+        pytest.param(
+            "import torch\ntorch.Tensor.g = 1\ndef f():\n    torch", id="a method of torch"
+        ),
+        pytest.param("s = {}\nglobals().update(s)\ndef f():\n    return n", id="unknown names"),
+        pytest.param(
+            "R = {}\ndef r(c):\n    R[1] = c\n@r\nclass B:\n    pass\nA = R[1]", id="a register"
         ),
         pytest.param("def g():\n    pass\ndef f():\n    globals()['g']()", id="all names"),
         pytest.param("d = 's\u2028t'\ndef f():\n    return d", id="a line separator in a text"),

@@ -180,38 +180,31 @@ def needed(
         statements: all statements of a notebook, in order.
         entry: the names that the challenge asks for.
     """
-    return _Choice(statements).needed(entry)
+    return _Choice(statements, entry).needed()
 
 
 class _Choice:
     """The statements of a notebook by the names that they define, change and decorate."""
 
-    def __init__(self, statements: Sequence[Statement]) -> None:
+    def __init__(self, statements: Sequence[Statement], entry: Collection[str]) -> None:
         self._statements = statements
-        # The methods of a module do not change it: `torch.manual_seed(0)`.
-        own = {name for found in statements if not found.is_import for name in found.binds}
-        self._bound = own.union(*(found.binds for found in statements))
+        self._entry = entry
+        self._own = {name for found in statements if not found.is_import for name in found.binds}
+        self._bound = self._own.union(*(found.binds for found in statements))
         self._known = self._bound | _BUILTINS
-        defined = {
-            name
-            for statement in statements
-            if isinstance(statement.node, _Definition)
-            for name in statement.binds
-        }
-        self._by_name: dict[str, list[Statement]] = defaultdict(list)
+        self._definitions: dict[str, list[Statement]] = defaultdict(list)
         for statement in statements:
-            is_call = isinstance(statement.node, ast.Expr)
-            changed = statement.changes & own
-            if is_call and not _is_changer(statement.node):
-                changed -= defined  # a method of a class is hardly a change: `A.test()`
-            # `@patch_to(A) def f(self)` belongs to A. A decorator of a library does not add f to A.
-            if _decorator_names(statement.node) & own:
-                changed |= statement.loads & defined
-            for name in statement.binds | changed:
+            if isinstance(statement.node, _Definition):
+                for name in statement.binds:
+                    self._definitions[name].append(statement)
+        self._has_star = any("*" in _imported(found.node) for found in statements)
+        self._by_name: dict[str, list[Statement]] = defaultdict(list)
+        for statement, binds in zip(statements, self._counting_binds(), strict=True):
+            for name in binds | self._changed_by(statement):
                 self._by_name[name].append(statement)
 
-    def needed(self, entry: Collection[str]) -> tuple[set[Statement], set[str]]:
-        names = {name for name in entry if name in self._by_name}
+    def needed(self) -> tuple[set[Statement], set[str]]:
+        names = {name for name in self._entry if name in self._by_name}
         if not names:
             return set(), set()
         kept = {
@@ -219,22 +212,89 @@ class _Choice:
             for statement in self._statements
             if statement.is_future or "*" in _imported(statement.node)
         }
-        # Every name may come from `from x import *`.
-        has_star = any("*" in _imported(statement.node) for statement in kept)
-        waiting = list(names)
+        self._follow(set(names), kept, names)
+        if names - self._known:  # `globals().update(settings)` may define them
+            for statement in self._statements:
+                if isinstance(statement.node, ast.Expr) and self._reads_all_names(statement):
+                    kept.add(statement)
+                    self._follow(statement.loads - names, kept, names)
+        return kept, names
+
+    def _follow(self, new: set[str], kept: set[Statement], names: set[str]) -> None:
+        """Add all statements that define or change the new names, and so on."""
+        names |= new
+        waiting = list(new)
         while waiting:
             for statement in self._by_name.get(waiting.pop(), ()):
-                if statement in kept or not (has_star or statement.loads <= self._known):
+                if statement in kept or not self._can_run(statement):
                     continue
                 kept.add(statement)
-                new = (statement.loads | statement.later) - names
-                names |= new
-                waiting += new
-                if new & _ALL_NAMES - self._bound:
-                    others = self._bound - names
-                    names |= others
-                    waiting += others
-        return kept, names
+                found = statement.loads | statement.later
+                if self._reads_all_names(statement):
+                    found = found | self._bound
+                waiting += found - names
+                names |= found
+
+    def _can_run(self, statement: Statement) -> bool:
+        """Return whether all names of a statement may exist. A definition always counts."""
+        is_definition = isinstance(statement.node, _Definition)
+        return is_definition or self._has_star or statement.loads <= self._known
+
+    def _reads_all_names(self, statement: Statement) -> bool:
+        return bool((statement.loads | statement.later) & _ALL_NAMES - self._bound)
+
+    def _changed_by(self, statement: Statement) -> set[str]:
+        """Return the names whose values a statement changes, or whose definition it completes."""
+        changed = set(statement.changes)
+        if isinstance(statement.node, ast.Expr) and not _is_changer(statement.node):
+            # A method of a module or a class is hardly a change: `torch.manual_seed(0)`.
+            changed &= self._own - self._definitions.keys()
+        for decorator in _decorator_names(statement.node) & self._own:
+            # `@patch_to(A) def f(self)` belongs to A, and `@register class A` to the names that
+            # `register` uses. A decorator of a library does not add f to A.
+            changed |= statement.loads & self._definitions.keys()
+            for definition in self._definitions[decorator]:
+                changed |= definition.later & self._own
+        return changed
+
+    def _counting_binds(self) -> Iterator[set[str]]:
+        """Yield the names that each statement defines for the answer.
+
+        Later cells often give a name of the answer another value, for example `attention =
+        attention(q, k, v)` in a test. So only functions and classes, and statements that wrap
+        them, replace a value that existed before the last definition of the answer.
+        """
+        last = max(
+            (
+                index
+                for index, statement in enumerate(self._statements)
+                if isinstance(statement.node, _Definition)
+                and not statement.binds.isdisjoint(self._entry)
+            ),
+            default=len(self._statements),
+        )
+        before: set[str] = set()
+        for index, statement in enumerate(self._statements):
+            if index <= last or isinstance(statement.node, _Definition):
+                yield statement.binds
+            else:
+                yield statement.binds - before | {
+                    name for name in statement.binds & before if self._wraps(statement.node, name)
+                }
+            if index <= last:
+                before |= statement.binds
+
+    def _wraps(self, node: ast.stmt, name: str) -> bool:
+        """Return whether an assignment wraps a definition: `A = torch.compile(A)` or `A = B`."""
+        if not isinstance(node, ast.Assign) or name not in self._definitions:
+            return False
+        value = node.value
+        if isinstance(value, ast.Name):
+            return value.id in self._definitions
+        if not isinstance(value, ast.Call):
+            return isinstance(value, ast.Lambda)
+        arguments = [*value.args, *(keyword.value for keyword in value.keywords)]
+        return any(isinstance(own, ast.Name) and own.id == name for own in arguments)
 
 
 def _is_changer(node: ast.stmt) -> bool:
@@ -256,6 +316,13 @@ def _decorator_names(node: ast.stmt) -> set[str]:
 
 def _imported(node: ast.stmt) -> list[str]:
     return [alias.name for alias in node.names] if isinstance(node, _Import) else []
+
+
+def imported_modules(node: ast.stmt) -> set[str]:
+    """Return the names of the modules that a statement imports."""
+    if isinstance(node, ast.ImportFrom):
+        return {node.module or ""}
+    return {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
 
 
 def shorter_import(node: ast.stmt, names: Collection[str]) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import msgspec
 from trainer.classroom.archives import MOST_NOTEBOOK_BYTES, FileError
 from trainer.classroom.needed_statements import (
     Statement,
+    imported_modules,
     needed,
     position,
     shorter_import,
@@ -32,6 +34,9 @@ _MOST_NAMED = 5  # definitions in one sentence
 _SAVE_AGAIN = "Save it again in Jupyter, or hand in a Python file."
 
 _CELL_HEADER = re.compile(r"# cell ([0-9]{1,9})")
+_WRITE_FILE = re.compile(
+    r"%%(?:writefile|file)[ \t]+(?:-a[ \t]+)?(?:[\w.]*/)*+(\w+)\.py\s*$", re.MULTILINE
+)
 _CELL_MAGIC = re.compile(r"%%(\w+)")
 # Cells in another language.
 _FOREIGN = frozenset(
@@ -68,11 +73,13 @@ class _CodeCell:
         number: the position among the code cells, from 1.
         lines: the lines of the text.
         statements: the statements; None if the cell is not valid Python.
+        module: the name of the module that `%%writefile` makes of this cell, or "".
     """
 
     number: int
     lines: list[str]
     statements: list[Statement] | None
+    module: str = ""
 
 
 def definitions(text: str, name: str, entry: Collection[str]) -> str:
@@ -107,7 +114,14 @@ def _definitions(text: str, name: str, entry: Collection[str]) -> str:
             for number, cell_text in enumerate(texts, start=1)
             if (cell := _code_cell(number, cell_text, name)) is not None
         ]
-    statements = [statement for cell in cells for statement in cell.statements or ()]
+    modules = {cell.module for cell in cells} - {""}
+    statements = [
+        statement
+        for cell in cells
+        for statement in cell.statements or ()
+        # The cell of the module is a part of the source, so the module is not imported.
+        if modules.isdisjoint(imported_modules(statement.node))
+    ]
     kept, names = needed(statements, entry)
     defined = {name for statement in statements for name in statement.binds}
     missing = {*entry, *names} - defined
@@ -198,12 +212,18 @@ def _code_cells(text: str, name: str) -> list[str]:
 
 def _code_cell(number: int, text: str, name: str) -> _CodeCell | None:
     """Return a cell without its magics, or None if it is in another language."""
-    lines, is_foreign = _without_cell_magic(re.split("\r\n?|\n", text))
+    all_lines = re.split("\r\n?|\n", text)
+    lines, is_foreign = _without_cell_magic(all_lines)
     if is_foreign:
         return None
+    written = _WRITE_FILE.match(text.lstrip())
+    module = written[1] if written else ""
     tree = _parsed(lines)
     if tree is None:
-        lines = [_without_line_magic(line) for line in lines]
+        lines = _without_line_magics(lines)
+        tree = _parsed(lines)
+    if tree is None:  # Jupyter ignores an indentation that all lines have
+        lines = textwrap.dedent("\n".join(lines)).split("\n")
         tree = _parsed(lines)
     if tree is not None and len(tree.body) > MOST_STATEMENTS:
         raise FileError(
@@ -211,8 +231,8 @@ def _code_cell(number: int, text: str, name: str) -> _CodeCell | None:
             " read. Is it the right file?"
         )
     if tree is not None:
-        return _CodeCell(number, lines, [statement_of(node, lines) for node in tree.body])
-    return _CodeCell(number, lines, None)
+        return _CodeCell(number, lines, [statement_of(node, lines) for node in tree.body], module)
+    return _CodeCell(number, lines, None, module)
 
 
 def _without_cell_magic(lines: list[str]) -> tuple[list[str], bool]:
@@ -229,12 +249,21 @@ def _without_cell_magic(lines: list[str]) -> tuple[list[str], bool]:
     return lines, False
 
 
-def _without_line_magic(line: str) -> str:
-    """Return an empty line for `%magic`, `!shell` and `name?`; `pass` inside a block."""
-    match = _LINE_MAGIC.fullmatch(line)
-    if match is None:
-        return line
-    return f"{match[1]}pass" if match[1] else ""
+def _without_line_magics(lines: Sequence[str]) -> list[str]:
+    """Return the lines without `%magic`, `!shell` and `name?`, as many lines as before.
+
+    A backslash at the end of such a line continues it. In a block, `pass` takes its place.
+    """
+    result: list[str] = []
+    is_continued = False
+    for line in lines:
+        match = None if is_continued else _LINE_MAGIC.fullmatch(line)
+        if is_continued or match:
+            result.append(f"{match[1]}pass" if match and match[1] else "")
+            is_continued = line.endswith("\\")
+        else:
+            result.append(line)
+    return result
 
 
 def _parsed(lines: Sequence[str]) -> ast.Module | None:

@@ -142,7 +142,9 @@ class PatchedReferences:
         source = self.patched(ids)
         if ids not in self._codes:
             try:
-                self._codes[ids] = None if source is None else compile(source, PATH, "exec", dont_inherit=True)
+                self._codes[ids] = (
+                    None if source is None else compile(source, PATH, "exec", dont_inherit=True)
+                )
             except SyntaxError:  # the two patches do not fit together
                 self._codes[ids] = None
         code = self._codes[ids]
