@@ -1,5 +1,6 @@
 """Tests of collecting a class's submissions: layouts, students' names, and several submissions."""
 
+import json
 import os
 import re
 import unicodedata
@@ -111,9 +112,9 @@ LAYOUTS = [
     pytest.param(
         ONE,
         named_files("ana/x.py", "ana/p/gqa.py"),
-        {"ana": "ana/x.py"},
-        ["ana/p/gqa.py (not requested)"],
-        id="a file at the top level comes first",
+        {"ana": "ana/p/gqa.py"},
+        ["ana/x.py (not requested)"],
+        id="the requested name comes before the top level",
     ),
     pytest.param(
         ONE,
@@ -125,21 +126,21 @@ LAYOUTS = [
     pytest.param(
         ONE,
         {"ana/n.pdf": "x", "ana/m": "y"},
-        {"ana": "~^ana did not hand in a Python file, only m, n.pdf. Hand in gqa.py.$"},
+        {"ana": "~^There is no Python file and no notebook, only m, n.pdf. Hand in gqa.py.$"},
         [],
         id="no Python file",
     ),
     pytest.param(
         ONE,
         {"ana": None},
-        {"ana": "~did not hand in a Python file or any other file. Hand in gqa.py"},
+        {"ana": "~There is no Python file and no notebook. Hand in gqa.py"},
         [],
         id="an empty folder",
     ),
     pytest.param(
         ONE,
         {"ana/.git/a.py": "x"},
-        {"ana": "~did not hand in a Python file or any other file. Hand in gqa.py"},
+        {"ana": "~There is no Python file and no notebook. Hand in gqa.py"},
         [],
         id="a folder with only junk",
     ),
@@ -212,7 +213,7 @@ LAYOUTS = [
         named_files("ana/gqa.py"),
         {
             "ana: gqa": "ana/gqa.py",
-            "ana: kv-cache": "~ana did not hand in kv_cache.py, only gqa.py. Hand in kv_cache.py.",
+            "ana: kv-cache": "~There is no kv_cache.py, only gqa.py. Hand in kv_cache.py.",
         },
         [],
         id="two challenges, one answer",
@@ -287,7 +288,7 @@ LAYOUTS = [
     pytest.param(
         ONE,
         named_files("li_1_2_gqa.py", "mo_1_2_n.pdf"),
-        {"li": "li_1_2_gqa.py", "mo": "~mo did not hand in a Python file, only n.pdf"},
+        {"li": "li_1_2_gqa.py", "mo": "~There is no Python file and no notebook, only n.pdf"},
         [],
         id="Canvas, a PDF",
     ),
@@ -463,7 +464,7 @@ def test_zip_of_a_student_is_read_like_a_folder(tmp_path: Path) -> None:
             "bob": "bob/gqa.py",
             "cai": "x.py",
             "cal": "cal",
-            "dan": "~did not hand in a Python file, only a.zip, b.zip, n.pdf",
+            "dan": "~There is no Python file and no notebook, only a.zip, b.zip, n.pdf",
             "eve": "~in.zip is an archive inside an archive",
             "fay": "~fay.zip cannot be read as a zip: File is not a zip file",
             "li": "new/gqa.py",
@@ -518,18 +519,14 @@ def test_message_about_a_missing_file_names_unreadable_files(tmp_path: Path) -> 
     expected = {
         "ana: gqa": "ana/gqa.py",
         "ana: kv-cache": (
-            "~ana did not hand in kv_cache.py, only gqa.py, w.zip. Hand in kv_cache.py."
+            "~There is no kv_cache.py, only gqa.py, w.zip. Hand in kv_cache.py."
             " ana/w.zip is an archive inside"
         ),
     }
     for challenge in TWO:
         name = challenge.file_name
-        expected[f"bob: {challenge.id}"] = (
-            f"~^bob did not hand in {name}: bob/w.zip is an archive inside"
-        )
-        expected[f"zoe: {challenge.id}"] = (
-            f"~^zoe did not hand in {name}, only x.py. Hand in {name}.$"
-        )
+        expected[f"bob: {challenge.id}"] = f"~^There is no {name}: bob/w.zip is an archive inside"
+        expected[f"zoe: {challenge.id}"] = f"~^There is no {name}, only x.py. Hand in {name}.$"
     check_collected(
         collect(write_zip(tmp_path / "in.zip", files), TWO), dict(sorted(expected.items()))
     )
@@ -930,21 +927,21 @@ def test_class_without_submissions_is_refused(
         pytest.param(
             named_files("a.py", "b.py"),
             ONE,
-            {"li_1_2_hw": "~handed in 2 Python files and none is called gqa.py: a.py, b.py"},
+            {"li_1_2_hw": "~There are 2 Python files and none is called gqa.py: a.py, b.py"},
             [],
             id="several",
         ),
         pytest.param(
             {"n.pdf": ""},
             ONE,
-            {"li_1_2_hw": "~did not hand in a Python file, only n.pdf"},
+            {"li_1_2_hw": "~There is no Python file and no notebook, only n.pdf"},
             [],
             id="no Python file",
         ),
         pytest.param(
             {},
             ONE,
-            {"li_1_2_hw": "~did not hand in a Python file or any other file. Hand in gqa.py"},
+            {"li_1_2_hw": "~There is no Python file and no notebook. Hand in gqa.py"},
             [],
             id="nothing",
         ),
@@ -953,7 +950,7 @@ def test_class_without_submissions_is_refused(
             TWO,
             {
                 "li_1_2_hw: gqa": "gqa.py",
-                "li_1_2_hw: kv-cache": "~did not hand in kv_cache.py, only gqa.py",
+                "li_1_2_hw: kv-cache": "~There is no kv_cache.py, only gqa.py",
             },
             [],
             id="one of two challenges",
@@ -978,12 +975,37 @@ def test_all_files_of_a_single_student_are_collected(
     check_collected(got, expected, [f"li_1_2_hw.zip/{path}" for path in ignored])
 
 
+ANSWER = "class GroupedQueryAttention:\n    pass\n"
+NOTEBOOK = json.dumps({"cells": [{"cell_type": "code", "source": ANSWER}]})
+
+
+@pytest.mark.parametrize(
+    ("files", "chosen"),
+    [
+        pytest.param({"hw.ipynb": NOTEBOOK, "utils.py": "x = 1\n"}, "hw.ipynb", id="helpers"),
+        pytest.param({"hw.ipynb": NOTEBOOK, "d/make.py": "x = 1\n"}, "hw.ipynb", id="a folder"),
+        pytest.param({"gqa.ipynb": NOTEBOOK, "hw.py": ANSWER}, "gqa.ipynb", id="the name"),
+        pytest.param({"hw.ipynb": NOTEBOOK, "hw.py": ANSWER}, "hw.py", id="a Python file"),
+        pytest.param({"a.py": "x = 1\n", "b.py": ANSWER}, "b.py", id="two Python files"),
+        pytest.param({"a.py": ANSWER, "d/a.py": ANSWER}, "a.py", id="the top level"),
+        pytest.param({"a.py": "x = (\n", "d/b.py": "x = 1\n"}, "a.py", id="no answer"),
+        pytest.param({"a.py": ANSWER, "b.py": ANSWER}, "", id="two answers"),
+        pytest.param({"a.ipynb": "{", "b.ipynb": NOTEBOOK}, "b.ipynb", id="a broken notebook"),
+    ],
+)
+def test_file_that_defines_the_answer_is_graded(files: Files, chosen: str, tmp_path: Path) -> None:
+    """A student may hand in helpers next to the answer."""
+    (got,) = collect_single(write_files(tmp_path / "ana", files), ONE).submissions
+    assert got.file.removeprefix("ana/") == chosen
+    assert (got.source is None) == (chosen == "")
+
+
 def test_message_names_ten_of_many_files(tmp_path: Path) -> None:
     """The other files are ignored with a reason."""
     names = [f"ana/f{index:02}.py" for index in range(13)]
     got = collect(write_files(tmp_path / "in", named_files(*names)), ONE)
     message = (
-        "~handed in 13 Python files and none is called gqa.py: f00.py, .*, f09.py and 3 more."
+        "~There are 13 Python files and none is called gqa.py: f00.py, .*, f09.py and 3 more."
         " Hand in gqa.py"
     )
     check_collected(got, {"ana": message}, [f"{name} (not requested)" for name in names[10:]])

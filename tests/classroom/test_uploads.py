@@ -170,7 +170,7 @@ def test_single_student_hands_in_a_file_or_a_folder(
     """
     root = write_files(tmp_path / "ana", named_files("gqa.py", "n.pdf"))
     check_collected(collect_single(root / "gqa.py", ONE), {"gqa": "gqa.py"})
-    missing = "~^gqa did not hand in kv_cache.py, only gqa.py"
+    missing = "~^There is no kv_cache.py, only gqa.py"
     check_collected(
         collect_single(root / "gqa.py", TWO), {"gqa: gqa": "gqa.py", "gqa: kv-cache": missing}
     )

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trainer.classroom.archives import HAND_IN_FILE, NOTEBOOK, PYTHON, FileError
 from trainer.classroom.lms_names import LmsName, handed_in_at, is_receipt, normalised_name
+from trainer.classroom.needed_statements import defined_names
+from trainer.classroom.notebook_cells import MOST_CODE_BYTES
 from trainer.classroom.records import Student, StudentSubmission
 from trainer.classroom.roster import Roster
 from trainer.classroom.uploaders import (
@@ -41,6 +43,7 @@ from trainer.model.errors import DrillError
 from trainer.model.listing import first_of
 
 _MOST_NAMED = 10  # files in one sentence
+_MOST_READ = 10  # files of one student in which the answer is looked for
 _MOST_OTHERS = 3  # other files of one student
 _SETTLE = (
     "None of them is graded. Remove or rename all but one, then run grade again with --resume."
@@ -348,53 +351,88 @@ def _choose(
         )
         raise _UnclearError(files[0].trouble or text, files)
     for attempt in sorted({file.attempt for file in files}, reverse=True):
-        for ending in (PYTHON, NOTEBOOK):  # a Python file counts more than a notebook
-            answers = [file for file in files if file.attempt == attempt and file.suffix == ending]
-            at_top = [file for file in answers if len(file.parts) == 1]
-            for candidates in (at_top, answers):
-                file = _match(uploader.name, candidates, challenge, challenges)
-                if file:
-                    return file
-    raise _UnclearError(_nothing_found(uploader.name, files, challenge, challenges), files)
+        answers = [
+            file for file in files if file.attempt == attempt and file.suffix in (PYTHON, NOTEBOOK)
+        ]
+        file = _called_like(answers, challenge, challenges)
+        if file is None and len(challenges) == 1:
+            file = _only_answer(answers, challenge)
+        if file is not None:
+            return file
+    raise _UnclearError(_nothing_found(files, challenge, challenges), files)
 
 
-def _match(
-    student: str, candidates: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
+def _preferred(candidates: Sequence[File]) -> Iterator[list[File]]:
+    """Yield groups of files, the preferred group first.
+
+    A Python file counts more than a notebook, and a file at the top level more than one in a
+    folder.
+    """
+    for ending in (PYTHON, NOTEBOOK):
+        with_ending = [file for file in candidates if file.suffix == ending]
+        yield [file for file in with_ending if len(file.parts) == 1]
+        yield with_ending
+
+
+def _called_like(
+    answers: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
 ) -> File | None:
-    """Return the file that answers a challenge, or None.
+    """Return the file that has the name of the challenge, or None.
 
     Raises:
-        _UnclearError: several candidates may answer the challenge.
+        _UnclearError: several files have it.
     """
-    name = challenge.file_name
-    names = _names_of(challenge)
-    expected = _expected(challenges)
-    matching = [file for file in candidates if file.parts[-1] in names]
-    if not matching:
-        normalised = {normalised_name(name) for name in names}
-        matching = [file for file in candidates if _called(file, expected)[0] in normalised]
-    if len(matching) == 1:
-        return matching[0]
-    if matching:
-        text = (
-            f"{student} handed in {len(matching)} files for {name}: {_file_names(matching)}."
-            " Hand in only one."
-        )
-        raise _UnclearError(text, matching)
-    if not candidates or len(challenges) > 1:
-        return None
-    if len(candidates) == 1:
-        return candidates[0]
-    kind = "Python files" if candidates[0].suffix == PYTHON else "notebooks"
-    text = (
-        f"{student} handed in {len(candidates)} {kind} and none is called {name}:"
-        f" {_file_names(candidates)}. Hand in {name}."
-    )
-    raise _UnclearError(text, candidates)
+    names, expected = _names_of(challenge), _expected(challenges)
+    normalised = {normalised_name(name) for name in names}
+    for candidates in _preferred(answers):
+        matching = [file for file in candidates if file.parts[-1] in names] or [
+            file for file in candidates if _called(file, expected)[0] in normalised
+        ]
+        if len(matching) == 1:
+            return matching[0]
+        if matching:
+            raise _UnclearError(
+                f"There are {len(matching)} files for {challenge.file_name}:"
+                f" {_file_names(matching)}. Hand in only one.",
+                matching,
+            )
+    return None
+
+
+def _only_answer(answers: Sequence[File], challenge: Challenge) -> File | None:
+    """Return the file that answers the only challenge under another name, or None.
+
+    Raises:
+        _UnclearError: several files may answer it.
+    """
+    if 1 < len(answers) <= _MOST_READ:  # a file with helpers may lie next to the answer
+        answers = [file for file in answers if _defines(file, challenge.entry)] or answers
+    for candidates in _preferred(answers):
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            kind = "Python files" if candidates[0].suffix == PYTHON else "notebooks"
+            name = challenge.file_name
+            raise _UnclearError(
+                f"There are {len(candidates)} {kind} and none is called {name}:"
+                f" {_file_names(candidates)}. Hand in {name}.",
+                candidates,
+            )
+    return None
+
+
+def _defines(file: File, entry: Collection[str]) -> bool:
+    """Return whether a file defines one of the names."""
+    try:
+        source = file.read(entry)
+    except FileError:
+        return False
+    is_short = len(source) <= MOST_CODE_BYTES
+    return is_short and not defined_names(source).isdisjoint(entry)
 
 
 def _nothing_found(
-    student: str, files: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
+    files: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
 ) -> str:
     """Return the sentence for a student without a file for this challenge."""
     name = challenge.file_name
@@ -403,10 +441,10 @@ def _nothing_found(
     if is_all_refused and len(challenges) == 1:
         return refused[0]
     if is_all_refused:
-        return f"{student} did not hand in {name}: {refused[0]}"
-    missing = "a Python file" if len(challenges) == 1 else name
-    others = f", only {_file_names(files)}" if files else " or any other file"
-    text = f"{student} did not hand in {missing}{others}. Hand in {name}."
+        return f"There is no {name}: {refused[0]}"
+    missing = "Python file and no notebook" if len(challenges) == 1 else name
+    others = f", only {_file_names(files)}" if files else ""
+    text = f"There is no {missing}{others}. Hand in {name}."
     return " ".join((text, *refused[:1]))
 
 

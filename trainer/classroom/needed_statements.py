@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import symtable
+import warnings
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -50,6 +51,29 @@ class Statement:
     def is_future(self) -> bool:
         """True for an import from __future__."""
         return isinstance(self.node, ast.ImportFrom) and self.node.module == "__future__"
+
+
+def defined_names(source: str) -> set[str]:
+    """Return the names that a source defines outside of functions; none if it cannot be parsed."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python warns about strange escapes in strings
+            tree = ast.parse(source)
+            return {name for node in _inner_statements(tree) for name in _bound_by(node)}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+
+
+def _bound_by(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a definition, an import or an assignment defines."""
+    if isinstance(node, _Definition):
+        yield node.name
+    elif isinstance(node, _Import):
+        yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
+    elif isinstance(node, ast.Assign):
+        yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        yield node.target.id
 
 
 def statement_of(node: ast.stmt, lines: Sequence[str]) -> Statement:
