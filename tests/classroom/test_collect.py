@@ -1000,6 +1000,16 @@ def test_file_that_defines_the_answer_is_graded(files: Files, chosen: str, tmp_p
     assert (got.source is None) == (chosen == "")
 
 
+def test_file_that_is_missing_is_marked(tmp_path: Path) -> None:
+    """A file that cannot be read was handed in."""
+    files = {"gqa.py": ANSWER}
+    got = collect_single(write_files(tmp_path / "ana", files), TWO).submissions
+    assert [submission.is_missing for submission in got] == [False, True]
+    root = write_files(tmp_path / "bob", files)
+    (root / "link.py").symlink_to("nothing")
+    assert not collect_single(root, TWO).submissions[1].is_missing
+
+
 def test_message_names_ten_of_many_files(tmp_path: Path) -> None:
     """The other files are ignored with a reason."""
     names = [f"ana/f{index:02}.py" for index in range(13)]

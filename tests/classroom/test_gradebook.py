@@ -102,6 +102,17 @@ def test_an_override_of_a_challenge_counts_without_a_penalty() -> None:
     assert row.look == ("override: first 90 points: an oral exam",)
 
 
+def test_missing_module_is_a_reason_to_look() -> None:
+    """The 0 points may be the fault of this machine. After an override, nobody need look."""
+    words = "ModuleNotFoundError: No module named 'einops' at line 3"
+    unloaded = result("Ana", "first", "error", load_words=words, score=0.0)
+    submissions = [submission("Ana", "first")]
+    (row,) = book([unloaded], submissions).rows
+    assert row.look == ("first imports einops, which is not here",)
+    (row,) = book([unloaded], submissions, (Override("Ana", "first", 80.0),)).rows
+    assert row.look == ("override: first 80 points",)
+
+
 def test_an_override_of_the_total_leaves_the_challenges_unchanged() -> None:
     """The table shows both, so the decision can be understood."""
     row = graded({"first": 20.0, "second": 0.0}, Override("Ana", "", 55.5))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trainer.classroom.lateness import lateness_of, unknown_extensions
+from trainer.classroom.lateness import check_extensions, lateness_of, unknown_extensions
 from trainer.classroom.records import (
     AssignedChallenge,
     Assignment,
@@ -11,6 +11,7 @@ from trainer.classroom.records import (
     Student,
     StudentSubmission,
 )
+from trainer.model.errors import DrillError
 
 DUE = 1_800_000_000.0
 HOUR, DAY = 3600.0, 86_400.0
@@ -93,3 +94,12 @@ def test_a_known_time_counts_more_than_a_mark() -> None:
 def test_a_submission_without_a_time_and_a_mark_is_not_late() -> None:
     """An unknown time harms nobody."""
     assert lateness(None) == Lateness(due=DUE)
+
+
+def test_two_extensions_of_one_student_are_refused() -> None:
+    """The same extension twice does no harm."""
+    twice = {"12": Extension(days=1), "Ana Lee": Extension(days=1)}
+    check_extensions(assignment(extensions=twice), [ANA])
+    differing = assignment(extensions=twice | {"ana@uni.example": Extension(days=2)})
+    with pytest.raises(DrillError, match="gives Ana Lee two different extensions: 12, ana@uni"):
+        check_extensions(differing, [ANA])

@@ -1,12 +1,16 @@
 """Tests of the times of submissions from files next to them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from trainer.classroom.collect import Collected
 from trainer.classroom.records import AssignedChallenge, Assignment, Student, StudentSubmission
 from trainer.classroom.submission_times import with_gradescope, with_moodle_times, with_times
 from trainer.classroom.submitted import iso_time
+from trainer.model.errors import DrillError
 
 PLAIN = Assignment("Week 3", (AssignedChallenge("gqa"),))
 
@@ -35,8 +39,8 @@ def test_a_time_of_somebody_without_files_is_reported() -> None:
         collected(Student("Ana"), Student("nobody")), {"nobody": 1.0, "An": 2.0}
     )
     assert unclear == [
-        "names students who handed in nothing: nobody.",
-        "names students who are not in this class: An.",
+        "names students who handed in nothing: “nobody”.",
+        "names students who are not in this class: “An”.",
     ]
 
 
@@ -44,11 +48,38 @@ def test_an_empty_time_is_reported_if_no_other_time_is_known() -> None:
     """A late submission without a time would cost nothing. A student without files has none."""
     times = {"Ana": None, "nobody": None}
     found, unclear = with_times(collected(Student("Ana"), Student("nobody")), times)
-    assert unclear == ["has no time for: Ana."]
+    assert unclear == ["has no time for: “Ana”."]
     assert found.submissions[0].submitted is None
     assert with_times(collected(Student("Ana"), submitted=5.0), times)[1] == [
-        "names students who are not in this class: nobody."
+        "names students who are not in this class: “nobody”."
     ]
+
+
+def test_two_times_of_one_student_are_refused() -> None:
+    """Nobody knows which of them counts. An empty time does not count."""
+    given = collected(Student("Ana Lee", login="alee"))
+    with pytest.raises(DrillError, match="different times for Ana Lee: “alee”, “Ana Lee”"):
+        with_times(given, {"Ana Lee": 1.0, "alee": 2.0})
+    for times in ({"Ana Lee": 1.0, "alee": 1.0}, {"Ana Lee": 1.0, "alee": None}):
+        found, unclear = with_times(given, times)
+        assert (found.submissions[0].submitted, unclear) == (1.0, [])
+
+
+def test_time_of_a_name_that_two_students_have_is_reported() -> None:
+    """An id decides."""
+    given = collected(Student("Wei Zhang (1)", id="1"), Student("Wei Zhang (2)", id="2"))
+    assert with_times(given, {"Zhang, Wei": 1.0})[1] == [
+        "names “Zhang, Wei”, which fits 2 students: Wei Zhang (1), Wei Zhang (2). Name the student"
+        " by id."
+    ]
+
+
+def test_missing_file_has_no_time() -> None:
+    """A challenge without a file is not late."""
+    given = collected(Student("Ana"))
+    given = replace(given, submissions=[replace(given.submissions[0], is_missing=True)])
+    found, _ = with_times(given, {"Ana": 7.0})
+    assert found.submissions[0].submitted is None
 
 
 def test_the_worksheet_of_moodle_has_times() -> None:

@@ -50,7 +50,7 @@ def test_everything_unclear_is_said_on_stderr(
         "Not graded, because nobody asked for it: notes.txt.",
         "2 submissions have the name Ana: Ana/gqa.py, ana.py.",
         "The roster does not have these students: zoe.",
-        "times.csv names students who handed in nothing: Bo.",
+        "times.csv names students who handed in nothing: “Bo”.",
         "[extensions] names nobody of this class: Cy.",
     ):
         assert sentence in said

@@ -110,8 +110,13 @@ def test_page_shows_only_what_students_see(shown: str, why: bool) -> None:
     [
         (UNREADABLE, "ann.py is empty.", "whether you may hand in the file again"),
         (DOES_NOT_LOAD, "NameError: name 'nm'", "import it in a new Python process"),
+        (
+            replace(DOES_NOT_LOAD, load_words="ModuleNotFoundError: No module named 'einops'"),
+            "No module named 'einops'",
+            "einops does not exist where the file is graded",
+        ),
     ],
-    ids=["unreadable", "does not load"],
+    ids=["unreadable", "does not load", "missing module"],
 )
 def test_student_sees_why_nothing_was_checked(
     shown: str, found: StudentResult, reason: str, next_step: str

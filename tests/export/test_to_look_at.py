@@ -65,6 +65,14 @@ def test_each_reason_has_its_heading() -> None:
     }
 
 
+def test_missing_module_is_listed() -> None:
+    """The package may be missing only here, so 0 points may be wrong."""
+    words = "ModuleNotFoundError: No module named 'einops.layers' at line 3"
+    book = make_gradebook([result("Ann", verdict="error", load_words=words)], ONE)
+    heading = "Imports of modules that do not exist here"
+    assert notes(book) == {heading: (Noted("Ann", "first", "einops.layers"),)}
+
+
 def test_nobody_is_missing_only_if_a_roster_says_so() -> None:
     """Without a roster, the sentence names the next step."""
     complete = make_gradebook([result("Ann")], ONE)

@@ -294,6 +294,7 @@ def grade_of(result: StudentResult, **more: object) -> ChallengeGrade:
         "override": None,
         "points": result.score,
         "error": result.error or "",
+        "missing_module": result.missing_module,
     }
     return ChallengeGrade(result.challenge, result.file, **about | more)  # type: ignore[arg-type]
 

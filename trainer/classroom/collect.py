@@ -82,6 +82,10 @@ class _UnclearError(FileError):
         self.named = {file.place for file in files[:_MOST_NAMED]}
 
 
+class _MissingError(_UnclearError):
+    """Raised if no file is for the challenge."""
+
+
 def collect(
     folder_or_zip: Path, challenges: Sequence[Challenge], roster: Roster | None = None
 ) -> Collected:
@@ -230,7 +234,8 @@ def _submissions(
             submission = _read(file, submission, challenge)
         except _UnclearError as error:
             named |= error.named
-            submission = replace(submission, trouble=valid_text(str(error)))
+            is_missing = isinstance(error, _MissingError)
+            submission = replace(submission, trouble=valid_text(str(error)), is_missing=is_missing)
         submissions.append(submission)
     current = {file.place for file in latest}
     last_attempt = max((file.attempt for file in latest), default="")
@@ -359,7 +364,8 @@ def _choose(
             file = _only_answer(answers, challenge)
         if file is not None:
             return file
-    raise _UnclearError(_nothing_found(files, challenge, challenges), files)
+    kind = _UnclearError if any(file.trouble for file in files) else _MissingError
+    raise kind(_nothing_found(files, challenge, challenges), files)
 
 
 def _preferred(candidates: Sequence[File]) -> Iterator[list[File]]:

@@ -27,20 +27,23 @@ def key_of(student: Student, keys: Collection[str]) -> str | None:
         student: a student of the class.
         keys: the words that a person wrote, for example the first column of a table.
     """
+    found = keys_of(student, keys)
+    return found[0] if found else None
+
+
+def keys_of(student: Student, keys: Collection[str]) -> list[str]:
+    """Return all keys that name a student, in the order of `key_of`."""
     by_form = {key_form(key): key for key in keys}
     ids = (student.id, student.system_id, *ids_in(student.row))
-    for own in (*ids, student.login, student.email, student.name):
-        if own and (key := by_form.get(key_form(own))) is not None:
-            return key
+    own_words = (*ids, student.login, student.email, student.name)
+    found = [by_form[key_form(own)] for own in own_words if own and key_form(own) in by_form]
     forms = name_forms(student.name)
     plain = {without_accents(form) for form in forms}
-    for fitting in (
-        [key for key in keys if _in_one_word(key)[0] in forms],
-        [key for key in keys if _in_one_word(key)[1] in plain],
-    ):
-        if fitting:
-            return fitting[0] if len(fitting) == 1 else None
-    return None
+    found += [key for key in keys if _in_one_word(key)[0] in forms]
+    without_accent = [key for key in keys if _in_one_word(key)[1] in plain]
+    if not found and len(without_accent) == 1:
+        found = without_accent
+    return list(dict.fromkeys(found))
 
 
 @lru_cache(maxsize=10_000)  # every student of a class is compared with the same keys
@@ -61,9 +64,21 @@ def student_called(words: str, students: Sequence[Student], salt: str = "") -> S
     Raises:
         DrillError: no student fits, or several do.
     """
+    fitting = students_called(words, students, salt)
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise DrillError(f"{words!r} {fits_words(fitting)}. Name the student by id.")
+    near = difflib.get_close_matches(words, [student.name for student in students], n=3, cutoff=0.5)
+    hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "grades.csv has all names."
+    raise DrillError(f"No student of this class is called {words!r}. {hint}")
+
+
+def students_called(words: str, students: Sequence[Student], salt: str = "") -> list[Student]:
+    """Return all students with this name, id, user name, e-mail address or anonymous id."""
     for student in students:
         if student.name == words:
-            return student
+            return [student]
     by_anonymous_id = {
         anonymous_id.casefold(): name
         for name, anonymous_id in anonymous_ids(
@@ -77,21 +92,17 @@ def student_called(words: str, students: Sequence[Student], salt: str = "") -> S
         if student.name == anonymous or key_of(student, (words,)) is not None
     ]
     # "Ana Lee" also fits "Ana Lee (101)" and "Ana Lee (102)".
-    fitting = fitting or [
+    return fitting or [
         student
         for student in students
         if (plain := student.name.removesuffix(f" ({student.id})")) != student.name
         and key_of(replace(student, name=plain), (words,)) is not None
     ]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        raise DrillError(
-            f"{words!r} fits {len(fitting)} students: {_listed(fitting)}. Name the student by id."
-        )
-    near = difflib.get_close_matches(words, [student.name for student in students], n=3, cutoff=0.5)
-    hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "grades.csv has all names."
-    raise DrillError(f"No student of this class is called {words!r}. {hint}")
+
+
+def fits_words(students: Sequence[Student]) -> str:
+    """Return "fits 2 students: Sam (5), Sue (6)"."""
+    return f"fits {len(students)} students: {_listed(students)}"
 
 
 def _listed(students: Sequence[Student]) -> str:

@@ -122,6 +122,7 @@ def _grade(
         override=override,
         points=points,
         error=result.error or submission.trouble,
+        missing_module=result.missing_module,
     )
 
 
@@ -170,6 +171,8 @@ def _about_grades(grades: Mapping[str, ChallengeGrade]) -> list[str]:
             look.append(f"{grade.challenge} is not graded: {grade.error or 'no reason is known'}")
         elif grade.error and grade.override is None:
             look.append(grade.error)
+        if grade.missing_module and grade.override is None:
+            look.append(f"{grade.challenge} imports {grade.missing_module}, which is not here")
         if grade.lateness.days is None:
             look.append(
                 "late, but the time is unknown, so no penalty is taken"

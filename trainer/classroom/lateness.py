@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from trainer.classroom.assignment import DAY
-from trainer.classroom.find_student import key_of
+from trainer.classroom.find_student import key_of, keys_of
 from trainer.classroom.records import (
     Assignment,
     Extension,
@@ -15,6 +15,7 @@ from trainer.classroom.records import (
     Student,
     StudentSubmission,
 )
+from trainer.model.errors import DrillError
 
 
 def lateness_of(
@@ -53,5 +54,20 @@ def _due(assignment: Assignment, extension: Extension | None) -> float | None:
 
 def unknown_extensions(assignment: Assignment, students: Sequence[Student]) -> list[str]:
     """Return the keys of `[extensions]` that name no student of the class."""
-    used = {key_of(student, assignment.extensions) for student in students}
+    used = {key for student in students for key in keys_of(student, assignment.extensions)}
     return [key for key in assignment.extensions if key not in used]
+
+
+def check_extensions(assignment: Assignment, students: Sequence[Student]) -> None:
+    """Refuse two different extensions of the same student.
+
+    Raises:
+        DrillError: one sentence with both keys.
+    """
+    for student in students:
+        keys = keys_of(student, assignment.extensions)
+        if any(assignment.extensions[key] != assignment.extensions[keys[0]] for key in keys):
+            raise DrillError(
+                f"[extensions] gives {student.name} two different extensions: {', '.join(keys)}."
+                " Remove the line that does not count."
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -9,6 +10,8 @@ from typing import Literal
 from trainer.model.challenge import Mistake
 from trainer.model.checks import Status, Verdict
 from trainer.model.report import Outcome, Report
+
+_MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 
 # The part of a report that a student sees: everything, the verdict and the checks, or only the
 # verdict.
@@ -66,6 +69,7 @@ class StudentSubmission:
         is_marked_late: True if the system's file name says that the submission is late.
         unsettled: the paths of all files that have this student's name, if there are several and
             a person must choose one of them. There is no source then.
+        is_missing: True if the student handed in other files, but none for this challenge.
     """
 
     student: str
@@ -76,6 +80,7 @@ class StudentSubmission:
     submitted: float | None = None
     is_marked_late: bool = False
     unsettled: tuple[str, ...] = ()
+    is_missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -202,6 +207,7 @@ class ChallengeGrade:
         points: the points that count: the override, otherwise the score without the penalty; None
             if neither is known.
         error: the reason why the submission was not graded or has no readable file, or "".
+        missing_module: the module that the file imports and that does not exist here, or "".
     """
 
     challenge: str
@@ -212,6 +218,7 @@ class ChallengeGrade:
     override: Override | None
     points: float | None
     error: str = ""
+    missing_module: str = ""
 
 
 @dataclass(frozen=True)
@@ -336,6 +343,12 @@ class StudentResult:
         """The likely mistakes."""
         diagnosis = None if self.report is None else self.report.diagnosis
         return () if diagnosis is None else diagnosis.mistakes
+
+    @property
+    def missing_module(self) -> str:
+        """The module that the file imports and that does not exist here, or ""."""
+        found = _MISSING_MODULE.match(self.load_words)
+        return found[1] if found else ""
 
     @property
     def seconds(self) -> float:

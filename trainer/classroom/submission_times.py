@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from trainer.classroom.collect import Collected
-from trainer.classroom.find_student import key_of
+from trainer.classroom.find_student import fits_words, keys_of, students_called
 from trainer.classroom.records import Assignment
 from trainer.classroom.submitted import moodle_time, read_gradescope_metadata
+from trainer.model.errors import DrillError
 from trainer.model.listing import first_of
 
 _MOST_NAMED = 5  # names in one sentence
@@ -29,28 +30,60 @@ def with_times(
     Returns:
         The submissions, and sentences about unused and missing times. Their subject is the file
         with the times.
+
+    Raises:
+        DrillError: a student has two different times.
     """
-    present = {submission.student for submission in collected.submissions}
-    keys = {student.name: key_of(student, times) for student in collected.students}
-    found = {name: times[key] for name, key in keys.items() if key is not None and name in present}
+    keys = {student.name: keys_of(student, times) for student in collected.students}
+    found = {name: _time(name, own, times) for name, own in keys.items()}
     timed = _with(collected, found)
-    absent = [key for name, key in keys.items() if key is not None and name not in present]
+    present = {submission.student for submission in collected.submissions}
+    absent = [own[0] for name, own in keys.items() if found[name] and name not in present]
     without = [
         submission.student
         for submission in timed.submissions
-        if submission.student in found and submission.submitted is None
+        if keys[submission.student] and submission.submitted is None and not submission.is_missing
     ]
-    sentences = (
-        ("names students who handed in nothing", [key for key in absent if times[key]]),
-        (
-            "names students who are not in this class",
-            [key for key in times if key not in keys.values()],
-        ),
-        ("has no time for", list(dict.fromkeys(without))),
-    )
-    return timed, [
-        f"{words}: {first_of(names, _MOST_NAMED)}." for words, names in sentences if names
+    used = {key for own in keys.values() for key in own}
+    unused = [key for key in times if key not in used]
+    fitting = {key: students_called(key, collected.students) for key in unused[:_MOST_NAMED]}
+    sentences = [
+        f"names “{key}”, which {fits_words(students)}. Name the student by id."
+        for key, students in fitting.items()
+        if len(students) > 1
     ]
+    sentences += [
+        f"{words}: {_listed(names)}."
+        for words, names in (
+            ("names students who handed in nothing", absent),
+            (
+                "names students who are not in this class",
+                [key for key in unused if len(fitting.get(key, ())) < 2],
+            ),
+            ("has no time for", list(dict.fromkeys(without))),
+        )
+        if names
+    ]
+    return timed, sentences
+
+
+def _time(student: str, keys: Sequence[str], times: Mapping[str, float | None]) -> float | None:
+    """Return the time that the keys of a student give, or None.
+
+    Raises:
+        DrillError: two keys give different times.
+    """
+    found = {key: time for key in keys if (time := times[key]) is not None}
+    if len(set(found.values())) > 1:
+        raise DrillError(
+            f"The times have two lines with different times for {student}: {_listed([*found])}."
+            " Remove the line that does not count."
+        )
+    return next(iter(found.values()), None)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return first_of([f"“{name}”" for name in names], _MOST_NAMED)
 
 
 def with_moodle_times(collected: Collected) -> Collected:
@@ -93,7 +126,7 @@ def _with(collected: Collected, times: Mapping[str, float | None]) -> Collected:
     submissions = []
     for submission in collected.submissions:
         submitted = times.get(submission.student)
-        if submitted is not None:
+        if submitted is not None and not submission.is_missing:
             submission = replace(submission, submitted=submitted)
         submissions.append(submission)
     return replace(collected, submissions=submissions)

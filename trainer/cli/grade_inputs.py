@@ -11,7 +11,7 @@ from trainer.app.grade_file import check_limits
 from trainer.app.open_packs import KnownPacks
 from trainer.classroom.assignment import check_weights, plain_assignment, read_assignment
 from trainer.classroom.collect import Collected, collect, collect_single
-from trainer.classroom.lateness import unknown_extensions
+from trainer.classroom.lateness import check_extensions, unknown_extensions
 from trainer.classroom.records import Assignment, StudentSubmission
 from trainer.classroom.roster import read_roster
 from trainer.classroom.submission_times import with_gradescope, with_moodle_times, with_times
@@ -128,6 +128,7 @@ def read_class(
     _say(collected)
     for sentence in unclear:
         _print(f"{submitted_file} {sentence}")
+    check_extensions(assignment, collected.students)
     if extensions := unknown_extensions(assignment, collected.students):
         _print(f"[extensions] names nobody of this class: {_listed(extensions)}.")
     return ClassInputs(

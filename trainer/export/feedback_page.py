@@ -34,6 +34,10 @@ _NOT_HANDED_IN = (
     "There is no submission for this challenge. If you handed in a file, tell your teacher."
 )
 _NOT_READ = "Nothing could be checked. Ask your teacher whether you may hand in the file again."
+_MISSING_MODULE = (
+    "Nothing else could be checked, because {} does not exist where the file is graded. Use only"
+    " torch and Python's own modules, with all code in one file, or ask your teacher."
+)
 _NOT_LOADED = (
     "Nothing else could be checked. Correct the file, and import it in a new Python process to make"
     " sure that it loads. Then ask your teacher whether you may hand it in again."
@@ -143,6 +147,8 @@ def _next_step(result: StudentResult) -> str:
     """Return the next step for a file that cannot be read or does not load, or ""."""
     if result.report is None or result.statuses().get("loads") != "failed":
         return ""
+    if result.missing_module:
+        return _MISSING_MODULE.format(result.missing_module)
     return _NOT_READ if result.report.seed is None else _NOT_LOADED
 
 

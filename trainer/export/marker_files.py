@@ -55,6 +55,7 @@ def _row(row: StudentGrade, anonymous_id: str, names: HiddenNames) -> StudentGra
             file=_file(grade.file, anonymous_id),
             override=grade.override and hidden(grade.override),
             error=_HIDDEN if grade.error else "",
+            missing_module="",
         )
         for challenge, grade in row.challenges.items()
     }

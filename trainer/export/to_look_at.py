@@ -74,6 +74,13 @@ def to_look_at(gradebook: Gradebook, unsettled: Set[tuple[str, str]]) -> tuple[L
             (*_unreadable(gradebook),),
         ),
         Look(
+            "Imports of modules that do not exist here",
+            "These files did not load, so they have 0 points. If students may use the package,"
+            " install it and grade again with --regrade. If the module is the student's own file,"
+            " ask for one file with all code.",
+            (*_with_missing_modules(gradebook),),
+        ),
+        Look(
             "Files that belong to nobody",
             "They were graded, but fit no student of the roster. Put the id, the user name, the"
             " e-mail address or the name of one student into the file's name, then grade again"
@@ -156,6 +163,12 @@ def _unreadable(gradebook: Gradebook) -> Iterator[Noted]:
     for row, grade in _grades(gradebook):
         if grade.verdict is not None and grade.error:
             yield Noted(row.student.name, grade.challenge, grade.error)
+
+
+def _with_missing_modules(gradebook: Gradebook) -> Iterator[Noted]:
+    for row, grade in _grades(gradebook):
+        if grade.missing_module:
+            yield Noted(row.student.name, grade.challenge, grade.missing_module)
 
 
 def _of_nobody(gradebook: Gradebook) -> Iterator[Noted]:
