@@ -44,3 +44,20 @@ def test_author_outside_the_class_is_hidden() -> None:
 def test_words_of_a_student_come_from_everything_that_is_known() -> None:
     """They also hide identifiers in excerpts."""
     assert {"ana", "lee", "alee", "s0101"} <= NAMES.words_of("Ana Lee")
+
+
+def test_word_that_others_write_is_ordinary() -> None:
+    """If it were hidden only in one report, the report would show whose it is."""
+    students = [Student("Max Long"), Student("Ana Lee"), Student("Bo Li"), Student("Cy Moe")]
+    texts = [("Ana Lee", "x.amax(-1), thanks to Cy"), ("Bo Li", "x.amax(-1)"), ("Max Long", "Max")]
+    names = HiddenNames([*students, Student("Amax Roe")], texts)
+    assert names.hide("x.amax(-1)  # by Roe", "Amax Roe") == "x.amax(-1)  # by …"
+    assert names.hide("x.max().long()  # Max Long", "Max Long") == "x.max().long()  # …"
+    assert names.hide("cy = 1", "Cy Moe") == "… = 1"
+
+
+@pytest.mark.parametrize("name", ["May Mask", "Key Value", "Justin Case", "Max Print"])
+def test_words_of_the_report_are_ordinary(name: str) -> None:
+    """The marker reads the same report for everybody."""
+    text = "values  masks: mask, case 3 of 16: key, 1 value, max, 2 print(1)"
+    assert HiddenNames([Student(name)]).hide(text, name) == text

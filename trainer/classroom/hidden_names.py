@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from trainer.classroom.excerpts import HIDDEN, identifies, name_words
 from trainer.classroom.name_forms import in_order
 from trainer.classroom.records import Student
+from trainer.model.checks import CHECK_ORDER
 
 # A shorter user name or id can be a word or a number of the report.
 _LEAST_KEY, _LEAST_NUMBER = 4, 6
+_LEAST_AUTHORS = 2
+# Words of Python, of the checks and of common tensor code, which are names of people, too.
+_ORDINARY = frozenset(
+    word
+    for text in (
+        *keyword.kwlist,
+        *dir(builtins),
+        *CHECK_ORDER,
+        "case head key long mask query value",
+    )
+    for word in name_words(text, 2)
+)
 _WORD = re.compile(r"\w+")
 _PART = re.compile(r"[^\W_]+")
-_MOST_BETWEEN = 3  # characters between two words of a name, as in "Lee, Ana"
+# The characters between two words of a name or an address: "Lee, Ana", "ana.lee@uni".
+_BETWEEN = re.compile(r"[\s,._@'’-]{0,3}")
 
 _Phrase = tuple[str, ...]
 
@@ -23,12 +39,24 @@ _Phrase = tuple[str, ...]
 class HiddenNames:
     """The names, ids, user names and addresses of a class.
 
-    Every word of its author's name is hidden in a text. Of all other students, the whole names are
-    hidden, and not each word, because a word like "May" or "Long" can have another meaning.
+    Every word of its author's name is hidden in a text, except ordinary words: if "max" were hidden
+    only in the text of Max Long, it would give the name away. Of all other students, the whole
+    names are hidden, and not each word.
+
+    Args:
+        students: the students of the class.
+        texts: texts of the class, each with the name of its author. A word is ordinary if two
+            other students have it in their texts.
     """
 
-    def __init__(self, students: Sequence[Student]) -> None:
+    def __init__(self, students: Sequence[Student], texts: Iterable[tuple[str, str]] = ()) -> None:
         self._by_name = {student.name: student for student in students}
+        self._authors: dict[str, set[str]] = {
+            word: set() for student in students for word in self._all_words_of(student)
+        }
+        for author, text in texts:
+            for word in name_words(text, 2) & self._authors.keys():
+                self._authors[word].add(author)
         self._by_first: dict[str, list[_Phrase]] = defaultdict(list)
         for phrase in sorted({phrase for student in students for phrase in _phrases(student)}):
             self._by_first[phrase[0]].insert(0, phrase)  # a longer phrase comes first
@@ -36,9 +64,18 @@ class HiddenNames:
     def words_of(self, student: str) -> frozenset[str]:
         """Return the words that identify a student. An identifier may contain them."""
         known = self._by_name.get(student, Student(student))
-        local_part = known.email.partition("@")[0]
-        keys = (known.id, known.login, known.system_id, local_part)
-        return name_words(known.name, 2).union(*(name_words(key, _LEAST_KEY) for key in keys))
+        return frozenset(
+            word
+            for word in self._all_words_of(known)
+            if word not in _ORDINARY
+            and len(self._authors.get(word, set()) - {student}) < _LEAST_AUTHORS
+        )
+
+    @staticmethod
+    def _all_words_of(student: Student) -> frozenset[str]:
+        local_part = student.email.partition("@")[0]
+        keys = (student.id, student.login, student.system_id, local_part)
+        return name_words(student.name, 2).union(*(name_words(key, _LEAST_KEY) for key in keys))
 
     def hide(self, text: str, author: str) -> str:
         """Return a text with `…` for all names.
@@ -61,22 +98,23 @@ class HiddenNames:
         pieces: list[str] = []
         done = index = 0
         while index < len(parts):
-            length = self._length_at(index, words, parts)
+            length = self._length_at(index, text, words, parts)
             if length:
                 pieces += [text[done : parts[index].start()], HIDDEN]
                 done = parts[index + length - 1].end()
             index += length or 1
         return "".join([*pieces, text[done:]])
 
-    def _length_at(self, index: int, words: Sequence[str], parts: Sequence[re.Match[str]]) -> int:
+    def _length_at(
+        self, index: int, text: str, words: Sequence[str], parts: Sequence[re.Match[str]]
+    ) -> int:
         """Return the number of words of the name that begins at a word, or 0."""
         for phrase in self._by_first.get(words[index], ()):
             end = index + len(phrase)
-            are_close = all(
-                right.start() - left.end() <= _MOST_BETWEEN
-                for left, right in zip(parts[index:end], parts[index + 1 : end], strict=False)
-            )
-            if tuple(words[index:end]) == phrase and are_close:
+            if tuple(words[index:end]) == phrase and all(
+                _BETWEEN.fullmatch(text, left.end(), right.start())
+                for left, right in pairwise(parts[index:end])
+            ):
                 return len(phrase)
         return 0
 

@@ -259,7 +259,7 @@ def _for_markers(graded: _GradedClass) -> list[Path]:
     by_id = msgspec.structs.replace(
         record, students=sorted(record.students, key=lambda student: ids[student.name])
     )
-    names = HiddenNames(record.students)
+    names = HiddenNames(record.students, ((own.student, own.text) for own in graded.results()))
     gradebook = anonymous_gradebook(graded.gradebook, ids, names)
     folder = graded.out / "markers"
     page = class_html(
