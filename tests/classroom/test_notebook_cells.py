@@ -465,3 +465,24 @@ def test_deep_nesting_does_not_end_the_grading(source: str) -> None:
     """Python may refuse the depth or not. No other exception may leave the function."""
     with contextlib.suppress(FileError):
         assert "def f" in definitions(notebook("def f(): pass\n" + source), "n.ipynb", ENTRY)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"language_info": {"name": "R"}},
+        {"kernelspec": {"language": "R"}, "language_info": 3},
+    ],
+)
+def test_notebook_in_another_language_is_refused(metadata: dict[str, object]) -> None:
+    """The sentence names the language."""
+    text = json.dumps({**json.loads(notebook("def f(): pass")), "metadata": metadata})
+    with pytest.raises(FileError, match=r"a\.ipynb is a notebook for R, and not for Python"):
+        definitions(text, "a.ipynb", ENTRY)
+
+
+@pytest.mark.parametrize("metadata", [None, 3, {"kernelspec": []}, {"language_info": {"name": ""}}])
+def test_notebook_without_a_language_is_read(metadata: object) -> None:
+    """Colab and old versions leave it out."""
+    text = json.dumps({**json.loads(notebook("def f(): pass")), "metadata": metadata})
+    assert "def f" in definitions(text, "a.ipynb", ENTRY)

@@ -131,7 +131,19 @@ def test_canvas_column_with_other_capitals_is_the_same() -> None:
     student = in_canvas()
     assert "WEEK 3" not in table(canvas_csv(book(graded(student), title="WEEK 3")).text)[0]
     twice = in_canvas(**{"week 3 (556)": ""})
-    assert "WEEK 3" in table(canvas_csv(book(graded(twice), title="WEEK 3")).text)[0]
+    made = canvas_csv(book(graded(twice), title="WEEK 3"))
+    assert "WEEK 3" in table(made.text)[0]
+    assert "The roster has 2 columns “WEEK 3”: Week 3 (555), week 3 (556). So" in made.notes[0]
+    chosen = canvas_csv(book(graded(twice), title="week 3 (556)"))
+    assert "week 3 (556)" in table(chosen.text)[0]
+    assert chosen.notes == ()
+
+
+def test_excused_student_of_canvas_stays_excused() -> None:
+    """A grade would count. A note names the student."""
+    made = canvas_csv(book(graded(in_canvas(**{"Week 3 (555)": "EX"}), 7.1)))
+    assert canvas_grades(made.text)[1]["101"] == {"Week 3 (555)": "EX"}
+    assert made.notes == ("These students are excused in Canvas and stay so: Ana Lee.",)
 
 
 def test_canvas_table_without_a_roster_has_the_known_columns() -> None:

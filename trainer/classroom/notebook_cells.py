@@ -12,6 +12,7 @@ import textwrap
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -29,6 +30,7 @@ from trainer.model.listing import first_of
 # A notebook is read in the process that grades the class, so a file that takes seconds is refused.
 MOST_CODE_BYTES = 1 << 18
 MOST_STATEMENTS = 5_000
+_MOST_LANGUAGE = 40  # characters
 _MOST_NAMED = 5  # definitions in one sentence
 
 _SAVE_AGAIN = "Save it again in Jupyter, or hand in a Python file."
@@ -63,6 +65,7 @@ class _Notebook(msgspec.Struct):
 
     cells: list[_Cell] | None = None
     worksheets: list[_Worksheet] | None = None
+    metadata: Any = None
 
 
 @dataclass
@@ -202,12 +205,28 @@ def _code_cells(text: str, name: str) -> list[str]:
         raise FileError(f"{name} cannot be read as a notebook. {_SAVE_AGAIN}") from None
     if notebook.cells is None and notebook.worksheets is None:
         raise FileError(f"{name} has no cells, so it is not a notebook. {_SAVE_AGAIN}")
+    language = _language(notebook.metadata)
+    if language.casefold() not in ("", "python", "ipython"):
+        raise FileError(
+            f"{name} is a notebook for {language}, and not for Python. Choose a Python kernel in"
+            " Jupyter and save it again."
+        )
     cells = [*(notebook.cells or ())]
     for worksheet in notebook.worksheets or ():
         cells += worksheet.cells
     return [
         "".join(cell.source) or "".join(cell.input) for cell in cells if cell.cell_type == "code"
     ]
+
+
+def _language(metadata: Any) -> str:
+    """Return the programming language of a notebook, or ""."""
+    for key, name in (("language_info", "name"), ("kernelspec", "language")):
+        about = metadata.get(key) if isinstance(metadata, dict) else None
+        language = about.get(name) if isinstance(about, dict) else None
+        if isinstance(language, str) and language.strip():
+            return language.strip()[:_MOST_LANGUAGE]
+    return ""
 
 
 def _code_cell(number: int, text: str, name: str) -> _CodeCell | None:

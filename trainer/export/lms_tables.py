@@ -16,7 +16,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from trainer.classroom.csv_file import plain_heading
@@ -86,10 +86,12 @@ def canvas_csv(gradebook: Gradebook) -> LmsTable:
     """
     title = gradebook.assignment.title
     own_headings = _roster_headings(gradebook, "canvas")
-    column = _column("canvas", own_headings, title)
+    fitting = _fitting_columns("canvas", own_headings, title)
+    column = fitting[0] if len(fitting) == 1 else title
     identity = [heading for heading in own_headings if heading.strip() in _CANVAS_IDENTITY]
     headings = (*(identity or _CANVAS), column)
     possible = {headings[0]: "    Points Possible", column: str(_MOST)}
+    excused: list[str] = []
 
     def row(grade: StudentGrade) -> _Row | None:
         student = grade.student
@@ -102,12 +104,21 @@ def canvas_csv(gradebook: Gradebook) -> LmsTable:
         }
         if not any(known.get(key) for key in ("ID", "SIS User ID", "SIS Login ID")):
             return None
-        return {**known, column: _grade_cell(grade, known.get(column, ""))}
+        old = known.get(column, "")
+        if _is_excused(old):
+            excused.append(student.name)
+            return known
+        return {**known, column: _grade_cell(grade, old)}
 
     table = _table(gradebook, headings, row, before=(possible,))
+    if excused:
+        note = f"These students are excused in Canvas and stay so: {', '.join(excused)}."
+        table = replace(table, notes=(note,))
     if column in own_headings:
         return _with_note(table, {gradebook.possible.get(column, "")}, f"the column {column}")
-    return LmsTable(table.text, table.left_out, (_new_column_note("Canvas", title, own_headings),))
+    return LmsTable(
+        table.text, table.left_out, (_new_column_note("Canvas", title, own_headings, fitting),)
+    )
 
 
 def moodle_csv(gradebook: Gradebook) -> LmsTable:
@@ -152,9 +163,8 @@ def blackboard_csv(gradebook: Gradebook) -> LmsTable:
     title = gradebook.assignment.title
     own_headings = _roster_headings(gradebook, "blackboard")
     headings = own_headings or _BLACKBOARD
-    column = _column("blackboard", headings, title)
-    if column not in headings:
-        column = f"{title} [Total Pts: {_MOST} Score]"
+    fitting = _fitting_columns("blackboard", headings, title)
+    column = fitting[0] if len(fitting) == 1 else f"{title} [Total Pts: {_MOST} Score]"
     others = assignment_columns("blackboard", headings).keys() - {column}
     headings = tuple(dict.fromkeys((*(name for name in headings if name not in others), column)))
 
@@ -176,11 +186,19 @@ def blackboard_csv(gradebook: Gradebook) -> LmsTable:
     if column in own_headings:
         return _with_note(table, {most_points(column)}, f"the column {column}")
     return LmsTable(
-        table.text, table.left_out, (_new_column_note("Blackboard", title, own_headings),)
+        table.text, table.left_out, (_new_column_note("Blackboard", title, own_headings, fitting),)
     )
 
 
-def _new_column_note(system: str, title: str, own_headings: Sequence[str]) -> str:
+def _new_column_note(
+    system: str, title: str, own_headings: Sequence[str], fitting: Sequence[str]
+) -> str:
+    if fitting:
+        return (
+            f"The roster has {len(fitting)} columns “{title}”: {', '.join(fitting)}. So {system}"
+            " will make a new column. To fill one of them, give the assignment its whole heading as"
+            " the title."
+        )
     if own_headings:
         return (
             f"No column of the roster has the title “{title}”, so {system} will make a new column."
@@ -209,19 +227,22 @@ def _roster_headings(gradebook: Gradebook, system: System) -> tuple[str, ...]:
     return tuple(next((row for row in rows if row), ()))
 
 
-def _column(system: System, headings: Sequence[str], title: str) -> str:
-    """Return the heading of the roster's column with this title, otherwise the title.
+def _fitting_columns(system: System, headings: Sequence[str], title: str) -> list[str]:
+    """Return the headings of the roster's columns with this title. A heading itself fits, too.
 
     A file of Blackboard with columns for feedback has a single column, which the teacher chose. So
     its title does not matter.
     """
     columns = assignment_columns(system, headings)
-    fitting = [heading for heading, own in columns.items() if own.strip() == title.strip()]
-    if not fitting:
-        fitting = [heading for heading, own in columns.items() if folded(own) == folded(title)]
-    if not fitting and "Feedback to Learner" in headings:
-        fitting = list(columns)
-    return fitting[0] if len(fitting) == 1 else title
+    for wanted in (
+        [heading for heading in columns if heading.strip() == title.strip()],
+        [heading for heading, own in columns.items() if own.strip() == title.strip()],
+        [heading for heading, own in columns.items() if folded(own) == folded(title)],
+        list(columns) if "Feedback to Learner" in headings else [],
+    ):
+        if wanted:
+            return wanted
+    return []
 
 
 # Cells
@@ -276,6 +297,11 @@ def _first_and_last_name(student: Student) -> tuple[str, str]:
     if not (first and last):
         first, _, last = _ADDITION.sub("", student.name).rpartition(" ")
     return first, last
+
+
+def _is_excused(cell: str) -> bool:
+    """Return whether a cell of Canvas says that the student need not hand in anything."""
+    return cell.strip().upper() == "EX"
 
 
 def _grade_cell(grade: StudentGrade, old: str) -> str:
@@ -372,4 +398,4 @@ def _with_note(table: LmsTable, most: Iterable[str], place: str) -> LmsTable:
     if not others:
         return table
     note = f"The maximum of {place} is {others[0]} points. Change it to {_MOST} before the import."
-    return LmsTable(table.text, table.left_out, (note,))
+    return replace(table, notes=(*table.notes, note))
