@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import statistics
 from functools import cached_property
+
+import torch
+from torch import Tensor
 
 from trainer.diagnosis.observed import (
     RELATIVE,
@@ -18,6 +22,8 @@ from trainer.grading.case_set import CaseSet
 from trainer.grading.comparison import Comparison
 
 _LOSSES = 8.0  # a difference of 8 times the loss of the dtype is still rounding
+# For the comparison of random outputs.
+_COMPARED_CASES, _DRAWS, _LEAST_NUMBERS = 6, 8, 8
 _RANDOM_CASES = 2  # cases of each mode in which a mistake is tried for random draws
 
 
@@ -87,6 +93,31 @@ class Agreement:
         is_random = self.references.is_random(ids, observed.index)
         return is_random or case.mode in self._random_modes(ids)
 
+    def draws_alike(self, ids: Ids) -> bool:
+        """Return whether random outputs of the submission resemble those of the mistakes.
+
+        Random outputs of the same shape prove nothing: a tensor of noise is not a tensor with
+        dropout. Noise has no correlation with the mean of many draws.
+        """
+        random = [own for own in self.wrong_cases if own.is_random and not own.is_extreme]
+        correlations, usual = [], []
+        for observed in random[:_COMPARED_CASES]:
+            draws = [
+                _numbers(self.references.draw(ids, observed.index, number))
+                for number in range(_DRAWS)
+            ]
+            own = _numbers(observed.behaviour)
+            if len({len(values) for values in (own, *draws)}) > 1 or len(own) < _LEAST_NUMBERS:
+                continue
+            correlations.append(_correlation(own, torch.stack(draws).mean(0)))
+            usual += [
+                _correlation(draw, torch.stack(draws[:number] + draws[number + 1 :]).mean(0))
+                for number, draw in enumerate(draws)
+            ]
+        if not usual:
+            return True
+        return statistics.fmean(correlations) >= statistics.fmean(usual) / 2
+
     def is_like(self, observed: Observed, other: Behaviour | None) -> bool:
         """Return whether the submission has the other behaviour on a case, up to rounding."""
         own = observed.behaviour
@@ -151,6 +182,25 @@ class Agreement:
                     found.add(mode)
             self._modes[ids] = found
         return self._modes[ids]
+
+
+def _numbers(behaviour: Behaviour | None) -> Tensor:
+    """Return all finite numbers of the outputs as float64, or no number if one is not finite."""
+    outputs = {} if behaviour is None else behaviour.outputs
+    values = [
+        value.detach().to(torch.float64).flatten()
+        for _, value in sorted(outputs.items())
+        if isinstance(value, Tensor) and value.is_floating_point() and not value.is_meta
+    ]
+    joined = torch.cat(values) if values else torch.zeros(0, dtype=torch.float64)
+    return joined if bool(joined.isfinite().all()) else joined[:0]
+
+
+def _correlation(values: Tensor, others: Tensor) -> float:
+    """Return the correlation of two vectors; 0 if one of them is constant."""
+    values, others = values - values.mean(), others - others.mean()
+    norms = float(values.norm() * others.norm())
+    return float(values @ others) / norms if norms else 0.0
 
 
 def _in_any_order(behaviour: Behaviour | None) -> tuple[str, list[str]] | None:

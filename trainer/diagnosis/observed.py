@@ -13,6 +13,7 @@ from trainer.diagnosis.patched_references import Behaviour
 from trainer.grading.comparison import CaseResult, Comparison, Returns
 from trainer.model.case import Case
 from trainer.worker.protocol import DTYPES
+from trainer.worker.returns import as_tuple
 
 # Two computations of the same wrong function differ by rounding, at most by this share of the
 # largest entry.
@@ -122,8 +123,10 @@ def _outputs(comparison: Comparison, returns: Returns) -> dict[str, Tensor | str
             found[name] = value
         elif returned.dtype in DTYPES:  # the worker does not send very large tensors
             found[name] = torch.empty(returned.shape, dtype=DTYPES[returned.dtype], device="meta")
-        else:
+        elif returned.plain:
             found[name] = f"{returned.plain}: {returned.text}"
+        else:
+            found[name] = as_tuple(returned.description)
     return found
 
 
@@ -175,7 +178,11 @@ def has_same_shapes(behaviour: Behaviour, other: Behaviour) -> bool:
     if behaviour.outputs.keys() != other.outputs.keys():
         return False
     for name, value in behaviour.outputs.items():
-        if isinstance(value, Tensor) and value.shape != getattr(other.outputs[name], "shape", None):
+        other_value = other.outputs[name]
+        if isinstance(value, Tensor) and (
+            not isinstance(other_value, Tensor)
+            or (value.shape, value.dtype) != (other_value.shape, other_value.dtype)
+        ):
             return False
     return True
 

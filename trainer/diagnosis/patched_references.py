@@ -35,7 +35,7 @@ from trainer.worker.counters import tensors_in
 from trainer.worker.execution import Given, build
 from trainer.worker.guarded_call import GuardedCall
 from trainer.worker.protocol import DTYPES, CallFailure, Purpose, fill
-from trainer.worker.returns import plain_value
+from trainer.worker.returns import as_tuple, describe, plain_value
 from trainer.worker.worker_client import WorkerResult
 
 PATH = "solution.py"
@@ -206,12 +206,9 @@ class PatchedReferences:
 
     def is_random(self, ids: Ids, index: int) -> bool:
         """Return whether another call on the same inputs gives other values."""
-        first, namespace = self.behaviour(ids, index), self.namespace(ids)
-        if first is None or namespace is None:
+        first, second = self.behaviour(ids, index), self.draw(ids, index, 1)
+        if first is None or second is None:
             return False
-        self._seed(1)
-        implementation, _ = self._built(namespace, index)
-        second = self._call(implementation, index)
         for name, value in first.outputs.items():
             other = second.outputs.get(name)
             if not isinstance(value, Tensor) or not isinstance(other, Tensor):
@@ -219,6 +216,21 @@ class PatchedReferences:
             if not torch.equal(value.nan_to_num(), other.nan_to_num()):
                 return True
         return False
+
+    def draw(self, ids: Ids, index: int, number: int) -> Behaviour | None:
+        """Return the behaviour with other random draws; None if it cannot be imported.
+
+        Args:
+            ids: the mistakes.
+            index: of the case.
+            number: of the draw. The same number gives the same values.
+        """
+        namespace = self.namespace(ids)
+        if namespace is None:
+            return None
+        self._seed(number)
+        implementation, failure = self._built(namespace, index)
+        return self._call(implementation, index) if failure is None else _raised(failure)
 
     def has_other_parameters(self, ids: Ids, index: int) -> bool:
         """Return whether the patched reference cannot be built with the reference's parameters."""
@@ -272,8 +284,11 @@ class PatchedReferences:
             return _raised(failure)
         found: dict[str, Tensor | str] = {}
         for name, value in outputs.items():
-            is_tensor = isinstance(value, Tensor)
-            found[name] = value.detach() if is_tensor else ": ".join(plain_value(value))
+            plain, text = plain_value(value)
+            if isinstance(value, Tensor):
+                found[name] = value.detach()
+            else:
+                found[name] = f"{plain}: {text}" if plain else as_tuple(describe(value))
         return Behaviour(None, found)
 
     # Recorded runs of one case

@@ -47,6 +47,11 @@ def describe(value: object) -> str:
     return f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
 
 
+def as_tuple(description: str) -> str:
+    """Return a description in which a list of parts counts as a tuple."""
+    return description.replace("a list of", "a tuple of", 1)
+
+
 def is_huge(value: object) -> bool:
     """Return if a value is an integer that Python would refuse to write out, or write slowly."""
     return isinstance(value, int) and int.bit_length(value) > 1000
