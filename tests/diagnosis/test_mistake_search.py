@@ -65,3 +65,29 @@ def test_similar_mistake_is_not_named(
     ids = {mistake.id for mistake in found.mistakes}
     assert named <= ids
     assert not ids & not_named
+
+
+@pytest.mark.parametrize(
+    ("result", "named"),
+    [
+        pytest.param("(weights @ v, weights)", {"weights-returned-too"}, id="a tuple"),
+        pytest.param("[weights @ v, weights]", {"weights-returned-too"}, id="a list"),
+        pytest.param("[weights @ v]", set(), id="a list of one"),
+        pytest.param("None", set(), id="nothing"),
+        pytest.param(
+            "torch.nn.functional.dropout(weights, 0.4) @ v", {"dropout-added"}, id="dropout"
+        ),
+        pytest.param("torch.rand_like(weights @ v)", set(), id="noise"),
+        pytest.param("torch.randn_like(weights @ v)", set(), id="noise around zero"),
+        pytest.param("torch.rand(weights.shape) @ v.float()", set(), id="random weights"),
+    ],
+)
+def test_mistake_is_named_only_for_its_own_result(
+    grader: Grader, result: str, named: set[str]
+) -> None:
+    """Two results that are no tensors can differ, and so can two random tensors."""
+    right = pack_reader.solution(CHALLENGES["sdpa"])
+    source = right.replace("return weights @ v", f"return {result}")
+    assert source != right
+    _, found = diagnosed(grader, CHALLENGES["sdpa"], source)
+    assert {mistake.id for mistake in found.mistakes} == named
