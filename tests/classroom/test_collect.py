@@ -990,6 +990,11 @@ NOTEBOOK = json.dumps({"cells": [{"cell_type": "code", "source": ANSWER}]})
         pytest.param({"a.py": ANSWER, "d/a.py": ANSWER}, "a.py", id="the top level"),
         pytest.param({"a.py": "x = (\n", "d/b.py": "x = 1\n"}, "a.py", id="no answer"),
         pytest.param({"a.py": ANSWER, "b.py": ANSWER}, "", id="two answers"),
+        pytest.param(
+            {"a.py": ANSWER, "test_a.py": "from a import GroupedQueryAttention\n"},
+            "a.py",
+            id="a test",
+        ),
         pytest.param({"a.ipynb": "{", "b.ipynb": NOTEBOOK}, "b.ipynb", id="a broken notebook"),
     ],
 )
@@ -998,6 +1003,13 @@ def test_file_that_defines_the_answer_is_graded(files: Files, chosen: str, tmp_p
     (got,) = collect_single(write_files(tmp_path / "ana", files), ONE).submissions
     assert got.file.removeprefix("ana/") == chosen
     assert (got.source is None) == (chosen == "")
+
+
+def test_other_files_with_an_answer_are_known(tmp_path: Path) -> None:
+    """The stub may have the right name, and the answer another."""
+    files = {"gqa.py": "x = 1\n", "gqa_final.py": ANSWER, "util.py": "y = 1\n"}
+    (got,) = collect_single(write_files(tmp_path / "ana", files), ONE).submissions
+    assert (got.file, got.alternatives) == ("gqa.py", ("gqa_final.py",))
 
 
 def test_file_that_is_missing_is_marked(tmp_path: Path) -> None:

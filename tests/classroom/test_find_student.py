@@ -15,7 +15,7 @@ CLASS = [ANA, BO, *TWINS]
 
 @pytest.mark.parametrize(
     "words",
-    ["Ana Lee", "ana lee", "Lee, Ana", "12", "alee", "ANA.LEE@uni.example"],
+    ["Ana Lee", "ana lee", "Lee, Ana", "12", "alee", "ANA.LEE@uni.example", "ana.lee"],
 )
 def test_a_person_may_name_a_student_in_several_ways(words: str) -> None:
     """Name, id, user name and e-mail address are enough."""

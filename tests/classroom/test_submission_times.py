@@ -41,6 +41,7 @@ def test_a_time_of_somebody_without_files_is_reported() -> None:
     assert unclear == [
         "names students who handed in nothing: “nobody”.",
         "names students who are not in this class: “An”.",
+        "has no time for: “Ana”.",
     ]
 
 
@@ -70,8 +71,16 @@ def test_time_of_a_name_that_two_students_have_is_reported() -> None:
     given = collected(Student("Wei Zhang (1)", id="1"), Student("Wei Zhang (2)", id="2"))
     assert with_times(given, {"Zhang, Wei": 1.0})[1] == [
         "names “Zhang, Wei”, which fits 2 students: Wei Zhang (1), Wei Zhang (2). Name the student"
-        " by id."
+        " by id.",
+        "has no time for: “Wei Zhang (1)”, “Wei Zhang (2)”.",
     ]
+
+
+def test_student_without_a_line_is_reported() -> None:
+    """Without a time, a late file costs nothing. Canvas marks late files itself."""
+    given = collected(Student("Ana"), Student("Bo"), Student("Cy", system="canvas"))
+    assert with_times(given, {"Ana": 1.0})[1] == ["has no time for: “Bo”."]
+    assert with_times(given, {}) == (given, [])
 
 
 def test_missing_file_has_no_time() -> None:

@@ -130,6 +130,20 @@ def test_feedback_is_written_for_each_student(tmp_path: Path) -> None:
         assert set(archive.namelist()) == pages
 
 
+def test_files_of_a_student_who_left_are_removed(tmp_path: Path) -> None:
+    """Files that `grade` did not write stay."""
+    store, record = graded(tmp_path, "gradescope", "github", is_released=True)
+    write_outputs(store, record)
+    (tmp_path / "feedback" / "notes.txt").touch()
+    others = [student for student in record.students if student.name != "zoe"]
+    tasks = [task for task in record.tasks if task.submission.student != "zoe"]
+    write_outputs(store, msgspec.structs.replace(record, students=others, tasks=tasks))
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*zoe*")}
+    assert left <= {"results/first/zoe.json"}
+    assert len(list((tmp_path / "gradescope").iterdir())) == 5
+    assert (tmp_path / "feedback" / "notes.txt").exists()
+
+
 def test_overrides_are_read_with_the_names_of_their_students(tmp_path: Path) -> None:
     """A fault names the file."""
     store, record = graded(tmp_path)

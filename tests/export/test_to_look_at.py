@@ -65,6 +65,27 @@ def test_each_reason_has_its_heading() -> None:
     }
 
 
+def test_unknown_times_are_listed() -> None:
+    """If no submission has a time, a single note says so."""
+    unknown, known = Lateness(due=1e9), Lateness(due=1e9, submitted=1e9)
+    rows = [
+        student_grade(Student(name), [grade_of(result(name), lateness=lateness)], ONE)
+        for name, lateness in (("Ann", known), ("Ben", unknown))
+    ]
+    assert notes(Gradebook(ONE, (*rows,))) == {"Time unknown": (Noted("Ben", "first"),)}
+    assert notes(Gradebook(ONE, (rows[1],))) == {
+        "Time unknown": (Noted("", "", "No submission of the class has a time."),)
+    }
+    assert not notes(Gradebook(ONE, (rows[0],)))
+
+
+def test_other_files_with_an_answer_are_listed() -> None:
+    """The graded file may be the unchanged stub."""
+    grade = grade_of(result("Ann"), alternatives=("a.py", "b.py"))
+    book = Gradebook(ONE, (student_grade(Student("Ann"), [grade], ONE),))
+    assert notes(book) == {"Other files with an answer": (Noted("Ann", "first", "a.py, b.py"),)}
+
+
 def test_missing_module_is_listed() -> None:
     """The package may be missing only here, so 0 points may be wrong."""
     words = "ModuleNotFoundError: No module named 'einops.layers' at line 3"

@@ -322,3 +322,10 @@ def test_function_that_refuses_bad_sizes_passes(grader: Grader, tmp_path: Path) 
     report = report_of(grader, challenge, source, "a.py", 1)
     assert report.verdict == "passed", report.first_failure()
     assert report.statuses()["bad sizes"] == "passed"
+
+
+def test_class_in_place_of_a_function_is_refused(grader: Grader) -> None:
+    """It is defined, so the message must not say that it is missing."""
+    sdpa = pack_reader.find_challenge(pack_reader.built_in_pack(), "sdpa")
+    report = report_of(grader, sdpa, "class scaled_dot_product_attention:\n    pass\n", "a.py", 5)
+    assert_fails_first(report, "interface", "_attention is a class; it must be a function")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -237,6 +237,7 @@ def _submissions(
             is_missing = isinstance(error, _MissingError)
             submission = replace(submission, trouble=valid_text(str(error)), is_missing=is_missing)
         submissions.append(submission)
+    submissions = _with_alternatives(submissions, latest, named, challenges)
     current = {file.place for file in latest}
     last_attempt = max((file.attempt for file in latest), default="")
     for file in files:
@@ -255,6 +256,36 @@ def _submissions(
         kind = "not a Python file" if len(others) == 1 else "not Python files"
         ignored.append(f"{first_of(others, _MOST_OTHERS)} ({kind})")
     return submissions
+
+
+def _with_alternatives(
+    submissions: Sequence[StudentSubmission],
+    latest: Sequence[File],
+    named: Set[str],
+    challenges: Sequence[Challenge],
+) -> list[StudentSubmission]:
+    """Return a student's submissions with the other files that define their answers, too.
+
+    Args:
+        submissions: one for each challenge.
+        latest: the newest files of the student.
+        named: the paths of files that are graded or that a message names.
+        challenges: the challenges of the assignment.
+    """
+    others = [
+        file
+        for file in latest
+        if file.suffix in (PYTHON, NOTEBOOK) and file.place not in named and not file.trouble
+    ][:_MOST_READ]
+    return [
+        replace(
+            submission,
+            alternatives=tuple(
+                valid_text(file.place) for file in others if _defines(file, challenge.entry)
+            ),
+        )
+        for submission, challenge in zip(submissions, challenges, strict=True)
+    ]
 
 
 def _read(file: File, submission: StudentSubmission, challenge: Challenge) -> StudentSubmission:

@@ -35,7 +35,8 @@ def keys_of(student: Student, keys: Collection[str]) -> list[str]:
     """Return all keys that name a student, in the order of `key_of`."""
     by_form = {key_form(key): key for key in keys}
     ids = (student.id, student.system_id, *ids_in(student.row))
-    own_words = (*ids, student.login, student.email, student.name)
+    local_part = student.email.partition("@")[0]
+    own_words = (*ids, student.login, student.email, local_part, student.name)
     found = [by_form[key_form(own)] for own in own_words if own and key_form(own) in by_form]
     forms = name_forms(student.name)
     plain = {without_accents(form) for form in forms}

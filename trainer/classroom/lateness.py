@@ -34,6 +34,7 @@ def lateness_of(
         due=due,
         is_extended=extension is not None,
         utc_offset=assignment.utc_offset,
+        is_known=student.system == "canvas",
     )
     if due is None or submission.submitted is None:
         return replace(known, is_late=True, days=None) if submission.is_marked_late else known

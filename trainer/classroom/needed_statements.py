@@ -54,7 +54,10 @@ class Statement:
 
 
 def defined_names(source: str) -> set[str]:
-    """Return the names that a source defines outside of functions; none if it cannot be parsed."""
+    """Return the names that a source defines outside of functions; none if it cannot be parsed.
+
+    An imported name is not defined: a test that imports the answer is not the answer.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns about strange escapes in strings
@@ -65,11 +68,9 @@ def defined_names(source: str) -> set[str]:
 
 
 def _bound_by(node: ast.stmt) -> Iterator[str]:
-    """Yield the names that a definition, an import or an assignment defines."""
+    """Yield the names that a definition or an assignment defines."""
     if isinstance(node, _Definition):
         yield node.name
-    elif isinstance(node, _Import):
-        yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
     elif isinstance(node, ast.Assign):
         yield from (target.id for target in node.targets if isinstance(target, ast.Name))
     elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):

@@ -70,6 +70,7 @@ class StudentSubmission:
         unsettled: the paths of all files that have this student's name, if there are several and
             a person must choose one of them. There is no source then.
         is_missing: True if the student handed in other files, but none for this challenge.
+        alternatives: the paths of other files that define the answer, too.
     """
 
     student: str
@@ -81,6 +82,7 @@ class StudentSubmission:
     is_marked_late: bool = False
     unsettled: tuple[str, ...] = ()
     is_missing: bool = False
+    alternatives: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -182,6 +184,7 @@ class Lateness:
         penalty: the points of 100 that are taken.
         utc_offset: seconds from UTC to the time zone in which both times are shown; None for the
             time zone of this machine.
+        is_known: True if the system would have marked a late submission, so this one is in time.
     """
 
     is_late: bool = False
@@ -191,6 +194,7 @@ class Lateness:
     days: int | None = 0
     penalty: float = 0.0
     utc_offset: float | None = None
+    is_known: bool = False
 
 
 @dataclass(frozen=True)
@@ -208,6 +212,7 @@ class ChallengeGrade:
             if neither is known.
         error: the reason why the submission was not graded or has no readable file, or "".
         missing_module: the module that the file imports and that does not exist here, or "".
+        alternatives: the paths of other files that define the answer, too.
     """
 
     challenge: str
@@ -219,6 +224,17 @@ class ChallengeGrade:
     points: float | None
     error: str = ""
     missing_module: str = ""
+    alternatives: tuple[str, ...] = ()
+
+    @property
+    def has_unknown_time(self) -> bool:
+        """True if nobody knows whether the file came after its due time."""
+        time = self.lateness
+        return (
+            bool(self.file and not self.error)
+            and time.due is not None
+            and (time.submitted is None and not time.is_late and not time.is_known)
+        )
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import json
 import os
 import tempfile
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
@@ -241,6 +242,23 @@ def read_json(path: Path, shape: type[T]) -> T | None:
         return msgspec.json.decode(path.read_bytes(), type=shape)
     except (OSError, msgspec.MsgspecError, RecursionError):
         return None
+
+
+def remove_others(folder: Path, pattern: str, kept: Iterable[Path]) -> None:
+    """Remove the files of students who are not in the class any more, and their empty folders.
+
+    Args:
+        folder: the folder that an earlier run may have written.
+        pattern: the pattern of the files that `grade` writes into it.
+        kept: the files that this run wrote.
+    """
+    wanted = set(kept)
+    for path in sorted(folder.glob(pattern)):
+        if path not in wanted:
+            with contextlib.suppress(OSError):
+                path.unlink()
+                if path.parent != folder:
+                    path.parent.rmdir()
 
 
 def write_atomically(path: Path, data: bytes) -> None:

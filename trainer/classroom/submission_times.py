@@ -34,15 +34,20 @@ def with_times(
     Raises:
         DrillError: a student has two different times.
     """
+    if not times:
+        return collected, []
     keys = {student.name: keys_of(student, times) for student in collected.students}
     found = {name: _time(name, own, times) for name, own in keys.items()}
     timed = _with(collected, found)
     present = {submission.student for submission in collected.submissions}
     absent = [own[0] for name, own in keys.items() if found[name] and name not in present]
+    systems = {student.name: student.system for student in timed.students}
     without = [
         submission.student
         for submission in timed.submissions
-        if keys[submission.student] and submission.submitted is None and not submission.is_missing
+        if submission.submitted is None
+        and not submission.is_missing
+        and systems[submission.student] != "canvas"  # Canvas marks late files
     ]
     used = {key for own in keys.values() for key in own}
     unused = [key for key in times if key not in used]

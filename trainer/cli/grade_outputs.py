@@ -27,7 +27,13 @@ from trainer.classroom.records import (
     StudentResult,
     StudentSubmission,
 )
-from trainer.classroom.result_store import ClassFile, ResultStore, safe_name, write_atomically
+from trainer.classroom.result_store import (
+    ClassFile,
+    ResultStore,
+    remove_others,
+    safe_name,
+    write_atomically,
+)
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.model.listing import first_of
@@ -99,10 +105,15 @@ def known_overrides(store: ResultStore, record: ClassFile) -> list[Override]:
     """
     path = store.out / OVERRIDES_FILE
     overrides = read_overrides(path, record.challenges)
-    try:
-        return [with_full_name(override, record) for override in overrides]
-    except DrillError as error:
-        raise DrillError(f"{path}: {error}") from None
+    found: list[Override] = []
+    for override in overrides:
+        try:
+            found.append(with_full_name(override, record))
+        except DrillError as error:
+            raise DrillError(
+                f"{path}: {error} If the student has left the class, remove the entry."
+            ) from None
+    return found
 
 
 class _GradedClass:
@@ -205,11 +216,14 @@ def _gradescope(graded: _GradedClass) -> list[Path]:
     from trainer.export.gradescope import gradescope_object
 
     grades = graded.grades()
-    for student, results in graded.by_student():
+    written = [
         _write(
             graded.out / "gradescope" / safe_name(student) / "results.json",
             [json.dumps(gradescope_object(results, graded.assignment, grades[student]), indent=1)],
         )
+        for student, results in graded.by_student()
+    ]
+    remove_others(graded.out / "gradescope", "*/results.json", written)
     return [graded.out / "gradescope"]
 
 
@@ -217,7 +231,7 @@ def _github(graded: _GradedClass) -> list[Path]:
     from trainer.export.github_classroom import github_classroom_object
 
     grades = graded.grades()
-    for student, results in graded.by_student():
+    written = [
         _write(
             graded.out / "github" / f"{safe_name(student)}.json",
             [
@@ -226,6 +240,9 @@ def _github(graded: _GradedClass) -> list[Path]:
                 )
             ],
         )
+        for student, results in graded.by_student()
+    ]
+    remove_others(graded.out / "github", "*.json", written)
     return [graded.out / "github"]
 
 
@@ -289,6 +306,9 @@ def _feedback(graded: _GradedClass) -> list[Path]:
             page = "".join(feedback_html(grade, own, graded.assignment)).encode()
             write_atomically(graded.out / "feedback" / path, page)
             files.append((path, page))
+    remove_others(
+        graded.out / "feedback", "**/*.html", [graded.out / "feedback" / path for path, _ in files]
+    )
     write_atomically(graded.out / "feedback.zip", feedback_zip(files))
     return [graded.out / "feedback", graded.out / "feedback.zip"]
 

@@ -33,15 +33,6 @@ _UNITS = 100
 _NOT_HANDED_IN = (
     "There is no submission for this challenge. If you handed in a file, tell your teacher."
 )
-_NOT_READ = "Nothing could be checked. Ask your teacher whether you may hand in the file again."
-_MISSING_MODULE = (
-    "Nothing else could be checked, because {} does not exist where the file is graded. Use only"
-    " torch and Python's own modules, with all code in one file, or ask your teacher."
-)
-_NOT_LOADED = (
-    "Nothing else could be checked. Correct the file, and import it in a new Python process to make"
-    " sure that it loads. Then ask your teacher whether you may hand it in again."
-)
 
 
 @dataclass(frozen=True)
@@ -133,7 +124,7 @@ def _part(
         verdict=VERDICTS[result.verdict],
         kind={"passed": "right", None: "quiet"}.get(result.verdict, "wrong"),
         says=shown.says,
-        next_step=_next_step(result),
+        next_step=shown.next_step,
         grade=grade,
         details=details,
         rows=rows,
@@ -141,15 +132,6 @@ def _part(
         reasons=() if shown.report else _reasons(shown, rows),
         report=shown.report,
     )
-
-
-def _next_step(result: StudentResult) -> str:
-    """Return the next step for a file that cannot be read or does not load, or ""."""
-    if result.report is None or result.statuses().get("loads") != "failed":
-        return ""
-    if result.missing_module:
-        return _MISSING_MODULE.format(result.missing_module)
-    return _NOT_READ if result.report.seed is None else _NOT_LOADED
 
 
 def _details(grade: ChallengeGrade) -> tuple[tuple[str, str], ...]:

@@ -91,7 +91,8 @@ def _tests(challenge: StudentChallenge, view: StudentView) -> list[dict[str, Any
 def _message(challenge: StudentChallenge, check: StudentCheck) -> str:
     if check.status == "passed":
         return check.says
-    return check.says or f"{challenge.challenge}: {challenge.says}"
+    says = check.says or f"{challenge.challenge}: {challenge.says}"
+    return "\n".join(filter(None, (says, challenge.next_step if check.name == "loads" else "")))
 
 
 def _test(

@@ -50,7 +50,8 @@ def gradescope_object(
 
 
 def _says(challenge: StudentChallenge) -> str:
-    return "\n".join((f"{challenge.challenge}: {challenge.says}", *challenge.table))
+    says = " ".join(filter(None, (challenge.says, challenge.next_step)))
+    return "\n".join((f"{challenge.challenge}: {says}", *challenge.table))
 
 
 def _test(

@@ -56,6 +56,7 @@ def _row(row: StudentGrade, anonymous_id: str, names: HiddenNames) -> StudentGra
             override=grade.override and hidden(grade.override),
             error=_HIDDEN if grade.error else "",
             missing_module="",
+            alternatives=(),
         )
         for challenge, grade in row.challenges.items()
     }

@@ -30,6 +30,15 @@ from trainer.report.visible import visible
 
 NOT_GRADED = "This could not be graded, which is not your fault. Tell your teacher."
 UNSETTLED = "Not graded yet: more than one submission has this name. Tell your teacher."
+_NOT_READ = "Nothing could be checked. Ask your teacher whether you may hand in the file again."
+_MISSING_MODULE = (
+    "Nothing else could be checked, because {} does not exist where the file is graded. Use only"
+    " torch and Python's own modules, with all code in one file, or ask your teacher."
+)
+_NOT_LOADED = (
+    "Nothing else could be checked. Correct the file, and import it in a new Python process to make"
+    " sure that it loads. Then ask your teacher whether you may hand it in again."
+)
 _SKIPPED = "not run: a check that it needs did not pass"
 _VOID = "The answer brings no points: it was not written from scratch, as the challenge requires."
 
@@ -72,6 +81,7 @@ class StudentChallenge:
         max_points: the points that a pass gives, in the requested units.
         checks: the checks. Empty if the student sees only the verdict.
         file: the path of the submission.
+        next_step: a sentence for a file that cannot be read or does not load, or "".
     """
 
     challenge: str
@@ -83,6 +93,7 @@ class StudentChallenge:
     file: str = ""
     table: tuple[str, ...] = ()
     report: str = ""
+    next_step: str = ""
 
 
 @dataclass(frozen=True)
@@ -199,7 +210,17 @@ def _challenge(
         visible(result.file),
         () if assignment.shown == "verdict" else points_lines(result, assigned),
         visible(result.text, lines=True) if assignment.shown == "report" else "",
+        _next_step(result),
     )
+
+
+def _next_step(result: StudentResult) -> str:
+    """Return the next step for a file that cannot be read or does not load, or ""."""
+    if result.report is None or result.statuses().get("loads") != "failed":
+        return ""
+    if result.missing_module:
+        return _MISSING_MODULE.format(result.missing_module)
+    return _NOT_READ if result.report.seed is None else _NOT_LOADED
 
 
 def _says(result: StudentResult, assignment: Assignment) -> str:

@@ -103,6 +103,18 @@ def to_look_at(gradebook: Gradebook, unsettled: Set[tuple[str, str]]) -> tuple[L
             "No penalty is taken. Give the times with --submitted FILE.",
             (*_late_at_unknown_time(gradebook),),
         ),
+        Look(
+            "Time unknown",
+            "Nobody knows whether these submissions are late, so no penalty is taken. Give the"
+            " times with --submitted FILE.",
+            (*_at_unknown_time(gradebook),),
+        ),
+        Look(
+            "Other files with an answer",
+            "Another file of the student was graded. If one of these should count, remove the"
+            " graded file, then grade again with --resume.",
+            (*_alternatives(gradebook),),
+        ),
         Look("Overrides", "A person decided these points.", (*_overrides(gradebook),)),
         Look(
             "Other files",
@@ -196,6 +208,23 @@ def _late_at_unknown_time(gradebook: Gradebook) -> Iterator[Noted]:
         if grade.lateness.is_late and grade.lateness.days is None:
             extended = "the student has an extension" if grade.lateness.is_extended else ""
             yield Noted(row.student.name, grade.challenge, extended)
+
+
+def _at_unknown_time(gradebook: Gradebook) -> Iterator[Noted]:
+    """Yield the submissions without a time, or a single note if no submission has a time."""
+    graded = [(row, grade) for row, grade in _grades(gradebook) if grade.file]
+    unknown = [(row, grade) for row, grade in graded if grade.has_unknown_time]
+    if unknown and all(grade.lateness.submitted is None for _, grade in graded):
+        yield Noted("", reason="No submission of the class has a time.")
+        return
+    for row, grade in unknown:
+        yield Noted(row.student.name, grade.challenge)
+
+
+def _alternatives(gradebook: Gradebook) -> Iterator[Noted]:
+    for row, grade in _grades(gradebook):
+        if grade.alternatives:
+            yield Noted(row.student.name, grade.challenge, ", ".join(grade.alternatives))
 
 
 def _overrides(gradebook: Gradebook) -> Iterator[Noted]:

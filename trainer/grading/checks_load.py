@@ -74,6 +74,7 @@ def _missing(name: str, description: str, defined: list[str]) -> str:
     """
     if description != "missing":
         wanted = "a class derived from nn.Module" if "Module" in description else "callable"
+        wanted = "a function" if description == "a class" else wanted
         return f"{name} is {description}; it must be {wanted}."
     if not defined:
         return f"the file defines no {name}, and no other class or function. Write {name}."

@@ -213,6 +213,8 @@ class Worker(Hooks):
                     self.reply.not_callable[name] = description
             elif not callable(namespace[name]):
                 self.reply.not_callable[name] = describe(namespace[name])
+            elif self.request.kind == "function" and isinstance(namespace[name], type):
+                self.reply.not_callable[name] = "a class"
         return not self.reply.not_callable
 
     def _record_signatures(self, namespace: dict[str, Any]) -> None:
