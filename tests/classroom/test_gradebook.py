@@ -102,24 +102,6 @@ def test_an_override_of_a_challenge_counts_without_a_penalty() -> None:
     assert row.look == ("override: first 90 points: an oral exam",)
 
 
-def test_unknown_time_is_a_reason_to_look_if_others_have_a_time() -> None:
-    """Without any time, the report says it once. Canvas marks late files itself."""
-    results = [result("Ana", "first"), result("Bo", "first"), result("Cy", "first")]
-    students = [Student("Ana"), Student("Bo"), Student("Cy", system="canvas")]
-    first = replace(TWO, challenges=TWO.challenges[:1])
-    for submitted, look in (
-        (DUE, "the time of first is unknown, so no penalty is taken"),
-        (None, ""),
-    ):
-        submissions = [
-            submission("Ana", "first", submitted=submitted),
-            submission("Bo", "first"),
-            submission("Cy", "first"),
-        ]
-        rows = book(results, submissions, (), first, students).rows
-        assert [" ".join(row.look) for row in rows] == ["", look, ""]
-
-
 def test_another_file_with_an_answer_is_a_reason_to_look() -> None:
     """A person decides which file counts."""
     submissions = [submission("Ana", "first", alternatives=("b.py", "c.py"))]

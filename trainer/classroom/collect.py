@@ -272,10 +272,14 @@ def _with_alternatives(
         named: the paths of files that are graded or that a message names.
         challenges: the challenges of the assignment.
     """
+    last_attempt = max((file.attempt for file in latest), default="")
     others = [
         file
         for file in latest
-        if file.suffix in (PYTHON, NOTEBOOK) and file.place not in named and not file.trouble
+        if file.suffix in (PYTHON, NOTEBOOK)
+        and file.attempt == last_attempt
+        and file.place not in named
+        and not file.trouble
     ][:_MOST_READ]
     return [
         replace(

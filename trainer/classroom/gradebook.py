@@ -54,7 +54,6 @@ def gradebook_of(
     by_name = {student.name: student for student in students}
     by_key = {(submission.student, submission.challenge): submission for submission in submissions}
     with_files = {submission.student for submission in submissions}
-    are_timed = any(submission.submitted is not None for submission in submissions)
     # A decision counts also if there is nothing to grade.
     grades: dict[str, dict[str, ChallengeGrade]] = {student.name: {} for student in students}
     for (name, challenge), override in decided.items():
@@ -72,7 +71,6 @@ def gradebook_of(
             assignment,
             decided.get((student.name, _TOTAL)),
             has_files=student.name in with_files,
-            are_timed=are_timed,
         )
         for student in students
     )
@@ -136,7 +134,6 @@ def _row(
     override: Override | None,
     *,
     has_files: bool,
-    are_timed: bool,
 ) -> StudentGrade:
     in_order = {
         assigned.challenge: by_challenge[assigned.challenge]
@@ -151,7 +148,7 @@ def _row(
         points if override is None else override.points,
         (
             *_about_student(student, has_files=has_files),
-            *_about_grades(in_order, are_timed=are_timed),
+            *_about_grades(in_order),
             *_decided(override),
         ),
     )
@@ -167,17 +164,10 @@ def _about_student(student: Student, *, has_files: bool) -> list[str]:
     return [*look, *student.notes]
 
 
-def _about_grades(grades: Mapping[str, ChallengeGrade], *, are_timed: bool) -> list[str]:
-    """Return the reasons to look that concern the submissions, each once.
-
-    Args:
-        grades: the grades of a student by challenge.
-        are_timed: True if the times of other submissions are known.
-    """
+def _about_grades(grades: Mapping[str, ChallengeGrade]) -> list[str]:
+    """Return the reasons to look that concern the submissions, each once."""
     look: list[str] = []
     for grade in grades.values():
-        if are_timed and grade.has_unknown_time:
-            look.append(f"the time of {grade.challenge} is unknown, so no penalty is taken")
         if grade.verdict is None and grade.override is None:
             look.append(f"{grade.challenge} is not graded: {grade.error or 'no reason is known'}")
         elif grade.error and grade.override is None:
