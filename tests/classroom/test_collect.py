@@ -1012,6 +1012,14 @@ def test_other_files_with_an_answer_are_known(tmp_path: Path) -> None:
     assert (got.file, got.alternatives) == ("gqa.py", ("gqa_final.py",))
 
 
+def test_only_files_of_canvas_have_late_marks(tmp_path: Path) -> None:
+    """A roster of Canvas says nothing about files that were collected in another way."""
+    for name, expected in (("li_1_2_gqa.py", True), ("li.py", False)):
+        root = write_files(tmp_path / name, {name: ANSWER, "mo_3_4_gqa.py": ANSWER})
+        submissions = collect(root, ONE).submissions
+        assert submissions[0].has_late_marks is expected
+
+
 def test_file_that_is_missing_is_marked(tmp_path: Path) -> None:
     """A file that cannot be read was handed in."""
     files = {"gqa.py": ANSWER}

@@ -97,9 +97,17 @@ def test_a_submission_without_a_time_and_a_mark_is_not_late() -> None:
 
 
 def test_two_extensions_of_one_student_are_refused() -> None:
-    """The same extension twice does no harm."""
+    """An extension that stands twice does no harm."""
     twice = {"12": Extension(days=1), "Ana Lee": Extension(days=1)}
     check_extensions(assignment(extensions=twice), [ANA])
     differing = assignment(extensions=twice | {"ana@uni.example": Extension(days=2)})
     with pytest.raises(DrillError, match="gives Ana Lee two different extensions: 12, ana@uni"):
         check_extensions(differing, [ANA])
+
+
+def test_extension_that_fits_two_students_is_refused() -> None:
+    """Both would get more time."""
+    others = [Student("Ana Lee", id="1", email="ana@a"), Student("Ana Roe", id="2", email="ana@b")]
+    settings = assignment(extensions={"ana": Extension(days=1)})
+    with pytest.raises(DrillError, match=r"“ana”, which fits 2 students: Ana Lee \(1\), Ana Roe"):
+        check_extensions(settings, others)

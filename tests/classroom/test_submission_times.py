@@ -78,7 +78,9 @@ def test_time_of_a_name_that_two_students_have_is_reported() -> None:
 
 def test_student_without_a_line_is_reported() -> None:
     """Without a time, a late file costs nothing. Canvas marks late files itself."""
-    given = collected(Student("Ana"), Student("Bo"), Student("Cy", system="canvas"))
+    given = collected(Student("Ana"), Student("Bo"), Student("Cy"))
+    marked = replace(given.submissions[2], has_late_marks=True)
+    given = replace(given, submissions=[*given.submissions[:2], marked])
     assert with_times(given, {"Ana": 1.0})[1] == ["has no time for: “Bo”."]
     assert with_times(given, {}) == (given, [])
 
@@ -123,3 +125,11 @@ def test_gradescope_gives_the_student_the_time_and_the_due_time(tmp_path: Path) 
     assert assignment.due == iso_time("2026-12-01T22:00:00Z")
     own = Assignment("Week 3", PLAIN.challenges, due=1.0)
     assert with_gradescope(collected(Student("submission")), own, file)[1].due == 1.0
+
+
+def test_time_that_fits_two_students_counts_for_nobody() -> None:
+    """Otherwise the time of one student would be taken for another."""
+    given = collected(Student("Al", id="1", email="a@x"), Student("Bo", id="2", email="a@y"))
+    found, unclear = with_times(given, {"a": 7.0})
+    assert [submission.submitted for submission in found.submissions] == [None, None]
+    assert unclear[0] == "names “a”, which fits 2 students: Al (1), Bo (2). Name the student by id."

@@ -296,7 +296,7 @@ def _extensions(settings: TomlTable, due: float | None) -> dict[str, Extension]:
             raise table.error(
                 student,
                 f"`{shown_key(student)}` is {table.values[student]}, which is before the due time"
-                f" {settings.values['due']}. An extension gives more time.",
+                f" {settings.values['due']}. Give a later time, or remove the line.",
             )
     return extensions
 

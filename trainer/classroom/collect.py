@@ -188,6 +188,7 @@ def _files(uploader: Uploader, stack: ExitStack, ignored: list[str]) -> list[Fil
                     upload=reading.upload,
                     submitted=file.archived_at if is_moodle else handed_in_at(reading.attempt),
                     is_marked_late=reading.is_marked_late,
+                    has_late_marks=reading.system == "canvas",
                 )
             files.append(file)
     return sorted(files, key=lambda file: file.place)
@@ -299,6 +300,7 @@ def _read(file: File, submission: StudentSubmission, challenge: Challenge) -> St
         file=valid_text(file.place),
         submitted=file.submitted,
         is_marked_late=file.is_marked_late,
+        has_late_marks=file.has_late_marks,
     )
     if file.times > 1:
         trouble = valid_text(f"{file.trouble.removesuffix(HAND_IN_FILE)}{_SETTLE}")

@@ -14,6 +14,7 @@ from trainer.classroom.roster import ids_in
 from trainer.model.errors import DrillError
 from trainer.model.listing import first_of
 
+BY_ID = "Name the student by id."
 _MOST_NAMED = 5  # students in one sentence
 
 
@@ -69,7 +70,7 @@ def student_called(words: str, students: Sequence[Student], salt: str = "") -> S
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        raise DrillError(f"{words!r} {fits_words(fitting)}. Name the student by id.")
+        raise DrillError(f"{words!r} {fits_words(fitting)}. {BY_ID}")
     near = difflib.get_close_matches(words, [student.name for student in students], n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "grades.csv has all names."
     raise DrillError(f"No student of this class is called {words!r}. {hint}")

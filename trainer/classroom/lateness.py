@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
 from trainer.classroom.assignment import DAY
-from trainer.classroom.find_student import key_of, keys_of
+from trainer.classroom.find_student import BY_ID, fits_words, key_of, keys_of
 from trainer.classroom.records import (
     Assignment,
     Extension,
@@ -34,7 +35,7 @@ def lateness_of(
         due=due,
         is_extended=extension is not None,
         utc_offset=assignment.utc_offset,
-        is_known=student.system == "canvas",
+        is_known=submission.has_late_marks,
     )
     if due is None or submission.submitted is None:
         return replace(known, is_late=True, days=None) if submission.is_marked_late else known
@@ -60,15 +61,21 @@ def unknown_extensions(assignment: Assignment, students: Sequence[Student]) -> l
 
 
 def check_extensions(assignment: Assignment, students: Sequence[Student]) -> None:
-    """Refuse two different extensions of the same student.
+    """Refuse two different extensions of one student, and one extension that fits two students.
 
     Raises:
-        DrillError: one sentence with both keys.
+        DrillError: one sentence with the keys and the next step.
     """
+    fitting: dict[str, list[Student]] = defaultdict(list)
     for student in students:
         keys = keys_of(student, assignment.extensions)
+        for key in keys:
+            fitting[key].append(student)
         if any(assignment.extensions[key] != assignment.extensions[keys[0]] for key in keys):
             raise DrillError(
                 f"[extensions] gives {student.name} two different extensions: {', '.join(keys)}."
                 " Remove the line that does not count."
             )
+    for key, named in fitting.items():
+        if len(named) > 1:
+            raise DrillError(f"[extensions] names “{key}”, which {fits_words(named)}. {BY_ID}")

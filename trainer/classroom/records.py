@@ -67,6 +67,8 @@ class StudentSubmission:
         submitted: the time of the submission in seconds since the epoch, from the learning
             management system or from `--submitted`; None if unknown.
         is_marked_late: True if the system's file name says that the submission is late.
+        has_late_marks: True if the system marks every late file in its name, so a file without a
+            mark is in time.
         unsettled: the paths of all files that have this student's name, if there are several and
             a person must choose one of them. There is no source then.
         is_missing: True if the student handed in other files, but none for this challenge.
@@ -83,6 +85,7 @@ class StudentSubmission:
     unsettled: tuple[str, ...] = ()
     is_missing: bool = False
     alternatives: tuple[str, ...] = ()
+    has_late_marks: bool = False
 
 
 @dataclass(frozen=True)

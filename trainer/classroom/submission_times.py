@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from trainer.classroom.collect import Collected
-from trainer.classroom.find_student import fits_words, keys_of, students_called
-from trainer.classroom.records import Assignment
+from trainer.classroom.find_student import BY_ID, fits_words, keys_of, students_called
+from trainer.classroom.records import Assignment, Student
 from trainer.classroom.submitted import moodle_time, read_gradescope_metadata
 from trainer.model.errors import DrillError
 from trainer.model.listing import first_of
@@ -36,24 +36,29 @@ def with_times(
     """
     if not times:
         return collected, []
-    keys = {student.name: keys_of(student, times) for student in collected.students}
+    fitting: dict[str, list[Student]] = {key: [] for key in times}
+    for student in collected.students:
+        for key in keys_of(student, times):
+            fitting[key].append(student)
+    keys = {
+        student.name: [key for key in keys_of(student, times) if len(fitting[key]) == 1]
+        for student in collected.students
+    }
     found = {name: _time(name, own, times) for name, own in keys.items()}
     timed = _with(collected, found)
     present = {submission.student for submission in collected.submissions}
     absent = [own[0] for name, own in keys.items() if found[name] and name not in present]
-    systems = {student.name: student.system for student in timed.students}
     without = [
         submission.student
         for submission in timed.submissions
         if submission.submitted is None
         and not submission.is_missing
-        and systems[submission.student] != "canvas"  # Canvas marks late files
+        and not submission.has_late_marks
     ]
-    used = {key for own in keys.values() for key in own}
-    unused = [key for key in times if key not in used]
-    fitting = {key: students_called(key, collected.students) for key in unused[:_MOST_NAMED]}
+    unused = [key for key, students in fitting.items() if not students]
+    fitting |= {key: students_called(key, collected.students) for key in unused[:_MOST_NAMED]}
     sentences = [
-        f"names “{key}”, which {fits_words(students)}. Name the student by id."
+        f"names “{key}”, which {fits_words(students)}. {BY_ID}"
         for key, students in fitting.items()
         if len(students) > 1
     ]
@@ -63,7 +68,7 @@ def with_times(
             ("names students who handed in nothing", absent),
             (
                 "names students who are not in this class",
-                [key for key in unused if len(fitting.get(key, ())) < 2],
+                [key for key in unused if len(fitting[key]) < 2],
             ),
             ("has no time for", list(dict.fromkeys(without))),
         )

@@ -56,6 +56,7 @@ class File:
         submitted: the time that the learning management system gives, in seconds since the epoch,
             or None.
         is_marked_late: True if the system's file name says that the file is late.
+        has_late_marks: True if the system marks every late file in its name.
         attempt: the time of the attempt as text that sorts by time, or "".
         upload: the number of the upload, or 0.
         times: how many files of the class's archive have this path.
@@ -68,6 +69,7 @@ class File:
     archived_at: float | None = None
     submitted: float | None = None
     is_marked_late: bool = False
+    has_late_marks: bool = False
     attempt: str = ""
     upload: int = 0
     times: int = 1

@@ -223,7 +223,7 @@ class PatchedReferences:
         Args:
             ids: the mistakes.
             index: of the case.
-            number: of the draw. The same number gives the same values.
+            number: of the draw. Equal numbers give equal values.
         """
         namespace = self.namespace(ids)
         if namespace is None:
