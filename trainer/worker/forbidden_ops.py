@@ -31,6 +31,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache, partial
 from importlib.machinery import ModuleSpec, PathFinder
 from types import CodeType, FrameType, FunctionType, ModuleType
@@ -78,6 +79,13 @@ _KEYS = (
     "Sparse",
     "SparseCPU",
     "SparseCsr",
+    "SparseCsrCPU",
+)
+_OTHER_LAYOUTS = (
+    "NestedTensor",
+    "NestedTensorCPU",
+    "QuantizedCPU",
+    "SparseCPU",
     "SparseCsrCPU",
 )
 _WITHOUT_VALUES = ("Meta", "QuantizedMeta", "SparseMeta", "SparseCsrMeta", "NestedTensorMeta")
@@ -180,16 +188,31 @@ def kernels_of(operation: str) -> tuple[str, ...]:
     `_softmax` and `special_softmax` for "torch.softmax".
 
     Args:
-        operation: the name that learners know. Its last part counts: "torch.cumsum", "cumsum".
+        operation: the name that learners know. Its last part counts: "torch.cumsum", "cumsum". A
+            `*` stands for any text: "torch.*softmax*".
     """
     wanted = operation.rpartition(".")[2]
     return tuple(
         sorted(
             name
             for name in torch._C._dispatch_get_all_op_names()
-            if name.startswith("aten::") and wanted in (_bare(name), name.removeprefix("aten::"))
+            if name.startswith("aten::")
+            and (fnmatchcase(_bare(name), wanted) or name.removeprefix("aten::") == wanted)
         )
     )
+
+
+def known_names(operations: Sequence[str]) -> dict[str, str]:
+    """Return the names that learners know of all kernels of these operations, by kernel.
+
+    Args:
+        operations: the operations that a challenge forbids.
+    """
+    return {
+        kernel: f"torch.{_bare(kernel)}" if "*" in operation else operation
+        for operation in operations
+        for kernel in kernels_of(operation)
+    }
 
 
 def _bare(kernel: str) -> str:
@@ -309,10 +332,8 @@ class Watch:
 
     def __init__(self, note: Callable[[str], None], forbids: Sequence[str] = ()) -> None:
         self._note = note
-        self._forbids = forbids
-        further = {kernel: operation for operation in forbids for kernel in kernels_of(operation)}
-        self._names = further  # of further kernels, as the challenge writes them
-        self.kernels = prepare().kernels | further.keys()
+        self._names = known_names(forbids)
+        self.kernels = prepare().kernels | self._names.keys()
         self._begun = False
         self._quiet = False
         self._recordings = 0
@@ -331,7 +352,7 @@ class Watch:
         """
         if not self._quiet:
             self._note(name)
-        if name in self._forbids:
+        if name in self._names.values():
             raise NotAllowedError(f"{name} is not allowed here: this challenge forbids it")
         raise NotAllowedError(f"{name} is not allowed here: attention must be written from scratch")
 
@@ -542,15 +563,25 @@ def _override_further(library: Any, refuse: Refuse, further: Mapping[str, str]) 
     """Override the kernels that only this challenge forbids.
 
     The grader itself may need them, for example in the backward pass of an allowed operation. Its
-    calls reach torch's kernel.
+    calls reach torch's kernel. The grader has no tensors of other layouts, so their kernels refuse
+    every call.
     """
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     for name, known in further.items():
+        operation = name.removeprefix("aten::")
+        if name in prepare().kernels:
+            continue  # refused in every challenge
         for key in ("CPU", "AutogradCPU"):
-            if key == "CPU" or torch._C._dispatch_has_kernel_for_dispatch_key(
-                name, "CompositeImplicitAutograd"
+            if (
+                has_kernel(name, "CompositeImplicitAutograd")
+                if key == "AutogradCPU"
+                else torch._C._dispatch_has_computed_kernel_for_dispatch_key(name, key)
             ):
                 refused = _refusing_learner(refuse, known, _kernel_of(name, key))
-                _implement(library, name.removeprefix("aten::"), key, refused, True)
+                _implement(library, operation, key, refused, True)
+        for key in _OTHER_LAYOUTS:
+            if has_kernel(name, key):
+                _implement(library, operation, key, _refusing(refuse, known), False)
 
 
 def _refusing_learner(refuse: Refuse, name: str, kernel: Any) -> Callable[..., Any]:
