@@ -127,3 +127,58 @@ def test_answer_without_the_forbidden_operation_passes(grader: Grader, tmp_path:
     source += "\n\ndef R(x):\n    return torch.arange(x.shape[1] - 1, -1, -1)\n"
     report = report_of(grader, challenge, source, "a.py", 1)
     assert report.verdict == "passed", report.first_failure()
+
+
+# The gradient of suffix sums, with x as the gradient of the sums, is the prefix sums of x.
+SUFFIX = "lambda y: y.flip(-1).cumsum(-1).flip(-1)"
+LEAF = f"y = torch.zeros_like(x).requires_grad_(); sums = ({SUFFIX})(y)"
+GRADIENTS = {
+    "autograd.grad": f"{LEAF}; return torch.autograd.grad(sums, y, x)[0]",
+    "grad in enabled mode": (
+        f"torch.set_grad_enabled(True); {LEAF}; return torch.autograd.grad(sums, y, x)[0]"
+    ),
+    "backward of a tensor": f"{LEAF}; sums.backward(x); return y.grad",
+    "backward": f"{LEAF}; torch.autograd.backward([sums], [x]); return y.grad",
+    "func.vjp": f"return torch.func.vjp({SUFFIX}, x)[1](x)[0]",
+    "func.grad": f"return torch.func.grad(lambda y: (({SUFFIX})(y) * x.detach()).sum())(x)",
+    "functional.vjp": f"return torch.autograd.functional.vjp({SUFFIX}, x, x)[1]",
+    "jacrev": f"return torch.einsum('bi,bibj->bj', x, torch.func.jacrev({SUFFIX})(x))",
+    "jacfwd": f"return torch.einsum('bi,bibj->bj', x, torch.func.jacfwd({SUFFIX})(x))",
+}
+ENGINE = (
+    f"torch.set_grad_enabled(True); {LEAF}; "
+    "return torch.autograd.Variable._execution_engine.run_backward("
+    "(sums,), (x,), False, False, (y,), allow_unreachable=True, accumulate_grad=False)[0]"
+)
+
+
+@pytest.mark.parametrize("way", GRADIENTS)
+def test_automatic_differentiation_is_refused(grader: Grader, tmp_path: Path, way: str) -> None:
+    """Every form is refused, in reverse and in forward mode, with gradients or without."""
+    challenge = strict_pack(tmp_path / "pack", forbids="torch.autograd")
+    source = CHECKED.replace("return torch.cumsum(x, dim=-1)", GRADIENTS[way])
+    report = report_of(grader, challenge, source, "a.py", 1)
+    assert report.verdict == "not-allowed", report.first_failure()
+    assert_fails_first(report, "from scratch", r"torch's automatic differentiation is called")
+
+
+def test_engine_of_automatic_differentiation_gives_no_gradients(
+    grader: Grader, tmp_path: Path
+) -> None:
+    """The engine itself cannot be refused, but there is nothing that it could differentiate."""
+    challenge = strict_pack(tmp_path / "pack", forbids="torch.autograd")
+    source = CHECKED.replace("return torch.cumsum(x, dim=-1)", ENGINE)
+    report = report_of(grader, challenge, source, "a.py", 1)
+    assert report.verdict in ("failed", "error")
+    assert report.first_failure().check not in ("gradients", "memory")
+
+
+def test_own_backward_and_vmap_are_allowed_without_automatic_differentiation(
+    grader: Grader, tmp_path: Path
+) -> None:
+    """The grader's own gradients still work, and so does vmap."""
+    challenge = strict_pack(tmp_path / "pack", forbids="torch.autograd")
+    mapped = CHECKED.replace("torch.cumsum(x, dim=-1)", "torch.vmap(lambda r: r.cumsum(0))(x)")
+    for source in (CHECKED, mapped):
+        report = report_of(grader, challenge, source, "a.py", 1)
+        assert report.verdict == "passed", report.first_failure()

@@ -96,5 +96,5 @@ def test_likely_mistakes_keep_their_order_and_are_enough() -> None:
         mistakes = read_mistakes(challenge)
         likely = likely_mistakes(pack_reader.solution(challenge), mistakes)
         assert likely == [mistake for mistake in mistakes if mistake in likely]
-        assert 30 <= len(likely) < len(mistakes), challenge.id
+        assert 8 <= len(likely) < len(mistakes), challenge.id
         assert len(likely) > len(mistakes) / 3, challenge.id

@@ -122,7 +122,7 @@ def _wrong_inputs(case: Case) -> Iterator[str]:
 def _unsuitable_fields(case: Case, kind: Kind) -> Iterator[str]:
     """Yield a sentence for each field that does not suit the kind or the probe."""
     if kind != "module":
-        for field in ("init", "parameters", "dropout"):
+        for field in ("init", "parameters", "dropout", "initial"):
             if getattr(case, field):
                 yield f'`{field}` is for challenges of kind "module". Remove it'
     if case.probe in _WITH_LIMIT and case.limit is None:

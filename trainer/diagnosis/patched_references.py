@@ -22,9 +22,10 @@ from trainer.diagnosis.layout import LAYOUTS, features
 from trainer.diagnosis.value_graph import ValueGraph, content_graph, right_graphs
 from trainer.grading.case_set import CaseSet
 from trainer.grading.challenge_content import load_module
-from trainer.grading.checks_load import REFUSALS
+from trainer.grading.checks_load import accepted_types
 from trainer.grading.comparison import Comparison
 from trainer.grading.judge import judge
+from trainer.model.case import Refusal
 from trainer.model.challenge import Mistake
 from trainer.model.errors import PackError
 from trainer.model.report import Report
@@ -34,7 +35,7 @@ from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors, laid_out
 from trainer.worker.counters import tensors_in
 from trainer.worker.execution import Given, build
 from trainer.worker.guarded_call import GuardedCall
-from trainer.worker.protocol import DTYPES, CallFailure, Purpose, fill
+from trainer.worker.protocol import DTYPES, CallFailure, Purpose, RefusedCall, fill
 from trainer.worker.returns import as_tuple, describe, plain_value
 from trainer.worker.worker_client import WorkerResult
 
@@ -242,13 +243,24 @@ class PatchedReferences:
         namespace = self.namespace(ids) or {}
         request, tensors = self.case_set.decoded_request("grade")
         found = []
-        for refused in request.refusals:
+        for refused, declared in zip(request.refusals, self.case_set.refusals, strict=True):
             if refused.call not in namespace:
                 return ()
             arguments = {name: fill(value, tensors) for name, value in refused.arguments.items()}
-            call = partial(call_entry, namespace, request.kind, refused.call, arguments)
-            found.append(refusal(self._guarded.call("construct", call)[1]))
+            call = partial(self._refused, namespace, refused, arguments)
+            found.append(refusal(self._guarded.call("construct", call)[1], declared))
         return tuple(found)
+
+    def _refused(
+        self, namespace: dict[str, Any], refused: RefusedCall, arguments: dict[str, Any]
+    ) -> None:
+        """Make a call that must be refused."""
+        kind, entry = self.case_set.challenge.kind, self.case_set.challenge.entry
+        if refused.init is None:
+            call_entry(namespace, kind, refused.call, arguments)
+            return
+        module = build(namespace, kind, entry, refused.init, torch.float32, "eval")
+        self.case_set.content.drive(module, Given(arguments, {}))
 
     def _built(self, namespace: dict[str, Any], index: int) -> tuple[Any, CallFailure | None]:
         """Return the object that `drive` calls in a case, with the case's weights, or its failure.
@@ -269,7 +281,7 @@ class PatchedReferences:
             if _shapes(own) != _shapes(expected):
                 return None, None
             with torch.no_grad():
-                for name, value in expected.items():
+                for name, value in expected.items() if not run.initial else ():
                     own[name].copy_(value)
         return implementation, failure
 
@@ -395,11 +407,16 @@ def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, torch.Size]:
     return {name: tensor.shape for name, tensor in tensors.items()}
 
 
-def refusal(failure: CallFailure | None) -> str:
-    """Return "accepted" or "refused", or the type of an exception that is not a refusal."""
+def refusal(failure: CallFailure | None, declared: Refusal) -> str:
+    """Return "accepted" or "refused", or the type of an exception that is not a refusal.
+
+    Args:
+        failure: the result of the call.
+        declared: the call that must be refused.
+    """
     if failure is None:
         return "accepted"
-    return "refused" if failure.type in REFUSALS else failure.type
+    return "refused" if failure.type in accepted_types(declared) else failure.type
 
 
 def _raised(failure: CallFailure) -> Behaviour:

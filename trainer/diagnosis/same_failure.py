@@ -95,7 +95,12 @@ class SameFailure:
 
     def has_same_refusals(self, ids: Ids) -> bool:
         """Return whether mistakes refuse and accept the same calls that must be refused."""
-        refusals = tuple(refusal(failure) for failure in self.comparison.reply.refusals)
+        refusals = tuple(
+            refusal(failure, declared)
+            for failure, declared in zip(
+                self.comparison.reply.refusals, self.comparison.case_set.refusals, strict=False
+            )
+        )
         return not refusals or self.references.refusals(ids) == refusals
 
     def _has_same_signatures(self, ids: Ids) -> bool:

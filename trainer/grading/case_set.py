@@ -204,7 +204,11 @@ class CaseSet:
             shapes_of_calls.add(shape)
             runs.append(_run(prepared, counted, is_new, table))
         refused = [
-            RefusedCall(refusal.call or self.challenge.entry[0], table.tree(refusal.arguments))
+            RefusedCall(
+                refusal.call or self.challenge.entry[0],
+                table.tree(refusal.arguments),
+                None if refusal.init is None else dict(refusal.init),
+            )
             for refusal in self.refusals
         ]
         return runs, refused, table
@@ -239,6 +243,7 @@ def _run(prepared: PreparedCase, counted: CountedCalls, is_new: bool, table: Ten
         ways=list(counted.further),
         repeat_without_gradients=is_new,
         random=case.dropout is not None,
+        initial=case.initial,
     )
 
 

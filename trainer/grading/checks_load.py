@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torch import Tensor
 
 from trainer.grading.comparison import CaseResult, Comparison, frames_of, in_words
+from trainer.model.case import Refusal
 from trainer.model.challenge import Parameter, Signature
 from trainer.model.report import Outcome
 from trainer.worker.arguments import default_problem, renamed
@@ -19,8 +20,10 @@ from trainer.worker.layer_matching import (
 )
 from trainer.worker.protocol import FoundParameter, Reply
 
-# Exceptions with which a constructor may refuse sizes that cannot work.
-REFUSALS = ("ValueError", "AssertionError")
+
+def accepted_types(refusal: Refusal) -> tuple[str, ...]:
+    """Return the names of the exceptions with which a call may be refused."""
+    return ("ValueError",) if refusal.only_value_error else ("ValueError", "AssertionError")
 
 
 def loads(comparison: Comparison) -> Iterator[Outcome]:
@@ -218,20 +221,21 @@ def bad_sizes(comparison: Comparison) -> Iterator[Outcome]:
         )
         call = f"{name}({arguments})"
         if failure is None:
-            place = "__init__" if challenge.kind == "module" else name
+            place = name if challenge.kind != "module" or refusal.init is not None else "__init__"
             message = (
                 f"{call} is accepted: {refusal.why}. "
-                f"Raise a ValueError in {place} that names both sizes."
+                f"Raise a ValueError in {place} that names the wrong values."
             )
             yield Outcome("bad sizes", "failed", message)
         elif failure.type == "NotAllowedError":
             yield Outcome("bad sizes", "skipped", "stopped by a call that is not allowed")
-        elif failure.type in REFUSALS:
+        elif failure.type in accepted_types(refusal):
             yield Outcome("bad sizes", "passed", refusal.why)
         else:
+            wanted, *others = accepted_types(refusal)
+            also = f" (or {', '.join(others)})" if others else ""
             message = (
-                f"{call} raises {in_words(failure)}; "
-                f"it must raise a ValueError (or AssertionError): {refusal.why}."
+                f"{call} raises {in_words(failure)}; it must raise a {wanted}{also}: {refusal.why}."
             )
             yield Outcome("bad sizes", "failed", message)
 

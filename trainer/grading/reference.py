@@ -269,9 +269,10 @@ class Reference:
 
 def _with_weights(prepared: PreparedCase, implementation: Any) -> Any:
     """Copy the weights of a case into an implementation and return the implementation."""
-    with torch.no_grad():
-        for name, parameter in module_parameters(implementation).items():
-            parameter.copy_(prepared.parameters[name])
+    if not prepared.case.initial:
+        with torch.no_grad():
+            for name, parameter in module_parameters(implementation).items():
+                parameter.copy_(prepared.parameters[name])
     return implementation
 
 

@@ -29,6 +29,7 @@ class Case:
             They are compared exactly.
         init: constructor arguments (challenges of kind "module").
         parameters: values for some parameters of the module; the engine draws the others.
+        initial: True if the module keeps the values with which it was constructed.
         dtype: the dtype of the floating-point inputs and of the module.
         mode: the mode of the module.
         check: the check that fails if the values of this case are wrong.
@@ -52,6 +53,7 @@ class Case:
     plain: Mapping[str, Literal["int", "str"]] = field(default_factory=dict)
     init: Mapping[str, object] = field(default_factory=dict)
     parameters: Mapping[str, object] = field(default_factory=dict)
+    initial: bool = False
     dtype: Literal["float32", "float64", "bfloat16"] = "float32"
     mode: Literal["eval", "train"] = "eval"
     check: Literal["values", "masks", "train/eval", "properties"] = "values"
@@ -80,18 +82,23 @@ class Case:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A call with bad sizes, which must raise ValueError or AssertionError.
+    """A call with bad arguments, which must raise ValueError or AssertionError.
 
     Attributes:
         why: the reason, in words that a report shows.
         arguments: the arguments by name: those of the constructor (challenges of kind "module"), or
             those of the function. Tensors and tuples of tensors are allowed.
         call: the name of the function, if a challenge has several; by default the first.
+        init: the constructor arguments, if a call of the module must fail and not its
+            construction. `drive` makes this call then, and reads `arguments` as its inputs.
+        only_value_error: True if an AssertionError does not count.
     """
 
     why: str
     arguments: Mapping[str, object]
     call: str = ""
+    init: Mapping[str, object] | None = None
+    only_value_error: bool = False
 
 
 def size_of(letter: str, sizes: Mapping[str, int], dims: str) -> int:

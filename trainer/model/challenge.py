@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-Kind = Literal["module", "function"]
+# "module": a class derived from nn.Module, and perhaps functions after it. "function": functions.
+# "class": another class.
+Kind = Literal["module", "function", "class"]
 
 
 @dataclass(frozen=True)

@@ -38,10 +38,11 @@ def signatures(challenge: Challenge) -> tuple[Signature, ...]:
                 "Define it, or correct `entry`."
             )
         node = defined[entry]
-        if challenge.kind == "module" and not isinstance(node, ast.ClassDef):
+        must_be_class = challenge.kind != "function" and entry == challenge.entry[0]
+        if must_be_class and not isinstance(node, ast.ClassDef):
             raise PackError(
                 f"{path} defines {entry} as a function, but `kind` in challenge.toml is "
-                '"module". Define a class, or write kind = "function".'
+                f'"{challenge.kind}". Define a class, or write kind = "function".'
             )
         if isinstance(node, ast.FunctionDef):
             found.append(Signature(entry, _parameters(path, node, skip_self=False)))

@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from trainer.model.challenge import Challenge
+from trainer.model.challenge import Challenge, Kind
 from trainer.model.errors import DrillError, PackError
 from trainer.packs.arrange import arranged
 from trainer.packs.mistakes import read_mistakes
@@ -31,7 +31,7 @@ class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     title: str
     level: Literal["easy", "medium", "hard"]
     minutes: int
-    kind: Literal["module", "function"]
+    kind: Kind
     entry: tuple[str, ...]
     hints: tuple[str, str, str]
     builds_on: tuple[str, ...] = ()
@@ -86,10 +86,10 @@ def read_challenge(folder: Path) -> Challenge:
             f"{folder / 'challenge.toml'}: `entry` names nothing. "
             "Name what the learner's file must define."
         )
-    if data.kind == "module" and len(data.entry) != 1:
+    if data.kind == "class" and len(data.entry) != 1:
         raise PackError(
             f"{folder / 'challenge.toml'}: `entry` has {len(data.entry)} names, "
-            "but a module challenge must have exactly one class."
+            'but a challenge of kind "class" must have exactly one class.'
         )
     return Challenge(
         id=challenge_id(folder.name),

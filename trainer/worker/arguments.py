@@ -177,6 +177,11 @@ class _Adapted:
         return _Adapted(value, self._methods[name], {}) if name in self._methods else value
 
 
+def own_module(implementation: Any) -> Any:
+    """Return the learner's own object, of which `drive` may have got an adapted form."""
+    return implementation._target if isinstance(implementation, _Adapted) else implementation
+
+
 def _places(contract: Signature | None, function: Any, *, skip_self: bool) -> _Places | None:
     """Return the places of the arguments; None if the callable takes the contract's names."""
     parameters = None if contract is None else _inspected(function, skip_self=skip_self)

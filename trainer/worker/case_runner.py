@@ -13,6 +13,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Protocol
 
+import msgspec
 import torch
 from torch import Tensor, nn
 
@@ -31,6 +32,7 @@ from trainer.worker.execution import (
     module_parameters,
     overwrite,
 )
+from trainer.worker.forbidden_ops import without_autograd
 from trainer.worker.guarded_call import GuardedCall
 from trainer.worker.protocol import (
     DTYPES,
@@ -39,6 +41,7 @@ from trainer.worker.protocol import (
     CallFailure,
     Counts,
     Purpose,
+    RefusedCall,
     Reply,
     Request,
     Returned,
@@ -163,18 +166,31 @@ class CaseRunner:
             self._gather_realistic(self.request.realistic, namespace, drive)
         for index, refused in enumerate(self.request.refusals):
             self.hooks.start_run(len(self.request.runs) + index)
-            arguments = {
-                name: fill(value, self.tensors) for name, value in refused.arguments.items()
-            }
+            self.reply.refusals.append(self._refuse(refused, namespace, drive))
+
+    def _refuse(
+        self, refused: RefusedCall, namespace: dict[str, Any], drive: Drive
+    ) -> CallFailure | None:
+        """Make a call that the submission must refuse; return its failure."""
+        request = self.request
+        arguments = {name: fill(value, self.tensors) for name, value in refused.arguments.items()}
+        if refused.init is None:
             call = partial(
-                call_entry,
-                namespace,
-                self.request.kind,
-                refused.call,
-                arguments,
-                self.request.signatures,
+                call_entry, namespace, request.kind, refused.call, arguments, request.signatures
             )
-            self.reply.refusals.append(self.guarded.call("construct", call)[1])
+            return self.guarded.call("construct", call)[1]
+        init = refused.init
+
+        def built() -> Any:
+            names = request.kind, request.entry, init, torch.float32, "eval"
+            return build(namespace, *names, request.signatures)
+
+        implementation, failure = self.guarded.call("construct", built)
+        if failure is not None:
+            # The construction is right and must succeed, so its exception is no refusal.
+            return msgspec.structs.replace(failure, type=f"{failure.type} in the constructor")
+        given = Given(arguments, {})
+        return self.guarded.call("forward", lambda: drive(implementation, given))[1]
 
     def _gather_realistic(self, run: Run, namespace: dict[str, Any], drive: Drive) -> None:
         """Store the facts about the realistic call."""
@@ -224,7 +240,8 @@ class CaseRunner:
                             ),
                         )
                     continue
-                weights.load(implementation, contract, chosen, self._weights_of(run))
+                if not run.initial:
+                    weights.load(implementation, contract, chosen, self._weights_of(run))
             self.hooks.start_run(run_index)
             self._run(run_index, implementation, drive, contract, chosen)
 
@@ -447,7 +464,8 @@ class CaseRunner:
         has_gradients = bool(run.differentiable or run.cotangents)
 
         def call(inputs: dict[str, Any], *, grad: bool) -> dict[str, Any]:
-            with torch.set_grad_enabled(grad):
+            guard = nullcontext() if grad else without_autograd(self.request.forbids)
+            with torch.set_grad_enabled(grad), guard:
                 return drive(implementation, Given(inputs, run.sizes))
 
         def first_call() -> dict[str, Any]:

@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 
 from trainer.model.challenge import Signature
-from trainer.worker.arguments import construct
+from trainer.worker.arguments import construct, own_module
 
 Drive = Callable[[Any, Any], dict[str, Tensor]]
 
@@ -67,15 +68,31 @@ def build(
             cast to `dtype`.
 
     Returns:
-        A module, a function, or an object with several functions as attributes.
+        A module, a function, a class, or an object with several functions as attributes. If the
+        file of a module defines functions too, `functions_of` gives access to them.
     """
     if kind == "module":
         with quick_first_weights():
             module = construct(namespace[entry[0]], entry[0], init, signatures)
-        return _in_dtype(module, dtype, [] if lost is None else lost).train(mode == "train")
+        module = _in_dtype(module, dtype, [] if lost is None else lost).train(mode == "train")
+        if len(entry) > 1:
+            _FUNCTIONS[module] = SimpleNamespace(**{name: namespace[name] for name in entry[1:]})
+        return module
     if len(entry) == 1:
         return namespace[entry[0]]
     return SimpleNamespace(**{name: namespace[name] for name in entry})
+
+
+_FUNCTIONS: WeakKeyDictionary[nn.Module, SimpleNamespace] = WeakKeyDictionary()
+
+
+def functions_of(module: nn.Module) -> Any:
+    """Return the functions that the file of a module defines, as attributes by name.
+
+    A `drive` calls this. These functions get the learner's own module, not an adapted object: see
+    `own_module`.
+    """
+    return _FUNCTIONS[own_module(module)]
 
 
 @contextmanager

@@ -39,6 +39,7 @@ from typing import Any, NoReturn
 
 import torch
 from torch import _jit_internal
+from torch.autograd import forward_ad
 from torch.jit import frontend
 from torch.utils import _python_dispatch as modes
 
@@ -162,6 +163,8 @@ _REFUSED_SYMBOLS = re.compile(
     r"|(qsort|qsort_r|bsearch|lfind|lsearch|tsearch|tfind|twalk|atexit|on_exit|pthread_create"
     r"|thrd_create|makecontext|clone|__clone2?|signal|sigaction|ftw|nftw|call_once|pthread_once)$"
 )
+# The entry of `forbids` that stands for automatic differentiation in every form.
+AUTOGRAD = "torch.autograd"
 _BY_CTYPES = "C code by ctypes"
 _COPY = "a second copy of torch's attention"
 _OVERRIDE = "an override of torch's own attention kernels"
@@ -333,6 +336,7 @@ class Watch:
     def __init__(self, note: Callable[[str], None], forbids: Sequence[str] = ()) -> None:
         self._note = note
         self._names = known_names(forbids)
+        self._forbids_autograd = AUTOGRAD in forbids
         self.kernels = prepare().kernels | self._names.keys()
         self._begun = False
         self._quiet = False
@@ -352,7 +356,7 @@ class Watch:
         """
         if not self._quiet:
             self._note(name)
-        if name in self._names.values():
+        if name in self._names.values() or name == _AUTOGRAD_WORDS:
             raise NotAllowedError(f"{name} is not allowed here: this challenge forbids it")
         raise NotAllowedError(f"{name} is not allowed here: attention must be written from scratch")
 
@@ -366,6 +370,22 @@ class Watch:
         self._begun = True
         keep_for_good(_override_kernels(self.refuse, self._names))
         self._replace_code([*prepare().functions, *self._new_functions()])
+        if self._forbids_autograd:
+            self._replace_autograd()
+
+    def _replace_autograd(self) -> None:
+        """Make torch's Python functions for gradients raise when a submission calls them.
+
+        `without_autograd` stops what does not go through these functions.
+        """
+        for function in (torch.autograd.grad, torch.autograd.backward, forward_ad.make_dual):
+            code = function.__code__
+            usual = FunctionType(
+                code, function.__globals__, function.__name__, function.__defaults__
+            )
+            usual.__kwdefaults__ = function.__kwdefaults__
+            function.__code__ = _passing_code(partial(_unless_grader, self.refuse, usual), code)
+            function.__defaults__ = function.__kwdefaults__ = None
 
     def name_of(self, kernel: str) -> str:
         """Return words for a kernel that is taken out of the dispatcher."""
@@ -527,7 +547,46 @@ def _is_refusing(function: FunctionType) -> bool:
     return function.__code__.co_code == _template.__code__.co_code
 
 
+def _passing_code(call: Callable[..., Any], instead_of: CodeType) -> CodeType:
+    """Return code that passes its arguments to `call`."""
+    template = _passing_template.__code__
+    constants = tuple(call if constant == _HOLE else constant for constant in template.co_consts)
+    return template.replace(
+        co_consts=constants, co_freevars=instead_of.co_freevars, co_name=instead_of.co_name
+    )
+
+
+def _passing_template(*args: Any, **kwargs: Any) -> Any:
+    call: Any = "the function that refuses"
+    return call(*args, **kwargs)
+
+
+def _unless_grader(refuse: Refuse, usual: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call torch's function for the grader, and refuse the call of a submission."""
+    if _is_call_of_grader():
+        return usual(*args, **kwargs)
+    return refuse(_AUTOGRAD_WORDS)
+
+
+@contextmanager
+def without_autograd(forbids: Sequence[str]) -> Iterator[None]:
+    """While active, operations record no gradients if a challenge forbids it.
+
+    This holds in every mode: the keys of the dispatcher that record are left out. So gradients
+    cannot be had from torch's engine either, which C code starts.
+
+    Args:
+        forbids: the operations that the challenge forbids.
+    """
+    if AUTOGRAD not in forbids:
+        yield
+        return
+    with torch._C._AutoDispatchBelowAutograd():
+        yield
+
+
 _HOLE = "the function that refuses"
+_AUTOGRAD_WORDS = "torch's automatic differentiation"
 
 
 def _template(*args: Any, **kwargs: Any) -> Any:

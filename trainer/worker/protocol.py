@@ -308,6 +308,7 @@ class Run(msgspec.Struct, frozen=True):
             mode and records no gradients.
         ways: for a probe: further counted calls, as pairs (training, gradients).
         random: True if two calls on the same values may differ, because of dropout.
+        initial: True if the module keeps the values with which it was constructed.
         repeat_without_gradients: True if the third call must also be made without gradients,
             whatever the call with gradients returned.
     """
@@ -327,6 +328,7 @@ class Run(msgspec.Struct, frozen=True):
     counted: bool = True
     ways: list[tuple[bool, bool]] = []
     random: bool = False
+    initial: bool = False
     repeat_without_gradients: bool = True
 
 
@@ -336,10 +338,12 @@ class RefusedCall(msgspec.Struct, frozen=True):
     Attributes:
         call: the name of the class or function.
         arguments: the arguments by name, with {"tensor": tensor_id} in place of tensors.
+        init: the constructor arguments, if `drive` makes the call on a module; else None.
     """
 
     call: str
     arguments: dict[str, Any]
+    init: dict[str, Any] | None = None
 
 
 class Request(msgspec.Struct, frozen=True):

@@ -200,7 +200,7 @@ class Worker(Hooks):
         for name in self.request.entry:
             if name not in namespace:
                 self.reply.not_callable[name] = "missing"
-            elif self.request.kind == "module" and not (
+            elif self._is_module(name) and not (
                 isinstance(namespace[name], type) and issubclass(namespace[name], nn.Module)
             ):
                 description = (
@@ -213,9 +213,17 @@ class Worker(Hooks):
                     self.reply.not_callable[name] = description
             elif not callable(namespace[name]):
                 self.reply.not_callable[name] = describe(namespace[name])
-            elif self.request.kind == "function" and isinstance(namespace[name], type):
+            elif isinstance(namespace[name], type) and not self._is_class(name):
                 self.reply.not_callable[name] = "a class"
         return not self.reply.not_callable
+
+    def _is_module(self, name: str) -> bool:
+        """Return if an entry must be an nn.Module."""
+        return self.request.kind == "module" and name == self.request.entry[0]
+
+    def _is_class(self, name: str) -> bool:
+        """Return if an entry may be a class."""
+        return self.request.kind != "function" and name == self.request.entry[0]
 
     def _record_signatures(self, namespace: dict[str, Any]) -> None:
         for name in self.request.entry:
