@@ -11,6 +11,7 @@ from trainer.worker.layer_matching import (
     assignments,
     contract_of,
     explain_mismatch,
+    plain_names,
 )
 
 GQA = {
@@ -299,3 +300,81 @@ def test_layers_with_contract_names_are_never_reassigned() -> None:
 def test_assignment_in_words_names_each_layer() -> None:
     """The report states the roles of each layer."""
     assert assignment_in_words({"fc1": ("q",), "c_attn": ("k", "v")}) == "fc1 as q, c_attn as k+v"
+
+
+def block(attn: Shapes, mlp: Shapes, prefix: str = "") -> Shapes:
+    """Return the parameters of a block of width 4: two norms, attention and mlp."""
+    norms = {f"{norm}.{kind}": (4,) for norm in ("ln_1", "ln_2") for kind in ("weight", "bias")}
+    inside = {f"attn.{name}": shape for name, shape in attn.items()}
+    inside |= {f"mlp.{name}": shape for name, shape in mlp.items()}
+    return {f"{prefix}{name}": shape for name, shape in (norms | inside).items()}
+
+
+FUSED, SPLIT = (
+    linear(qkv_proj=(12, 4), o_proj=(4, 4)),
+    linear(q=(4, 4), k=(4, 4), v=(4, 4), o=(4, 4)),
+)
+GPT_2, MLP = linear(c_attn=(12, 4), c_proj=(4, 4)), linear(fc=(16, 4), proj=(4, 16))
+BLOCK = block(FUSED, MLP)
+MODEL = {
+    "tok_emb.weight": (9, 4),
+    **block(FUSED, MLP, "blocks.0."),
+    **block(FUSED, MLP, "blocks.1."),
+    "ln_f.weight": (4,),
+}
+
+
+@pytest.mark.parametrize(
+    ("contract", "shapes", "path", "roles"),
+    [
+        (BLOCK, BLOCK, "mlp.fc", ("mlp.fc",)),
+        (BLOCK, block(SPLIT, MLP), "attn.k", ("attn.k",)),
+        (BLOCK, block(GPT_2, linear(c_fc=(16, 4), c_proj=(4, 16))), "mlp.c_proj", ("mlp.o",)),
+        (BLOCK, block(GPT_2, MLP, "inner.0."), "inner.0.attn.c_proj", ("attn.o",)),
+        (
+            MODEL,
+            {
+                "tok_emb.weight": (9, 4),
+                **block(GPT_2, MLP, "h.0."),
+                **block(SPLIT, MLP, "h.1."),
+                "norm.ln_f.weight": (4,),
+            },
+            "h.1.attn.v",
+            ("blocks.1.attn.v",),
+        ),
+    ],
+)
+def test_layers_inside_parts_are_found_by_name(
+    contract: Shapes, shapes: Shapes, path: str, roles: tuple[str, ...]
+) -> None:
+    """The last two parts of a name decide, and the numbers in front of them."""
+    (assignment,) = assignments(contract_of(contract), shapes)
+    assert assignment[path] == roles
+    names = plain_names(contract_of(contract), shapes) or {}
+    assert sorted(names.values()) == sorted(contract_of(contract).plain)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        pytest.param(block(FUSED, linear(a=(16, 4), b=(4, 16))), id="unknown names"),
+        pytest.param(block(SPLIT | FUSED, MLP), id="both split and fused"),
+        pytest.param({**FUSED, **block({}, MLP)}, id="attention outside of its part"),
+        pytest.param(block(FUSED, MLP) | {"ln_3.weight": (4,)}, id="another norm"),
+        pytest.param({**BLOCK, "ln_1.weight": (5,)}, id="a norm of another width"),
+    ],
+)
+def test_layers_inside_parts_are_never_guessed(shapes: Shapes) -> None:
+    """Shapes alone do not find a layer that is inside a part."""
+    assert assignments(contract_of(BLOCK), shapes) == []
+    assert explain_mismatch(contract_of(BLOCK), BLOCK, shapes)
+
+
+def test_gate_and_up_are_never_exchanged() -> None:
+    """The two layers have the same shape, so only their names tell them apart."""
+    swiglu = {"gate_proj.weight": (8, 4), "up_proj.weight": (8, 4), "down_proj.weight": (4, 8)}
+    llama = {"w1.weight": (8, 4), "w2.weight": (4, 8), "w3.weight": (8, 4)}
+    (assignment,) = assignments(contract_of(swiglu), llama)
+    assert assignment == {"w1": ("gate",), "w2": ("down",), "w3": ("up",)}
+    other = {"a.weight": (8, 4), "b.weight": (8, 4), "c.weight": (4, 8)}
+    assert assignments(contract_of(swiglu), other) == []

@@ -783,7 +783,9 @@ class CaseRunner:
                 for name, tensor_id in run.parameters.items()
             }
             of_own = {name: found[f"parameter {name}"] for name in own}
-            of_inputs |= weights.by_contract(contract, chosen, of_own, shapes)
+            own_shapes = {name: tuple(value.shape) for name, value in own.items()}
+            plain = layer_matching.plain_names(contract, own_shapes) or {}
+            of_inputs |= weights.by_contract(contract, chosen, of_own, shapes, plain)
         run_reply.gradients = {
             name: self.table.add(value) for name, value in of_inputs.items() if is_sendable(value)
         }

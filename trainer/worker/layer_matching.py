@@ -3,13 +3,18 @@
 This module works with names and shapes only, without tensors. A *role* is one projection of the
 contract: `q`, `k`, `v`, `o`, or the name of a layer that is none of the four. A layer of the
 learner's may hold several roles, stacked by rows (`qkv_proj`).
+
+If the contract's layers are in parts of the module, the role has the path of the part:
+`blocks.0.attn.q`. Such layers are found by the last two parts of their names, and by the numbers in
+front of these: `h.0.attn.c_attn` holds q, k and v of `blocks.0.attn`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 Shapes = Mapping[str, tuple[int, ...]]
 # The learner's layer -> the roles that the layer holds, in the order of its rows.
@@ -25,10 +30,18 @@ _NAMES: dict[tuple[str, ...], str] = {
     ("o",): "o_proj out_proj W_o w_o wo to_out o_linear output output_proj dense c_proj proj",
     ("q", "k", "v"): "qkv_proj W_qkv w_qkv wqkv qkv c_attn in_proj query_key_value",
     ("k", "v"): "kv_proj to_kv W_kv wkv",
+    ("fc",): "fc c_fc",
+    ("gate",): "gate_proj w1",
+    ("up",): "up_proj w3",
+    ("down",): "down_proj w2",
 }
 ROLES_BY_NAME: dict[str, tuple[str, ...]] = {
     name: roles for roles, names in _NAMES.items() for name in names.split()
 }
+
+
+# Roles that are found by names only, because layers of the same shape may not be exchanged.
+_BY_NAME_ONLY = frozenset({"gate", "up", "down"})
 
 
 @dataclass(frozen=True)
@@ -72,6 +85,16 @@ class Contract:
     atoms: dict[str, Atom]
     plain: dict[str, tuple[int, ...]]
 
+    @cached_property
+    def parts(self) -> frozenset[str]:
+        """The paths of the parts of the module that have layers; "" for the module itself."""
+        return frozenset(atom.layer.rpartition(".")[0] for atom in self.atoms.values())
+
+    @cached_property
+    def is_by_name(self) -> bool:
+        """True if layers are found by their names only, and never by their shapes."""
+        return any(self.parts) or not _BY_NAME_ONLY.isdisjoint(self.atoms)
+
 
 def layers(shapes: Shapes) -> tuple[dict[str, Layer], dict[str, tuple[int, ...]]]:
     """Group parameters into layers by path.
@@ -106,7 +129,8 @@ def contract_of(shapes: Shapes) -> Contract:
     matrices, plain = layers(shapes)
     atoms: dict[str, Atom] = {}
     for path, layer in matrices.items():
-        roles = ROLES_BY_NAME.get(path, (path,))
+        part, _, name = path.rpartition(".")
+        roles = _inside(part, ROLES_BY_NAME.get(name, (name,)))
         rows = layer.rows // len(roles)
         for index, role in enumerate(roles):
             atoms[role] = Atom(path, index * rows, rows, layer.columns, layer.bias)
@@ -130,9 +154,11 @@ def assignments(
         The assignments; [] if no assignment fits.
     """
     found, plain = layers(shapes)
-    if plain != contract.plain:
+    if plain_names(contract, plain) is None:
         return []
     named = _named(contract, found)
+    if contract.is_by_name and found.keys() != named.keys():
+        return []
     exact = {path for path in found if path in {atom.layer for atom in contract.atoms.values()}}
     if any(path not in named for path in exact):
         return []  # a layer with a name of the contract has another shape: never reassign it
@@ -152,11 +178,45 @@ def fits(contract: Contract, shapes: Shapes, assignment: Assignment) -> bool:
     found, plain = layers(shapes)
     held = [role for roles in assignment.values() for role in roles]
     return (
-        plain == contract.plain
+        plain_names(contract, plain) is not None
         and found.keys() == assignment.keys()
         and sorted(held) == sorted(contract.atoms)
         and all(_fits(contract, roles, found[path]) for path, roles in assignment.items())
     )
+
+
+def plain_names(contract: Contract, shapes: Shapes) -> dict[str, str] | None:
+    """Return the contract's name of each parameter that belongs to no layer, by the own name.
+
+    The last two parts of the names and the numbers in front of them must be equal.
+
+    Args:
+        contract: the roles of the contract.
+        shapes: name and shape of parameters of the learner's module. Parameters of layers may be
+            among them.
+
+    Returns:
+        None if a parameter of the contract is missing or has another shape, or if there is a
+        parameter too much.
+    """
+    found: dict[str, str] = {}
+    for own, shape in layers(shapes)[1].items():
+        same = [name for name in contract.plain if name == own or _is_same_place(name, own)]
+        if len(same) != 1 or contract.plain[same[0]] != tuple(shape):
+            return None
+        found[own] = same[0]
+    return found if sorted(found.values()) == sorted(contract.plain) else None
+
+
+def _is_same_place(name: str, own: str) -> bool:
+    """Return if the last two parts of two names are equal, and the numbers in front of them."""
+    wanted, found = name.split("."), own.split(".")
+    return wanted[-2:] == found[-2:] and _has_numbers_of(wanted[:-2], found[:-2])
+
+
+def _inside(part: str, roles: tuple[str, ...]) -> tuple[str, ...]:
+    """Return roles with the path of the part of the module in front."""
+    return tuple(f"{part}.{role}" for role in roles) if part else roles
 
 
 def _named(contract: Contract, found: Mapping[str, Layer]) -> Assignment:
@@ -164,7 +224,7 @@ def _named(contract: Contract, found: Mapping[str, Layer]) -> Assignment:
     own = _roles_of_layers(contract)
     named: Assignment = {}
     for path, layer in found.items():
-        roles = own.get(path) or _roles_of_path(path)
+        roles = own.get(path) or _roles_of_path(contract, path)
         if roles is not None and _fits(contract, roles, layer):
             named[path] = roles
     claims: dict[str, list[str]] = {}
@@ -188,11 +248,35 @@ def _roles_of_layers(contract: Contract) -> Assignment:
     return own
 
 
-def _roles_of_path(path: str) -> tuple[str, ...] | None:
-    for component in reversed(path.split(".")):
-        if component in ROLES_BY_NAME:
-            return ROLES_BY_NAME[component]
+def _roles_of_path(contract: Contract, path: str) -> tuple[str, ...] | None:
+    """Return the roles that the name of a layer stands for; None for an unknown name."""
+    components = path.split(".")
+    for index in reversed(range(len(components))):
+        name, front = components[index], components[:index]
+        known = ROLES_BY_NAME.get(name)
+        if not contract.is_by_name:
+            if known is not None:
+                return known
+            continue
+        for part in contract.parts:
+            roles = _inside(part, known or (name,))
+            if _is_inside(part, front) and set(roles) <= contract.atoms.keys():
+                return roles
     return None
+
+
+def _is_inside(part: str, front: Sequence[str]) -> bool:
+    """Return if the path in front of a layer's name leads to a part of the contract's module."""
+    if not part:
+        return True
+    *before, last = part.split(".")
+    return list(front[-1:]) == [last] and _has_numbers_of(before, front[:-1])
+
+
+def _has_numbers_of(wanted: Sequence[str], found: Sequence[str]) -> bool:
+    """Return if the numbers in a path are those of the contract's path, if it has numbers."""
+    numbers = [part for part in wanted if part.isdigit()]
+    return not numbers or [part for part in found if part.isdigit()] == numbers
 
 
 def _fits(contract: Contract, roles: tuple[str, ...], layer: Layer) -> bool:
@@ -325,6 +409,8 @@ def _nearest(contract: Contract, pieces: Mapping[str, _Piece]) -> Assignment:
         if roles and not taken & set(roles) and _cost(contract, piece, roles) == 0:
             found[path] = roles
             taken |= set(roles)
+    if contract.is_by_name:
+        return found
     roles_left = tuple(role for role in contract.atoms if role not in taken)
     pieces_left = [piece for path, piece in pieces.items() if path not in found]
     # Pieces with a known name go first: if there are too many pieces, the search skips the last.
@@ -367,7 +453,7 @@ def _candidates(
 
 
 def _named_roles(contract: Contract, path: str) -> tuple[str, ...] | None:
-    roles = _roles_of_layers(contract).get(path) or _roles_of_path(path)
+    roles = _roles_of_layers(contract).get(path) or _roles_of_path(contract, path)
     return roles if roles and set(roles) <= contract.atoms.keys() else None
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from trainer.worker.layer_matching import Assignment, Contract
+from trainer.worker.layer_matching import Assignment, Contract, plain_names
 
 
 def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
@@ -66,13 +66,18 @@ def load(
     """
     own = dict(module.named_parameters())
     with torch.no_grad():
-        for name, value in own_values(contract, assignment, values).items():
+        shapes = {name: tuple(parameter.shape) for name, parameter in own.items()}
+        plain = plain_names(contract, shapes) or {}
+        for name, value in own_values(contract, assignment, values, plain).items():
             if name in own:
                 own[name].copy_(value)
 
 
 def own_values(
-    contract: Contract, assignment: Assignment, values: Mapping[str, Tensor]
+    contract: Contract,
+    assignment: Assignment,
+    values: Mapping[str, Tensor],
+    plain: Mapping[str, str] | None = None,
 ) -> dict[str, Tensor]:
     """Return the weights of the learner's own parameters, by their own names.
 
@@ -80,6 +85,8 @@ def own_values(
         contract: the roles of the contract.
         assignment: the roles that each layer of the module holds.
         values: the weights, named as in the contract.
+        plain: the contract's name of each parameter that belongs to no layer, by the own name. By
+            default, the names are those of the contract.
     """
     found: dict[str, Tensor] = {}
     for path, roles in assignment.items():
@@ -91,7 +98,8 @@ def own_values(
                     for name, role in zip(names, roles, strict=True)
                 ]
                 found[f"{path}.{suffix}"] = parts[0] if len(parts) == 1 else torch.cat(parts)
-    return found | {name: values[name] for name in contract.plain}
+    own_names = dict(zip(contract.plain, contract.plain, strict=True)) if plain is None else plain
+    return found | {own: values[name] for own, name in own_names.items()}
 
 
 def _rows(value: Tensor, contract: Contract, role: str) -> Tensor:
@@ -104,6 +112,7 @@ def by_contract(
     assignment: Assignment,
     gradients: Mapping[str, Tensor | None],
     names: Mapping[str, tuple[int, ...]],
+    plain: Mapping[str, str],
 ) -> dict[str, Tensor | None]:
     """Split and join the gradients of a module into those of the contract's parameters.
 
@@ -112,6 +121,7 @@ def by_contract(
         assignment: the roles that each layer of the module holds.
         gradients: the gradients of the module's own parameters, by their own names.
         names: name and shape of the contract's parameters.
+        plain: the contract's name of each parameter that belongs to no layer, by the own name.
 
     Returns:
         The gradient of each of `names`. A gradient is None if no gradient reached any part of the
@@ -131,9 +141,10 @@ def by_contract(
                 )
                 start += rows
     joined: dict[str, Tensor | None] = {}
+    own_names = {name: own for own, name in plain.items()}
     for name, shape in names.items():
         if name in contract.plain:
-            joined[name] = gradients.get(name)
+            joined[name] = gradients.get(own_names.get(name, name))
             continue
         layer, _, suffix = name.rpartition(".")
         parts = [
