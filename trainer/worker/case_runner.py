@@ -216,7 +216,8 @@ class CaseRunner:
         contracts = {
             run_index: self._contract(self.request.runs[run_index]) for run_index in run_indices
         }
-        chosen = self._choose_assignment(built, contracts)
+        by_name = any(contract.is_by_name for contract in contracts.values())
+        chosen = self._choose_assignment(built, contracts, by_name=by_name)
         if len(self.reply.assignments) > 1:
             self.hooks.offer_assignments(lambda: self._try_all(namespace, built, contracts, drive))
         for run_index, implementation in built.items():
@@ -225,8 +226,9 @@ class CaseRunner:
                 continue
             run, run_reply = self.request.runs[run_index], self.runs[run_index]
             contract = contracts[run_index]
+            own = self._named_assignment(run_index, contract) if by_name else chosen
             if isinstance(implementation, nn.Module):
-                if chosen is None or run_reply.unassigned:
+                if own is None or run_reply.unassigned:
                     run_reply.unassigned = True
                     # The outputs mean nothing without the weights. The call only shows if the file
                     # uses the library's attention.
@@ -241,9 +243,9 @@ class CaseRunner:
                         )
                     continue
                 if not run.initial:
-                    weights.load(implementation, contract, chosen, self._weights_of(run))
+                    weights.load(implementation, contract, own, self._weights_of(run))
             self.hooks.start_run(run_index)
-            self._run(run_index, implementation, drive, contract, chosen)
+            self._run(run_index, implementation, drive, contract, own)
 
     def build(self, run_index: int, namespace: dict[str, Any]) -> Any:
         """Return the implementation of a run, with its own first weights.
@@ -323,10 +325,28 @@ class CaseRunner:
     def _purpose_of(self, run: Run) -> Purpose:
         return run.purpose or self.request.purpose
 
+    def _named_assignment(
+        self, run_index: int, contract: layer_matching.Contract
+    ) -> layer_matching.Assignment | None:
+        """Return the assignment of a run whose layers are found by name; None if there is none."""
+        shapes = {name: tuple(shape) for name, shape in self.runs[run_index].parameters.items()}
+        found = layer_matching.assignments(contract, shapes)
+        return found[0] if found else None
+
     def _choose_assignment(
-        self, built: Mapping[int, Any], contracts: Mapping[int, layer_matching.Contract]
+        self,
+        built: Mapping[int, Any],
+        contracts: Mapping[int, layer_matching.Contract],
+        *,
+        by_name: bool,
     ) -> layer_matching.Assignment | None:
         """Return the requested assignment of layers, or the first that fits all cases.
+
+        Args:
+            built: the implementations by the indices of their runs.
+            contracts: the contracts by the indices of their runs.
+            by_name: True if layers are found by name. Then each case has its own assignment,
+                because the number of parts may differ, and that of the first case is returned.
 
         Returns:
             None if no case has a fitting assignment.
@@ -340,6 +360,11 @@ class CaseRunner:
             shapes = {name: tuple(shape) for name, shape in run_reply.parameters.items()}
             if run_reply.lazy:
                 run_reply.unassigned = True
+                continue
+            if by_name:
+                named = self._named_assignment(run_index, contract)
+                run_reply.unassigned = named is None
+                common = common or ([named] if named else None)
                 continue
             # The requested assignment fits all cases, but one case alone may have more assignments
             # than the search returns.

@@ -1,0 +1,364 @@
+"""Cases for a small GPT: the model, its initial values, the loss, training steps, generation.
+
+T is max_seq_len and P the number of new tokens. The hidden values of every MLP are small, because
+the exact GELU and its approximation with tanh agree there to the last digits of float32. Their
+derivatives agree only if the values are still smaller.
+"""
+
+from dataclasses import replace
+
+import torch
+
+from trainer.casekit import CaseMaker, Refusal, bad_heads, realistic_call, shaped, suites
+from trainer.worker.arguments import own_module
+from trainer.worker.execution import functions_of
+
+LAYERS = 2
+SPREAD = 0.02  # of the initial weights
+
+
+def drive(model, given):
+    """Call the model, or one of the functions of its file."""
+    own = own_module(model)
+    if given.part == "model":
+        outputs = {"logits": model(given.tokens)}
+        if "later_tokens" in given.inputs:
+            outputs["later_logits"] = model(given.later_tokens)
+        return outputs
+    if given.part == "dropout":
+        own.train()
+        first, second = own(given.tokens), own(given.tokens)
+        own.eval()
+        return {"two calls differ": str(not torch.equal(first, second))}
+    if given.part == "initial":
+        return {"initial values": initial_values(own)}
+    if given.part == "loss":
+        loss = functions_of(model).next_token_loss(given.logits, given.tokens)
+        same = isinstance(loss, torch.Tensor) and loss.dtype == torch.float32
+        return {"loss": loss.to(given.logits.dtype) if same else loss}
+    if given.part == "generation":
+        return generation(own, functions_of(model).generate, given)
+    return training(own, functions_of(model).train_step, given)
+
+
+def training(model, train_step, given):
+    """Make steps, and return the losses and the logits afterwards. Undo the steps at the end."""
+    before = {name: value.detach().clone() for name, value in model.state_dict().items()}
+    modes = [(module, module.training) for module in model.modules()]
+    options = () if given.max_norm is None else (given.max_norm,)
+    optimizer = torch.optim.SGD(model.parameters(), lr=given.rate, momentum=given.momentum)
+    for parameter in model.parameters():
+        # a step must not use the gradients that another step has left
+        parameter.grad = torch.full_like(parameter, 0.5)
+    torch.manual_seed(0)
+    try:
+        model.eval()
+        with torch.enable_grad():
+            losses = [
+                train_step(model, optimizer, given.tokens, *options) for _ in range(given.steps)
+            ]
+        types = " ".join(sorted({type(loss).__name__ for loss in losses}))
+        mode = "training" if all(part.training for part in model.modules()) else "eval"
+        found = {"type of the loss": types, "mode afterwards": mode}
+        if given.only_mode:
+            # with dropout, two steps of rate 0 have the same loss only if eval mode is on
+            return found | {"losses differ": str(len(set(map(float, losses))) > 1)}
+        model.eval()
+        with torch.no_grad():
+            logits = model(given.tokens)
+        numbers = torch.tensor([float(loss) for loss in losses], dtype=logits.dtype)
+        return {"losses": numbers, "logits": logits, **found}
+    finally:
+        with torch.no_grad():
+            for name, value in model.state_dict().items():
+                value.copy_(before[name])
+        for parameter in model.parameters():
+            parameter.grad = None
+        for module, mode in modes:
+            module.training = mode
+
+
+def generation(model, generate, given):
+    """Generate tokens; note whether gradients are recorded, and the mode afterwards."""
+    modes = [(module, module.training) for module in model.modules()]
+    recorded = set()
+    hooks = [
+        module.register_forward_pre_hook(lambda *_: recorded.add(torch.is_grad_enabled()))
+        for module in model.modules()
+    ]
+    try:
+        model.train(given.training)
+        torch.manual_seed(0)
+        with torch.enable_grad():
+            tokens = generate(model, given.tokens, given.new)
+        same = all(module.training == given.training for module in model.modules())
+        return {
+            "tokens": tokens,
+            "records gradients": str(True in recorded),
+            "mode afterwards": "as before" if same else "another",
+        }
+    finally:
+        for hook in hooks:
+            hook.remove()
+        for module, mode in modes:
+            module.training = mode
+
+
+def initial_values(model):
+    """Return "as asked", or the first parameters whose initial values are not."""
+    wrong = [
+        f"{name} has {trouble}"
+        for name, value in model.named_parameters()
+        if (trouble := wrong_values(name, value.detach().double()))
+    ]
+    return "; ".join(wrong[:3]) or "as asked"
+
+
+def wrong_values(name, value):
+    """Return in words how the initial values of a parameter differ from the contract, or ""."""
+    if value.dim() < 2:
+        wanted = 0.0 if name.endswith("bias") else 1.0
+        return "" if bool((value == wanted).all()) else f"other values than {wanted:.0f}"
+    spread, mean = float(value.std()), float(value.mean())
+    layer = name.split(".")[-2] if "." in name else name
+    is_last = layer in ("o_proj", "out_proj", "c_proj", "proj", "W_o", "wo", "w_o")
+    allowed = [SPREAD, SPREAD / (2 * LAYERS) ** 0.5] if is_last else [SPREAD]
+    near = [wanted for wanted in allowed if 0.9 <= spread / wanted <= 1.1]
+    if not near:
+        return f"a standard deviation of {spread:.1g}"
+    if abs(mean) > 0.1 * near[0]:
+        return f"a mean of {mean:.1g}"
+    far = float(((value - mean).abs() > 2 * spread).double().mean())
+    # 4.6 % of normal values are more than two standard deviations away from the mean
+    return "" if 0.03 < far < 0.062 else "values that are not normal"
+
+
+class GptMaker(CaseMaker):
+    """Make cases of one part of the file."""
+
+    def __call__(
+        self,
+        name,
+        *,
+        part="model",
+        inputs=None,
+        parameters=None,
+        layers=LAYERS,
+        hidden=0.02,
+        **more,
+    ):
+        """Return one case for a model with `layers` blocks and hidden values of this size."""
+        given = {"part": part, **(inputs or {})}
+        init = {"num_layers": layers, **more.pop("init", {})}
+        quiet = self.quiet(self.with_products(more), layers, hidden) | dict(parameters or {})
+        return super().__call__(name, inputs=given, parameters=quiet, init=init, **more)
+
+    def quiet(self, sizes, layers, hidden):
+        """Return weights of the first MLP layers that keep the hidden values small."""
+        width = sizes["M"]
+        found = {}
+        for layer in range(layers):
+            weight = self.draw.normal(4 * width, width, scale=hidden * width**-0.5)
+            found[f"blocks.{layer}.mlp.fc.weight"] = weight
+            found[f"blocks.{layer}.mlp.fc.bias"] = self.draw.normal(4 * width, scale=hidden / 2)
+        return found
+
+    def drawn(self, sizes):
+        """Return tokens of the vocabulary, and draws for all other inputs."""
+        found = {}
+        for name, dims in self.inputs.items():
+            sized = [sizes[letter] for letter in dims.split()]
+            if name == "tokens":
+                found[name] = self.draw.integers(*sized, low=0, high=sizes["V"])
+            else:
+                found[name] = self.draw.normal(*sized)
+        return found
+
+
+def maker(draw, inputs, outputs):
+    """Return a maker of cases with these inputs and outputs."""
+    return GptMaker(
+        draw,
+        init={"vocab_size": "V", "d_model": "M", "num_heads": "H", "max_seq_len": "T"},
+        inputs=inputs,
+        outputs=outputs,
+        products={"M": "H D"},
+    )
+
+
+def cases(draw):
+    """Yield the cases on which a submission runs."""
+    model = maker(draw, {"tokens": "B L"}, {"logits": "B L V"})
+    sizes = {"B": 2, "L": 5, "V": 13, "H": 3, "D": 4, "T": 9}
+    yield from model_cases(model, sizes)
+    yield from initial_cases(model)
+    loss = maker(draw, {"logits": "B L V", "tokens": "B L"}, {"loss": ""})
+    yield from loss_cases(loss, sizes)
+    steps = maker(draw, {"tokens": "B L"}, {"losses": "steps", "logits": "B L V"})
+    yield from training_cases(steps, sizes)
+    new = maker(draw, {"tokens": "B L"}, {"tokens": "B (L P)"})
+    yield from generation_cases(new, sizes)
+
+
+def model_cases(case, sizes):
+    """Yield cases of the model itself."""
+    yield case("model: two blocks", **sizes)
+    yield case("model: one block", layers=1, B=3, L=7, V=11, H=2, D=5, T=8)
+    yield case("model: three blocks", layers=3, B=2, L=4, V=7, H=3, D=5, T=6)
+    yield case("model: without blocks", layers=0, **sizes)
+    for hidden in (0.05, 0.1):
+        yield case(f"model: hidden values near {hidden}", hidden=hidden, gradients=False, **sizes)
+    yield case("model: as many tokens as positions", **{**sizes, "L": 9, "equal": "L T"})
+    yield case("model: one token, one head", B=3, L=1, V=11, H=1, D=6, T=5)
+    same = {"B": 4, "L": 4, "V": 4, "H": 4, "D": 4, "T": 4, "equal": "B L V H D T"}
+    yield case("model: all sizes equal", **same)
+    ranges = {"B": (2, 4), "L": (3, 7), "V": (9, 15), "H": (2, 5), "D": (3, 8), "T": (8, 12)}
+    yield case("model: random sizes", **case.draw.sizes(**ranges))
+    yield from (
+        replace(found, name=f"model: {found.name}") for found in suites.dtypes(case, **sizes)
+    )
+    repeated = {"inputs": {"tokens": torch.full((2, 5), 3)}}
+    yield case("model: one token repeated", **repeated, **sizes)
+    later = {"later_tokens": case.draw.integers(3, 8, low=0, high=13)}
+    outputs = {"logits": "B L V", "later_logits": "C K V"}
+    sized = {**sizes, "more_sizes": {"C": 3, "K": 8}, "check": "properties"}
+    yield case("model: more tokens afterwards", inputs=later, outputs=outputs, **sized)
+    yield case("model: tokens in other memory", layout="transposed", check="properties", **sizes)
+    yield case("model: training mode, dropout 0", mode="train", check="train/eval", **sizes)
+    yield case("model: eval mode, dropout 0.4", init={"dropout": 0.4}, check="train/eval", **sizes)
+    yield plainly(case, "model: training mode, dropout 0.4", "dropout", "two calls differ", sizes)
+    small = {"B": 2, "L": 5, "V": 7, "H": 3, "D": 4, "T": 40}
+    yield from suites.growth(case, "everything", small, {"B": 8, "L": 33, "H": 6, "V": 11})
+
+
+def plainly(case, name, part, output, sizes):
+    """Return a case in training mode with dropout whose only output is a word."""
+    made = case(
+        name,
+        part=part,
+        outputs={},
+        init={"dropout": 0.4},
+        check="train/eval",
+        gradients=False,
+        **sizes,
+    )
+    return replace(made, plain={output: "str"})
+
+
+def initial_cases(case):
+    """Yield a large model whose initial values are described in words."""
+    sizes = {"B": 1, "L": 2, "V": 211, "H": 6, "D": 16, "T": 73}
+    made = case("model: initial values", part="initial", outputs={}, gradients=False, **sizes)
+    yield replace(made, plain={"initial values": "str"}, parameters={}, initial=True)
+
+
+def loss_cases(case, sizes):
+    """Yield cases of the loss alone."""
+    yield case("loss: two sequences", part="loss", **sizes)
+    yield case("loss: two tokens", part="loss", **{**sizes, "B": 6, "L": 2})
+    yield case("loss: one sequence", part="loss", **{**sizes, "B": 1, "L": 8})
+    same = {"B": 5, "L": 5, "V": 5, "equal": "B L V"}
+    yield case("loss: all sizes equal", part="loss", **{**sizes, **same})
+    for dtype in ("float64", "bfloat16"):
+        yield case(f"loss: {dtype}", part="loss", dtype=dtype, **sizes)
+    logits = 1e4 * case.draw.normal(2, 5, 13).sign()
+    steep = {"inputs": {"logits": logits}, "gradients": False}
+    yield case("loss: logits of 1e4", part="loss", **steep, **sizes)
+    yield case(
+        "loss: parts of larger tensors", part="loss", layout="strided", check="properties", **sizes
+    )
+
+
+def training_cases(case, sizes):
+    """Yield training steps: gradients clipped and not, several steps, dropout."""
+
+    def steps(name, count=2, rate=0.5, max_norm=None, momentum=0.0, only_mode=False, **more):
+        inputs = {
+            "steps": count,
+            "rate": rate,
+            "max_norm": max_norm,
+            "momentum": momentum,
+            "only_mode": only_mode,
+        }
+        outputs = {} if only_mode else {"losses": "steps", "logits": "B L V"}
+        made = case(
+            f"training step: {name}",
+            part="training step",
+            inputs=inputs,
+            outputs=outputs,
+            more_sizes={"steps": count},
+            gradients=False,
+            **{**sizes, **more},
+        )
+        plain = {"type of the loss": "str", "mode afterwards": "str"}
+        plain |= {"losses differ": "str"} if only_mode else {}
+        return replace(made, plain=plain)
+
+    yield steps("one step", count=1)
+    yield steps("gradients larger than max_norm 0.1", max_norm=0.1)
+    yield steps("gradients smaller than max_norm 1000", max_norm=1000.0, rate=0.05)
+    yield steps("three steps with momentum", count=3, rate=0.1, momentum=0.9)
+    yield steps("float64", dtype="float64", B=5, L=6)
+    yield steps("dropout 0.4", rate=0.0, only_mode=True, init={"dropout": 0.4}, check="train/eval")
+
+
+def generation_cases(case, sizes):
+    """Yield generations in float64, so that no two logits are equal up to rounding."""
+
+    def new(name, count=3, training=False, **more):
+        inputs = {"new": count, "training": training}
+        made = case(
+            f"generation: {name}",
+            part="generation",
+            inputs=inputs,
+            outputs={"tokens": "B length"},
+            more_sizes={"length": {**sizes, **more}["L"] + count, "P": count},
+            dtype="float64",
+            gradients=False,
+            **{**sizes, **more},
+        )
+        return replace(made, plain={"records gradients": "str", "mode afterwards": "str"})
+
+    yield new("three tokens")
+    yield new("one token, one sequence", count=1, B=1)
+    yield new("no token", count=0)
+    yield new("past the last position", count=4, T=7)
+    yield new("a prompt longer than max_seq_len", count=2, L=8, T=6)
+    yield new("a prompt of one token", L=1, count=4)
+    yield new(
+        "from training mode, dropout 0.4",
+        count=2,
+        training=True,
+        init={"dropout": 0.4},
+        check="train/eval",
+    )
+
+
+def refusals():
+    """Yield sizes and lengths that must be refused."""
+    rest = {"vocab_size": 11, "num_layers": 1, "max_seq_len": 5}
+    yield from bad_heads(**rest)
+    init = {**rest, "d_model": 6, "num_heads": 2}
+    tokens = torch.zeros(2, 6, dtype=torch.int64)
+    yield Refusal(
+        "there are 6 tokens, but max_seq_len is 5",
+        {"part": "model", "tokens": tokens},
+        init=init,
+        only_value_error=True,
+    )
+
+
+def realistic():
+    """Return the call that is measured after a pass: GPT-2 small."""
+    return realistic_call(
+        "GPT-2 small, B = 1, L = 256",
+        init={
+            "vocab_size": 50257,
+            "d_model": 768,
+            "num_heads": 12,
+            "num_layers": 12,
+            "max_seq_len": 1024,
+        },
+        part="model",
+        tokens=shaped(1, 256, dtype="int64"),
+    )

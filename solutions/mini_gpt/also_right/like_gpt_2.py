@@ -1,0 +1,124 @@
+"""Use the names of GPT-2, a stored causal mask, and weights of the last layers scaled down.
+
+The mask of max_seq_len * max_seq_len entries is made once and kept in memory. The scaled weights
+keep the variance of the residual stream at 1 for any number of blocks, as in GPT-2's own code.
+"""
+
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, d_model, num_heads, max_seq_len, dropout):
+        super().__init__()
+        assert d_model % num_heads == 0, f"{d_model} % {num_heads} != 0"
+        self.n_head = num_heads
+        self.c_attn = nn.Linear(d_model, 3 * d_model)
+        self.c_proj = nn.Linear(d_model, d_model)
+        self.attn_dropout = nn.Dropout(dropout)
+        self.resid_dropout = nn.Dropout(dropout)
+        mask = torch.tril(torch.ones(max_seq_len, max_seq_len)).view(1, 1, max_seq_len, max_seq_len)
+        self.register_buffer("bias", mask)
+
+    def forward(self, x):
+        B, T, C = x.size()
+        q, k, v = self.c_attn(x).split(C, dim=2)
+        q, k, v = (t.view(B, T, self.n_head, C // self.n_head).transpose(1, 2) for t in (q, k, v))
+        att = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
+        att = att.masked_fill(self.bias[:, :, :T, :T] == 0, float("-inf"))
+        att = self.attn_dropout(F.softmax(att, dim=-1))
+        y = (att @ v).transpose(1, 2).contiguous().view(B, T, C)
+        return self.resid_dropout(self.c_proj(y))
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, dropout):
+        super().__init__()
+        self.c_fc = nn.Linear(d_model, 4 * d_model)
+        self.gelu = nn.GELU(approximate="tanh")
+        self.c_proj = nn.Linear(4 * d_model, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.dropout(self.c_proj(self.gelu(self.c_fc(x))))
+
+
+class Block(nn.Module):
+    def __init__(self, d_model, num_heads, max_seq_len, dropout):
+        super().__init__()
+        self.ln_1 = nn.LayerNorm(d_model)
+        self.attn = CausalSelfAttention(d_model, num_heads, max_seq_len, dropout)
+        self.ln_2 = nn.LayerNorm(d_model)
+        self.mlp = FeedForward(d_model, dropout)
+
+    def forward(self, x):
+        x = x + self.attn(self.ln_1(x))
+        return x + self.mlp(self.ln_2(x))
+
+
+class MiniGPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_heads, num_layers, max_seq_len, dropout=0.0):
+        super().__init__()
+        self.block_size = max_seq_len
+        self.tok_emb = nn.Embedding(vocab_size, d_model)
+        self.pos_emb = nn.Embedding(max_seq_len, d_model)
+        self.drop = nn.Dropout(dropout)
+        self.blocks = nn.ModuleList(
+            [Block(d_model, num_heads, max_seq_len, dropout) for _ in range(num_layers)]
+        )
+        self.ln_f = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.apply(self._init_weights)
+        for name, parameter in self.named_parameters():
+            if name.endswith("c_proj.weight"):
+                nn.init.normal_(parameter, mean=0.0, std=0.02 / math.sqrt(2 * num_layers))
+
+    def _init_weights(self, module):
+        if isinstance(module, (nn.Linear, nn.Embedding)):
+            nn.init.normal_(module.weight, mean=0.0, std=0.02)
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+    def forward(self, tokens):
+        T = tokens.size(1)
+        if T > self.block_size:
+            raise ValueError(f"sequence of {T} tokens, block size {self.block_size}")
+        pos = torch.arange(0, T, dtype=torch.long, device=tokens.device).unsqueeze(0)
+        x = self.drop(self.tok_emb(tokens) + self.pos_emb(pos))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.ln_f(x))
+
+
+def next_token_loss(logits, tokens):
+    shift_logits = logits[..., :-1, :].contiguous()
+    shift_labels = tokens[..., 1:].contiguous()
+    return F.cross_entropy(shift_logits.view(-1, shift_logits.size(-1)), shift_labels.view(-1))
+
+
+def train_step(model, optimizer, tokens, max_norm=1.0):
+    model.train()
+    loss = next_token_loss(model(tokens), tokens)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return float(loss)
+
+
+def generate(model, tokens, max_new_tokens):
+    mode = model.training
+    model.eval()
+    with torch.no_grad():
+        for _ in range(max_new_tokens):
+            idx_cond = (
+                tokens if tokens.size(1) <= model.block_size else tokens[:, -model.block_size :]
+            )
+            logits = model(idx_cond)[:, -1, :]
+            idx_next = torch.topk(logits, k=1, dim=-1).indices
+            tokens = torch.cat((tokens, idx_next), dim=1)
+    model.train(mode)
+    return tokens
