@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import CaseMaker, Refusal, bad_heads, realistic_call, shaped, suites
+from trainer.casekit import Case, CaseMaker, Refusal, bad_heads, realistic_call, shaped, suites
 from trainer.worker.arguments import own_module
 from trainer.worker.execution import functions_of
 
+PARTS = ("model", "loss", "training step", "generation")
 LAYERS = 2
 SPREAD = 0.02  # of the initial weights
 
@@ -20,6 +21,8 @@ SPREAD = 0.02  # of the initial weights
 def drive(model, given):
     """Call the model, or one of the functions of its file."""
     own = own_module(model)
+    if given.part == "small training":
+        return small_training(type(own), functions_of(model).train_step, given)
     if given.part == "model":
         outputs = {"logits": model(given.tokens)}
         if "later_tokens" in given.inputs:
@@ -39,6 +42,16 @@ def drive(model, given):
     if given.part == "generation":
         return generation(own, functions_of(model).generate, given)
     return training(own, functions_of(model).train_step, given)
+
+
+def small_training(make, train_step, given):
+    """Train a new model, and return the losses of all steps. The same seed gives the same model."""
+    torch.manual_seed(0)
+    model = make(given.vocab, 16, 2, 1, given.tokens.shape[1])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    with torch.enable_grad():
+        losses = [float(train_step(model, optimizer, given.tokens)) for _ in range(given.steps)]
+    return {"losses": torch.tensor(losses)}
 
 
 def training(model, train_step, given):
@@ -151,7 +164,8 @@ class GptMaker(CaseMaker):
         given = {"part": part, **(inputs or {})}
         init = {"num_layers": layers, **more.pop("init", {})}
         quiet = self.quiet(self.with_products(more), layers, hidden) | dict(parameters or {})
-        return super().__call__(name, inputs=given, parameters=quiet, init=init, **more)
+        made = super().__call__(name, inputs=given, parameters=quiet, init=init, **more)
+        return replace(made, part=part if part in PARTS else "model")
 
     def quiet(self, sizes, layers, hidden):
         """Return weights of the first MLP layers that keep the hidden values small."""
@@ -331,6 +345,20 @@ def generation_cases(case, sizes):
         training=True,
         init={"dropout": 0.4},
         check="train/eval",
+    )
+
+
+def training_run(draw):
+    """Return a small training: each token is followed by the token three further."""
+    first = draw.integers(8, 1, high=11)
+    tokens = (first + 3 * torch.arange(9)) % 11
+    return Case(
+        "a small training",
+        inputs={"part": "small training", "tokens": tokens, "vocab": 11, "steps": 100},
+        dims={"losses": "steps"},
+        sizes={"steps": 100},
+        init={"vocab_size": 3, "d_model": 2, "num_heads": 1, "num_layers": 1, "max_seq_len": 2},
+        gradients=False,
     )
 
 

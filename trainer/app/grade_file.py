@@ -135,6 +135,7 @@ def graded_file(
     case: int | None = None,
     *,
     diagnosed: bool = True,
+    planted: tuple[str, ...] = (),
     seconds: float = SECONDS,
     memory_mib: int = MEMORY_MIB,
 ) -> Iterator[CheckedFile]:
@@ -147,6 +148,7 @@ def graded_file(
         seed: the cases are drawn from it.
         case: grade this case only, by its number in a report.
         diagnosed: if the file fails, also look for the mistake and the line.
+        planted: the ids of the mistakes that a bug hunt put into the file.
         seconds: CPU seconds for all cases.
         memory_mib: memory beyond torch's own, in MiB.
 
@@ -156,11 +158,11 @@ def graded_file(
     with open_grader(known_packs, seconds, memory_mib) as grader:
         judgement = grader.grade(challenge, submission, seed, case)
         report = judgement.report
-        if diagnosed and report.verdict != "passed":
+        if diagnosed and (planted or report.verdict != "passed"):
             # A pass does not import the diagnosis.
             from trainer.diagnosis.diagnose import Diagnoser
 
-            report = Diagnoser(grader.workers).report(judgement)
+            report = Diagnoser(grader.workers).report(judgement, planted)
         yield CheckedFile(grader, judgement, report)
 
 
@@ -171,13 +173,16 @@ def grade_file(
     seed: int,
     *,
     diagnosed: bool = True,
+    planted: tuple[str, ...] = (),
 ) -> Report:
     """Return the report of one file, graded with its own grader.
 
     Raises:
         GraderError: if there is no verdict.
     """
-    with graded_file(known_packs, challenge, submission, seed, diagnosed=diagnosed) as graded:
+    with graded_file(
+        known_packs, challenge, submission, seed, diagnosed=diagnosed, planted=planted
+    ) as graded:
         return graded.report
 
 

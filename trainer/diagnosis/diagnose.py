@@ -37,6 +37,7 @@ from trainer.diagnosis.pair_search import PairSearch
 from trainer.diagnosis.patched_references import Ids, PatchedReferences
 from trainer.diagnosis.recorded_case import RecordedCase, recorded_case
 from trainer.diagnosis.reference_index import ReferenceIndex
+from trainer.diagnosis.repairs import repair_of
 from trainer.diagnosis.reruns import Reruns
 from trainer.diagnosis.several_functions import (
     function_of,
@@ -57,6 +58,7 @@ from trainer.model.report import (
     EffectiveMask,
     Frame,
     Outcome,
+    Repair,
     Report,
     WrongFunction,
 )
@@ -76,12 +78,22 @@ class Diagnoser:
         self._workers = workers
         self._references: WeakKeyDictionary[CaseSet, PatchedReferences] = WeakKeyDictionary()
 
-    def report(self, judgement: Judgement) -> Report:
-        """Return the report of a judgement, with a diagnosis if the submission failed."""
+    def report(self, judgement: Judgement, planted: Ids = ()) -> Report:
+        """Return the report of a judgement, with a diagnosis if the submission failed.
+
+        Args:
+            judgement: of the submission.
+            planted: the ids of the mistakes that a bug hunt put into the file. The report then has
+                the progress of the repair, and the diagnosis names one of those that are left.
+        """
         report, started = judgement.report, time.monotonic()
+        if planted:
+            report = replace(report, repair=self._repair(judgement, planted))
         if report.verdict == "passed":
             return report
         diagnosis = self.diagnose(judgement)
+        if diagnosis is not None and report.repair is not None and report.repair.left:
+            diagnosis = replace(diagnosis, mistakes=report.repair.left[:1])
         seconds = report.elapsed_seconds + time.monotonic() - started
         diagnosed = replace(report, diagnosis=diagnosis, elapsed_seconds=seconds)
         explained = diagnosed.first_failure()
@@ -90,6 +102,21 @@ class Diagnoser:
             for outcome in report.outcomes
         )
         return replace(diagnosed, outcomes=outcomes)
+
+    def _repair(self, judgement: Judgement, planted: Ids) -> Repair | None:
+        """Return the progress of a bug hunt; None, with a warning, if it cannot be told."""
+        try:
+            with closing(Reruns(self._workers, judgement)) as reruns, _silence():
+                return repair_of(self.references(judgement.case_set), judgement, reruns, planted)
+        except ForkServerLostError:
+            self._workers.replace_fork_server()
+        except Exception as error:
+            warnings.warn(
+                f"The progress of the hunt is not known ({type(error).__name__}: {error}); "
+                "the verdict is still valid. Report this with the seed.",
+                stacklevel=3,
+            )
+        return None
 
     def diagnose(self, judgement: Judgement) -> Diagnosis | None:
         """Return where and why a submission failed; None if it passed or was never called.

@@ -301,6 +301,26 @@ def _blamed_on_case(content: Content, case: Case) -> Iterator[None]:
         raise PackError(in_authors_words(error, doing, content.cases_path)) from error
 
 
+def load_training(case_set: CaseSet) -> CaseSet | None:
+    """Return the small training of a challenge as the only case; None if there is none.
+
+    Raises:
+        PackError: if the content of the pack is broken.
+        GraderError: if the reference raises an exception.
+    """
+    content = case_set.content
+    case = content.training(Draw(case_set.seed))
+    if case is None:
+        return None
+    reference = Reference(content)
+    with _blamed_on_case(content, case):
+        exact = reference.build(case, "float64")
+        inputs = _rounded(case, case.inputs)
+        parameters = _drawn_parameters(content, case, exact, Draw(case_set.seed, _WEIGHTS))
+        prepared = PreparedCase(case, inputs, inputs, parameters, {}, reference, exact)
+    return CaseSet(content, case_set.seed, (prepared,), ())
+
+
 def _flat(cases: Iterable[Case]) -> list[Case]:
     """Return the cases in one list. The larger case of a growth probe follows the smaller one."""
     found: list[Case] = []

@@ -159,6 +159,20 @@ class Content:
             )
         return call
 
+    def training(self, draw: Draw) -> Case | None:
+        """Return the small training whose loss a bug hunt shows; None if there is none.
+
+        Raises:
+            PackError: if `training_run()` raises an exception, or returns no case.
+        """
+        if "training_run" not in self.names:
+            return None
+        with authors_code("training_run() raises", self.cases_path):
+            case = self.names["training_run"](draw)
+        self._require_kind("training_run", case, Case)
+        found: Case = case
+        return found
+
     def refusals(self) -> tuple[Refusal, ...]:
         """Return the calls with bad sizes that a submission must refuse.
 

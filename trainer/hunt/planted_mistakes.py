@@ -29,6 +29,7 @@ from trainer.packs.mistakes import lines_of, patch, patch_all, read_mistakes
 
 _TWO = 1 / 3  # the share of hunts with two mistakes
 _ENOUGH = 3  # likely mistakes, so that two hunts in a row differ
+_MOST_CHOICES = 60  # of several mistakes, until no mistake hides another
 _CONSTANT_TEST = re.compile(r"\b(if|while) (True|False)\b")  # a reader notices it at once
 
 
@@ -114,6 +115,71 @@ def on_different_lines(source: str, first: Mistake, second: Mistake) -> bool:
     except PackError:
         return False
     return True
+
+
+def choose_several(
+    mistakes: Sequence[Mistake],
+    source: str,
+    count: int,
+    last: Collection[str],
+    rng: Random,
+) -> Iterator[tuple[Mistake, ...]]:
+    """Yield choices of several mistakes, no two in one statement, in a random order.
+
+    The mistakes of a choice are in the order of their lines. A choice may still have a mistake
+    that hides another.
+
+    Args:
+        mistakes: The mistakes of the challenge.
+        source: The text of the reference.
+        count: The number of mistakes in a choice.
+        last: The ids of the mistakes in the last hunt, which come again only if there is no other
+            choice.
+        rng: The random number generator.
+    """
+    pool = fair_mistakes(mistakes, source) or list(mistakes)
+    pool.sort(key=lambda mistake: mistake.id in last)
+    places = {mistake.id: statements_of(source, mistake) for mistake in pool}
+    for _ in range(_MOST_CHOICES):
+        chosen: list[Mistake] = []
+        taken: set[int] = set()
+        for mistake in sorted(
+            rng.sample(pool, len(pool)), key=lambda mistake: mistake.id in last
+        ):
+            if len(chosen) == count:
+                break
+            if not taken & places[mistake.id]:
+                chosen.append(mistake)
+                taken |= places[mistake.id]
+        if len(chosen) == count and _can_be_planted(source, chosen):
+            yield tuple(sorted(chosen, key=lambda mistake: source.index(mistake.was)))
+
+
+def _can_be_planted(source: str, mistakes: Sequence[Mistake]) -> bool:
+    try:
+        patch_all(source, mistakes, "")
+    except PackError:
+        return False
+    return True
+
+
+def statements_of(source: str, mistake: Mistake) -> frozenset[int]:
+    """Return the first lines of the statements that a mistake changes.
+
+    The head of a function, a class, a loop or a condition counts as a statement of its own.
+    """
+    wrong = set(lines_of(source, mistake))
+    found: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.stmt):
+            continue
+        body = getattr(node, "body", None)
+        last = body[0].lineno - 1 if body else node.end_lineno or node.lineno
+        decorators = getattr(node, "decorator_list", [])
+        first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+        if wrong & set(range(first, last + 1)):
+            found.add(first)
+    return frozenset(found)
 
 
 def strip_comments(source: str) -> str:
@@ -213,7 +279,7 @@ def hunt_file_text(challenge: Challenge, mistakes: Sequence[Mistake]) -> str:
     text = plant_mistakes(
         pack_reader.solution(challenge), mistakes, str(challenge.solutions / "mistakes.toml")
     ).source
-    many, it = ("one mistake", "it") if len(mistakes) == 1 else ("two mistakes", "them")
+    many, it = in_words(len(mistakes))
     header = [
         f'"""Bug hunt: the reference of {challenge.id} with {many} in it. '
         f"Find {it} and repair {it} in this file.",
@@ -233,6 +299,12 @@ def hunt_file_text(challenge: Challenge, mistakes: Sequence[Mistake]) -> str:
     if ast.get_docstring(tree) is not None:
         lines = lines[tree.body[0].end_lineno :]
     return "\n".join([*header, *(["", ""] if lines and lines[0] else []), *lines]) + "\n"
+
+
+def in_words(count: int) -> tuple[str, str]:
+    """Return the number of mistakes in words, and the pronoun for them."""
+    words = ("one mistake", "two mistakes", "three mistakes", "four mistakes", "five mistakes")
+    return words[count - 1], "it" if count == 1 else "them"
 
 
 def first_paragraph(source: str) -> str:

@@ -33,6 +33,7 @@ class Case:
         dtype: the dtype of the floating-point inputs and of the module.
         mode: the mode of the module.
         check: the check that fails if the values of this case are wrong.
+        part: the part of the challenge that the case tests, for challenges with `parts`.
         gradients: True if gradients are compared.
         constants: floating-point inputs that get no gradient and keep float32, for example
             tables.
@@ -57,6 +58,7 @@ class Case:
     dtype: Literal["float32", "float64", "bfloat16"] = "float32"
     mode: Literal["eval", "train"] = "eval"
     check: Literal["values", "masks", "train/eval", "properties"] = "values"
+    part: str = ""
     gradients: bool = True
     constants: frozenset[str] = frozenset()
     layout: Mapping[str, str] = field(default_factory=dict)

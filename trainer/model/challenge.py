@@ -60,6 +60,8 @@ class Challenge:
         folder: the folder in `challenges/`.
         solutions: the folder in `solutions/`.
         topic: the name of the file in the question bank that belongs to the challenge.
+        parts: a word for what each name of `entry` does, for example "loss"; () if bug hunts do not
+            tell the parts apart.
         forbids: names of operations of torch that a submission must not call, for example
             "torch.cumsum". The library's attention is forbidden in every challenge.
     """
@@ -76,6 +78,7 @@ class Challenge:
     solutions: Path
     topic: str = "other"
     forbids: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @property
     def file_name(self) -> str:

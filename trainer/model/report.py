@@ -253,6 +253,50 @@ class Diagnosis:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """The loss over the steps of a small training; None for a loss that is not finite.
+
+    Attributes:
+        actual: the losses of the learner's file; () if it raised an exception.
+        expected: the losses of the reference.
+    """
+
+    actual: tuple[float | None, ...]
+    expected: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a challenge with several functions, for example its loss.
+
+    Attributes:
+        name: the name of the part.
+        state: "unknown" if the part fails, but an earlier part that it uses is wrong too.
+    """
+
+    name: str
+    state: Literal["right", "wrong", "unknown"]
+
+
+@dataclass(frozen=True)
+class Repair:
+    """The progress of a bug hunt with several planted mistakes.
+
+    Attributes:
+        planted: how many mistakes were planted.
+        left: the planted mistakes that are still in the file; None if the file behaves like no
+            choice of the planted mistakes.
+        parts: the parts of the challenge; () if it has none.
+        curve: the loss over a small training; None if the challenge describes none.
+    """
+
+    planted: int
+    left: tuple[Mistake, ...] | None
+    parts: tuple[Part, ...] = ()
+    curve: Curve | None = None
+
+
+@dataclass(frozen=True)
 class TraceRow:
     """A tensor that one line of the learner's file made.
 
@@ -310,6 +354,7 @@ class Report:
             syntax"; "" if it is finished.
         source: the text that was graded; "" if it is not known.
         signatures: the callables of the contract; () if they are not known.
+        repair: the progress of a bug hunt; None for other files.
     """
 
     challenge: str
@@ -326,6 +371,7 @@ class Report:
     unfinished: str = ""
     source: str = ""
     signatures: tuple[Signature, ...] = ()
+    repair: Repair | None = None
 
     def statuses(self) -> dict[str, Status]:
         """Return the status of each check that was due, over all cases, in order."""

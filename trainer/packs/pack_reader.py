@@ -37,6 +37,7 @@ class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     builds_on: tuple[str, ...] = ()
     topic: str = ""
     forbids: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
 
 def folder_name(challenge_id: str) -> str:
@@ -91,6 +92,11 @@ def read_challenge(folder: Path) -> Challenge:
             f"{folder / 'challenge.toml'}: `entry` has {len(data.entry)} names, "
             'but a challenge of kind "class" must have exactly one class.'
         )
+    if data.parts and len(data.parts) != len(data.entry):
+        raise PackError(
+            f"{folder / 'challenge.toml'}: `parts` has {len(data.parts)} words, but `entry` has "
+            f"{len(data.entry)} names. Write a word for each name, or remove `parts`."
+        )
     return Challenge(
         id=challenge_id(folder.name),
         title=data.title,
@@ -104,6 +110,7 @@ def read_challenge(folder: Path) -> Challenge:
         solutions=folder.parent.parent / "solutions" / folder.name,
         topic=data.topic or "other",
         forbids=data.forbids,
+        parts=data.parts,
     )
 
 

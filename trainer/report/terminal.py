@@ -19,6 +19,7 @@ from trainer.model.case import Case
 from trainer.model.report import Mismatch, Outcome, Report, Slice
 from trainer.report.diagnosis_text import render_cause, render_line, render_picture
 from trainer.report.literal import Trimmed, console, grid
+from trainer.report.repair_text import render_repair
 from trainer.report.stages import STAGE_WORDS, Stage, shows, stages_of
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.visible import visible
@@ -158,6 +159,8 @@ def render(
         _checks(report, width, unicode=unicode),
     ]
     parts += [Text(visible(note, lines=True), style=QUIET) for note in report.notes]
+    if report.repair is not None and report.repair.planted > 1:
+        parts += [Text(), *render_repair(report.repair, width, unicode=unicode)]
     failure = report.first_failure()
     if failure is not None:
         how_to_see = how_to_see if has_commands else ""

@@ -50,6 +50,7 @@ class Grade(msgspec.Struct, tag=True, frozen=True):
         isolation: the isolation that the submission needs.
         seconds: limit of CPU time.
         memory_mib: limit of memory in MiB, in addition to torch's own memory.
+        planted: the ids of the mistakes that a bug hunt put into the file.
     """
 
     challenge: str
@@ -63,6 +64,7 @@ class Grade(msgspec.Struct, tag=True, frozen=True):
     isolation: IsolationNeed = "own"
     seconds: float = SECONDS
     memory_mib: int = MEMORY_MIB
+    planted: tuple[str, ...] = ()
 
 
 class GradeReference(msgspec.Struct, tag=True, frozen=True):

@@ -141,7 +141,7 @@ class GradingServer:
                 yield Verdict(request.id, judgement.report, is_final=False)
             if judgement.report.verdict == "passed":
                 self._passed = judgement
-            yield Verdict(request.id, self._diagnoser.report(judgement))
+            yield Verdict(request.id, self._diagnoser.report(judgement, request.planted))
         finally:
             if not request.is_shared:
                 self._grader.forget(challenge)

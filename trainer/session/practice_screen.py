@@ -537,6 +537,7 @@ class SessionApp(App[SessionResult]):
             Submission(request.path.name, source),
             id=self._request_id,
             is_early_wanted=True,
+            planted=request.hunted,
         )
         if not self.grader.send(message):
             self._process_ended()
