@@ -1,4 +1,4 @@
-"""`attn-drill hunt ID`: repair a reference with one or two mistakes."""
+"""`attn-drill hunt ID`: repair a reference with mistakes in it."""
 
 from __future__ import annotations
 
@@ -38,9 +38,20 @@ def hunt(
         int | None,
         typer.Option("--seed", help="Draw the same mistake again; with --check, the same cases."),
     ] = None,
+    bugs: Annotated[
+        int | None,
+        typer.Option("--bugs", metavar="N", help="1 to 5 bugs; by default one or two."),
+    ] = None,
+    minutes: Annotated[
+        int | None,
+        typer.Option("--minutes", metavar="M", help="The time for the repair, 1 to 240."),
+    ] = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Grade the repaired file; a pass shows what was wrong."),
+    ] = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="With --check: name one of the bugs that are left.")
     ] = False,
     reveal: Annotated[bool, typer.Option("--reveal", help="Give up: show what is wrong.")] = False,
     watch: Annotated[
@@ -48,15 +59,21 @@ def hunt(
         typer.Option("--watch/--no-watch", help="On a terminal, stay and grade every save."),
     ] = True,
 ) -> None:
-    """Find and repair one or two mistakes in a reference."""
-    from trainer.app import grade_file
+    """Find and repair mistakes in a reference: one or two, or the number of --bugs."""
+    from trainer.app import grade_file, hunts
 
     known_packs: KnownPacks = context.obj
     challenge = known_packs.find(challenge_id)
     if check and reveal:
         raise DrillError("--check grades your repair and --reveal gives up; use one of them.")
+    if why and not check:
+        raise DrillError("--why names a bug that is left; use it together with --check.")
     if seed is not None:
         grade_file.check_seed(seed)
+    if bugs is not None:
+        hunts.check_bugs(bugs)
+    if minutes is not None and not 1 <= minutes <= 240:
+        raise DrillError(f"--minutes is {minutes}; it must be 1 to 240.")
     journal = default_journal()
     last = journal.last_hunt(challenge.id)
     pack_option = known_packs.pack_option(challenge)
@@ -66,9 +83,9 @@ def hunt(
         is_watched = watch and can_draw_screen()
         is_wanted = True
         while is_wanted:
-            path = _hand_out(challenge, folder or Path(), seed, last, journal, pack_option)
+            path = _hand_out(challenge, folder or Path(), seed, bugs, last, journal, pack_option)
             warn_journal(journal)
-            is_wanted = is_watched and _repair(challenge, path, known_packs, journal)
+            is_wanted = is_watched and _repair(challenge, path, minutes, known_packs, journal)
             last, seed = journal.last_hunt(challenge.id), None
         return
     if last is None:
@@ -85,16 +102,21 @@ def hunt(
     source = read_source(path)
     seed = grade_file.fresh_seed() if seed is None else seed
     submission = Submission(str(path), source)
-    report = grade_file.grade_file(known_packs, challenge, submission, seed, diagnosed=False)
+    planted = last[0] if len(last[0]) > 1 or why else ()
+    report = grade_file.grade_file(
+        known_packs, challenge, submission, seed, diagnosed=bool(planted), planted=planted
+    )
     grade_file.record_attempt(journal, challenge, report, source, "hunt")
     warn_journal(journal)
     from trainer.report.terminal import show
 
-    # The report hides the mistake and the line, because finding them is the task.
-    show(report, sys.stdout, stage="where")
+    # Without --why, the report hides the mistake and the line, because finding them is the task.
+    again = f"attn-drill hunt {challenge.id} --check --why{pack_option}"
+    show(report, sys.stdout, stage="cause" if why else "where", how_to_see=f"`{again}`")
     typer.echo()
     if report.verdict == "passed":
         typer.echo(_describe_mistakes(challenge, last[0]))
+        _offer_follow_up(challenge, path, known_packs, journal)
         return
     _say("Not repaired yet. Go on, and grade the file again with the same command.")
     file = shlex.quote(report.file)
@@ -107,27 +129,39 @@ def _hand_out(
     challenge: Challenge,
     folder: Path,
     seed: int | None,
+    bugs: int | None,
     last: LastHunt | None,
     journal: Journal,
     pack_option: str,
 ) -> Path:
-    """Write the reference with one or two mistakes into `folder`, and show the next commands.
+    """Write the reference with mistakes into `folder`, and show the next commands.
+
+    Args:
+        challenge: The challenge.
+        folder: The folder of the file.
+        seed: The seed of the choice, or None.
+        bugs: The number of mistakes. None stands for one or two.
+        last: The last hunt of this challenge.
+        journal: The learner's journal.
+        pack_option: The option that names the pack, for commands.
 
     Returns:
         The path of the file.
     """
     from random import Random
 
+    from trainer.app import hunts as app_hunts
     from trainer.hunt import planted_mistakes as hunts
     from trainer.packs.mistakes import read_mistakes
 
     path = folder / hunts.file_name(challenge)
-    chosen = hunts.choose_mistakes(
-        read_mistakes(challenge),
-        pack_reader.solution(challenge),
-        last[0] if last else (),
-        Random(seed),
-    )
+    last_ids = last[0] if last else ()
+    if bugs is None:
+        chosen = hunts.choose_mistakes(
+            read_mistakes(challenge), pack_reader.solution(challenge), last_ids, Random(seed)
+        )
+    else:
+        chosen = app_hunts.choose_bugs(challenge, bugs, last_ids, seed)
     text = hunts.hunt_file_text(challenge, chosen)
     old_file = write_afresh(path, text)
     if old_file is not None and last is not None and _is_untouched(challenge, old_file, last[0]):
@@ -136,7 +170,7 @@ def _hand_out(
             old_file = None
     mistake_ids = [mistake.id for mistake in chosen]
     journal.record_hunt(challenge.id, time.time(), mistake_ids, path.resolve())
-    many, it = ("one mistake", "it") if len(chosen) == 1 else ("two mistakes", "them")
+    many, it = hunts.in_words(len(chosen))
     _say(f"{path} is the reference of {challenge.id} with {many} in it. Find and repair {it}.")
     if old_file is not None:
         _say(f"The old file is kept as {old_file}.")
@@ -145,14 +179,26 @@ def _hand_out(
     return path
 
 
-def _repair(challenge: Challenge, path: Path, known_packs: KnownPacks, journal: Journal) -> bool:
-    """Let the learner repair the file in a session. Return True if another hunt is wanted."""
+def _repair(
+    challenge: Challenge,
+    path: Path,
+    minutes: int | None,
+    known_packs: KnownPacks,
+    journal: Journal,
+) -> bool:
+    """Let the learner repair the file in a session. Return True if another hunt is wanted.
+
+    After the repair of several bugs, the challenge that continues with the file comes next.
+    """
+    from trainer.app.hunts import follow_up_of, hand_out_follow_up
     from trainer.session.model import SessionRequest
     from trainer.session.run_session import run_session
 
     hunt = journal.last_hunt(challenge.id)
     hunted = hunt[0] if hunt is not None else ()
     many, it = ("one mistake", "it") if len(hunted) == 1 else ("mistakes", "them")
+    if len(hunted) > 2:
+        many = f"{len(hunted)} mistakes"
     task = (
         f"# Bug hunt: {challenge.title}\n\n{path.name} is the reference of {challenge.id} with "
         f"{many} in it. Find {it} and repair {it}; every save is graded.\n\n"
@@ -163,7 +209,8 @@ def _repair(challenge: Challenge, path: Path, known_packs: KnownPacks, journal: 
             path.resolve(),
             task + prompt_text(challenge),
             seconds_before=0.0,
-            par_seconds=challenge.minutes * 60.0 / 2,  # nothing has to be written
+            # Nothing has to be written, so half of the par time is enough.
+            par_seconds=challenge.minutes * 60.0 / 2 if minutes is None else minutes * 60.0,
             stage="where",  # finding the line is the task
             purpose="hunt",
             packs=known_packs.roots(),
@@ -177,7 +224,33 @@ def _repair(challenge: Challenge, path: Path, known_packs: KnownPacks, journal: 
     warn_journal(journal)
     if result.ending == "interrupted":
         raise KeyboardInterrupt
-    return result.ending == "next"
+    if result.ending != "next":
+        return False
+    follow_up = follow_up_of(challenge, known_packs.catalogue().challenges)
+    if not result.passed or len(hunted) < 2 or follow_up is None:
+        return True
+    from trainer.cli.practise import practise
+
+    next_path = hand_out_follow_up(challenge, follow_up, path, journal)
+    practise(follow_up, next_path, known_packs, journal)
+    return False
+
+
+def _offer_follow_up(
+    challenge: Challenge, path: Path, known_packs: KnownPacks, journal: Journal
+) -> None:
+    """Write the file of the challenge that continues with the repaired file, and name it."""
+    from trainer.app.hunts import follow_up_of, hand_out_follow_up
+
+    follow_up = follow_up_of(challenge, known_packs.catalogue().challenges)
+    hunt = journal.last_hunt(challenge.id)
+    if follow_up is None or hunt is None or len(hunt[0]) < 2:
+        return
+    next_path = hand_out_follow_up(challenge, follow_up, path, journal)
+    typer.echo()
+    _say(f"Next: {follow_up.title}. {next_path} is your repaired file, to continue with.")
+    folder = "" if next_path.parent == Path() else f" --dir {shlex.quote(str(next_path.parent))}"
+    typer.echo(f"  attn-drill start {follow_up.id}{folder}{known_packs.pack_option(follow_up)}")
 
 
 def _say(text: str) -> None:

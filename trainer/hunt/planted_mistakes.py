@@ -143,9 +143,7 @@ def choose_several(
     for _ in range(_MOST_CHOICES):
         chosen: list[Mistake] = []
         taken: set[int] = set()
-        for mistake in sorted(
-            rng.sample(pool, len(pool)), key=lambda mistake: mistake.id in last
-        ):
+        for mistake in sorted(rng.sample(pool, len(pool)), key=lambda mistake: mistake.id in last):
             if len(chosen) == count:
                 break
             if not taken & places[mistake.id]:
@@ -294,11 +292,19 @@ def hunt_file_text(challenge: Challenge, mistakes: Sequence[Mistake]) -> str:
         ),
         '"""',
     ]
-    tree = ast.parse(text)
-    lines = text.splitlines()
+    return "\n".join(header) + "\n" + without_docstring(text)
+
+
+def without_docstring(source: str) -> str:
+    """Return a text without the module's docstring, with an empty line at its beginning."""
+    lines = source.splitlines()
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return source
     if ast.get_docstring(tree) is not None:
         lines = lines[tree.body[0].end_lineno :]
-    return "\n".join([*header, *(["", ""] if lines and lines[0] else []), *lines]) + "\n"
+    return "\n".join([*(["", ""] if lines and lines[0] else []), *lines]) + "\n"
 
 
 def in_words(count: int) -> tuple[str, str]:

@@ -74,8 +74,7 @@ def _picture(curve: Curve, width: int, *, unicode: bool) -> Iterator[RenderableT
     title.append(f"  {both} both", style=QUIET)
     yield title
     columns = max(10, min(_MOST_COLUMNS, width - _LABEL_COLUMNS - 2))
-    for row in plotted(curve, columns, unicode=unicode):
-        yield row
+    yield from plotted(curve, columns, unicode=unicode)
     lost = sum(loss is None for loss in curve.actual)
     if lost:
         words = f"{lost} of {steps} losses are not finite"

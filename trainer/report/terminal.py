@@ -41,6 +41,7 @@ VERDICTS = {
     "memory": "OUT OF MEMORY",
     "not-allowed": "NOT ALLOWED",
 }
+HOW_TO_SEE = "check again with --why"
 _MOST_PRINTED_LINES, _MOST_PRINTED_COLUMNS = 20, 400
 
 
@@ -49,6 +50,7 @@ def show(
     stream: TextIO,
     *,
     stage: Stage = "cause",
+    how_to_see: str = HOW_TO_SEE,
     file: str | None = None,
     options: str = "",
 ) -> None:
@@ -58,13 +60,14 @@ def show(
         report: the report.
         stream: the file to print to.
         stage: how much of the diagnosis to show.
+        how_to_see: how a reader gets the likely mistake if the stage hides it.
         file: the argument FILE of the commands; "" if they find the file without it. None stands
             for the file of the report.
         options: options of the commands, with a space before each, e.g. " --pack DIR".
     """
     out = console(stream)
     unicode = has_unicode(out)
-    out.print(render(report, out.width, unicode=unicode, stage=stage))
+    out.print(render(report, out.width, unicode=unicode, stage=stage, how_to_see=how_to_see))
     _print_commands(out, report, file, options)
 
 
@@ -140,7 +143,7 @@ def render(
     *,
     unicode: bool = True,
     stage: Stage = "cause",
-    how_to_see: str = "check again with --why",
+    how_to_see: str = HOW_TO_SEE,
     has_commands: bool = True,
 ) -> RenderableType:
     """Return the whole report as one renderable: the answer first, then the figures.

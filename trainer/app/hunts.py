@@ -1,0 +1,98 @@
+"""Choose the bugs of a hunt with several bugs, and hand out the follow-up after the repair."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from random import Random
+
+from trainer.app.start_challenge import hand_out
+from trainer.hunt import planted_mistakes
+from trainer.model.challenge import Challenge, Mistake
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
+from trainer.packs.mistakes import read_mistakes
+from trainer.practice.journal import Journal
+from trainer.practice.learner_files import read_source, write_new
+
+MOST_BUGS = 5
+
+
+def check_bugs(count: int) -> None:
+    """Raise DrillError if a hunt cannot have so many bugs."""
+    if not 1 <= count <= MOST_BUGS:
+        raise DrillError(f"--bugs is {count}; it must be 1 to {MOST_BUGS}.")
+
+
+def choose_bugs(
+    challenge: Challenge, count: int, last: Collection[str], seed: int | None
+) -> tuple[Mistake, ...]:
+    """Choose bugs in different statements, of which none hides another.
+
+    This imports torch and runs the reference with every choice of the bugs.
+
+    Args:
+        challenge: the challenge.
+        count: how many bugs.
+        last: the ids of the bugs in the last hunt.
+        seed: of the random choice; None for any choice.
+
+    Raises:
+        DrillError: if the challenge has no such bugs.
+    """
+    from trainer.diagnosis.patched_references import PatchedReferences
+    from trainer.diagnosis.repairs import are_distinct
+    from trainer.grading.case_set import load_case_set
+
+    mistakes, source = read_mistakes(challenge), pack_reader.solution(challenge)
+    rng = Random(seed)
+    choices = planted_mistakes.choose_several(mistakes, source, count, last, rng)
+    references = PatchedReferences(load_case_set(challenge, rng.randrange(1 << 31)), lambda: None)
+    for chosen in choices:
+        if count == 1 or are_distinct(references, tuple(mistake.id for mistake in chosen)):
+            return chosen
+    raise DrillError(
+        f"{challenge.id} has no {count} mistakes that show next to each other. "
+        "Choose a smaller number with --bugs."
+    )
+
+
+def follow_up_of(challenge: Challenge, challenges: Sequence[Challenge]) -> Challenge | None:
+    """Return the challenge that continues with the repaired file; None if there is none.
+
+    It builds on the repaired challenge, and its file defines the same class.
+    """
+    for other in challenges:
+        if challenge.id in other.builds_on and other.entry[0] == challenge.entry[0]:
+            return other
+    return None
+
+
+def hand_out_follow_up(
+    challenge: Challenge, follow_up: Challenge, repaired: Path, journal: Journal
+) -> Path:
+    """Write the repaired file as the first version of the follow-up, unless a file is there.
+
+    Args:
+        challenge: the repaired challenge.
+        follow_up: the challenge that continues with the file.
+        repaired: the path of the repaired file.
+        journal: the learner's journal.
+
+    Returns:
+        The path of the file of the follow-up.
+    """
+    path = repaired.with_name(follow_up.file_name)
+    if not path.exists():
+        write_new(path, continued(challenge, follow_up, read_source(repaired)))
+    hand_out(follow_up, path, journal, "standard")
+    return path
+
+
+def continued(challenge: Challenge, follow_up: Challenge, source: str) -> str:
+    """Return the repaired text with a first docstring that names the follow-up."""
+    head = (
+        f'"""{follow_up.title}: the repaired file of {challenge.id}, to continue with.\n\n'
+        f'The stub shows the new interface: attn-drill reset {follow_up.id}\n"""\n'
+    )
+    return head + planted_mistakes.without_docstring(source)
