@@ -9,7 +9,16 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import Case, CaseMaker, Refusal, bad_heads, realistic_call, shaped, suites
+from trainer.casekit import (
+    Case,
+    Refusal,
+    TokenMaker,
+    bad_heads,
+    realistic_call,
+    shaped,
+    small_hidden,
+    suites,
+)
 from trainer.worker.arguments import own_module
 from trainer.worker.execution import functions_of
 
@@ -77,7 +86,7 @@ class Descent:
 def small_training(make, train_step, given):
     """Train a new model, and return the losses of all steps. The same seed gives the same model."""
     torch.manual_seed(0)
-    model = make(given.vocab, 16, 2, 1, given.tokens.shape[1])
+    model = make(given.vocab, 16, 2, 2, given.tokens.shape[1])
     optimizer = Descent(model.parameters(), lr=0.2, momentum=0.9)
     with torch.enable_grad():
         losses = [float(train_step(model, optimizer, given.tokens)) for _ in range(given.steps)]
@@ -176,7 +185,7 @@ def wrong_values(name, value):
     return "" if 0.03 < far < 0.062 else "values that are not normal"
 
 
-class GptMaker(CaseMaker):
+class GptMaker(TokenMaker):
     """Make cases of one part of the file."""
 
     def __call__(
@@ -193,30 +202,12 @@ class GptMaker(CaseMaker):
         """Return one case for a model with `layers` blocks and hidden values of this size."""
         given = {"part": part, **(inputs or {})}
         init = {"num_layers": layers, **more.pop("init", {})}
-        quiet = self.quiet(self.with_products(more), layers, hidden) | dict(parameters or {})
+        quiet = dict(parameters or {})
+        for layer in range(layers):
+            width = self.with_products(more)["M"]
+            quiet |= small_hidden(self.draw, f"blocks.{layer}.mlp", width, hidden)
         made = super().__call__(name, inputs=given, parameters=quiet, init=init, **more)
         return replace(made, part=part if part in PARTS else "model")
-
-    def quiet(self, sizes, layers, hidden):
-        """Return weights of the first MLP layers that keep the hidden values small."""
-        width = sizes["M"]
-        found = {}
-        for layer in range(layers):
-            weight = self.draw.normal(4 * width, width, scale=hidden * width**-0.5)
-            found[f"blocks.{layer}.mlp.fc.weight"] = weight
-            found[f"blocks.{layer}.mlp.fc.bias"] = self.draw.normal(4 * width, scale=hidden / 2)
-        return found
-
-    def drawn(self, sizes):
-        """Return tokens of the vocabulary, and draws for all other inputs."""
-        found = {}
-        for name, dims in self.inputs.items():
-            sized = [sizes[letter] for letter in dims.split()]
-            if name == "tokens":
-                found[name] = self.draw.integers(*sized, low=0, high=sizes["V"])
-            else:
-                found[name] = self.draw.normal(*sized)
-        return found
 
 
 def maker(draw, inputs, outputs):
@@ -386,7 +377,7 @@ def training_run(draw):
         inputs={"part": "small training", "tokens": tokens, "vocab": 11, "steps": 100},
         dims={"losses": "steps"},
         sizes={"steps": 100},
-        init={"vocab_size": 3, "d_model": 2, "num_heads": 1, "num_layers": 1, "max_seq_len": 2},
+        init={"vocab_size": 3, "d_model": 2, "num_heads": 1, "num_layers": 0, "max_seq_len": 2},
         gradients=False,
     )
 

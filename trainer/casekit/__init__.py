@@ -8,6 +8,7 @@ be refused. `realistic_call` describes the call that is measured after a pass.
 
 from trainer.casekit import caches, positions, suites
 from trainer.casekit.bad_sizes import bad_groups, bad_heads
+from trainer.casekit.blocks import TokenMaker, small_hidden
 from trainer.casekit.caches import CachedMaker
 from trainer.casekit.draw import Draw
 from trainer.casekit.maker import CaseMaker, SecondCall
@@ -28,11 +29,13 @@ __all__ = [
     "RotaryMaker",
     "Scores",
     "SecondCall",
+    "TokenMaker",
     "bad_groups",
     "bad_heads",
     "caches",
     "positions",
     "realistic_call",
     "shaped",
+    "small_hidden",
     "suites",
 ]

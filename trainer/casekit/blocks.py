@@ -1,0 +1,48 @@
+"""Tools for cases of transformer blocks and small language models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from trainer.casekit.draw import Draw
+from trainer.casekit.maker import CaseMaker, shape
+
+_WITH_GRADIENTS = 0.02
+
+
+def small_hidden(
+    draw: Draw, mlp: str, width: int, size: float = _WITH_GRADIENTS
+) -> dict[str, Tensor]:
+    """Return weights of the first layer of an MLP that make its hidden values small.
+
+    There the exact GELU and its approximation with tanh agree to the last digits of float32, so
+    both are right. For values of 0.02 their derivatives agree too; for values of 0.1 only the
+    functions agree.
+
+    Args:
+        draw: draws the weights.
+        mlp: the path of the MLP, for example "blocks.0.mlp". Its first layer is called `fc`.
+        width: the width M of the input. There are 4 M hidden values.
+        size: of the hidden values.
+    """
+    return {
+        f"{mlp}.fc.weight": draw.normal(4 * width, width, scale=size * width**-0.5),
+        f"{mlp}.fc.bias": draw.normal(4 * width, scale=size / 2),
+    }
+
+
+class TokenMaker(CaseMaker):
+    """Make cases whose inputs called `tokens` are indices below the size V."""
+
+    def drawn(self, sizes: Mapping[str, int]) -> dict[str, Any]:
+        """Return a draw for every input: tokens from 0 to V - 1, other inputs from N(0, 1)."""
+        known = self.with_products(sizes)
+        found = super().drawn(sizes)
+        for name in self.inputs:
+            if name.endswith("tokens"):
+                dims = shape(self.inputs[name], known)
+                found[name] = self.draw.integers(*dims, low=0, high=known["V"])
+        return found
