@@ -338,10 +338,14 @@ def training_cases(case, sizes):
 
 
 def generation_cases(case, sizes):
-    """Yield generations in float64, so that no two logits are equal up to rounding."""
+    """Yield generations in float64, so that no two logits are equal up to rounding.
+
+    A wrong context may give the right token by luck, so there are many sequences.
+    """
 
     def new(name, count=3, training=False, **more):
         inputs = {"new": count, "training": training}
+        more = {"B": 17, "V": 31, **more}
         made = case(
             f"generation: {name}",
             part="generation",

@@ -1,0 +1,291 @@
+"""Cases for a small GPT with a KV cache: calls in chunks, and generation step by step.
+
+T is max_seq_len, N the number of blocks and P the number of new tokens. The hidden values of every
+MLP are small; see `small_hidden`.
+"""
+
+from dataclasses import replace
+
+import torch
+
+from trainer.casekit import (
+    Refusal,
+    TokenMaker,
+    bad_heads,
+    realistic_call,
+    shaped,
+    small_hidden,
+    suites,
+)
+from trainer.worker.arguments import own_module
+from trainer.worker.execution import functions_of
+from trainer.worker.returns import UnexpectedReturnError, describe, unpack
+
+AS_ASKED = "the prompt, then one token a step"
+
+
+def drive(model, given):
+    """Feed the tokens in chunks, or generate."""
+    if given.part == "generation":
+        return generation(own_module(model), functions_of(model).generate, given)
+    if given.part == "dropout":
+        return {"two calls differ": dropped(own_module(model), given.tokens)}
+    if given.part == "branches":
+        return branches(model, given)
+    logits, cache, start = [], None, 0
+    for length in given.chunks:
+        chunk = given.tokens[:, start : start + length]
+        first = cache is None
+        found = model(chunk) if first else model(chunk, cache)
+        part, cache = unpack(found, "logits", "cache")
+        logits.append(part)
+        start += length
+    keys, values = zip(*(unpack(layer, "k", "v") for layer in layers_of(cache)), strict=True)
+    return {
+        "logits": torch.cat(logits, 1),
+        "keys": torch.stack(keys),
+        "values": torch.stack(values),
+    }
+
+
+def layers_of(cache):
+    """Return the cache if it is a list with an entry for each block."""
+    if not isinstance(cache, list | tuple):
+        raise UnexpectedReturnError(f"the cache must be a list of (k, v), not {describe(cache)}")
+    return cache
+
+
+def branches(model, given):
+    """Continue twice from one cache, and once with a longer past. The cache must not change."""
+    _, cache = unpack(model(given.tokens), "logits", "cache")
+    first, longer = unpack(model(given.one_tokens, cache), "logits", "cache")
+    model(given.one_tokens, longer)
+    second, _ = unpack(model(given.other_tokens, cache), "logits", "cache")
+    again, _ = unpack(model(given.one_tokens, cache), "logits", "cache")
+    return {"first": first, "second": second, "again": again}
+
+
+def dropped(model, tokens):
+    """Return whether training mode drops something."""
+    model.train()
+    torch.manual_seed(0)
+    first, second = model(tokens)[0], model(tokens)[0]
+    model.eval()
+    return str(not torch.equal(first, second))
+
+
+def generation(model, generate, given):
+    """Generate tokens; note the tokens that are fed, the recording of gradients, and the mode."""
+    modes = [(module, module.training) for module in model.modules()]
+    recorded, fed = set(), []
+
+    def note(module, arguments):
+        recorded.add(torch.is_grad_enabled())
+        if module is last_norm:
+            fed.append(arguments[0].shape[1])
+
+    norms = [part for name, part in model.named_modules() if name.split(".")[-1] == "ln_f"]
+    last_norm = norms[0] if norms else None
+    hooks = [module.register_forward_pre_hook(note) for module in model.modules()]
+    try:
+        model.train(given.training)
+        torch.manual_seed(0)
+        with torch.enable_grad():
+            tokens = generate(model, given.tokens, given.new)
+        same = all(module.training == given.training for module in model.modules())
+        return {
+            "tokens": tokens,
+            "tokens fed": in_words(fed, given.tokens.shape[1], given.new),
+            "records gradients": str(True in recorded),
+            "mode afterwards": "as before" if same else "another",
+        }
+    finally:
+        for hook in hooks:
+            hook.remove()
+        for module, mode in modes:
+            module.training = mode
+
+
+def in_words(fed, prompt, new):
+    """Return the numbers of tokens of all calls; a last call more is allowed."""
+    if new == 0:
+        return AS_ASKED if not fed else " ".join(map(str, fed))
+    wanted = [prompt] + [1] * (new - 1)
+    return AS_ASKED if fed in (wanted, [*wanted, 1]) else " ".join(map(str, fed))
+
+
+class CacheMaker(TokenMaker):
+    """Make cases for models with a number of blocks."""
+
+    def __call__(self, name, *, part="model", layers=2, inputs=None, hidden=0.02, **more):
+        """Return one case. The number of blocks is the size N of the outputs."""
+        given = {"part": part, **(inputs or {})}
+        init = {"num_layers": layers, **more.pop("init", {})}
+        quiet = dict(more.pop("parameters", None) or {})
+        for layer in range(layers):
+            width = self.with_products(more)["M"]
+            quiet |= small_hidden(self.draw, f"blocks.{layer}.mlp", width, hidden)
+        known = {"N": layers, **(more.pop("more_sizes", None) or {})}
+        rest = {"parameters": quiet, "init": init, "more_sizes": known, **more}
+        made = super().__call__(name, inputs=given, **rest)
+        return replace(made, part="generation" if part == "generation" else "model")
+
+
+def maker(draw, inputs, outputs):
+    """Return a maker of cases with these inputs and outputs."""
+    return CacheMaker(
+        draw,
+        init={"vocab_size": "V", "d_model": "M", "num_heads": "H", "max_seq_len": "T"},
+        inputs=inputs,
+        outputs=outputs,
+        products={"M": "H D"},
+    )
+
+
+def cases(draw):
+    """Yield the cases on which a submission runs."""
+    outputs = {"logits": "B L V", "keys": "N B H L D", "values": "N B H L D"}
+    model = maker(draw, {"tokens": "B L"}, outputs)
+    sizes = {"B": 2, "L": 7, "V": 13, "H": 3, "D": 4, "T": 9}
+    yield from model_cases(model, sizes)
+    yield from chunk_cases(model, sizes)
+    inputs = {"tokens": "B L", "one_tokens": "B S", "other_tokens": "B S"}
+    several = maker(draw, inputs, dict.fromkeys(("first", "second", "again"), "B S V"))
+    yield several(
+        "two continuations of one cache",
+        part="branches",
+        check="properties",
+        gradients=False,
+        S=2,
+        **(sizes | {"B": 6, "L": 4, "D": 5, "T": 10}),
+    )
+    new = maker(draw, {"tokens": "B L"}, {"tokens": "B length"})
+    yield from generation_cases(new, sizes)
+
+
+def model_cases(case, sizes):
+    """Yield single calls without a cache."""
+
+    def whole(name, **more):
+        length = {**sizes, **more}["L"]
+        return case(name, **{"inputs": {"chunks": (length,)}, **sizes, **more})
+
+    yield whole("no past, two blocks")
+    yield whole("no past, one block", layers=1, B=3, L=5, V=11, H=2, D=4, T=8)
+    yield whole("no past, three blocks", layers=3, B=2, L=4, V=7, H=3, D=5, T=6)
+    yield whole("no past, as many tokens as positions", L=9, equal="L T")
+    yield whole("no past, one token, one head", B=3, L=1, V=11, H=1, D=6, T=5)
+    same = {"B": 4, "L": 4, "V": 4, "H": 4, "D": 4, "T": 4, "equal": "B L V H D T"}
+    yield whole("no past, all sizes equal", **same)
+    yield whole("no past, hidden values near 0.1", hidden=0.1, gradients=False)
+    yield from (
+        replace(found, name=f"no past, {found.name}")
+        for found in suites.dtypes(case, inputs={"chunks": (7,)}, **sizes)
+    )
+    yield whole("no past, training mode, dropout 0", mode="train", check="train/eval")
+    yield whole("no past, eval mode, dropout 0.4", init={"dropout": 0.4}, check="train/eval")
+    drops = whole(
+        "training mode, dropout 0.4",
+        part="dropout",
+        outputs={},
+        init={"dropout": 0.4},
+        check="train/eval",
+        gradients=False,
+    )
+    yield replace(drops, plain={"two calls differ": "str"})
+    small = {"B": 2, "V": 7, "H": 3, "D": 4, "T": 60, "L": 5}
+    short = case("growing, small", probe="vectorised", inputs={"chunks": (5,)}, **small)
+    large = small | {"B": 8, "L": 33, "H": 6, "V": 11}
+    long = case("growing, large", probe="vectorised", inputs={"chunks": (33,)}, **large)
+    yield replace(short, larger=long)
+    # A step after a longer past must not need more operations.
+    short = case("a step, small", probe="vectorised", inputs={"chunks": (5, 1)}, **small | {"L": 6})
+    large = small | {"B": 8, "L": 41, "H": 6, "V": 11}
+    long = case("a step, large", probe="vectorised", inputs={"chunks": (40, 1)}, **large)
+    yield replace(short, larger=long)
+
+
+def chunk_cases(case, sizes):
+    """Yield calls in chunks, with the cache of the call before."""
+    for name, chunks, more in (
+        ("a prompt, then single tokens", (4, 1, 1, 1), {}),
+        ("single tokens from the beginning", (1, 1, 1, 1, 1, 1, 1), {}),
+        ("two chunks", (3, 4), {}),
+        ("a long chunk after one token", (1, 6), {}),
+        ("three chunks, one block", (2, 3, 2), {"layers": 1}),
+        ("three chunks, three blocks", (2, 1, 4), {"layers": 3}),
+        ("up to the last position", (5, 4), {"L": 9, "equal": "L T"}),
+        ("as many new tokens as heads", (2, 3), {"L": 5}),
+        ("one head, one sequence", (3, 4), {"B": 1, "H": 1}),
+        ("float64", (3, 1, 3), {"dtype": "float64"}),
+        ("bfloat16", (3, 1, 3), {"dtype": "bfloat16"}),
+    ):
+        # Gradients that reach earlier chunks through the cache are a matter of taste.
+        given = {"inputs": {"chunks": chunks}, "gradients": False, **sizes, **more}
+        yield case(f"chunks: {name}", **given)
+
+
+def generation_cases(case, sizes):
+    """Yield generations in float64, so that no two logits are equal up to rounding.
+
+    A wrong context may give the right token by luck, so there are many sequences.
+    """
+
+    def new(name, count=3, training=False, **more):
+        known = {**sizes, "L": 4, "B": 17, "V": 31, **more}
+        made = case(
+            f"generation: {name}",
+            part="generation",
+            inputs={"new": count, "training": training},
+            outputs={"tokens": "B length"},
+            dtype="float64",
+            gradients=False,
+            **{**known, "more_sizes": {"length": known["L"] + count, "P": count}},
+        )
+        words = ("tokens fed", "records gradients", "mode afterwards")
+        return replace(made, plain=dict.fromkeys(words, "str"))
+
+    yield new("three tokens", D=5)
+    yield new("one token, one sequence", count=1, B=1, D=5)
+    yield new("no token", count=0, D=5)
+    yield new("up to max_seq_len", count=5, D=5)
+    yield new("a prompt of one token", L=1, count=4)
+    yield new(
+        "from training mode, dropout 0.4",
+        count=2,
+        training=True,
+        D=5,
+        init={"dropout": 0.4},
+        check="train/eval",
+    )
+
+
+def refusals():
+    """Yield sizes and lengths that must be refused."""
+    rest = {"vocab_size": 11, "num_layers": 1, "max_seq_len": 5}
+    yield from bad_heads(**rest)
+    init = {"init": {**rest, "d_model": 6, "num_heads": 2}, "only_value_error": True}
+    tokens = torch.zeros(2, 6, dtype=torch.int64)
+    given = {"part": "model", "tokens": tokens}
+    yield Refusal("there are 6 tokens, but max_seq_len is 5", given | {"chunks": (6,)}, **init)
+    why = "there are 3 cached and 3 new tokens, but max_seq_len is 5"
+    yield Refusal(why, given | {"chunks": (3, 3)}, **init)
+    given = {"part": "generation", "tokens": tokens[:, :3], "new": 3, "training": False}
+    yield Refusal("a prompt of 3 and 3 new tokens, but max_seq_len is 5", given, **init)
+
+
+def realistic():
+    """Return the call that is measured after a pass: a decode step of GPT-2 small."""
+    return realistic_call(
+        "GPT-2 small, a prompt of 255 tokens and one step",
+        init={
+            "vocab_size": 50257,
+            "d_model": 768,
+            "num_heads": 12,
+            "num_layers": 12,
+            "max_seq_len": 1024,
+        },
+        part="model",
+        tokens=shaped(1, 256, dtype="int64"),
+        chunks=(255, 1),
+    )
