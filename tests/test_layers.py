@@ -129,14 +129,14 @@ def forbidden_words() -> set[str]:
     """Return the ids and entry points of the built-in pack, with and without quotes.
 
     `masks` is allowed, because it is also the name of a check. Names of torch's own functions and
-    classes are allowed, because the engine uses and refuses them: `softmax`, `layer_norm`.
+    classes are allowed, because the engine uses and refuses them: `softmax`, `layer_norm`. `generate` is an ordinary word.
     """
     challenges = pack_reader.read_pack(pack_reader.built_in_pack())
     names = {challenge.id for challenge in challenges}
     for challenge in challenges:
         names.update(challenge.entry)
     names -= set(CHECK_ORDER)
-    names -= {*vars(torch), *vars(functional), *vars(nn)}
+    names -= {*vars(torch), *vars(functional), *vars(nn), "generate"}
     return names | {repr(name) for name in names}
 
 

@@ -381,7 +381,7 @@ def training_run(draw):
         inputs={"part": "small training", "tokens": tokens, "vocab": 11, "steps": 100},
         dims={"losses": "steps"},
         sizes={"steps": 100},
-        init={"vocab_size": 3, "d_model": 2, "num_heads": 1, "num_layers": 0, "max_seq_len": 2},
+        init={"vocab_size": 3, "d_model": 2, "num_heads": 1, "num_layers": 1, "max_seq_len": 2},
         gradients=False,
     )
 

@@ -1,0 +1,20 @@
+"""Append a column of ones to the values: the last column of the state is then z.
+
+One cumulative sum and one product serve numerator and denominator, so no step can be forgotten for
+one of them. The concatenation copies the values, and the states of all tokens are in memory.
+"""
+
+import torch
+from torch.nn.functional import elu, pad
+
+
+def linear_attention(q, k, v, state=None):
+    ones = pad(v, (0, 1), value=1.0)
+    fq, fk = elu(q).add(1), elu(k).add(1)
+    memory = (fk.unsqueeze(-1) * ones.unsqueeze(-2)).cumsum(dim=-3)
+    if state is not None:
+        earlier = torch.cat([state[0], state[1].unsqueeze(-1)], dim=-1)
+        memory = memory + earlier.unsqueeze(-3)
+    rows = torch.matmul(fq.unsqueeze(-2), memory).squeeze(-2)
+    last = memory[..., -1, :, :]
+    return rows[..., :-1] / rows[..., -1:], (last[..., :-1], last[..., -1])

@@ -1,0 +1,23 @@
+"""Make the states of all tokens at once with cumulative sums, without a loop.
+
+Three einsums and two cumsums are all the code. The states of all tokens take L * D * Dv numbers,
+so this is an answer for small heads; a chunked form needs a fraction of the memory.
+"""
+
+import torch
+
+
+def phi(x):
+    return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
+
+
+def linear_attention(q, k, v, state=None):
+    fq, fk = phi(q), phi(k)
+    S = torch.einsum("bhld,bhle->bhlde", fk, v).cumsum(dim=2)
+    z = fk.cumsum(dim=2)
+    if state is not None:
+        S = S + state[0].unsqueeze(2)
+        z = z + state[1].unsqueeze(2)
+    top = torch.einsum("bhld,bhlde->bhle", fq, S)
+    bottom = torch.einsum("bhld,bhld->bhl", fq, z)
+    return top / bottom[..., None], (S[:, :, -1], z[:, :, -1])

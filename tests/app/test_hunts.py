@@ -1,0 +1,38 @@
+"""The choice of several bugs, and the file of the follow-up."""
+
+import pytest
+
+from trainer.app.hunts import check_bugs, choose_bugs, continued, follow_up_of
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
+
+CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
+BY_ID = {challenge.id: challenge for challenge in CHALLENGES}
+
+
+@pytest.mark.parametrize("count", [0, 6, -1])
+def test_number_of_bugs_has_limits(count: int) -> None:
+    """The message has the number and the limits."""
+    with pytest.raises(DrillError, match=rf"--bugs is {count}; it must be 1 to 5"):
+        check_bugs(count)
+
+
+def test_same_seed_gives_the_same_bugs() -> None:
+    """Four bugs of the small GPT, all different."""
+    first, second = (choose_bugs(BY_ID["mini-gpt"], 4, (), 7) for _ in range(2))
+    assert [mistake.id for mistake in first] == [mistake.id for mistake in second]
+    assert len({mistake.id for mistake in first}) == 4
+
+
+def test_follow_up_defines_the_same_class() -> None:
+    """The small GPT continues with its cache; grouped-query attention has no such follow-up."""
+    assert follow_up_of(BY_ID["mini-gpt"], CHALLENGES) == BY_ID["mini-gpt-cache"]
+    assert follow_up_of(BY_ID["gqa"], CHALLENGES) is None
+
+
+def test_follow_up_begins_with_the_repaired_text() -> None:
+    """The docstring names the follow-up; the code stays."""
+    text = continued(BY_ID["mini-gpt"], BY_ID["mini-gpt-cache"], '"""Old."""\n\nimport torch\n')
+    assert "the repaired file of mini-gpt" in text
+    assert "Old." not in text
+    assert text.endswith("import torch\n")

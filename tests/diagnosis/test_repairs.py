@@ -1,0 +1,81 @@
+"""The mistakes that are left in the file of a bug hunt, and the parts that are right."""
+
+from random import Random
+
+import pytest
+
+from tests.support.grading import diagnoser_of
+from trainer.diagnosis import repairs
+from trainer.grading.grader import Grader
+from trainer.hunt.planted_mistakes import choose_several, plant_mistakes
+from trainer.model.report import Repair
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
+from trainer.packs.mistakes import patch_all, read_mistakes
+
+GPT = pack_reader.find_challenge(pack_reader.built_in_pack(), "mini-gpt")
+GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+SOURCE = pack_reader.solution(GPT)
+KNOWN = {mistake.id: mistake for mistake in read_mistakes(GPT)}
+PLANTED = ("no-scale", "sum-for-mean", "gradients-not-zeroed", "context-cropped-at-the-end")
+
+
+def repair_with(
+    grader: Grader, left: tuple[str, ...], change: tuple[str, str] = ("", "")
+) -> Repair:
+    """Return the progress of a file that still has these mistakes, and another change."""
+    source = patch_all(SOURCE, [KNOWN[name] for name in left], "").replace(*change)
+    judgement = grader.grade(GPT, Submission("hunt.py", source), 5)
+    repair = diagnoser_of(grader).report(judgement, PLANTED).repair
+    assert repair is not None
+    return repair
+
+
+@pytest.mark.parametrize("count", range(5))
+def test_left_mistakes_are_counted_and_parts_follow(grader: Grader, count: int) -> None:
+    """Each repair takes a mistake off, and makes its part right."""
+    repair = repair_with(grader, PLANTED[count:])
+    assert repair.left is not None
+    assert tuple(mistake.id for mistake in repair.left) == PLANTED[count:]
+    assert [part.state for part in repair.parts] == ["right"] * count + ["wrong"] * (4 - count)
+
+
+def test_repair_in_another_style_counts(grader: Grader) -> None:
+    """Behaviour decides, not text."""
+    other = ("scores / math.sqrt(self.head_dim)", "scores * q.shape[-1] ** -0.5")
+    repair = repair_with(grader, PLANTED[1:], other)
+    assert repair.left is not None
+    assert len(repair.left) == 3
+
+
+def test_new_mistake_makes_the_number_unknown(grader: Grader) -> None:
+    """The loss is still right, and parts that use the wrong model are not clear."""
+    repair = repair_with(grader, (), ("x = self.ln_f(x)", "x = self.ln_f(x) + 1"))
+    assert repair.left is None
+    states = {part.name: part.state for part in repair.parts}
+    assert states["model"] == "wrong"
+    assert states["training step"] == "unknown"
+
+
+def test_curve_is_that_of_the_reference_after_the_repair(grader: Grader) -> None:
+    """100 steps, with the same first loss; the loss of the reference falls."""
+    curve = repair_with(grader, ()).curve
+    assert curve is not None
+    assert len(curve.actual) == len(curve.expected) == 100
+    assert curve.actual[0] == pytest.approx(curve.expected[0], abs=1e-4)
+    assert (curve.expected[-1] or 9) < 0.5 < (curve.expected[0] or 0)
+
+
+def test_mistakes_that_hide_each_other_are_not_distinct(grader: Grader) -> None:
+    """A mask that raises an exception hides the missing scale."""
+    references = diagnoser_of(grader).references(grader.case_set(GPT, 5))
+    assert repairs.are_distinct(references, PLANTED)
+    assert not repairs.are_distinct(references, ("no-scale", "causal-mask-of-floats"))
+
+
+def test_chosen_mistakes_are_in_different_statements() -> None:
+    """No two change the same statement, also in a challenge without parts."""
+    mistakes, source = read_mistakes(GQA), pack_reader.solution(GQA)
+    chosen = next(choose_several(mistakes, source, 3, (), Random(1)))
+    assert len(chosen) == 3
+    assert plant_mistakes(source, chosen, "").source != source
