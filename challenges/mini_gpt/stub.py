@@ -51,6 +51,7 @@ def train_step(model, optimizer, tokens, max_norm=1.0):
     raise NotImplementedError
 
 
+@torch.no_grad()
 def generate(model, tokens, max_new_tokens):
     """Return the tokens [B, L] followed by the most likely next tokens, one at a time.
 

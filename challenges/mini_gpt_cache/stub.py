@@ -30,6 +30,7 @@ class MiniGPT(nn.Module):
         raise NotImplementedError
 
 
+@torch.no_grad()
 def generate(model, tokens, max_new_tokens):
     """Return the tokens [B, L] followed by the most likely next tokens, one at a time.
 
