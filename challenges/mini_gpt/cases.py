@@ -50,7 +50,7 @@ def drive(model, given):
         return {"loss": loss.to(given.logits.dtype) if same else loss}
     if given.part == "generation":
         return generation(own, functions_of(model).generate, given)
-    return training(own, functions_of(model).train_step, given)
+    return training(model, functions_of(model).train_step, given)
 
 
 class Descent:
@@ -63,6 +63,11 @@ class Descent:
         self.defaults = {"lr": lr, "momentum": momentum}
         self.param_groups = [{"params": list(parameters), **self.defaults}]
         self.state = {}
+
+    def __repr__(self):
+        """Return the expression that makes the same optimizer of torch, for a script."""
+        options = ", ".join(f"{name}={value}" for name, value in self.defaults.items())
+        return f"torch.optim.SGD(module.parameters(), {options})"
 
     def zero_grad(self, set_to_none=True):
         """Clear the gradients of all parameters."""
@@ -96,8 +101,9 @@ def small_training(make, train_step, given):
     return {"losses": torch.tensor(losses)}
 
 
-def training(model, train_step, given):
+def training(implementation, train_step, given):
     """Make steps, and return the losses and the logits afterwards. Undo the steps at the end."""
+    model = own_module(implementation)
     before = {name: value.detach().clone() for name, value in model.state_dict().items()}
     modes = [(module, module.training) for module in model.modules()]
     options = () if given.max_norm is None else (given.max_norm,)
@@ -120,7 +126,7 @@ def training(model, train_step, given):
             return found | {"losses differ": str(len(set(map(float, losses))) > 1)}
         model.eval()
         with torch.no_grad():
-            logits = model(given.tokens)
+            logits = implementation(given.tokens)
         numbers = torch.tensor([float(loss) for loss in losses], dtype=logits.dtype)
         return {"losses": numbers, "logits": logits, **found}
     finally:

@@ -165,7 +165,12 @@ def test_pass_fades_within_a_month() -> None:
 
 @pytest.mark.parametrize(
     ("wanted", "says"),
-    [("shaering", "sharing"), ("gqua", "gqa"), ("", "attention, cache"), ("zzz", "The topics are")],
+    [
+        ("shaering", "sharing"),
+        ("gqua", "gqa"),
+        ("", "attention, blocks"),
+        ("zzz", "The topics are"),
+    ],
 )
 def test_unknown_topic_is_refused(wanted: str, says: str) -> None:
     """The message has the nearest names, or all topics."""

@@ -7,6 +7,7 @@ in a file beside the script. The script needs torch and safetensors, and nothing
 
 from __future__ import annotations
 
+import ast
 import json
 import keyword
 import math
@@ -26,12 +27,12 @@ from trainer.diagnosis.recorded_calls import RecordedCall, parts_of, recorded_ca
 from trainer.diagnosis.tracing import explained
 from trainer.grading.case_set import CaseSet
 from trainer.grading.checks_load import other_names
-from trainer.grading.grader import Grader, index_of_case
+from trainer.grading.grader import Grader, Judgement, index_of_case
 from trainer.grading.prepared_case import PreparedCase
 from trainer.model.challenge import Challenge, Signature
 from trainer.model.errors import DrillError
 from trainer.model.submission import Submission
-from trainer.worker.layer_matching import contract_of
+from trainer.worker.layer_matching import assignments, contract_of, fits, plain_names
 from trainer.worker.weights import own_values
 
 MARK = "# Written by `attn-drill repro`; run it again and it is written anew."
@@ -48,6 +49,7 @@ class Repro:
         case_number: the case to run, from 1.
         seed: of the cases.
         assignment: the roles of every layer of the learner, by path.
+        own_shapes: name and shape of the parameters of the learner's module in this case.
         signatures: of the contract, if the learner's arguments have other names; else ().
         check: the check that failed in this case, or "".
         message: the message of this check.
@@ -57,6 +59,7 @@ class Repro:
     case_number: int
     seed: int
     assignment: Mapping[str, tuple[str, ...]]
+    own_shapes: Mapping[str, tuple[int, ...]]
     signatures: tuple[Signature, ...] = ()
     check: str = ""
     message: str = ""
@@ -122,7 +125,11 @@ class _Parts:
         self._is_module = repro.case_set.challenge.kind == "module"
         called = {call.name or repro.case_set.challenge.entry[0] for call in self._recorded.calls}
         entries = repro.case_set.challenge.entry
-        self.imported = [entries[0]] if self._is_module else sorted(called, key=entries.index)
+        if self._is_module:
+            called.add(entries[0])
+        self.imported = sorted(called, key=entries.index)
+        self._was_training = self._case.mode == "train"
+        self._objects: list[tuple[Any, str]] = []
         if self._is_module:
             self._build_module()
         self._name_inputs()
@@ -136,23 +143,37 @@ class _Parts:
         challenge, case = self._repro.case_set.challenge, self._case
         arguments = self._arguments("__init__", (), case.init, 0)
         cast = "" if case.dtype == "float32" else f".to(torch.{case.dtype})"
+        self._write("", f"module = {challenge.entry[0]}({arguments}){cast}")
+        if not case.initial:
+            self._store("weight", self._prepared.parameters)
+            self._write(
+                "weights = {",
+                '    name.removeprefix("weight "): value',
+                "    for name, value in case.items()",
+                '    if name.startswith("weight ")',
+                "}",
+                "module.load_state_dict(weights, strict=False)  # buffers keep their values",
+            )
+        self._write(f"module.{case.mode}()")
+        if self._recorded.gradients:
+            self._store("gradient", self._recorded.gradients)
+            self._write(
+                "for name, parameter in module.named_parameters():",
+                '    parameter.grad = case[f"gradient {name}"]  # left by an earlier step',
+            )
+
+    def _store(self, what: str, values: Mapping[str, Tensor]) -> None:
+        """Store weights or gradients under the names of the learner's own parameters."""
         shapes = {name: tuple(value.shape) for name, value in self._prepared.parameters.items()}
+        contract, own = contract_of(shapes), self._repro.own_shapes
         assignment = dict(self._repro.assignment)
-        values = own_values(contract_of(shapes), assignment, self._prepared.parameters)
-        dtype = getattr(torch, case.dtype)
-        for name, value in values.items():
-            self.tensors[f"weight {name}"] = value.to(dtype)
-        self._write(
-            "",
-            f"module = {challenge.entry[0]}({arguments}){cast}",
-            "weights = {",
-            '    name.removeprefix("weight "): value',
-            "    for name, value in case.items()",
-            '    if name.startswith("weight ")',
-            "}",
-            "module.load_state_dict(weights, strict=False)  # buffers keep their values",
-            f"module.{case.mode}()",
-        )
+        if not fits(contract, own, assignment):  # each case may have its own number of layers
+            assignment = next(iter(assignments(contract, own)), assignment)
+        dtype = getattr(torch, self._case.dtype)
+        for name, value in own_values(
+            contract, assignment, values, plain_names(contract, own)
+        ).items():
+            self.tensors[f"{what} {name}"] = value.to(dtype)
 
     def _name_inputs(self) -> None:
         """Write a variable for every input tensor that a call uses as it is."""
@@ -177,10 +198,17 @@ class _Parts:
 
     def _write_call(self, number: int, call: RecordedCall) -> None:
         result = "out" if len(self._recorded.calls) == 1 else f"out_{number}"
-        function = "module" if self._is_module else call.name or self.imported[0]
-        signature = "forward" if self._is_module else function
+        is_module = self._is_module and not call.name
+        function = "module" if is_module else call.name or self.imported[0]
+        signature = "forward" if is_module else function
         arguments = self._arguments(signature, call.positional, call.named, number)
-        self._write("", f"{result} = {function}({arguments})")
+        self._write("")
+        if self._is_module and call.was_training != self._was_training:
+            self._write("module.train()" if call.was_training else "module.eval()")
+        self._was_training = call.is_training
+        self._write(f"{result} = {function}({arguments})")
+        drops = call.was_training or call.is_training
+        self._is_random = drops and bool(self._case.init.get("dropout"))
         for path, part in parts_of(call.result):
             self._write(*self._comparison(f"{result}{path}", f"expected {result}{path}", part))
             if isinstance(part, Tensor):
@@ -189,8 +217,12 @@ class _Parts:
 
     def _comparison(self, actual: str, name: str, expected: Any) -> Iterator[str]:
         """Yield the lines that compare a part of a result."""
-        if self._case.dropout is not None or (self._case.mode == "train" and self._draws):
+        if self._case.dropout is not None or self._is_random:
             yield f"print({actual})  # dropout draws at random, so there is no single right value"
+            return
+        if isinstance(expected, float):
+            options = "rtol=1e-4, atol=1e-6"
+            yield f"torch.testing.assert_close({actual}, {expected!r}, {options})"
             return
         if not isinstance(expected, Tensor):
             yield f"assert {actual} == {expected!r}, {actual}"
@@ -198,11 +230,6 @@ class _Parts:
         self.tensors[name] = expected
         options = "".join(f", {option}" for option in self._tolerance(expected))
         yield f"torch.testing.assert_close({actual}, case[{_quoted(name)}]{options})"
-
-    @property
-    def _draws(self) -> bool:
-        """True if the case's module has dropout."""
-        return bool(self._case.init.get("dropout"))
 
     def _tolerance(self, expected: Tensor) -> Iterator[str]:
         """Yield the tolerance if the grader allows more than torch, and `equal_nan`."""
@@ -269,7 +296,35 @@ class _Parts:
                 for index, part in enumerate(value)
             ]
             return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-        return repr(value)
+        if value is self._recorded.module and value is not None:
+            return "module"
+        if value is None or isinstance(value, bool | int | float | str | torch.dtype):
+            return repr(value)
+        return self._object(value, name)
+
+    def _object(self, value: Any, name: str) -> str:
+        """Return the variable of an object. The first use writes the line that makes the object.
+
+        The object must have a Python expression as its `repr`.
+
+        Raises:
+            DrillError: if it has not.
+        """
+        for known, variable in self._objects:
+            if known is value:
+                return variable
+        try:
+            ast.parse(repr(value), mode="eval")
+        except SyntaxError:
+            number, challenge = self._repro.case_number, self._repro.case_set.challenge
+            raise DrillError(
+                f"Case {number} of {challenge.id} calls the answer with {name}, an object of the "
+                "grader that a script cannot make. `attn-drill trace` shows the values of the case."
+            ) from None
+        variable = _variable(name, {taken for _, taken in (*self._names, *self._objects)})
+        self._write("", f"{variable} = {value!r}")
+        self._objects.append((value, variable))
+        return variable
 
 
 def _groups(value: Any, path: str = "") -> Iterator[tuple[str, Sequence[Any]]]:
@@ -374,9 +429,23 @@ def repro(
         )
     if chosen is None:
         return None
+    return repro_of_case(judgement, chosen, seed)
+
+
+def repro_of_case(judgement: Judgement, chosen: int, seed: int) -> Repro:
+    """Return a case of a judged submission.
+
+    Args:
+        judgement: the judged submission.
+        chosen: the number of the case, from 1.
+        seed: of the cases.
+    """
+    case_set, comparison = judgement.case_set, judgement.comparison
     assignment = {path: tuple(roles) for path, roles in judgement.assignment.items()}
-    has_other_names = any(other_names(judgement.comparison))
+    has_other_names = any(other_names(comparison))
     signatures = tuple(case_set.content.signatures) if has_other_names else ()
+    result = next((found for found in comparison.results if found.number == chosen), None)
+    own_shapes = {} if result is None else result.reply.parameters
     failed = next(
         (
             outcome
@@ -386,4 +455,13 @@ def repro(
         None,
     )
     check, message = (failed.check, failed.message) if failed is not None else ("", "")
-    return Repro(case_set, chosen, seed, assignment, signatures, check, message)
+    return Repro(
+        case_set,
+        chosen,
+        seed,
+        assignment,
+        {name: tuple(shape) for name, shape in own_shapes.items()},
+        signatures,
+        check,
+        message,
+    )

@@ -158,11 +158,19 @@ class _Places:
         return by_place, by_name | given
 
 
-class _Adapted:
+class Wrapped:
+    """An object that `drive` gets in place of an implementation, and through which it calls it."""
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+
+class _Adapted(Wrapped):
     """A wrapper that lets `drive` call a function or an object with the contract's names."""
 
     def __init__(self, target: Any, own: _Places | None, methods: Mapping[str, _Places]) -> None:
-        self._target, self._own, self._methods = target, own, methods
+        super().__init__(target)
+        self._own, self._methods = own, methods
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the target with the learner's own names."""
@@ -178,8 +186,8 @@ class _Adapted:
 
 
 def own_module(implementation: Any) -> Any:
-    """Return the learner's own object, of which `drive` may have got an adapted form."""
-    return implementation._target if isinstance(implementation, _Adapted) else implementation
+    """Return the learner's own object, of which `drive` may have got a wrapped form."""
+    return implementation._target if isinstance(implementation, Wrapped) else implementation
 
 
 def _places(contract: Signature | None, function: Any, *, skip_self: bool) -> _Places | None:

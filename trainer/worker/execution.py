@@ -76,7 +76,7 @@ def build(
             module = construct(namespace[entry[0]], entry[0], init, signatures)
         module = _in_dtype(module, dtype, [] if lost is None else lost).train(mode == "train")
         if len(entry) > 1:
-            _FUNCTIONS[module] = SimpleNamespace(**{name: namespace[name] for name in entry[1:]})
+            set_functions(module, {name: namespace[name] for name in entry[1:]})
         return module
     if len(entry) == 1:
         return namespace[entry[0]]
@@ -84,6 +84,11 @@ def build(
 
 
 _FUNCTIONS: WeakKeyDictionary[nn.Module, SimpleNamespace] = WeakKeyDictionary()
+
+
+def set_functions(module: nn.Module, functions: Mapping[str, Any]) -> None:
+    """Let `functions_of` return these functions for a module."""
+    _FUNCTIONS[module] = SimpleNamespace(**functions)
 
 
 def functions_of(module: nn.Module) -> Any:
