@@ -1,3 +1,7 @@
+import torch
+
+
+@torch.no_grad()
 def generate(step, tokens, max_new_tokens, eos=None):
     """Continue every sequence with the most likely token, at most max_new_tokens times.
 
