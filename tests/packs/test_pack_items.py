@@ -1,7 +1,9 @@
 """The items of a challenge that `pack check` checks."""
 
+from trainer.model.pack_rows import ids_of_pair
 from trainer.packs import pack_reader
-from trainer.packs.pack_items import FOLLOW_UPS, items, sample_items
+from trainer.packs.mistakes import read_mistakes
+from trainer.packs.pack_items import FOLLOW_UPS, items, pairs, sample_items
 
 
 def test_samples_of_mistakes_cover_all_mistakes() -> None:
@@ -22,3 +24,13 @@ def test_translations_and_follow_up_answers_are_items() -> None:
     gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     contents = [name for kind, name in items(gqa) if kind == "content"]
     assert contents == ["prompt, hints, cases", "prompt.zh.md", FOLLOW_UPS]
+
+
+def test_pairs_of_mistakes_are_items_of_their_own() -> None:
+    """An item names both mistakes. Samples of pairs cover all pairs."""
+    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+    all_pairs = pairs(gqa)
+    known = {mistake.id for mistake in read_mistakes(gqa)}
+    assert all(kind == "pair" and set(ids_of_pair(name)) <= known for kind, name in all_pairs)
+    samples = [sample_items(all_pairs, 5, first) for first in range(5)]
+    assert sorted(item for sample in samples for item in sample) == sorted(all_pairs)

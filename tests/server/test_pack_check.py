@@ -13,7 +13,7 @@ from tests.support.paths import TINY_PACK
 from trainer.diagnosis.diagnose import Diagnoser
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
-from trainer.packs.pack_items import FOLLOW_UPS, items
+from trainer.packs.pack_items import FOLLOW_UPS, items, pairs
 from trainer.packs.scaffold import NewPack, scaffold
 from trainer.quiz.bank_check import bank_troubles
 from trainer.server.pack_check import PackChecker, _without_levels, in_words_of
@@ -290,3 +290,54 @@ def test_exception_in_the_check_is_a_sentence(pack_of_scaffold: Path) -> None:
         sentence = in_words_of(caught.value, challenge)
         assert "ZeroDivisionError" in sentence
         assert place in sentence
+
+
+SUMS = """\
+import torch
+
+
+def prefix_sum(x, reverse=False):
+    x = x.flip(-1) if reverse else x
+    total = torch.cumsum(x, dim=-1)
+    return total.flip(-1) if reverse else total
+"""
+TWO_UNDO_EACH_OTHER = """\
+[[mistake]]
+id = "doubled"
+was = "torch.cumsum(x, dim=-1)"
+now = "2 * torch.cumsum(x, dim=-1)"
+says = "Twice the sum."
+hint = "How large?"
+
+[[mistake]]
+id = "halved"
+was = "return total.flip(-1) if reverse else total"
+now = "return 0.5 * (total.flip(-1) if reverse else total)"
+says = "Half the sum."
+hint = "How small?"
+
+[[mistake]]
+id = "other-direction"
+was = "x = x.flip(-1) if reverse else x"
+now = "x = x if reverse else x.flip(-1)"
+says = "Backwards."
+hint = "In which order?"
+"""
+
+
+def test_pair_that_passes_is_reported(pack: Path) -> None:
+    """Two wrong lines are refused, unless the second line undoes the first."""
+    folder = pack / "solutions" / "prefix_sum"
+    (folder / "solution.py").write_text(SUMS)
+    (folder / "mistakes.toml").write_text(TWO_UNDO_EACH_OTHER)
+    challenge = pack_reader.find_challenge(pack, "prefix-sum")
+    with Grader([pack]) as fresh:
+        checker = PackChecker(fresh, Diagnoser(fresh.workers))
+        rows = {row.name: row for row in checker.rows(challenge, [SEED], pairs(challenge))}
+    assert {name: row.ok for name, row in rows.items()} == {
+        "doubled and halved": False,
+        "doubled and other-direction": True,
+        "halved and other-direction": True,
+    }
+    assert rows["doubled and halved"].message == f"passes with seed {SEED}"
+    assert rows["doubled and other-direction"].refused_by == ("values",)

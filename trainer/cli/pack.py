@@ -75,9 +75,16 @@ def check_pack(
         typer.Option(
             "--every",
             metavar="N",
-            help="Check only every Nth mistake, a new selection each time; for a quick check.",
+            help="Check only every Nth mistake or pair, a new selection each time.",
         ),
     ] = 1,
+    with_pairs: Annotated[
+        bool,
+        typer.Option(
+            "--pairs",
+            help="Check only that every pair of mistakes in different statements is refused.",
+        ),
+    ] = False,
     jobs: Annotated[
         int | None, typer.Option("--jobs", help="The number of processes; by default one per core.")
     ] = None,
@@ -113,7 +120,7 @@ def check_pack(
         )
     from trainer.app.grade_file import cores, fresh_seed
     from trainer.model.pack_rows import Row
-    from trainer.packs.pack_items import items, sample_items
+    from trainer.packs.pack_items import items, pairs, sample_items
     from trainer.packs.strays import strays
     from trainer.report.pack_table import PackProgress, mistakes_table
     from trainer.report.wording import counted
@@ -122,8 +129,10 @@ def check_pack(
 
     rows: list[Row] = []
     chosen = [fresh_seed() for _ in range(seeds)]
+    items_of = pairs if with_pairs else items
     wanted = {
-        challenge.id: sample_items(items(challenge), every, chosen[0]) for challenge in challenges
+        challenge.id: sample_items(items_of(challenge), every, chosen[0])
+        for challenge in challenges
     }
     total = sum(map(len, wanted.values()))
     with PackProgress(total, sys.stderr) as progress:
@@ -151,7 +160,8 @@ def check_pack(
             f"NOTE {challenge.folder}: the built-in pack also has a challenge {challenge.id}. "
             "So this challenge is found only with --pack, and not if its pack is installed."
         )
-    part = f", one mistake in {every}" if every > 1 else ""
+    unit = "pair" if with_pairs else "mistake"
+    part = f", one {unit} in {every}" if every > 1 else ""
     scope = f"{counted(len(challenges), 'challenge')}, {counted(seeds, 'seed')}{part}"
     typer.echo(f"{len(rows) - len(bad)} passed, {len(bad) + len(troubles)} failed ({scope})")
     raise typer.Exit(1 if bad or troubles else 0)

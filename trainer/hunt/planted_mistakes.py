@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from random import Random
 
 from trainer.model.challenge import Challenge, Mistake
-from trainer.model.errors import PackError
 from trainer.packs import pack_reader
 from trainer.packs.likely_mistakes import likely_mistakes
 from trainer.packs.mistakes import lines_of, patch, patch_all, read_mistakes
+from trainer.packs.statements import fit_together, statements_of
 
 _TWO = 1 / 3  # the share of hunts with two mistakes
 _ENOUGH = 3  # likely mistakes, so that two hunts in a row differ
@@ -110,11 +110,7 @@ def on_different_lines(source: str, first: Mistake, second: Mistake) -> bool:
     """Return whether two mistakes change different lines and can be planted together."""
     if set(lines_of(source, first)) & set(lines_of(source, second)):
         return False
-    try:
-        patch_all(source, (first, second), "")
-    except PackError:
-        return False
-    return True
+    return fit_together(source, (first, second))
 
 
 def choose_several(
@@ -149,35 +145,8 @@ def choose_several(
             if not taken & places[mistake.id]:
                 chosen.append(mistake)
                 taken |= places[mistake.id]
-        if len(chosen) == count and _can_be_planted(source, chosen):
+        if len(chosen) == count and fit_together(source, chosen):
             yield tuple(sorted(chosen, key=lambda mistake: source.index(mistake.was)))
-
-
-def _can_be_planted(source: str, mistakes: Sequence[Mistake]) -> bool:
-    try:
-        patch_all(source, mistakes, "")
-    except PackError:
-        return False
-    return True
-
-
-def statements_of(source: str, mistake: Mistake) -> frozenset[int]:
-    """Return the first lines of the statements that a mistake changes.
-
-    The head of a function, a class, a loop or a condition counts as a statement of its own.
-    """
-    wrong = set(lines_of(source, mistake))
-    found: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, ast.stmt):
-            continue
-        body = getattr(node, "body", None)
-        last = body[0].lineno - 1 if body else node.end_lineno or node.lineno
-        decorators = getattr(node, "decorator_list", [])
-        first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-        if wrong & set(range(first, last + 1)):
-            found.add(first)
-    return frozenset(found)
 
 
 def strip_comments(source: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["content", "stub", "reference", "also right", "style", "mistake"]
+Kind = Literal["content", "stub", "reference", "also right", "style", "mistake", "pair"]
 Item = tuple[Kind, str]
+_AND = " and "  # between the ids of a pair
 
 
 @dataclass(frozen=True)
@@ -23,3 +24,14 @@ class Row:
     ok: bool
     message: str = ""
     refused_by: tuple[str, ...] = ()
+
+
+def pair_name(first: str, second: str) -> str:
+    """Return the name of the item of two mistakes."""
+    return first + _AND + second
+
+
+def ids_of_pair(name: str) -> tuple[str, str]:
+    """Return the ids of the two mistakes of an item."""
+    first, _, second = name.partition(_AND)
+    return first, second

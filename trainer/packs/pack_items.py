@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from trainer.model.challenge import Challenge
 from trainer.model.errors import PackError
-from trainer.model.pack_rows import Item
+from trainer.model.pack_rows import Item, pair_name
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import answers_path
 from trainer.packs.mistakes import read_mistakes, read_styles
 from trainer.packs.prompt_facts import translations
+from trainer.packs.statements import pairs_of
 
 # The item of `follow_up.toml`: its answers, and the formulas of their quantities.
 FOLLOW_UPS = "answers to follow-up questions"
@@ -31,14 +32,22 @@ def items(challenge: Challenge) -> list[Item]:
     return found
 
 
+def pairs(challenge: Challenge) -> list[Item]:
+    """Return an item for every pair of known mistakes in different statements of the reference."""
+    source, mistakes = pack_reader.solution(challenge), read_mistakes(challenge)
+    return [
+        ("pair", pair_name(first.id, second.id)) for first, second in pairs_of(source, mistakes)
+    ]
+
+
 def sample_items(all_items: Sequence[Item], every: int, first: int) -> list[Item]:
-    """Return every `every`-th mistake, and all items that are not mistakes.
+    """Return every `every`-th mistake or pair of mistakes, and all other items.
 
     Args:
         all_items: the items of a challenge.
         every: the step through the list of mistakes.
         first: the index of the first mistake to return, modulo `every`.
     """
-    mistakes = [item for item in all_items if item[0] == "mistake"]
-    others = [item for item in all_items if item[0] != "mistake"]
-    return others + mistakes[first % every :: every]
+    wrong = [item for item in all_items if item[0] in ("mistake", "pair")]
+    others = [item for item in all_items if item[0] not in ("mistake", "pair")]
+    return others + wrong[first % every :: every]

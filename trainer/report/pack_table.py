@@ -25,12 +25,12 @@ class RefusedRow(Protocol):
 
 
 def mistakes_table(rows: Sequence[RefusedRow]) -> str:
-    """Return a Markdown table with a row for each mistake and a column for each check.
+    """Return a Markdown table with a row for each mistake or pair, and a column for each check.
 
     A cell has an `x` if the check refuses the mistake. A mistake that no check refuses has `NOT
     REFUSED` after its name. A refused mistake that the diagnosis does not name has `NOT NAMED`.
     """
-    mistakes = [row for row in rows if row.kind == "mistake"]
+    mistakes = [row for row in rows if row.kind in ("mistake", "pair")]
     used = [check for check in CHECK_ORDER if any(check in row.refused_by for row in mistakes)]
     if not mistakes:
         return "No mistakes were graded."

@@ -30,12 +30,12 @@ from trainer.model.case import Case
 from trainer.model.challenge import Challenge, Mistake
 from trainer.model.checks import CHECK_ORDER
 from trainer.model.errors import GraderError, PackError
-from trainer.model.pack_rows import Item, Row
+from trainer.model.pack_rows import Item, Row, ids_of_pair
 from trainer.model.report import Report
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import follow_up_troubles
-from trainer.packs.mistakes import patch, read_mistakes, read_styles
+from trainer.packs.mistakes import patch, patch_all, read_mistakes, read_styles
 from trainer.packs.other_answers import REFERENCE, other_answers
 from trainer.packs.pack_items import FOLLOW_UPS
 from trainer.packs.prompt_facts import translation_troubles
@@ -133,6 +133,11 @@ class PackChecker:
                 mistake = next(mistake for mistake in mistakes if mistake.id == name)
                 source = patch(reference, mistake, where)
                 return self._wrong(challenge, seeds, item, source, mistake)
+            case "pair":
+                both = [
+                    found for found in read_mistakes(challenge) if found.id in ids_of_pair(name)
+                ]
+                return self._wrong(challenge, seeds, item, patch_all(reference, both, where))
 
     def _content(self, challenge: Challenge, seed: int) -> Iterator[str]:
         """Yield a sentence for each problem of the texts, the stub and the cases."""
