@@ -129,7 +129,8 @@ def forbidden_words() -> set[str]:
     """Return the ids and entry points of the built-in pack, with and without quotes.
 
     `masks` is allowed, because it is also the name of a check. Names of torch's own functions and
-    classes are allowed, because the engine uses and refuses them: `softmax`, `layer_norm`. `generate` is an ordinary word.
+    classes are allowed, because the engine uses and refuses them: `softmax`, `layer_norm`.
+    `generate` is an ordinary word.
     """
     challenges = pack_reader.read_pack(pack_reader.built_in_pack())
     names = {challenge.id for challenge in challenges}

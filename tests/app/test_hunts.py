@@ -2,7 +2,13 @@
 
 import pytest
 
-from trainer.app.hunts import check_bugs, choose_bugs, continued, follow_up_of
+from trainer.app.hunts import (
+    check_bugs,
+    choose_bugs,
+    continued,
+    debugging_challenge,
+    follow_up_of,
+)
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
 
@@ -36,3 +42,12 @@ def test_follow_up_begins_with_the_repaired_text() -> None:
     assert "the repaired file of mini-gpt" in text
     assert "Old." not in text
     assert text.endswith("import torch\n")
+
+
+def test_debugging_round_has_a_challenge_with_parts_or_a_named_challenge() -> None:
+    """A challenge that another continues is preferred; a topic without such a challenge is not."""
+    assert debugging_challenge(CHALLENGES, CHALLENGES, None).id == "mini-gpt"
+    assert debugging_challenge([BY_ID["gqa"]], CHALLENGES, "gqa").id == "gqa"
+    heads = [challenge for challenge in CHALLENGES if challenge.topic == "heads"]
+    with pytest.raises(DrillError, match="topic heads has a debugging round"):
+        debugging_challenge(heads, CHALLENGES, "heads")

@@ -66,6 +66,9 @@ def test_no_watch_is_refused(tmp_path: Path) -> None:
         (["--html", "sheet.txt"], "sheet.html"),
         (["--dir", "file/stubs"], "Choose another folder with --dir"),
         (["--dir", "."], "already exists"),
+        (["--bugs", "3"], "only a debugging round has bugs: add --debug"),
+        (["--debug", "--bugs", "6"], "--bugs is 6; it must be 1 to 5"),
+        (["--debug", "--topic", "heads"], "No challenge of the topic heads has a debugging round"),
         (["--resume"], "No interview is under way"),
         (["--sheet"], "no interview yet"),
     ],
@@ -77,6 +80,22 @@ def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
     (tmp_path / "score-sheet.html").write_text("")
     assert says in drill(*arguments, cwd=tmp_path, code=2).stderr
     assert {path.name for path in tmp_path.iterdir()} <= {"file", "score-sheet.html", "home"}
+
+
+@pytest.mark.usefixtures("left_at_once")
+def test_debugging_round_begins_with_a_file_with_bugs(tmp_path: Path, home: Path) -> None:
+    """The plan has the bugs and the continuation; the file has no command in it."""
+    drill("--debug", "--bugs", "2", "--minutes", "30", "--seed", "3", cwd=tmp_path)
+    entry = Journal(home).last_interview()
+    assert entry is not None
+    plan = plan_from(entry[2])
+    assert plan is not None
+    assert [stage.role for stage in plan.stages] == ["debugging", "follow-up"]
+    assert [len(stage.bugs) for stage in plan.stages] == [2, 0]
+    (path,) = tmp_path.glob("interview-*/*.py")
+    assert "with two mistakes in it" in path.read_text()
+    changed = drill("--resume", "--debug", cwd=tmp_path, code=2)
+    assert "Leave --debug out" in changed.stderr
 
 
 @pytest.mark.usefixtures("left_at_once")

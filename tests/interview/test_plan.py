@@ -11,6 +11,7 @@ from trainer.interview.plan import (
     InterviewPlan,
     familiarity,
     main_problems,
+    make_debugging_plan,
     make_plan,
     plan_from,
     planned_questions,
@@ -202,3 +203,16 @@ def test_question_that_no_pack_has_any_more_is_skipped() -> None:
     assert [question.item for question in asked] == list(made.questions)
     fewer = [question for question in QUESTIONS if question.item != made.questions[0]]
     assert planned_questions(made, fewer) == asked[1:]
+
+
+@pytest.mark.parametrize("has_follow_up", [True, False])
+def test_debugging_round_has_the_bugs_and_questions_on_both_problems(has_follow_up: bool) -> None:
+    """The stages share the time without that of the questions by their par times."""
+    challenge, follow_up = BY_ID["mini-gpt"], BY_ID["mini-gpt-cache"] if has_follow_up else None
+    plan = make_debugging_plan(challenge, follow_up, ("a", "b"), QUESTIONS, 50, {}, 7)
+    seconds = [1620.0, 1080.0] if has_follow_up else [2700.0]
+    assert [stage.seconds for stage in plan.stages] == pytest.approx(seconds)
+    assert [stage.bugs for stage in plan.stages] == [("a", "b"), ()][: len(seconds)]
+    assert len(plan.questions) == (5 if has_follow_up else 4)
+    assert plan.questions[0].startswith("follow-up:mini-gpt:")
+    assert plan_from(json.loads(json.dumps(asdict(plan)))) == plan

@@ -1,10 +1,12 @@
 """Tests of the score of a mock interview."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.support.interview import BY_ID, EVENTS, PLAN
+from trainer.interview.plan import InterviewPlan, Stage
 from trainer.interview.score import ProblemRow, QuestionRow, score_parts, score_sheet
 from trainer.interview.state import (
     StageResult,
@@ -67,6 +69,26 @@ def test_score_has_parts_for_correctness_time_and_help(
     assert [part.points for part in parts] == pytest.approx([*expected, 7.5])
     assert sum(part.most for part in parts) == 100
     assert sum(part.most for part in score_parts(problems, [], share)) == 100
+
+
+@pytest.mark.parametrize(
+    ("left", "points"), [(0, 75.0), (1, 56.25), (3, 18.75), (4, 0.0), (None, 37.5)]
+)
+def test_debugging_round_is_scored_by_its_repaired_bugs(left: int | None, points: float) -> None:
+    """If the number of bugs is not known, the checks count, as in other problems."""
+    verdict = "passed" if left == 0 else "failed"
+    problem = row(1.0, StageResult(verdict, 6, 6, (), left))
+    problem = replace(problem, bugs=("a", "b", "c", "d"))
+    assert score_parts([problem], [], 1.0)[0].points == points
+
+
+def test_sheet_names_the_bugs_of_a_debugging_round() -> None:
+    """A bug that no pack has any more is shown by its id; the advice is another hunt."""
+    stages = (Stage("mini-gpt", "debugging", 600.0, ("no-scale", "gone")),)
+    plan = InterviewPlan(20, 1, stages)
+    sheet = score_sheet(plan, state_of(plan, []), BY_ID, {}, (), 0.0, {"no-scale": "No scale."})
+    assert sheet.problems[0].bugs == ("No scale.", "gone")
+    assert sheet.practise[0].startswith("attn-drill hunt mini-gpt --bugs 2: it does not pass yet")
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from tests.support.interview import EVENTS, PLAN
+from trainer.interview.plan import InterviewPlan, Stage
 from trainer.interview.state import (
     StageResult,
     StageState,
     allowed_seconds,
+    attempt_data,
     overtime_seconds,
     state_of,
     unrecorded_attempts,
@@ -76,9 +78,25 @@ def test_attempts_before_a_kill_are_recorded_later() -> None:
         attempt_at(9.0),
     ]
     missing = {"stage": 1, "seconds": 70.0, "verdict": "failed", "passed": 1, "total": 2}
-    missing["failed"] = ["runs"]
+    missing |= {"failed": ["runs"], "bugs_left": None}
     assert unrecorded_attempts(PLAN, 1.0, EVENTS[:8], attempts) == [missing, missing]
     assert unrecorded_attempts(PLAN, 1.0, EVENTS, attempts) == []
+
+
+def test_debugging_round_counts_the_attempts_of_its_hunt() -> None:
+    """The attempts of a repair have another purpose, and the bugs that are left are known."""
+    stages = (Stage("mini-gpt", "debugging", 600.0, ("no-scale", "sum-for-mean")),)
+    plan = InterviewPlan(20, 1, stages)
+    hunted, other = (
+        Attempt("mini-gpt", 8.0, 1, "failed", 1, 1, "", {"loads": "passed"}, 7.0, purpose=purpose)
+        for purpose in ("hunt", "interview")
+    )
+    data = attempt_data(0, "failed", {"loads": "passed"}, 7.0)
+    assert unrecorded_attempts(plan, 1.0, [], [hunted, other]) == [data]
+    left = attempt_data(0, "failed", {"loads": "passed"}, 7.0, bugs_left=1)
+    result = state_of(plan, [(2.0, "attempt", json.loads(json.dumps(left)))]).stages[0].result
+    assert result is not None
+    assert result.bugs_left == 1
 
 
 def test_stage_gets_the_time_that_earlier_stages_left() -> None:

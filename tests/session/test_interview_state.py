@@ -8,11 +8,13 @@ import pytest
 
 from tests.support.fake_grader import report_on
 from tests.support.session_interview import CHALLENGES, interview
+from trainer.interview.plan import Stage
 from trainer.interview.state import state_of
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
-from trainer.model.report import Report
+from trainer.model.report import Repair, Report
 from trainer.packs import pack_reader
+from trainer.packs.mistakes import read_mistakes
 from trainer.practice.journal import Journal
 from trainer.session.interview_state import Interview, solve_problems
 from trainer.session.model import Ending, SessionRequest, SessionResult
@@ -34,6 +36,7 @@ class Learner:
             "" deletes it.
         pages: the requests of the sessions so far.
         graded: the texts that were handed in and graded.
+        planted: the ids of the bugs that were planted in these texts.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class Learner:
         self.saved: str | None = None
         self.pages: list[SessionRequest] = []
         self.graded: list[str] = []
+        self.planted: list[tuple[str, ...]] = []
         monkeypatch.setattr("trainer.session.interview_state.run_session", self._run_session)
 
     def solve(self) -> str:
@@ -63,7 +67,10 @@ class Learner:
                 request.path.unlink()
         return self.results.pop(0)
 
-    def _grade(self, challenge: Challenge, source: str, path: Path) -> Report:
+    def _grade(
+        self, challenge: Challenge, source: str, path: Path, planted: tuple[str, ...]
+    ) -> Report:
+        self.planted.append(planted)
         if source == "crash":
             raise GraderError("The grader fell over.")
         self.graded.append(source)
@@ -184,7 +191,7 @@ def test_ctrl_c_while_grading_leaves_the_interview(
     Learner(monkeypatch, run, ended("next", "wrong")).run.path(0).parent.mkdir()
     run.path(0).write_text("right")
 
-    def interrupted(challenge: Challenge, source: str, path: Path) -> Report:
+    def interrupted(challenge: Challenge, source: str, path: Path, planted: object) -> Report:
         raise KeyboardInterrupt
 
     assert solve_problems(run, (pack_reader.built_in_pack(),), "en", interrupted) == "interrupted"
@@ -244,3 +251,93 @@ def test_rating_is_an_event_and_a_review(tmp_path: Path, home: Path) -> None:
     assert (resumed.answers[0].rating, resumed.question_seconds) == (2, 30.0)
     (review,) = run.journal.reviews()
     assert (review.item, review.at, review.rating) == ("follow-up:gqa:1", 2.0, 2)
+
+
+BUGS = ("no-scale", "sum-for-mean")
+
+
+def debugging_round(tmp_path: Path, home: Path) -> Interview:
+    """Return a round with two bugs and its continuation."""
+    stages = (
+        Stage("mini-gpt", "debugging", 600.0, BUGS),
+        Stage("mini-gpt-cache", "follow-up", 400.0),
+    )
+    run = interview(tmp_path, home)
+    return replace(run, plan=replace(run.plan, stages=stages))
+
+
+def test_debugging_round_hands_out_a_file_with_bugs(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page says how many, not which. The session hides the line and counts what is left."""
+    run = debugging_round(tmp_path, home)
+    learner = Learner(monkeypatch, run, ended())
+    learner.solve()
+    text = run.path(0).read_text()
+    assert "with two mistakes in it" in text
+    assert "attn-drill" not in text
+    assert "math.sqrt" not in text
+    assert "two mistakes" in learner.opening(0)
+    assert "is the file to repair" in learner.opening(0)
+    request = learner.pages[0]
+    assert (request.purpose, request.stage, request.hunted) == ("hunt", "where", BUGS)
+    assert request.untouched == text
+    assert run.journal.starts() == {}
+
+
+@pytest.mark.parametrize(("saved", "is_repaired"), [("right", True), ("wrong", False)])
+def test_round_goes_on_with_the_repaired_file_or_the_reference(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, saved: str, is_repaired: bool
+) -> None:
+    """A pass of the repair is an attempt of a hunt, not a solution from memory."""
+    run = debugging_round(tmp_path, home)
+    learner = Learner(monkeypatch, run, ended("next"), ended())
+    learner.saved = saved
+    learner.solve()
+    assert learner.planted == [BUGS]
+    assert [attempt.purpose for attempt in run.journal.attempts(replaced=True)] == ["hunt"]
+    text = run.path(1).read_text()
+    assert "the repaired file of mini-gpt" in text
+    assert text.rstrip().endswith("right") == is_repaired
+    assert ("class MiniGPT" in text) != is_repaired
+    assert "is the repaired file: continue with it" in learner.opening(1)
+    assert (learner.pages[1].purpose, learner.pages[1].hunted) == ("interview", ())
+    assert learner.pages[1].untouched == text
+
+
+def test_bugs_that_are_left_are_recorded(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The number comes from the last report of the session."""
+    run = debugging_round(tmp_path, home)
+    mistake = read_mistakes(CHALLENGES["mini-gpt"])[0]
+    result = ended("quit", "wrong")
+    assert result.last is not None
+    report = replace(result.last, repair=Repair(2, (mistake,), (), None))
+    Learner(monkeypatch, run, replace(result, last=report)).solve()
+    last = run.state.stages[0].result
+    assert last is not None
+    assert last.bugs_left == 1
+
+
+def test_untouched_file_of_a_debugging_round_is_not_handed_in(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The note says so, and hints of an earlier practice do not count."""
+    run = debugging_round(tmp_path, home)
+    run.journal.record_hint("mini-gpt", 3, 1.0)
+    run.journal.record_solution("mini-gpt", 1.0)
+    learner = Learner(monkeypatch, run, ended("next"), ended())
+    learner.solve()
+    stage = run.state.stages[0]
+    assert stage.note == "Nothing was handed in: mini_gpt.py is the unchanged file."
+    assert (stage.hints, stage.reference_seen) == (0, False)
+
+
+def test_missing_bug_is_named(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A resumed round whose pack has changed says which bug is gone."""
+    run = debugging_round(tmp_path, home)
+    stages = (replace(run.plan.stages[0], bugs=("gone",)),)
+    run = replace(run, plan=replace(run.plan, stages=stages))
+    with pytest.raises(DrillError, match="no longer has the bugs gone"):
+        Learner(monkeypatch, run).solve()

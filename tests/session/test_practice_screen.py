@@ -16,6 +16,7 @@ from textual.worker import WorkerFailed
 import trainer
 from tests.support.fake_grader import FakeGrader, report_on
 from tests.support.session import GQA, PACK, RIGHT, WRONG, app_on, drive, screen, until, words
+from tests.support.session_interview import SITTING
 from trainer.model.lesson import Lesson, Note
 from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
@@ -241,9 +242,11 @@ def test_interview_hides_the_mistake_and_counts_the_key_that_shows_it(
     file: Path, home: Path
 ) -> None:
     """Each press of w shows the next part: a question, then the mistake, then neither."""
-    app = app_on(file, home, stage="line", purpose="interview")
+    app = app_on(file, home, stage="line", purpose="interview", sitting=SITTING)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
+        await until(pilot, lambda: app.warm)
+        await pilot.press("enter")
         file.write_text("wrong")
         await until(pilot, lambda: app.state.attempts == 1)
         await until(pilot, lambda: "line 3" in screen(pilot))
@@ -272,9 +275,11 @@ def is_drawn(pilot: Pilot[SessionResult], text: str) -> bool:
 
 def test_next_verdict_shows_the_first_stage_again(file: Path, home: Path) -> None:
     """A hint that was taken for one answer does not name the mistake of the next."""
-    app = app_on(file, home, stage="line", purpose="interview")
+    app = app_on(file, home, stage="line", purpose="interview", sitting=SITTING)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
+        await until(pilot, lambda: app.warm)
+        await pilot.press("enter")
         file.write_text("wrong")
         await until(pilot, lambda: app.state.attempts == 1)
         await pilot.press("w", "w")

@@ -57,6 +57,34 @@ def choose_bugs(
     )
 
 
+def debugging_challenge(
+    candidates: Sequence[Challenge], challenges: Sequence[Challenge], topic: str | None
+) -> Challenge:
+    """Return the challenge of a debugging round.
+
+    Challenges whose parts are told apart, and that another challenge continues, are preferred.
+
+    Args:
+        candidates: the challenges that may be chosen.
+        challenges: all known challenges.
+        topic: the topic or the challenge that the learner named, or None.
+
+    Raises:
+        DrillError: if no candidate has parts, and the learner named no single challenge.
+    """
+    with_parts = [challenge for challenge in candidates if challenge.parts]
+    continued = [challenge for challenge in with_parts if follow_up_of(challenge, challenges)]
+    if continued or with_parts:
+        return (continued or with_parts)[0]
+    if topic is not None and len(candidates) == 1:
+        return candidates[0]
+    suitable = [challenge.id for challenge in challenges if challenge.parts]
+    raise DrillError(
+        f"No challenge of the topic {topic} has a debugging round. "
+        f"Name a challenge with --topic, for example {(suitable or [challenges[0].id])[0]}."
+    )
+
+
 def follow_up_of(challenge: Challenge, challenges: Sequence[Challenge]) -> Challenge | None:
     """Return the challenge that continues with the repaired file; None if there is none.
 

@@ -19,6 +19,7 @@ from trainer.model.errors import DrillError
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.packs.known_packs import Catalogue
+from trainer.packs.mistakes import read_mistakes
 from trainer.practice.journal import Journal, default_journal
 
 if TYPE_CHECKING:
@@ -73,9 +74,22 @@ def interview(
             help="Grade nothing before you hand in; the verdict is on the score sheet.",
         ),
     ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            help="Hold the debugging round: a file with several bugs, then its continuation.",
+        ),
+    ] = False,
+    bugs: Annotated[
+        int | None,
+        typer.Option("--bugs", metavar="N", help="With --debug: 1 to 5 bugs; 4 by default."),
+    ] = None,
     no_watch: Annotated[bool, typer.Option("--no-watch", hidden=True)] = False,
 ) -> None:
     """Hold a timed mock interview: problems, questions, and a score sheet at the end."""
+    if bugs is not None and not debug:
+        raise DrillError(f"--bugs is {bugs}, but only a debugging round has bugs: add --debug.")
     if html is not None and html.suffix.lower() not in (".html", ".htm"):
         raise DrillError(
             f"--html is {html}; its name must end in .html, so that no other file is overwritten. "
@@ -119,10 +133,14 @@ def interview(
             "--dir": folder,
             "--seed": seed,
             "--no-grader": no_grader or None,
+            "--debug": debug or None,
         }
         run = _resumed(last, [name for name, value in options.items() if value is not None])
     else:
-        plan = _plan(journal, known, 45 if minutes is None else minutes, topic, seed)
+        number_of_bugs = (4 if bugs is None else bugs) if debug else 0
+        plan = _plan(
+            journal, known, 45 if minutes is None else minutes, topic, seed, number_of_bugs
+        )
         run = _begin(journal, known, replace(plan, is_graded=not no_grader), folder, html)
     _hold(run, known_packs, html)
 
@@ -153,15 +171,23 @@ def _interview(
 
 
 def _plan(
-    journal: Journal, known: Catalogue, minutes: int, topic: str | None, seed: int | None
+    journal: Journal,
+    known: Catalogue,
+    minutes: int,
+    topic: str | None,
+    seed: int | None,
+    bugs: int,
 ) -> InterviewPlan:
-    """Return the plan of an interview, without its folder."""
+    """Return the plan of an interview, without its folder. With bugs, it is a debugging round."""
+    from trainer.app import hunts
     from trainer.app.grade_file import fresh_seed
     from trainer.interview import plan as planning
     from trainer.packs.follow_up import read_follow_ups
     from trainer.packs.question_bank import read_bank
     from trainer.practice.schedule import items
 
+    if bugs:
+        hunts.check_bugs(bugs)
     if not planning.LEAST_MINUTES <= minutes <= planning.MOST_MINUTES:
         least, most = planning.LEAST_MINUTES, planning.MOST_MINUTES
         raise DrillError(f"--minutes is {minutes}; it must be {least} to {most}.")
@@ -171,14 +197,23 @@ def _plan(
     now = time.time()
     familiarity = planning.familiarity(journal.attempts(), items(journal.reviews(), now), now)
     seed = fresh_seed() if seed is None else seed
+    if bugs:
+        challenge = hunts.debugging_challenge(mains, known.challenges, topic)
+        follow_up = hunts.follow_up_of(challenge, known.challenges)
+        chosen = hunts.choose_bugs(challenge, bugs, (), seed)
+        ids = tuple(mistake.id for mistake in chosen)
+        return planning.make_debugging_plan(
+            challenge, follow_up, ids, questions, minutes, familiarity, seed
+        )
     return planning.make_plan(known.challenges, questions, minutes, mains, familiarity, seed)
 
 
 def _begin(
     journal: Journal, known: Catalogue, plan: InterviewPlan, folder: Path | None, html: Path | None
 ) -> Interview:
-    """Write the first stub of an interview and record the interview."""
+    """Write the first file of an interview and record the interview."""
     from trainer.practice.learner_files import write_new
+    from trainer.session.interview_state import first_text
 
     now = time.time()
     place = _new_folder(now) if folder is None else folder
@@ -191,7 +226,7 @@ def _begin(
                 f"{place / name} already exists and is left unchanged. "
                 "Choose another folder with --dir."
             )
-    write_new(place / problems[0].file_name, pack_reader.stub(problems[0]))
+    write_new(place / problems[0].file_name, first_text(problems[0], plan.stages[0]))
     plan = replace(plan, folder=str(place.resolve()))
     run = _interview(journal, known, journal.record_interview(now, asdict(plan)), now, plan)
     warn_journal(journal)
@@ -257,12 +292,13 @@ def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:
         run.record("finished")
         return _score_sheet(run)
 
-    def grade(challenge: Challenge, source: str, path: Path) -> Report:
+    def grade(challenge: Challenge, source: str, path: Path, planted: tuple[str, ...]) -> Report:
         """Grade a file that the learner hands in, with a new seed."""
         from trainer.app.grade_file import fresh_seed, grade_file
 
         typer.echo(f"{path.name} is graded …")
-        return grade_file(known_packs, challenge, Submission(str(path), source), fresh_seed())
+        submission = Submission(str(path), source)
+        return grade_file(known_packs, challenge, submission, fresh_seed(), planted=planted)
 
     ending = solve_problems(run, known_packs.roots(), language(), grade)
     if ending == "next":
@@ -313,7 +349,15 @@ def _score_sheet(run: Interview) -> ScoreSheet:
     references = {
         problem.id: pack_reader.solution(problem) for problem in problems if problem is not None
     }
-    return score_sheet(run.plan, run.state, run.challenges, references, run.questions, run.began)
+    mistakes = {
+        mistake.id: mistake.says
+        for stage, problem in zip(run.plan.stages, problems, strict=True)
+        if problem is not None and stage.bugs
+        for mistake in read_mistakes(problem)
+    }
+    return score_sheet(
+        run.plan, run.state, run.challenges, references, run.questions, run.began, mistakes
+    )
 
 
 def _write(sheet: ScoreSheet, path: Path) -> None:

@@ -241,20 +241,32 @@ def file_name(challenge: Challenge) -> str:
     return f"{challenge.folder.name}_hunt.py"
 
 
-def hunt_file_text(challenge: Challenge, mistakes: Sequence[Mistake]) -> str:
-    """Return the text of the file to repair: the instructions, then the broken reference."""
+def hunt_file_text(
+    challenge: Challenge, mistakes: Sequence[Mistake], *, with_commands: bool = True
+) -> str:
+    """Return the text of the file to repair: the instructions, then the broken reference.
+
+    Args:
+        challenge: The challenge.
+        mistakes: The mistakes to plant.
+        with_commands: Name the commands that grade the file and that give up. An interview has
+            keys instead.
+    """
     text = plant_mistakes(
         pack_reader.solution(challenge), mistakes, str(challenge.solutions / "mistakes.toml")
     ).source
     many, it = in_words(len(mistakes))
-    header = [
-        f'"""Bug hunt: the reference of {challenge.id} with {many} in it. '
-        f"Find {it} and repair {it} in this file.",
-        "",
+    commands = (
         f"    attn-drill hunt {challenge.id} --check     "
         "grades it; if it passes, you see what was wrong",
         f"    attn-drill hunt {challenge.id} --reveal    gives up and shows what was wrong",
         "",
+    )
+    header = [
+        f'"""Bug hunt: the reference of {challenge.id} with {many} in it. '
+        f"Find {it} and repair {it} in this file.",
+        "",
+        *(commands if with_commands else ()),
         *(
             line.replace("\\", "\\\\").replace('"""', r"\"\"\"")
             for line in first_paragraph(text).splitlines()

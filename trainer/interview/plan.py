@@ -17,7 +17,7 @@ from trainer.model.errors import DrillError
 from trainer.packs.follow_up import FollowUp
 from trainer.practice.schedule import ScheduledItem, item_of
 
-Role = Literal["warm-up", "main problem", "follow-up"]
+Role = Literal["warm-up", "main problem", "debugging", "follow-up"]
 Choice = dict[Role, Challenge]  # the problems of an interview, in their order
 
 LEAST_MINUTES, MOST_MINUTES = 5, 240
@@ -48,11 +48,13 @@ class Stage:
         challenge: The id of the challenge.
         role: The role of the problem in the interview.
         seconds: The time for the problem.
+        bugs: The ids of the known mistakes in the file that is handed out; () for a stub.
     """
 
     challenge: str
     role: Role
     seconds: float
+    bugs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,16 +178,57 @@ def make_plan(
         known: The knowledge of each item, 0 to 1. Items that are less known are preferred.
         seed: The seed of the random choice among plans that suit about equally well.
     """
-    rng = Random(seed)
-    chosen = _choose_problems(challenges, minutes, mains, known, rng)
+    chosen = _choose_problems(challenges, minutes, mains, known, Random(seed))
+    return _plan_of(chosen, (), challenges, questions, minutes, known, seed)
+
+
+def make_debugging_plan(
+    challenge: Challenge,
+    follow_up: Challenge | None,
+    bugs: tuple[str, ...],
+    questions: Sequence[FollowUp],
+    minutes: int,
+    known: Mapping[str, float],
+    seed: int,
+) -> InterviewPlan:
+    """Return the plan of a debugging round: the repair of a file, then its continuation.
+
+    Args:
+        challenge: The challenge whose reference is handed out with mistakes.
+        follow_up: The challenge that continues with the repaired file, or None.
+        bugs: The ids of the mistakes.
+        questions: The follow-up questions of all challenges, with their answers.
+        minutes: The time for the round.
+        known: The knowledge of each item, 0 to 1. Questions that are less known are preferred.
+        seed: The seed that chose the mistakes.
+    """
+    chosen: Choice = {"debugging": challenge}
+    if follow_up is not None:
+        chosen["follow-up"] = follow_up
+    return _plan_of(chosen, bugs, tuple(chosen.values()), questions, minutes, known, seed)
+
+
+def _plan_of(
+    chosen: Choice,
+    bugs: tuple[str, ...],
+    challenges: Sequence[Challenge],
+    questions: Sequence[FollowUp],
+    minutes: int,
+    known: Mapping[str, float],
+    seed: int,
+) -> InterviewPlan:
+    """Return the plan with these problems. Each has a share of the time by its par time."""
     count = max(1, int(minutes * _QUESTIONS_SHARE / _MINUTES_PER_QUESTION))
     items = _choose_questions(questions, challenges, chosen, count, known)
     seconds = minutes * 60.0 * (1 - _QUESTIONS_SHARE if items else 1)
     par = sum(problem.minutes for problem in chosen.values())
-    stages = [
-        Stage(problem.id, role, seconds * problem.minutes / par) for role, problem in chosen.items()
-    ]
-    return InterviewPlan(minutes, seed, tuple(stages), items)
+    stages = tuple(
+        Stage(
+            problem.id, role, seconds * problem.minutes / par, bugs if role == "debugging" else ()
+        )
+        for role, problem in chosen.items()
+    )
+    return InterviewPlan(minutes, seed, stages, items)
 
 
 def prerequisites(challenges: Sequence[Challenge]) -> dict[str, set[str]]:
@@ -307,7 +350,7 @@ def _choose_questions(
     Of the questions on a problem, the less known are preferred. If the problems have no question,
     return questions on other challenges of their topics.
     """
-    roles: tuple[Role, ...] = ("main problem", "follow-up", "warm-up")
+    roles: tuple[Role, ...] = ("main problem", "debugging", "follow-up", "warm-up")
     ids = [chosen[role].id for role in roles if role in chosen]
     if not any(question.challenge in ids for question in questions):
         topics = {problem.topic for problem in chosen.values()}

@@ -17,7 +17,8 @@ _FAILED_IS_WORTH = 0.5
 _HELP_COSTS = 0.25
 _CORRECTNESS_RULE = (
     "each problem by its share of the time: all points if it passes, else half of the share of "
-    "its checks that pass, none for an untouched stub"
+    "its checks that pass, none for an untouched stub; a debugging round by the share of its bugs "
+    "that are repaired"
 )
 _TIME_RULE = "for problems that pass: all within the total time, none at twice the time"
 _HELP_RULE = (
@@ -58,6 +59,7 @@ class ProblemRow:
         overtime_seconds: The time at work after the allowed time.
         state: The final state of the problem.
         reference: The text of the reference, or "" if the pack no longer has the challenge.
+        bugs: The planted mistakes of a debugging round in words; () for another problem.
     """
 
     challenge: str
@@ -68,6 +70,7 @@ class ProblemRow:
     overtime_seconds: float
     state: StageState
     reference: str
+    bugs: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -82,6 +85,8 @@ class ProblemRow:
         result = self.state.result
         if result is None or result.total == 0:
             return 0.0
+        if self.bugs and result.bugs_left is not None:
+            return 1 - result.bugs_left / len(self.bugs)
         return _FAILED_IS_WORTH * result.passed / result.total
 
     @property
@@ -149,6 +154,7 @@ def score_sheet(
     references: Mapping[str, str],
     asked: Sequence[FollowUp],
     began: float,
+    mistakes: Mapping[str, str] | None = None,
 ) -> ScoreSheet:
     """Return the score sheet of an interview.
 
@@ -159,7 +165,9 @@ def score_sheet(
         references: The texts of the references by challenge id. The same may be missing.
         asked: The questions in order.
         began: The start of the interview in seconds since the epoch.
+        mistakes: The planted mistakes in words, by id. By default the sheet shows the ids.
     """
+    in_words = mistakes or {}
     all_shares = sum(stage.seconds for stage in plan.stages)
     problems = []
     for index, stage in enumerate(plan.stages):
@@ -173,6 +181,7 @@ def score_sheet(
             overtime_seconds(plan, state, index),
             state.stages[index],
             references.get(stage.challenge, ""),
+            tuple(in_words.get(bug, bug) for bug in stage.bugs),
         )
         problems.append(row)
     ratings = {answer.item: answer.rating for answer in state.answers}
@@ -221,13 +230,20 @@ def _weak_problems(problems: Sequence[ProblemRow]) -> Iterator[str]:
         if not problem.passed:
             result = problem.state.result
             failed = f" ({', '.join(result.failed)} failed)" if result and result.failed else ""
-            yield f"attn-drill start {problem.challenge}: it does not pass yet{failed}."
+            yield f"{_command(problem)}: it does not pass yet{failed}."
     for problem in problems:
-        again = f"attn-drill start {problem.challenge}: once more"
+        again = f"{_command(problem)}: once more"
         if problem.passed and problem.unaided < 1:
             yield f"{again}, without help."
         elif problem.passed and problem.state.seconds > problem.share_seconds:
             yield f"{again}, faster; it took longer than its share."
+
+
+def _command(problem: ProblemRow) -> str:
+    """Return the command that practises the same problem."""
+    if problem.bugs:
+        return f"attn-drill hunt {problem.challenge} --bugs {len(problem.bugs)}"
+    return f"attn-drill start {problem.challenge}"
 
 
 def _weak_answers(questions: Sequence[QuestionRow]) -> Iterator[str]:

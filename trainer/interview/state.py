@@ -29,12 +29,14 @@ class StageResult:
         passed: The number of checks that passed.
         total: The number of all checks.
         failed: The names of the checks that failed.
+        bugs_left: The number of planted mistakes that are left, or None if it is not known.
     """
 
     verdict: str
     passed: int
     total: int
     failed: tuple[str, ...] = ()
+    bugs_left: int | None = None
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,11 @@ def _stage_after(stage: StageState, kind: str, data: Mapping[str, Any]) -> Stage
     match kind:
         case "attempt":
             result = StageResult(
-                data["verdict"], data["passed"], data["total"], tuple(data["failed"])
+                data["verdict"],
+                data["passed"],
+                data["total"],
+                tuple(data["failed"]),
+                data.get("bugs_left"),
             )
             attempts = stage.attempts + int(data.get("count", 1))
             return replace(stage, attempts=attempts, result=result)
@@ -178,16 +184,22 @@ def unrecorded_attempts(
         return []
     last = max([began, *(at for at, _, _ in events)])
     data = []
+    stage = plan.stages[index]
+    purpose = "hunt" if stage.bugs else "interview"
     for attempt in attempts:
-        of_stage = attempt.challenge == plan.stages[index].challenge
-        if attempt.purpose == "interview" and of_stage and attempt.when > last:
+        of_stage = attempt.challenge == stage.challenge
+        if attempt.purpose == purpose and of_stage and attempt.when > last:
             seconds = attempt.seconds or 0.0
             data.append(attempt_data(index, attempt.verdict, attempt.checks, seconds))
     return data
 
 
 def attempt_data(
-    index: int, verdict: str, checks: Mapping[str, Status], seconds: float
+    index: int,
+    verdict: str,
+    checks: Mapping[str, Status],
+    seconds: float,
+    bugs_left: int | None = None,
 ) -> dict[str, Any]:
     """Return the data of an "attempt" event.
 
@@ -196,6 +208,7 @@ def attempt_data(
         verdict: The verdict.
         checks: The status of every check that was due.
         seconds: The time at work.
+        bugs_left: The number of planted mistakes that are left, or None if it is not known.
     """
     passed = [name for name, status in checks.items() if status == "passed"]
     failed = [name for name, status in checks.items() if status == "failed"]
@@ -206,6 +219,7 @@ def attempt_data(
         "passed": len(passed),
         "total": len(checks),
         "failed": failed,
+        "bugs_left": bugs_left,
     }
 
 

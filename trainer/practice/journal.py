@@ -239,13 +239,17 @@ class Journal:
         )
         return int(rows[0][0]) if rows else None
 
-    def since_start(self, challenge: str) -> SinceStart:
+    def since_start(self, challenge: str, begun: float | None = None) -> SinceStart:
         """Return the events since the last start; all events if the challenge was never started.
 
         Skip the attempts of a hunt.
+
+        Args:
+            challenge: The id of the challenge.
+            begun: Count from this time instead, in seconds since the epoch.
         """
         starts = self._read("SELECT MAX(at) FROM started WHERE challenge = ?", challenge)
-        start = starts[0][0] if starts else None
+        start = begun if begun is not None else starts[0][0] if starts else None
         after = (challenge, start if start is not None else 0.0)
         # Read the attempts that do not count too: the learner spent time on them.
         columns = f"at, seconds, verdict, {_COUNTS}"

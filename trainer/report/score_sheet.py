@@ -110,6 +110,9 @@ def outcome(problem: ProblemRow) -> tuple[str, str]:
         else "NO VERDICT"
     )
     facts = [f"{result.passed} of {result.total} checks passed"] if result is not None else []
+    if result is not None and result.bugs_left is not None:
+        repaired = len(problem.bugs) - result.bugs_left
+        facts.insert(0, f"{repaired} of {len(problem.bugs)} bugs repaired")
     facts += [
         _many(state.attempts, "check run", "check runs"),
         _many(state.hints, "hint", "hints"),
@@ -180,6 +183,8 @@ def _problem(number: int, problem: ProblemRow, width: int) -> Iterator[Renderabl
         )
     if problem.state.note:
         yield Padding(Text(visible(problem.state.note, lines=True)), (0, 0, 0, 3), expand=False)
+    for bug in problem.bugs:
+        yield Padding(Text(f"bug: {bug}"), (0, 0, 0, 3), expand=False)
     yield Text()
     yield _codes(problem, width)
 

@@ -465,7 +465,7 @@ class SessionApp(App[SessionResult]):
                 return "The grader is still starting; your file is graded when it is ready."
             case "trace" if report is not None and report.statuses().get("loads") == "failed":
                 return "The file could not be loaded, so no line ran; the report says why."
-            case "next" if not state.passed and state.request.purpose != "interview":
+            case "next" if not state.passed and state.request.sitting is None:
                 return "The next challenge comes when this one is passed; q quits."
             case "answers" | "questions" if self.after is None:
                 return "Other answers and the answers to follow-up questions come after the pass."

@@ -88,7 +88,7 @@ class SessionState:
         self.last, self.last_source, self.unfinished = None, None, None
         self.passed, self.grade_text, self._review_id, self._verdict_at = False, "", None, None
         self._hint_level = 0
-        if request.purpose != "interview":
+        if request.sitting is None:
             self.request = replace(request, seconds_before=0.0)
             self._began, self._worked, self._passed_after = self.clock(), 0.0, None
 
@@ -184,7 +184,7 @@ class SessionState:
         )
         self._attempt_id = recorded.attempt
         self.passed = self.passed or report.verdict == "passed"
-        if self.passed and self._passed_after is None and self.request.purpose != "interview":
+        if self.passed and self._passed_after is None and self.request.sitting is None:
             self._passed_after = seconds  # the clock of an interview is for the whole interview
         if recorded.review is not None:
             self._review_id, self.grade_text = recorded.review, recorded.graded
