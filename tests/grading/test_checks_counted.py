@@ -105,6 +105,7 @@ def test_output_of_the_counters_is_not_shown(grader: Grader, printed: str) -> No
         "x.cumsum(-1)",
         "x.clone().cumsum_(-1)",
         "torch.ops.aten.cumsum.default(x, -1)",
+        "torch._refs.cumsum(x, -1)",
     ],
 )
 def test_operation_that_the_challenge_forbids_is_refused(
@@ -145,6 +146,19 @@ GRADIENTS = {
     "jacrev": f"return torch.einsum('bi,bibj->bj', x, torch.func.jacrev({SUFFIX})(x))",
     "jacfwd": f"return torch.einsum('bi,bibj->bj', x, torch.func.jacfwd({SUFFIX})(x))",
 }
+ENGINE_ABOVE = (
+    f"torch.set_grad_enabled(True)\n    with {{switch}}:\n        {LEAF}\n        "
+    "return torch._C._ImperativeEngine().run_backward("
+    "(sums,), (x,), False, False, (y,), allow_unreachable=True, accumulate_grad=False)[0]"
+)
+KEYS = "torch._C.DispatchKeySet(torch._C.DispatchKey.AutogradCPU)"
+SWITCHES = {
+    "keys forced": f"torch._C._ForceDispatchKeyGuard({KEYS}, {KEYS} - {KEYS})",
+    "keys included": "torch._C._IncludeDispatchKeyGuard(torch._C.DispatchKey.AutogradCPU)",
+    "nested differentiation": (
+        "__import__('contextlib').nullcontext(torch._C._functorch._grad_increment_nesting())"
+    ),
+}
 ENGINE = (
     f"torch.set_grad_enabled(True); {LEAF}; "
     "return torch.autograd.Variable._execution_engine.run_backward("
@@ -171,6 +185,16 @@ def test_engine_of_automatic_differentiation_gives_no_gradients(
     report = report_of(grader, challenge, source, "a.py", 1)
     assert report.verdict in ("failed", "error")
     assert report.first_failure().check not in ("gradients", "memory")
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_recording_cannot_be_turned_on_again(grader: Grader, tmp_path: Path, switch: str) -> None:
+    """The switches of the dispatcher are refused, also if the import took a reference."""
+    challenge = strict_pack(tmp_path / "pack", forbids="torch.autograd")
+    body = ENGINE_ABOVE.format(switch=SWITCHES[switch])
+    source = CHECKED.replace("return torch.cumsum(x, dim=-1)", body)
+    report = report_of(grader, challenge, source, "a.py", 1)
+    assert report.verdict == "not-allowed", report.first_failure()
 
 
 def test_own_backward_and_vmap_are_allowed_without_automatic_differentiation(

@@ -11,6 +11,7 @@ from trainer.grading.comparison import CaseResult, Comparison, frames_of
 from trainer.grading.held_memory import most_bytes
 from trainer.grading.shapes import name_shape
 from trainer.model.report import Outcome
+from trainer.worker.forbidden_ops import is_forbidden_by
 from trainer.worker.protocol import Counts
 
 # In a vectorised pair, every letter that grows is larger by at least this much in the large case.
@@ -31,7 +32,7 @@ def from_scratch(comparison: Comparison) -> Iterator[Outcome]:
     call = comparison.reply.not_allowed[0]
     line = f" (line {call.frames[-1].line})" if call.frames else ""
     advice = "write attention from scratch"
-    if call.name in comparison.case_set.challenge.forbids:
+    if is_forbidden_by(call.name, comparison.case_set.challenge.forbids):
         advice = "this challenge forbids it, so compute the result without it"
     message = f"{call.name} is called{line}: {advice}."
     yield Outcome("from scratch", "failed", message, frames=frames_of(call.frames))

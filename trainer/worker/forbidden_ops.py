@@ -9,6 +9,8 @@ may compare with the library. So `watch` is called before the import of the lear
   `torch.ops.aten`, `torch._C._nn`, a graph of `torch.jit`, a nested tensor, `vmap`;
 - torch's Python functions that compute attention with plain operations raise. Their code is
   replaced, not their name, so that references from before the call raise too;
+- torch's Python text of an operation that only this challenge forbids raises too, for example
+  `torch._refs.softmax`;
 - copies of these functions raise, however they were made: all new functions are compared with
   torch's functions when the calls begin, and all code is compared when it is executed later.
 
@@ -129,6 +131,8 @@ _PYTHON: dict[str, tuple[str, ...] | None] = {
     "torch/onnx/ops/_impl.py": ("attention_23",),
     "torch/onnx/ops/__init__.py": None,
 }
+# The folders in which torch keeps the text of its operations in Python, under the same names.
+_TEXTS = ("torch/_refs/", "torch/_decomp/", "torch/_prims/")
 # The functions that are long enough to distinguish a copy of their text from an honest answer:
 # nobody writes the same two hundred steps again.
 _LONG = (
@@ -218,6 +222,19 @@ def known_names(operations: Sequence[str]) -> dict[str, str]:
     }
 
 
+def is_forbidden_by(name: str, forbids: Sequence[str]) -> bool:
+    """Return if a challenge forbids a function that is allowed elsewhere.
+
+    Args:
+        name: the name that learners know, as `Watch` notes it.
+        forbids: the operations that the challenge forbids.
+    """
+    patterns = [operation.rpartition(".")[2] for operation in forbids]
+    return (name == _AUTOGRAD_WORDS and AUTOGRAD in forbids) or any(
+        fnmatchcase(name.rpartition(".")[2], pattern) for pattern in patterns
+    )
+
+
 def _bare(kernel: str) -> str:
     """Return the name of a kernel without overload and without marks of inner forms."""
     name = kernel.removeprefix("aten::").partition(".")[0].rstrip("_").lstrip("_")
@@ -287,6 +304,19 @@ def _functions() -> list[FunctionType]:
     ]
 
 
+@cache
+def _is_in_texts(path: str) -> bool:
+    """Return if a file of torch holds operations as Python text."""
+    path = path.replace("\\", "/")
+    return path.startswith(_TORCH.replace("\\", "/")) and any(part in path for part in _TEXTS)
+
+
+def _texts() -> list[FunctionType]:
+    """Return torch's functions that are operations as Python text."""
+    functions = [found for found in gc.get_objects() if type(found) is FunctionType]
+    return [function for function in functions if _is_in_texts(function.__code__.co_filename)]
+
+
 @dataclass(frozen=True)
 class _Library:
     """The attention in torch.
@@ -296,12 +326,14 @@ class _Library:
         kernels: the names of the kernels.
         functions: the Python functions that compute attention.
         originals: the functions that are long enough to recognise a copy.
+        texts: torch's operations as Python text, of attention and of everything else.
     """
 
     registrations: Sequence[tuple[str, str]]
     kernels: frozenset[str]
     functions: Sequence[FunctionType]
     originals: code_likeness.Originals
+    texts: Sequence[FunctionType]
 
 
 @cache
@@ -316,7 +348,7 @@ def prepare() -> _Library:
         function.__code__ for function in functions if function.__name__ in _LONG
     )
     return _Library(
-        registrations, frozenset(name for name, _ in registrations), functions, originals
+        registrations, frozenset(name for name, _ in registrations), functions, originals, _texts()
     )
 
 
@@ -335,6 +367,7 @@ class Watch:
 
     def __init__(self, note: Callable[[str], None], forbids: Sequence[str] = ()) -> None:
         self._note = note
+        self._forbids = tuple(forbids)
         self._names = known_names(forbids)
         self._forbids_autograd = AUTOGRAD in forbids
         self.kernels = prepare().kernels | self._names.keys()
@@ -356,7 +389,7 @@ class Watch:
         """
         if not self._quiet:
             self._note(name)
-        if name in self._names.values() or name == _AUTOGRAD_WORDS:
+        if is_forbidden_by(name, self._forbids):
             raise NotAllowedError(f"{name} is not allowed here: this challenge forbids it")
         raise NotAllowedError(f"{name} is not allowed here: attention must be written from scratch")
 
@@ -369,7 +402,8 @@ class Watch:
             return
         self._begun = True
         keep_for_good(_override_kernels(self.refuse, self._names))
-        self._replace_code([*prepare().functions, *self._new_functions()])
+        texts = [text for text in prepare().texts if self._text_name(text.__code__)]
+        self._replace_code([*prepare().functions, *texts, *self._new_functions()])
         if self._forbids_autograd:
             self._replace_autograd()
 
@@ -390,6 +424,16 @@ class Watch:
     def name_of(self, kernel: str) -> str:
         """Return words for a kernel that is taken out of the dispatcher."""
         return self._names.get(kernel, "a kernel of torch's attention")
+
+    def refuse_after_import(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that does the same, but refuses when the calls have begun."""
+
+        def passed(*args: Any, **kwargs: Any) -> Any:
+            if self._begun:
+                self.refuse(_AUTOGRAD_WORDS)
+            return call(*args, **kwargs)
+
+        return passed
 
     @contextmanager
     def without_notes(self) -> Iterator[None]:
@@ -415,7 +459,7 @@ class Watch:
             part = waiting.pop()
             if self._known.get(id(part)) is part:
                 continue
-            if _is_of_torch(part) or prepare().originals.is_copy(part):
+            if _is_of_torch(part) or self._text_name(part) or prepare().originals.is_copy(part):
                 return True
             innocent[id(part)] = part
             waiting += code_likeness.nested_in(part)
@@ -430,9 +474,18 @@ class Watch:
         for function in functions:
             code = function.__code__
             before.append((function, code))
-            name = _name_of(code) if _is_of_torch(code) else _COPY
+            name = self._text_name(code) or (_name_of(code) if _is_of_torch(code) else _COPY)
             function.__code__ = _refusing_code(self.refuse, name, code)
         return before
+
+    def _text_name(self, code: CodeType) -> str:
+        """Return the name of the forbidden operation whose text of torch this is; "" if none."""
+        if not self._names or not _is_in_texts(code.co_filename):
+            return ""
+        for operation in self._forbids:
+            if fnmatchcase(_bare(code.co_name), operation.rpartition(".")[2]):
+                return f"torch.{_bare(code.co_name)}" if "*" in operation else operation
+        return ""
 
     def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Check an action that Python is about to do. This is an audit hook (PEP 578)."""
@@ -521,6 +574,8 @@ def watch(note: Callable[[str], None], forbids: Sequence[str] = ()) -> Watch:
     _guard_kernels(watched)
     _guard_tracers(watched)
     _guard_ctypes(watched.refuse)
+    if AUTOGRAD in forbids:
+        _guard_recording(watched)
     gc.freeze = _keep_in_sight
     sys.addaudithook(watched.hook)
     return watched
@@ -584,6 +639,39 @@ def without_autograd(forbids: Sequence[str]) -> Iterator[None]:
     with torch._C._AutoDispatchBelowAutograd():
         yield
 
+
+def _guard_recording(watched: Watch) -> None:
+    """Refuse to turn the recording of gradients on again while `without_autograd` is active."""
+    for owner, names in _SWITCHES:
+        for name in names:
+            setattr(owner, name, watched.refuse_after_import(getattr(owner, name)))
+
+
+# Functions of torch's C code that change the keys of the dispatcher, or nest a differentiation.
+_SWITCHES: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (
+        torch._C,
+        (
+            "ExcludeDispatchKeyGuard",
+            "_ExcludeDispatchKeyGuard",
+            "_ForceDispatchKeyGuard",
+            "_IncludeDispatchKeyGuard",
+            "_PreserveDispatchKeyGuard",
+            "_RestorePythonTLSSnapshot",
+            "_SetExcludeDispatchKeyGuard",
+            "_dispatch_tls_set_dispatch_key_excluded",
+            "_dispatch_tls_set_dispatch_key_included",
+        ),
+    ),
+    (
+        torch._C._functorch,
+        (
+            "_func_increment_nesting",
+            "_grad_increment_nesting",
+            "_jvp_increment_nesting",
+        ),
+    ),
+)
 
 _HOLE = "the function that refuses"
 _AUTOGRAD_WORDS = "torch's automatic differentiation"
