@@ -1,12 +1,14 @@
 """The checks on results, with changed references of gqa and prefix sums."""
 
+import math
 import re
 
 import pytest
+import torch
 
 from tests.support.checks import assert_fails_first, failed_outcomes, grade
 from tests.support.running import grade_prefix_sum
-from trainer.grading.checks_values import percent
+from trainer.grading.checks_values import _is_same, percent
 from trainer.grading.grader import Grader
 
 RETURN = "return self.o_proj(merged)"
@@ -260,3 +262,24 @@ def test_input_kept_from_an_earlier_call_is_found(grader: Grader, kept: str) -> 
 def test_percent_is_0_or_100_only_if_exact(part: int, whole: int, words: str) -> None:
     """A single wrong entry is not shown as 0%, and a single right entry not as 100%."""
     assert percent(part, whole) == words
+
+
+@pytest.mark.parametrize(
+    ("after", "is_same"),
+    [
+        ([1.0, math.nan, 3.0], True),
+        ([1.0, 0.0, 3.0], False),
+        ([1.0, 3.0, math.nan], False),
+        ([2.0, math.nan, 3.0], False),
+        ([1.0, math.nan, math.nan], False),
+    ],
+)
+def test_input_with_nan_is_unchanged_only_if_all_entries_are(
+    after: list[float], is_same: bool
+) -> None:
+    """Slots that a challenge leaves unused may hold NaN; clearing them is a change."""
+    before = torch.tensor([1.0, math.nan, 3.0])
+    for dtype in (torch.float32, torch.bfloat16):
+        assert _is_same(before.to(dtype), torch.tensor(after, dtype=dtype)) == is_same
+    assert _is_same(torch.tensor([1, 2]), torch.tensor([1, 2]))
+    assert not _is_same(torch.tensor([1, 2]), torch.tensor([1, 3]))

@@ -350,3 +350,12 @@ def test_other_failures_stay_unchanged(fields: dict[str, Any]) -> None:
     outcome = outcome_of(NUMBERS, NUMBERS + 1, "B L", **fields)
     if outcome.mismatch is not None:
         assert (outcome.mismatch.error_maps, outcome.mismatch.patterns) == ((), None)
+
+
+def test_axes_of_the_same_name_have_maps_of_two_axes() -> None:
+    """A mask has two axes of the same length; every map still has rows and columns."""
+    apart = torch.zeros(2, 5, 5)
+    apart[:, 1, 3] = 5.0
+    maps = error_maps(apart, "B L L", {"B": 2, "L": 5})
+    assert [(found.rows, found.columns) for found in maps][0] == ("L", "L")
+    assert len(maps) == 3

@@ -312,9 +312,19 @@ def _changed_inputs(comparison: Comparison, result: CaseResult) -> list[str]:
     for name, before in result.prepared.tensors.items():
         after = comparison.tensor(result.reply.inputs_after.get(name, -1))
         has_form = after is not None and before.shape == after.shape and before.dtype == after.dtype
-        if after is None or not has_form or not torch.equal(before, after):
+        if after is None or not has_form or not _is_same(before, after):
             changed.append(name)
     return changed
+
+
+def _is_same(before: Tensor, after: Tensor) -> bool:
+    """Return whether two tensors of one shape have the same entries. NaN equals NaN here."""
+    if torch.equal(before, after):
+        return True
+    holes = before.isnan()
+    return torch.equal(holes, after.isnan()) and torch.equal(
+        before.masked_fill(holes, 0), after.masked_fill(holes, 0)
+    )
 
 
 def _further_calls(comparison: Comparison, result: CaseResult) -> Outcome:

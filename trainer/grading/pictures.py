@@ -85,23 +85,23 @@ def error_maps(off: Tensor, dims: str, sizes: Mapping[str, int]) -> tuple[ErrorM
     if len(names) == 1:
         return (_map("", names[0], apart.unsqueeze(0)),)
     wrong = (~(apart <= 1)).to(torch.float64)
-    spread = {}
-    for axis, name in enumerate(names):
+    spread: list[float] = []
+    for axis in range(len(names)):
         others = [other for other in range(apart.dim()) if other != axis]
         share = wrong.mean(dim=others)
-        spread[name] = float(share.max() - share.min())
+        spread.append(float(share.max() - share.min()))
 
-    def rank(pair: tuple[str, str]) -> tuple[float, int]:
-        told = sum(spread[name] for name in pair if spread[name] >= _TELLING)
-        return -round(told, 1), sum(_place(name, _PREFERRED) for name in pair)
+    def rank(pair: tuple[int, int]) -> tuple[float, int]:
+        told = sum(spread[axis] for axis in pair if spread[axis] >= _TELLING)
+        return -round(told, 1), sum(_place(names[axis], _PREFERRED) for axis in pair)
 
     maps = []
-    for pair in sorted(combinations(names, 2), key=rank):
-        rows, columns = sorted(pair, key=lambda name: _place(name, _ORDER))
-        others = [axis for axis, name in enumerate(names) if name not in pair]
+    # Two axes may have the same name, for example in a mask [L, L]. So axes are counted, not named.
+    for pair in sorted(combinations(range(len(names)), 2), key=rank):
+        rows, columns = sorted(pair, key=lambda axis: _place(names[axis], _ORDER))
+        others = [axis for axis in range(len(names)) if axis not in pair]
         worst = _worst_along(apart, others)
-        is_in_order = names.index(rows) < names.index(columns)
-        maps.append(_map(rows, columns, worst if is_in_order else worst.T))
+        maps.append(_map(names[rows], names[columns], worst if rows < columns else worst.T))
     return tuple(maps)
 
 
