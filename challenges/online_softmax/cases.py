@@ -1,0 +1,184 @@
+"""Cases for online softmax: blocks of several widths, maxima that rise and fall, large entries."""
+
+from dataclasses import dataclass
+
+import torch
+
+from trainer.casekit import CaseMaker, SecondCall, realistic_call, shaped
+
+
+def drive(online_softmax, given):
+    """Call once or twice. A generator hands out the blocks, unless the case says `listed`."""
+    outputs = {"out": online_softmax(handed_out(given.blocks, "listed" in given.inputs))}
+    if "later_blocks" in given.inputs:
+        outputs["later_out"] = online_softmax(handed_out(given.later_blocks, False))
+    return outputs
+
+
+def handed_out(blocks, listed):
+    """Return a list of the blocks, or a generator, which can be read once only."""
+    return list(blocks) if listed else (block for block in blocks)
+
+
+@dataclass(frozen=True)
+class BlockMaker(CaseMaker):
+    """Make cases with blocks of given widths. N is the sum of the widths."""
+
+    rows: str = ""  # the dimensions before the last
+
+    def __call__(self, name, *, widths=(3, 4, 2), blocks=None, offsets=None, later=None, **more):
+        """Return one case.
+
+        Args:
+            name: the name of the case.
+            widths: the number of entries of each block in a row.
+            blocks: the blocks, if they are not drawn.
+            offsets: a number for each block, or a tensor that broadcasts, that is added to it.
+            later: the widths of a second call; None for a single call.
+            more: sizes, and further arguments of a case.
+        """
+        if blocks is None:
+            blocks = self.blocks(widths, more, offsets or (0.0,) * len(widths))
+        inputs = {"blocks": tuple(blocks), **more.pop("inputs", {})}
+        if later is not None:
+            again = tuple(self.blocks(later, more, (0.0,) * len(later)))
+            more["later"] = SecondCall(sizes={"N": sum(later)}, inputs={"blocks": again})
+        size = sum(block.shape[-1] for block in blocks)
+        return super().__call__(name, inputs=inputs, N=size, **more)
+
+    def blocks(self, widths, sizes, offsets):
+        """Return one block from N(0, 1) for each width, with an offset added."""
+        rows = tuple(sizes[letter] for letter in self.rows.split())
+        return [
+            self.draw.normal(*rows, width) + offset
+            for width, offset in zip(widths, offsets, strict=True)
+        ]
+
+
+def maker(draw, rows):
+    """Return a maker of cases for blocks with these dimensions before the last."""
+    return BlockMaker(draw, inputs={}, outputs={"out": f"{rows} N"}, rows=rows)
+
+
+def cases(draw):
+    """Yield the cases on which a submission runs."""
+    row, table, case, four = (maker(draw, rows) for rows in ("", "B", "B L", "B H L"))
+    sizes = {"B": 2, "L": 5}
+    yield case("blocks of 3, 4 and 2", **sizes)
+    yield row("one row without further dims", widths=(2, 4, 1))
+    yield row("one row, blocks of 1", widths=(1, 1, 1, 1))
+    yield row("one entry in all", widths=(1,))
+    yield table("two dims", B=4, widths=(2, 3, 1))
+    yield four("four dims", B=2, H=3, L=4, widths=(5, 2))
+    yield case("one block", widths=(6,), **sizes)
+    yield case("blocks of 1", widths=(1,) * 7, **sizes)
+    yield case("a wide block after a narrow block", widths=(1, 9), B=3, L=4)
+    yield case("a narrow block after a wide block", widths=(9, 1), B=3, L=4)
+    # Blocks are as wide as the other axes, and there are as many blocks.
+    yield case("three blocks [3, 3, 3]", widths=(3, 3, 3), B=3, L=3, equal="B L")
+    yield table("four blocks [4, 4]", widths=(4, 4, 4, 4), B=4)
+    yield table("as many entries as rows", widths=(2, 3), B=5, equal="B N")
+    drawn = draw.sizes(B=(2, 3), L=(2, 6), n=(1, 6), m=(1, 6), k=(1, 6), sums={"N": "nmk"})
+    widths = tuple(drawn.pop(letter) for letter in "nmk")
+    drawn.pop("N")
+    yield case("random sizes", widths=widths, **drawn)
+    yield case("40 blocks", widths=(3, 1, 2, 5) * 10, **sizes)
+    yield case("600 entries in blocks of 150", widths=(150,) * 4, **sizes)
+    yield case("a list of blocks", inputs={"listed": 1}, **sizes)
+    yield from orders(case, sizes)
+    yield case("float64", dtype="float64", **sizes)
+    yield case("bfloat16", dtype="bfloat16", **sizes)
+    yield case("bfloat16, rising", dtype="bfloat16", offsets=(-3, 0, 3), **sizes)
+    yield case("bfloat16, falling", dtype="bfloat16", offsets=(3, 0, -3), **sizes)
+    yield from large_entries(case, sizes)
+    properties = {"check": "properties", **sizes}
+    yield case("non-contiguous blocks", layout={"blocks": "transposed"}, **properties)
+    yield case("parts of larger tensors", layout={"blocks": "strided"}, **properties)
+    same = [draw.normal(1, 5, width).expand(2, 5, width) for width in (3, 4, 2)]
+    yield case("expanded blocks", blocks=same, layout={"blocks": "expanded"}, **properties)
+    repeated = draw.normal(2, 5, 3)
+    yield case("equal blocks", blocks=[repeated, repeated, repeated], **sizes)
+    yield case("more blocks afterwards", later=(2, 5, 1, 3), **properties)
+
+
+def orders(case, sizes):
+    """Yield rows whose largest entry is in the first, the last or another block."""
+    four = (3, 2, 4, 2)
+    for name, offsets in (
+        ("rising", (-4, -1, 2, 5)),
+        ("falling", (5, 2, -1, -4)),
+        ("largest in the middle", (-2, 4, 0, 1)),
+        ("below 0 and rising", (-12, -10, -9, -7)),
+    ):
+        yield case(f"blocks {name}", widths=four, offsets=offsets, **sizes)
+    # Rows of one call rise and fall at different places, so each row has its own maximum.
+    turned = torch.where(torch.arange(5) % 2 == 0, 1.0, -1.0)[:, None]
+    items = torch.tensor([1.0, -1.0])[:, None, None]
+    steps = [step * turned * items for step in (-4, -1, 2, 5)]
+    yield case("rows rising and falling", widths=four, offsets=steps, **sizes)
+    # Blocks of little weight still count: here about 0.1 %.
+    yield case("a first block at 0, the others at -8", offsets=(0, -8, -8), **sizes)
+    yield case("a last block at 0, the others at -8", offsets=(-8, -8, 0), **sizes)
+    zeros = [torch.zeros(2, 5, width) for width in (3, 1, 2)]
+    yield case("all entries are 0", blocks=zeros, **sizes)
+
+
+def large_entries(case, sizes):
+    """Yield entries up to the largest number of float32.
+
+    The logarithm of a sum near 110 loses digits, but right answers may use it. So rows with such
+    entries have one entry far above the others. Their gradients are rounding errors.
+    """
+    rows = torch.tensor([1.0, -1.0, 0.0, 1.0, -1.0])[:, None]
+    items = torch.tensor([1.0, -1.0])[:, None, None]
+    alone = {"gradients": False, **sizes}
+    yield case("two entries near 110", widths=(1, 1), offsets=(110, 110), equal="B N", **alone)
+    yield case("entries near 800, float64", offsets=(800,) * 3, dtype="float64", **sizes)
+    for name, offset in (
+        ("entries near 110", 110),
+        ("entries near -110", -110),
+        ("entries near -40", -40),
+        ("rows near 110, -110 and 0", 110 * rows),
+        ("items near 110 and -110", 110 * items),
+        ("rows near 1e4, -1e4 and 0", 1e4 * rows),
+    ):
+        blocks = [block + offset for block in far_apart(case.draw)]
+        yield case(name, blocks=blocks, **alone)
+    # exp overflows between neighbouring blocks.
+    for name, offsets in (
+        ("blocks near -110, 0 and 110", (-110, 0, 110)),
+        ("blocks near 110, 0 and -110", (110, 0, -110)),
+        ("blocks near 0, 110 and 0", (0, 110, 0)),
+        ("rows rising to 110 or falling from 110", (-110 * rows, 0, 110 * rows)),
+    ):
+        blocks = [
+            one_far_above(case.draw, width) + offset
+            for width, offset in zip((3, 4, 2), offsets, strict=True)
+        ]
+        yield case(name, blocks=blocks, **alone)
+    for size, dtype in ((1e4, "float32"), (300, "bfloat16"), (1e4, "float64")):
+        for height in (size, -size):
+            blocks = [block + height for block in far_apart(case.draw)]
+            yield case(f"entries near {height:g}, {dtype}", blocks=blocks, dtype=dtype, **alone)
+    for high, name in ((3e38, "an entry of 3e38"), (-2e38, "an entry of -2e38")):
+        blocks = [torch.where(block == 0, high, -3e38) for block in far_apart(case.draw)]
+        yield case(f"{name} in each row, the others -3e38", blocks=blocks, **alone)
+
+
+def one_far_above(draw, width):
+    """Return rows with a 0 at a random place and entries near -60 elsewhere."""
+    place = draw.integers(2, 5, 1, high=width)
+    return (draw.normal(2, 5, width) - 60).scatter(-1, place, 0.0)
+
+
+def far_apart(draw):
+    """Return three blocks that together have one entry far above the others in each row."""
+    return one_far_above(draw, 9).split((3, 4, 2), dim=-1)
+
+
+def realistic():
+    """Return the call that is measured after a pass: logits whose vocabulary is split."""
+    block = shaped(512, 32064)
+    return realistic_call(
+        "logits of 128,256 tokens in 4 blocks, 512 positions", blocks=(block, block, block, block)
+    )

@@ -1,0 +1,20 @@
+"""Multiply the state by the matrix I - beta k k^T, as the formula is written.
+
+Nothing has to be derived, so this is the version to test others against. The product of two matrices
+costs Dv * D * D multiply-adds for each token, where two products with vectors would do.
+"""
+
+import torch
+
+
+def gated_delta_rule(q, k, v, beta, decay, state=None):
+    eye = torch.eye(q.shape[-1], dtype=q.dtype, device=q.device)
+    outer = torch.einsum("bhli,bhlj->bhlij", k, k)
+    keep = decay[..., None, None] * (eye - beta[..., None, None] * outer)  # [B, H, L, D, D]
+    write = torch.einsum("bhl,bhle,bhld->bhled", beta, v, k)
+    S = torch.zeros_like(write[:, :, 0]) if state is None else state
+    rows = []
+    for t in range(q.shape[2]):
+        S = torch.matmul(S, keep[:, :, t]) + write[:, :, t]
+        rows.append(torch.einsum("bhed,bhd->bhe", S, q[:, :, t]))
+    return torch.stack(rows, dim=2), S

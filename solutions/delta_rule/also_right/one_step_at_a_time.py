@@ -1,0 +1,28 @@
+"""Write a function for one token, as a decoder calls it, and let the loop only pass the state on.
+
+The same function serves prefill and decoding, so they cannot differ. The state is kept as [B, H, D, Dv]
+inside, as many libraries do, which takes a transpose at both ends.
+"""
+
+import torch
+
+
+def step(S, q, k, v, beta, decay):
+    """q, k [B, H, D], v [B, H, Dv], beta, decay [B, H], S [B, H, D, Dv]."""
+    S = torch.einsum("bhde,bh->bhde", S, decay)
+    old = torch.einsum("bhde,bhd->bhe", S, k)
+    new = beta[..., None] * v + (1 - beta[..., None]) * old
+    S = S + torch.einsum("bhd,bhe->bhde", k, new - old)
+    return S, torch.einsum("bhde,bhd->bhe", S, q)
+
+
+def gated_delta_rule(q, k, v, beta, decay, state=None):
+    if state is None:
+        S = k[:, :, 0, :, None] * v[:, :, 0, None, :] * 0
+    else:
+        S = state.transpose(-1, -2)
+    outs = []
+    for parts in zip(*(x.unbind(2) for x in (q, k, v, beta, decay))):
+        S, row = step(S, *parts)
+        outs.append(row)
+    return torch.stack(outs, 2), S.transpose(-1, -2)

@@ -1,0 +1,24 @@
+"""Keep the exponentials of each block together with the maximum to which they refer.
+
+exp runs only once over the entries; at the end one factor for each block and row corrects them. The
+factors of an early block are rounded twice, and the exponentials need as much memory as the blocks.
+"""
+
+import torch
+
+
+def online_softmax(blocks):
+    parts = []
+    top = denominator = None
+    for x in blocks:
+        peak = x.amax(-1, True)
+        if top is not None:
+            higher = torch.where(peak > top, peak, top)
+            denominator = denominator * (top - higher).exp()
+            top = higher
+        else:
+            top, denominator = peak, torch.zeros_like(peak)
+        e = (x - top).exp()
+        denominator = denominator + e.sum(-1, True)
+        parts.append((e, top))
+    return torch.cat([e * ((at - top).exp() / denominator) for e, at in parts], -1)

@@ -1,0 +1,20 @@
+# mistakes: correction-upside-down-but-for-the-first
+"""The first block is a branch of its own."""
+
+import torch
+
+
+def online_softmax(blocks):
+    xs = []
+    m = d = None
+    for x in blocks:
+        xs.append(x)
+        bm = torch.amax(x, -1, keepdim=True)
+        if m is None:
+            m = bm
+            d = torch.exp(x - m).sum(-1, keepdim=True)
+        else:
+            m_next = torch.maximum(m, bm)
+            d = d / (m - m_next).exp() + torch.exp(x - m_next).sum(-1, keepdim=True)  # first wrong
+            m = m_next
+    return torch.exp(torch.cat(xs, -1) - m) / d
