@@ -131,7 +131,7 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("challenge", "rule"), VARIANTS, ids=[f"{challenge.id}-{rule}" for challenge, rule in VARIANTS]
 )
@@ -149,7 +149,7 @@ def test_allowed_styles_apply_to_many_references(rule: str) -> None:
     assert sum(applied == rule for _, applied in VARIANTS) >= 9
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("challenge", ARRANGED, ids=lambda challenge: challenge.id)
 def test_other_right_orders_of_arranged_lines_pass(grader: Grader, challenge: Challenge) -> None:
     """Lines of the level `arrange` that do not depend on each other may be exchanged."""
@@ -165,7 +165,7 @@ def test_other_right_orders_of_arranged_lines_pass(grader: Grader, challenge: Ch
         assert report.verdict == "passed", f"seed {report.seed}: {in_words(report)}\n{source}"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("challenge", ARRANGED, ids=lambda challenge: challenge.id)
 def test_every_wrong_arranged_line_is_refused(grader: Grader, challenge: Challenge) -> None:
     """A wrong line of the level `arrange`, in place of the right line, does not pass."""

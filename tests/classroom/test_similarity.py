@@ -92,6 +92,7 @@ class _Renamed(ast.NodeTransformer):
         return node
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_independent_answers_are_not_reported(
     challenge: Challenge, monkeypatch: pytest.MonkeyPatch
@@ -102,6 +103,7 @@ def test_independent_answers_are_not_reported(
     assert similar_pairs(sources, known_of(challenge)) == []
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_renamed_copies_are_found(challenge: Challenge) -> None:
     """If every answer of a class has a renamed copy, only an answer and its copy are a pair."""
@@ -111,6 +113,7 @@ def test_renamed_copies_are_found(challenge: Challenge) -> None:
     assert sorted(students(found)) == [(name, f"{name} copied") for name in sorted(sources)]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_copies_of_the_reference_are_not_reported(challenge: Challenge) -> None:
     """The code of the reference and of the stub does not count."""

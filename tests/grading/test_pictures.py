@@ -357,5 +357,5 @@ def test_axes_of_the_same_name_have_maps_of_two_axes() -> None:
     apart = torch.zeros(2, 5, 5)
     apart[:, 1, 3] = 5.0
     maps = error_maps(apart, "B L L", {"B": 2, "L": 5})
-    assert [(found.rows, found.columns) for found in maps][0] == ("L", "L")
+    assert next((found.rows, found.columns) for found in maps) == ("L", "L")
     assert len(maps) == 3

@@ -57,6 +57,21 @@ def choose_bugs(
     )
 
 
+def hunt_task(challenge: Challenge, file_name: str, count: int) -> str:
+    """Return the beginning of the task of a hunt, in Markdown. The prompt comes after it.
+
+    Args:
+        challenge: the challenge.
+        file_name: the name of the file to repair.
+        count: the number of bugs.
+    """
+    many, it = planted_mistakes.in_words(count)
+    return (
+        f"# Bug hunt: {challenge.title}\n\n{file_name} is the reference of {challenge.id} with "
+        f"{many} in it. Find {it} and repair {it}. The task of the reference follows.\n\n"
+    )
+
+
 def debugging_challenge(
     candidates: Sequence[Challenge], challenges: Sequence[Challenge], topic: str | None
 ) -> Challenge:

@@ -190,24 +190,17 @@ def _repair(
 
     After the repair of several bugs, the challenge that continues with the file comes next.
     """
-    from trainer.app.hunts import follow_up_of, hand_out_follow_up
+    from trainer.app.hunts import follow_up_of, hand_out_follow_up, hunt_task
     from trainer.session.model import SessionRequest
     from trainer.session.run_session import run_session
 
     hunt = journal.last_hunt(challenge.id)
     hunted = hunt[0] if hunt is not None else ()
-    many, it = ("one mistake", "it") if len(hunted) == 1 else ("mistakes", "them")
-    if len(hunted) > 2:
-        many = f"{len(hunted)} mistakes"
-    task = (
-        f"# Bug hunt: {challenge.title}\n\n{path.name} is the reference of {challenge.id} with "
-        f"{many} in it. Find {it} and repair {it}; every save is graded.\n\n"
-    )
     result = run_session(
         SessionRequest(
             challenge,
             path.resolve(),
-            task + prompt_text(challenge),
+            hunt_task(challenge, path.name, len(hunted)) + prompt_text(challenge),
             seconds_before=0.0,
             # Nothing has to be written, so half of the par time is enough.
             par_seconds=challenge.minutes * 60.0 / 2 if minutes is None else minutes * 60.0,

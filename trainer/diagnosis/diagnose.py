@@ -91,9 +91,9 @@ class Diagnoser:
             report = replace(report, repair=self._repair(judgement, planted))
         if report.verdict == "passed":
             return report
-        diagnosis = self.diagnose(judgement)
-        if diagnosis is not None and report.repair is not None and report.repair.left:
-            diagnosis = replace(diagnosis, mistakes=report.repair.left[:1])
+        left = report.repair.left if report.repair is not None else None
+        known = tuple(mistake.id for mistake in (left or ())[:1])
+        diagnosis = self.diagnose(judgement, known)
         seconds = report.elapsed_seconds + time.monotonic() - started
         diagnosed = replace(report, diagnosis=diagnosis, elapsed_seconds=seconds)
         explained = diagnosed.first_failure()
@@ -118,15 +118,19 @@ class Diagnoser:
             )
         return None
 
-    def diagnose(self, judgement: Judgement) -> Diagnosis | None:
+    def diagnose(self, judgement: Judgement, known: Ids = ()) -> Diagnosis | None:
         """Return where and why a submission failed; None if it passed or was never called.
 
         Also returns None, with a warning, if the diagnosis itself fails. The verdict does not
         depend on the diagnosis.
+
+        Args:
+            judgement: of the submission.
+            known: the mistake to name, if it is known already; () searches for it.
         """
         try:
             with closing(Reruns(self._workers, judgement)) as reruns:
-                return diagnose(self.references(judgement.case_set), judgement, reruns)
+                return diagnose(self.references(judgement.case_set), judgement, reruns, known)
         except ForkServerLostError:
             self._workers.replace_fork_server()
         except Exception as error:
@@ -151,14 +155,21 @@ class Diagnoser:
 
 
 def diagnose(
-    references: PatchedReferences, judgement: Judgement, reruns: Reruns
+    references: PatchedReferences, judgement: Judgement, reruns: Reruns, known: Ids = ()
 ) -> Diagnosis | None:
-    """Return where and why a submission failed; None if it passed or was never called."""
+    """Return where and why a submission failed; None if it passed or was never called.
+
+    Args:
+        references: the patched references on the judged cases.
+        judgement: of the submission.
+        reruns: runs the submission again.
+        known: the mistake to name, if it is known already; () searches for it.
+    """
     first = _failure_to_explain(judgement)
     if first is None:
         return None
     with _silence():
-        return _Diagnosis(references, judgement, reruns, first).result()
+        return _Diagnosis(references, judgement, reruns, first).result(known)
 
 
 def matching_mistake(references: PatchedReferences, judgement: Judgement, reruns: Reruns) -> Ids:
@@ -224,10 +235,10 @@ class _Diagnosis:
         )
         self._recording: Callable[[], WorkerResult] | None = None
 
-    def result(self) -> Diagnosis:
-        """Return the complete diagnosis."""
+    def result(self, known: Ids = ()) -> Diagnosis:
+        """Return the complete diagnosis, with this mistake if it is known already."""
         self._begin_recording()  # the worker runs while this process tries known mistakes
-        ids = self.single_mistake()
+        ids = known or self.single_mistake()
         if not ids and self._search.may_be_a_pair and not self._keeps_state:
             operations = len(self._recorded.reference.nodes) if self._recorded else 0
             pairs = PairSearch(self._agreement, self._likely_mistakes, self._suspects())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trainer.app.hunts import continued
+from trainer.app.hunts import continued, hunt_task
 from trainer.hunt.planted_mistakes import (
     hunt_file_text,
     in_words,
@@ -182,7 +182,7 @@ def _solve(
     request = SessionRequest(
         challenge,
         path,
-        pack_reader.prompt(challenge, language),
+        _task(challenge, path, stage) + pack_reader.prompt(challenge, language),
         run.state.stages[index].seconds,
         # The clock of the session includes the seconds before, so the limit includes them too.
         allowed_seconds(run.plan, run.state, index),
@@ -202,6 +202,10 @@ def _solve(
         except KeyboardInterrupt:
             return "interrupted"
     return result.ending
+
+
+def _task(challenge: Challenge, path: Path, stage: Stage) -> str:
+    return hunt_task(challenge, path.name, len(stage.bugs)) if stage.bugs else ""
 
 
 def _purpose(stage: Stage) -> Purpose:

@@ -61,6 +61,7 @@ _WIDE = 110  # least width at which task and report are side by side
 _LEAST = (40, 10)  # columns and lines
 _MOST_PATH_LINES = 3
 # The most grading processes in one session, and the pause before each of them except the first.
+_SEARCHING = "Looking for the cause …"
 _MOST_PROCESSES, _REST_SECONDS = 5, 1.0
 _KEYS: dict[str, tuple[str, str]] = {
     "again": ("r", "re-run"),
@@ -144,6 +145,7 @@ class SessionApp(App[SessionResult]):
         self.status = "The grader is starting …"
         self.warm = False
         self.grading = False
+        self._is_searching = False  # the verdict is shown, and its cause is still being looked for
         self._request_id = 0  # of the last request for a verdict
         self._requested_id = -1  # of the last request that the learner made with a key
         self._sent_source: str | None = None  # graded last, or being graded
@@ -459,6 +461,8 @@ class SessionApp(App[SessionResult]):
                 )
             case "why" if report is not None and report.verdict == "passed":
                 return "All checks pass, so there is no mistake to name."
+            case "why" if self._is_searching:
+                return _SEARCHING
             case "why" if report is not None and not self._can_change_stage(report):
                 return "No known mistake gives exactly this; t shows the result of each line."
             case "again" | "trace" if not self.warm:
@@ -637,12 +641,13 @@ class SessionApp(App[SessionResult]):
             if report.verdict == "passed":
                 self._begin_lesson(report)
         self.grading = False
+        self._is_searching = not is_final
         if report.unfinished:
             again = "Graded once more: " if is_requested else ""
             file_state = f"{self.state.request.path.name} {visible(report.unfinished)}"
             self.status = f"{again}{file_state}; this does not count."
         else:
-            self.status = "" if is_final else "Looking for the cause …"
+            self.status = "" if is_final else _SEARCHING
 
     def _begin_lesson(self, report: Report) -> None:
         """Show what comes after a pass, and let the grader measure the answer.
