@@ -40,3 +40,11 @@ def test_stub_without_a_readable_interface_is_refused(
     (tiny_pack / "challenges/prefix_sum/stub.py").write_text(stub)
     with pytest.raises(PackError, match=message):
         signatures(pack_reader.find_challenge(tiny_pack, "prefix-sum"))
+
+
+def test_dtype_is_a_default(tiny_pack: Path) -> None:
+    """Its text has no quotes in reports."""
+    stub = "import torch\n\n\ndef prefix_sum(x, dtype=torch.float32): ...\n"
+    (tiny_pack / "challenges/prefix_sum/stub.py").write_text(stub)
+    (signature,) = signatures(pack_reader.find_challenge(tiny_pack, "prefix-sum"))
+    assert repr(signature.parameters[1].default) == "torch.float32"

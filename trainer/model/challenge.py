@@ -11,9 +11,22 @@ from typing import Literal
 Kind = Literal["module", "function", "class"]
 
 
+class Expression(str):
+    """A default that is no literal, as Python text: `torch.float32`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the text without quotes."""
+        return str(self)
+
+
 @dataclass(frozen=True)
 class Parameter:
-    """One argument of a callable: its name, and its default if the argument is optional."""
+    """One argument of a callable: its name, and its default if the argument is optional.
+
+    The default is a literal or an `Expression`.
+    """
 
     name: str
     required: bool = True

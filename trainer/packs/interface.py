@@ -6,9 +6,10 @@ The stub is parsed with `ast` and never run.
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
-from trainer.model.challenge import Challenge, Parameter, Signature
+from trainer.model.challenge import Challenge, Expression, Parameter, Signature
 from trainer.model.errors import PackError
 from trainer.packs.pack_reader import not_python, stub
 
@@ -65,12 +66,26 @@ def _parameters(path: Path, function: ast.FunctionDef, *, skip_self: bool) -> tu
         if index < missing:
             found.append(Parameter(argument.arg))
             continue
-        try:
-            default = ast.literal_eval(function.args.defaults[index - missing])
-        except ValueError:
+        default = _default(function.args.defaults[index - missing])
+        if default is _UNREADABLE:
             raise PackError(
                 f"{path}, line {argument.lineno}: the default of {argument.arg} must be a literal, "
-                "for example None, 1 or True."
-            ) from None
+                "for example None, 1 or True, or a dtype, for example torch.float32."
+            )
         found.append(Parameter(argument.arg, required=False, default=default))
     return tuple(found[1:] if skip_self else found)
+
+
+_UNREADABLE = object()
+_DTYPE = re.compile(r"torch\.(float|int|uint|bfloat|complex)\d+|torch\.bool")
+
+
+def _default(node: ast.expr) -> object:
+    """Return a default of the stub; `_UNREADABLE` if it is neither a literal nor a dtype."""
+    text = ast.unparse(node)
+    if _DTYPE.fullmatch(text):
+        return Expression(text)
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return _UNREADABLE

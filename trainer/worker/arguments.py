@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from torch import nn
 
-from trainer.model.challenge import Parameter, Signature
+from trainer.model.challenge import Expression, Parameter, Signature
 from trainer.worker.protocol import FoundParameter, cap
 
 _LITERALS = (int, float, str, bool, type(None))
@@ -84,13 +84,15 @@ def default_problem(want: Parameter, have: FoundParameter) -> str | None:
         have: the learner's argument.
 
     Returns:
-        None if the contract's argument has no default, if the defaults are equal, or if the
-        learner's default is not a literal.
+        None if the contract's argument has no default, if the defaults are equal, or if one of
+        the defaults is not a literal: the cases show whether such a default works.
     """
     if want.required:
         return None
     if have.required:
         return f"{have.name} must have the default {want.default!r}"
+    if isinstance(want.default, Expression):
+        return None
     if have.default is not None and not _is_same(have.default, want.default):
         return f"the default of {have.name} is {have.default} and must be {want.default!r}"
     return None
