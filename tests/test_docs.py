@@ -38,8 +38,10 @@ OTHER_CODES = {
     "attn-drill check gqa --notes": 1,
     "attn-drill check sdpa": 1,
     "attn-drill hunt gqa --check": 1,
+    "attn-drill hunt mini-gpt --check --why": 1,
     "attn-drill interview --minutes 45": 2,
     "attn-drill interview --no-grader": 2,
+    "attn-drill interview --debug": 2,
     "pytest --drill gqa=gqa.py": 1,
 }
 
