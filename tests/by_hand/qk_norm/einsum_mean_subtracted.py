@@ -1,0 +1,38 @@
+# mistakes: mean-subtracted
+"""Grouped einsum over five axes; the norm of the learner is a layer normalisation without a bias."""
+
+import torch
+from torch import einsum, nn
+
+
+class Norm(nn.Module):
+    def __init__(self, n, eps):
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.ones(n)), eps
+
+    def forward(self, t):
+        centred = t - t.mean(-1, keepdim=True)  # first wrong
+        return centred / torch.sqrt(centred.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+
+
+class QKNormAttention(nn.Module):
+    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+        super().__init__()
+        if num_heads % num_kv_heads or d_model % num_heads:
+            raise ValueError(f"{d_model} / {num_heads} / {num_kv_heads}")
+        self.kv, self.fold, self.size = num_kv_heads, num_heads // num_kv_heads, d_model // num_heads
+        self.wq = nn.Linear(d_model, d_model, bias=False)
+        self.wk = nn.Linear(d_model, self.kv * self.size, bias=False)
+        self.wv = nn.Linear(d_model, self.kv * self.size, bias=False)
+        self.wo = nn.Linear(d_model, d_model, bias=False)
+        self.q_norm, self.k_norm = Norm(self.size, eps), Norm(self.size, eps)
+
+    def forward(self, x, mask=None):
+        b, n, m = x.shape
+        q = self.q_norm(self.wq(x).view(b, n, self.kv, self.fold, self.size))
+        k = self.k_norm(self.wk(x).view(b, n, self.kv, self.size))
+        v = self.wv(x).view(b, n, self.kv, self.size)
+        e = einsum("nigfd,njgd->ngfij", q, k) / self.size**0.5
+        if mask is not None:
+            e = e.masked_fill(~mask.expand(b, self.kv * self.fold, n, n).reshape(e.shape), float("-inf"))
+        return self.wo(einsum("ngfij,njgd->nigfd", e.softmax(-1), v).reshape(b, n, m))

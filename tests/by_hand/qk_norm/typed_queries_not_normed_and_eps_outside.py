@@ -1,0 +1,50 @@
+# mistakes: queries-not-normed, eps-outside-the-root
+"""Type hints and small classes; q_norm is made and then forgotten."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+class RootMeanSquare(nn.Module):
+    def __init__(self, features: int, epsilon: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(features))
+        self.epsilon = epsilon
+
+    def forward(self, t: Tensor) -> Tensor:
+        wide = t.float() if t.dtype == torch.bfloat16 else t
+        size = torch.sqrt(torch.mean(wide**2, dim=-1, keepdim=True))
+        size = size + self.epsilon  # also wrong
+        return (wide / size).to(t.dtype) * self.weight
+
+
+class QKNormAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, num_kv_heads: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"{d_model} features, {num_heads} heads")
+        if num_heads % num_kv_heads != 0:
+            raise ValueError(f"{num_heads} heads, {num_kv_heads} key/value heads")
+        self.head_dim = d_model // num_heads
+        self.copies = num_heads // num_kv_heads
+        self.q_proj = nn.Linear(d_model, d_model, bias=False)
+        self.kv_proj = nn.Linear(d_model, 2 * num_kv_heads * self.head_dim, bias=False)
+        self.out_proj = nn.Linear(d_model, d_model, bias=False)
+        self.q_norm = RootMeanSquare(self.head_dim, eps)
+        self.k_norm = RootMeanSquare(self.head_dim, eps)
+
+    def split(self, t: Tensor) -> Tensor:
+        return t.unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        k, v = (self.split(t) for t in self.kv_proj(x).chunk(2, dim=-1))
+        k = self.k_norm(k).repeat_interleave(self.copies, dim=1)
+        v = v.repeat_interleave(self.copies, dim=1)
+        scores = torch.matmul(self.split(self.q_proj(x)), k.transpose(-1, -2))  # first wrong
+        scores = scores / math.sqrt(self.head_dim)
+        if mask is not None:
+            scores = scores.masked_fill(mask.logical_not(), -math.inf)
+        weights = torch.softmax(scores, dim=-1)
+        return self.out_proj(torch.matmul(weights, v).transpose(1, 2).flatten(2))
