@@ -5,6 +5,7 @@ import os
 import re
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -288,6 +289,30 @@ def test_next_verdict_shows_the_first_stage_again(file: Path, home: Path) -> Non
         await until(pilot, partial(is_drawn, pilot, "seed 2"))
         assert "press w to see it" in words(pilot)
         assert "not scaled" not in words(pilot)
+
+    drive(app, script)
+
+
+def test_key_for_the_cause_waits_for_the_diagnosis(file: Path, home: Path) -> None:
+    """Before the diagnosis is there, the key does not say that no mistake is known."""
+    app = app_on(file, home, stage="line")
+    grader = app.grader
+    assert isinstance(grader, FakeGrader)
+    complete = report_on("gqa", "gqa.py", "wrong", 1)
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        await until(pilot, lambda: app.warm)
+        file.write_text("slow")
+        await until(pilot, lambda: app.grading)
+        grader.say(Verdict(1, replace(complete, diagnosis=None), is_final=False))
+        await until(pilot, partial(is_drawn, pilot, "Looking for the cause"))
+        await pilot.press("w")
+        await pilot.pause()
+        assert "No known mistake" not in words(pilot)
+        grader.say(Verdict(1, complete))
+        await until(pilot, partial(is_drawn, pilot, "press w to see it"))
+        await pilot.press("w", "w")
+        await until(pilot, partial(is_drawn, pilot, "not scaled"))
 
     drive(app, script)
 
