@@ -1,5 +1,5 @@
-# mistakes: mode-not-restored
-"""Generation with a list of columns."""
+# mistakes: sum-for-mean, causal-mask-sees-one-ahead
+"""The loss is a sum; the comparison of places is one step off."""
 
 import torch
 from torch import nn
@@ -22,7 +22,7 @@ class Heads(nn.Module):
         energy = torch.einsum("bihd,bjhd->bhij", q, k)
         energy = energy * q.shape[-1] ** -0.5
         place = torch.arange(x.shape[1], device=x.device)
-        energy = torch.where(place[:, None] >= place, energy, torch.finfo(energy.dtype).min)
+        energy = torch.where(place[:, None] + 1 >= place, energy, torch.finfo(energy.dtype).min)  # first wrong
         share = self.drop(energy.softmax(-1))
         return self.out_proj(torch.einsum("bhij,bjhd->bihd", share, v).flatten(2))
 
@@ -83,7 +83,7 @@ class MiniGPT(nn.Module):
 def next_token_loss(logits, tokens):
     log_p = logits[:, :-1].log_softmax(-1)
     right = log_p.gather(-1, tokens[:, 1:, None])
-    return -right.mean()
+    return -right.sum()  # also wrong
 
 
 def train_step(model, optimizer, tokens, max_norm=1.0):
@@ -99,10 +99,12 @@ def train_step(model, optimizer, tokens, max_norm=1.0):
 
 @torch.inference_mode()
 def generate(model, tokens, max_new_tokens):
-    model.train(False)  # first wrong
+    was = model.training
+    model.train(False)
     columns = list(tokens.unbind(1))
     for _ in range(max_new_tokens):
         seen = torch.stack(columns[-model.limit :], dim=1)
         scores = model(seen).select(1, -1)
         columns.append(scores.max(dim=-1).indices)
+    model.train(was)
     return torch.stack(columns, dim=1)

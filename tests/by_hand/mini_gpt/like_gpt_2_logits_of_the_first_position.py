@@ -1,5 +1,5 @@
-# mistakes: final-norm-missing
-"""A causal buffer for the longest text; the last line goes straight to the head."""
+# mistakes: logits-of-the-first-position
+"""The names of GPT-2; the scores of another row."""
 
 import math
 
@@ -87,7 +87,8 @@ class MiniGPT(nn.Module):
         x = self.drop(self.tok_emb(tokens) + self.pos_emb(pos))
         for block in self.blocks:
             x = block(x)
-        return self.head(x)  # first wrong
+        x = self.ln_f(x)
+        return self.head(x)
 
 
 def next_token_loss(logits, tokens):
@@ -110,7 +111,7 @@ def generate(model, tokens, max_new_tokens):
     with torch.no_grad():
         for _ in range(max_new_tokens):
             idx_cond = tokens if tokens.size(1) <= model.block_size else tokens[:, -model.block_size :]
-            logits = model(idx_cond)[:, -1, :]
+            logits = model(idx_cond)[:, 0, :]  # first wrong
             idx_next = torch.topk(logits, k=1, dim=-1).indices
             tokens = torch.cat((tokens, idx_next), dim=1)
     model.train(mode)

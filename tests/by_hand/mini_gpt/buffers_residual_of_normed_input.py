@@ -1,5 +1,5 @@
-# mistakes: context-cropped-at-the-end
-"""The names of GPT-2, and the crop of a first draft."""
+# mistakes: residual-of-normed-input
+"""A causal buffer for the longest text; the first norm overwrites x."""
 
 import math
 
@@ -53,7 +53,8 @@ class Block(nn.Module):
         self.mlp = MLP(n_embd, dropout)
 
     def forward(self, x):
-        x = x + self.attn(self.ln_1(x))
+        x = self.ln_1(x)
+        x = x + self.attn(x)  # first wrong
         x = x + self.mlp(self.ln_2(x))
         return x
 
@@ -110,7 +111,7 @@ def generate(model, tokens, max_new_tokens):
     model.eval()
     with torch.no_grad():
         for _ in range(max_new_tokens):
-            idx_cond = tokens if tokens.size(1) <= model.block_size else tokens[:, : model.block_size]  # first wrong
+            idx_cond = tokens if tokens.size(1) <= model.block_size else tokens[:, -model.block_size :]
             logits = model(idx_cond)[:, -1, :]
             idx_next = torch.topk(logits, k=1, dim=-1).indices
             tokens = torch.cat((tokens, idx_next), dim=1)
