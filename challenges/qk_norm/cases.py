@@ -62,9 +62,12 @@ def call(attention, x, mask):
 
 
 def first_weights(attention):
-    """Return if all weights with a single axis, which are those of the norms, are ones."""
+    """Return in words the weights with a single axis, which are those of the norms."""
     norms = [weight for weight in attention.parameters() if weight.dim() == 1]
-    return "ones" if all(bool((weight == 1).all()) for weight in norms) else "not all ones"
+    for number, word in ((1, "ones"), (0, "zeros")):
+        if all(bool((weight == number).all()) for weight in norms):
+            return word
+    return "other numbers"
 
 
 class NormMaker(CaseMaker):
@@ -127,6 +130,9 @@ def norm_cases(case, sizes):
     yield case("small q, large k", **sized(case, 3e-3, 3e3), **sizes)
     x = {"x": case.draw.normal(2, 5, 24) + 3}
     yield case("x with a mean of 3", inputs=x, **sizes)
+    signs = {f"{name}.weight": case.draw.normal(4) for name in ("q_norm", "k_norm")}
+    signs["q_norm.weight"][1] = 0
+    yield case("weights of the norms of both signs", parameters=signs, **sizes)
     made = case("first weights of the norms", inputs={"part": "initial"}, outputs={}, **sizes)
     words = {"first weights of the norms": "str"}
     yield replace(made, plain=words, initial=True, gradients=False)

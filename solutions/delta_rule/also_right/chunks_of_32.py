@@ -1,8 +1,9 @@
-"""Work in chunks of 32 tokens: solve a triangular system for the errors of a chunk, then use products.
+"""Work in chunks of 32 tokens: solve a triangular system for the errors of a chunk, then use
+products.
 
-Inside a chunk every error depends on the errors before it, which is a unit triangular system. Matrix
-products replace the loop over tokens, which a GPU needs; the solve runs in float32, because torch has
-none in bfloat16.
+Inside a chunk every error depends on the errors before it, which is a unit triangular system.
+Matrix products replace the loop over tokens, which a GPU needs; the solve runs in float32, because
+torch has none in bfloat16.
 """
 
 import torch
@@ -23,7 +24,8 @@ def gated_delta_rule(q, k, v, beta, decay, state=None):
         g = dc.log().cumsum(-1)  # log of the decay from the start of the chunk
         lower = torch.ones(n, n, dtype=torch.bool, device=q.device).tril()
         ratio = (g[..., :, None] - g[..., None, :]).masked_fill(~lower, float("-inf")).exp()
-        system = (bc[..., None] * (kc @ kc.mT) * ratio).tril(-1) + torch.eye(n, dtype=wide, device=q.device)
+        system = (bc[..., None] * (kc @ kc.mT) * ratio).tril(-1)
+        system = system + torch.eye(n, dtype=wide, device=q.device)
         start = g.exp()[..., None]
         target = bc[..., None] * (vc - start * (kc @ S.mT))
         steps = torch.linalg.solve_triangular(system, target, upper=False, unitriangular=True)

@@ -1,7 +1,8 @@
 """Fold batch and heads into one axis, and let baddbmm do fading and writing in one call.
 
-Three calls a token are all that is left, and bmm is the fastest small product. The scale of the state
-must be multiplied in beforehand, because baddbmm takes numbers only, not a tensor for each head.
+Three calls a token are all that is left, and bmm is the fastest small product. The scale of the
+state must be multiplied in beforehand, because baddbmm takes numbers only, not a tensor for each
+head.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Split a token's step in three small functions: fade, learn, recall.
 
-The names say what the layer is: a linear memory that is trained on one pair of key and value for each
-token. The additional calls of Python cost a little time in a loop that is slow anyway.
+The names say what the layer is: a linear memory that is trained on one pair of key and value for
+each token. The additional calls of Python cost a little time in a loop that is slow anyway.
 """
 
 import torch
@@ -25,6 +25,7 @@ def gated_delta_rule(q, k, v, beta, decay, state=None):
     memory = q.new_zeros(q.shape[0], q.shape[1], v.shape[3], q.shape[3]) if state is None else state
     pieces = []
     for t in range(v.shape[2]):
-        memory = learn(fade(memory, decay.select(2, t)), k.select(2, t), v.select(2, t), beta.select(2, t))
+        memory = fade(memory, decay.select(2, t))
+        memory = learn(memory, k.select(2, t), v.select(2, t), beta.select(2, t))
         pieces.append(recall(memory, q.select(2, t)).unsqueeze(2))
     return torch.cat(pieces, 2), memory

@@ -1,7 +1,7 @@
 """Write a function for one token, as a decoder calls it, and let the loop only pass the state on.
 
-The same function serves prefill and decoding, so they cannot differ. The state is kept as [B, H, D, Dv]
-inside, as many libraries do, which takes a transpose at both ends.
+The same function serves prefill and decoding, so they cannot differ. The state is kept as [B, H, D,
+Dv] inside, as many libraries do, which takes a transpose at both ends.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Write the backward pass by hand, so that only the weights are kept for it.
 
-The gradients show where the latents enter twice, as keys and as values: their gradient has two terms.
-Twelve products must be kept in step with the forward pass, which autograd would do alone.
+The gradients show where the latents enter twice, as keys and as values: their gradient has two
+terms. Twelve products must be kept in step with the forward pass, which autograd would do alone.
 """
 
 import torch

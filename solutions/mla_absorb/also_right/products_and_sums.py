@@ -1,7 +1,7 @@
 """Use only products of entries and sums over an axis, without einsum and without matmul.
 
-Each axis that is summed is visible in the code, which helps at a whiteboard. The products take H * L * r
-entries before the sum, so this is far slower on a GPU, although no key or value is made.
+Each axis that is summed is visible in the code, which helps at a whiteboard. The products take H *
+L * r entries before the sum, so this is far slower on a GPU, although no key or value is made.
 """
 
 import math

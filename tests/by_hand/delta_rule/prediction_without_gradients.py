@@ -5,7 +5,9 @@ import torch
 
 
 def gated_delta_rule(q, k, v, beta, decay, state=None):
-    S = torch.zeros(*q.shape[:2], v.shape[-1], q.shape[-1], dtype=q.dtype) if state is None else state
+    S = state
+    if S is None:
+        S = torch.zeros(*q.shape[:2], v.shape[-1], q.shape[-1], dtype=q.dtype)
     outs = ()
     for t in range(q.shape[-2]):
         S = torch.einsum("bhed,bh->bhed", S, decay[..., t])

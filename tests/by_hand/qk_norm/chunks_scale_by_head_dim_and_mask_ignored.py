@@ -1,5 +1,5 @@
-# mistakes: scale-by-head-dim, mask-filled-with-minus-100
-"""Cosines in mind: the normalised queries are divided by D, and -100 looks low enough for cosines."""
+# mistakes: scale-by-head-dim, mask-ignored
+"""Cosines in mind: the normalised queries are divided by D, and the masked scores are thrown away."""
 
 import torch
 from torch import nn
@@ -25,6 +25,7 @@ class QKNormAttention(nn.Module):
         s = q @ k.transpose(2, 3)
         s = s / q.shape[-1]  # first wrong
         if mask is not None:
-            s = torch.where(mask, s, -100.0)  # also wrong
-        heads = s.softmax(-1) @ v
+            s.masked_fill(~mask, float("-inf"))
+        p = s.softmax(-1)  # also wrong
+        heads = p @ v
         return self.w_o(heads.transpose(1, 2).reshape(x.shape))
