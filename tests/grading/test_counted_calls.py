@@ -33,6 +33,14 @@ def test_vectorised_probes_cover_all_kinds_of_calls(grader: Grader, name: str) -
     assert set().union(*kinds.values()) == set(product(modes, (False, True)))
 
 
+def test_case_without_gradients_has_no_counted_call_with_gradients(grader: Grader) -> None:
+    """A right backward pass may write into buffers, which torch refuses if it records gradients."""
+    case_set = grader.case_set(CHALLENGES["attention_backward"], SEED)
+    counted = counted_calls(case_set.prepared, has_modes=False)
+    assert any(prepared.case.probe for prepared in case_set.prepared)
+    assert not any(with_gradients for calls in counted for _, with_gradients in calls.further)
+
+
 def test_only_the_first_memory_probe_is_counted_with_gradients(grader: Grader) -> None:
     """A call of a memory probe is expensive."""
     case_set = grader.case_set(CHALLENGES["flash"], SEED)

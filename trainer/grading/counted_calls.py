@@ -36,7 +36,8 @@ def counted_calls(prepared: Sequence[PreparedCase], *, has_modes: bool) -> list[
     A call can have two modes, and it can have gradients or not: four kinds of calls. The vectorised
     probes of a module share the four kinds, which halves the cost. The first probe is counted as
     declared, and with gradients in the other mode. The second probe is counted in the two remaining
-    kinds. A single probe is counted in all four kinds.
+    kinds. A single probe is counted in all four kinds. If the gradients of a case are not compared,
+    no call with gradients is counted.
 
     Args:
         prepared: all cases, in order.
@@ -62,6 +63,12 @@ def counted_calls(prepared: Sequence[PreparedCase], *, has_modes: bool) -> list[
                 counted = CountedCalls(True, ((training, True), (not training, True)))
             case _:
                 counted = CountedCalls(True, ((training, True),))
+        if not case.case.gradients:
+            # No gradients belong to the task. So a right answer may use what has none, for example
+            # the argument `out`.
+            counted = CountedCalls(
+                counted.first, tuple(way for way in counted.further if not way[1])
+            )
         found.append(counted)
     return found
 
