@@ -157,19 +157,16 @@ def lengths_and_tables(case):
     for name, lengths, more in (
         ("one token", (1,), {}),
         ("one token, the only page", (1,), {"P": 1}),
-        ("one token in each sequence", (1, 1), {}),
         ("one sequence", (10,), {}),
         ("around a page border", (3, 4, 5, 7, 8, 9), {"P": 13}),
         ("full pages only, no unused column", (8, 8), {}),
         ("three unused columns", (5, 2), {"blocks": 5}),
-        ("one sequence, two unused columns", (6,), {"blocks": 4}),
         ("all pages in use", (9, 5, 4), {"P": 6}),
         ("pages of one slot", (3, 6, 1), {"P": 12, "page": 1}),
         ("pages longer than every sequence", (3, 5, 1), {"page": 11}),
         ("two sequences with the same pages", (10, 10), {"table": [[4, 0, 2]] * 2}),
         ("a shared prefix", (11, 6, 9), {"table": [[5, 1, 2], [5, 0], [5, 1, 3]]}),
         ("one page, lengths 1, 2 and 3", (1, 2, 3), {"table": [[2]] * 3}),
-        ("pages in falling order", (11, 5), {"table": [[5, 3, 1], [4, 2]]}),
         ("pages in order", (11, 5), {"table": [[0, 1, 2], [3, 4]]}),
     ):
         yield case(name, lengths=lengths, **{**usual, **more})

@@ -26,7 +26,8 @@ class Attention(torch.autograd.Function):
         to_weights = grad @ v.transpose(-1, -2)
         to_scores = weights * (to_weights - (to_weights * weights).sum(-1, keepdim=True))
         to_scores = to_scores * ctx.scale
-        return to_scores @ k, to_scores.transpose(-1, -2) @ q, weights.transpose(-1, -2) @ grad, None
+        to_v = weights.transpose(-1, -2) @ grad
+        return to_scores @ k, to_scores.transpose(-1, -2) @ q, to_v, None
 
 
 class Projections(nn.Module):

@@ -1,4 +1,4 @@
-"""Make each branch a module with its own norm inside, and let the block be a sum over three branches.
+"""Make each branch a module with its norm inside; the block is a sum over the branches.
 
 A branch can be tested, replaced or left out by itself. The norms are found by the last part of
 their names, so the path in front of `norm_1` may have any form.

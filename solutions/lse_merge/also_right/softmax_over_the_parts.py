@@ -1,7 +1,7 @@
 """Stack the parts on a new axis: a softmax over the lse gives the shares, a sum merges the outputs.
 
-The same lines merge any number of parts at once. Both outputs are copied into a stacked tensor, which
-takes twice the memory.
+The same lines merge any number of parts at once. Both outputs are copied into a stacked tensor,
+which takes twice the memory.
 """
 
 import torch
@@ -14,5 +14,6 @@ def merge_attention(out_a, lse_a, out_b, lse_b):
     saw_nothing = torch.isneginf(lses).all(dim=0)
     shares = lses.masked_fill(saw_nothing, 0.0).softmax(dim=0)
     shares = shares.masked_fill(saw_nothing, 0.0)
-    out = torch.einsum("p...l,p...ld->...ld", shares, outs.to(torch.promote_types(outs.dtype, shares.dtype)).to(shares.dtype))
+    wide = torch.promote_types(outs.dtype, shares.dtype)
+    out = torch.einsum("p...l,p...ld->...ld", shares.to(wide), outs.to(wide))
     return out.to(out_a.dtype), lse

@@ -42,7 +42,8 @@ class QKNormAttention(nn.Module):
         self.heads, self.copies = num_heads, num_heads // num_kv_heads
         width = d_model // num_heads
         self.W_q, self.W_o = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
-        self.W_k, self.W_v = (nn.Linear(d_model, num_kv_heads * width, bias=False) for _ in range(2))
+        rows = num_kv_heads * width
+        self.W_k, self.W_v = (nn.Linear(d_model, rows, bias=False) for _ in range(2))
         self.q_norm, self.k_norm = Norm(width, eps), Norm(width, eps)
 
     def forward(self, x, mask=None):

@@ -1,4 +1,4 @@
-# mistakes: queries-not-normed, eps-outside-the-root
+# mistakes: queries-not-normed, mean-subtracted
 """Type hints and small classes; q_norm is made and then forgotten."""
 
 import math
@@ -15,8 +15,8 @@ class RootMeanSquare(nn.Module):
 
     def forward(self, t: Tensor) -> Tensor:
         wide = t.float() if t.dtype == torch.bfloat16 else t
-        size = torch.sqrt(torch.mean(wide**2, dim=-1, keepdim=True))
-        size = size + self.epsilon  # also wrong
+        wide = wide - wide.mean(dim=-1, keepdim=True)  # first wrong
+        size = torch.sqrt(torch.mean(wide**2, dim=-1, keepdim=True) + self.epsilon)
         return (wide / size).to(t.dtype) * self.weight
 
 
@@ -42,7 +42,7 @@ class QKNormAttention(nn.Module):
         k, v = (self.split(t) for t in self.kv_proj(x).chunk(2, dim=-1))
         k = self.k_norm(k).repeat_interleave(self.copies, dim=1)
         v = v.repeat_interleave(self.copies, dim=1)
-        scores = torch.matmul(self.split(self.q_proj(x)), k.transpose(-1, -2))  # first wrong
+        scores = torch.matmul(self.split(self.q_proj(x)), k.transpose(-1, -2))  # also wrong
         scores = scores / math.sqrt(self.head_dim)
         if mask is not None:
             scores = scores.masked_fill(mask.logical_not(), -math.inf)
