@@ -104,7 +104,7 @@ class MiniGPT(nn.Module):
             nn.init.normal_(module.weight, mean=0.0, std=0.02)
 
     def forward(self, tokens):
-        batch, length = tokens.shape
+        length = tokens.shape[1]
         if length > self.max_seq_len:
             raise ValueError(f"{length} tokens, but max_seq_len is {self.max_seq_len}")
         positions = torch.arange(length, device=tokens.device)

@@ -116,7 +116,7 @@ class MiniGPT(nn.Module):
 
     def forward(self, tokens, cache=None):
         """Return the logits [B, L, V] of new tokens [B, L], and the cache with these tokens."""
-        batch, length = tokens.shape
+        length = tokens.shape[1]
         past_length = 0 if cache is None else cache[0][0].shape[2]
         end = past_length + length
         if end > self.max_seq_len:
