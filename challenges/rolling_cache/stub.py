@@ -13,6 +13,7 @@ class RollingKVCache:
         # 3. Make the buffers of the keys and the values. -> [B, Hkv, W, D]
         raise NotImplementedError
 
+    @torch.no_grad()
     def append(self, k, v):
         """Add n tokens; return the keys and values of the last W tokens, oldest first.
 
