@@ -1,22 +1,33 @@
 """The items of a challenge that `pack check` checks."""
 
-from trainer.model.pack_rows import ids_of_pair
+from collections.abc import Sequence
+
+import pytest
+
+from trainer.model.pack_rows import Item, ids_of_pair
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
 from trainer.packs.pack_items import FOLLOW_UPS, items, pairs, sample_items
 
 
-def test_samples_of_mistakes_cover_all_mistakes() -> None:
+@pytest.mark.parametrize(("every", "of_right"), [(3, 1), (16, 4)])
+def test_samples_cover_all_mistakes_and_right_answers(every: int, of_right: int) -> None:
     """Samples from consecutive starts share no mistake, and each has all other items."""
     gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     all_items = items(gqa)
-    samples = [sample_items(all_items, 3, first) for first in (7, 8, 9)]
-    others = [item for item in all_items if item[0] != "mistake"]
-    assert all([item for item in sample if item[0] != "mistake"] == others for sample in samples)
-    sampled = [item for sample in samples for item in sample if item[0] == "mistake"]
-    assert sorted(sampled) == sorted(item for item in all_items if item[0] == "mistake")
-    assert max(map(len, samples)) - min(map(len, samples)) <= 1
-    assert sample_items(all_items, 1, 5) == all_items
+    samples = [sample_items(all_items, every, first) for first in range(32, 32 + every)]
+
+    def of(kinds: Sequence[str], found: Sequence[Item]) -> list[Item]:
+        return [item for item in found if item[0] in kinds]
+
+    others = ("content", "stub", "reference")
+    assert all(of(others, sample) == of(others, all_items) for sample in samples)
+    mistakes = [item for sample in samples for item in of(["mistake"], sample)]
+    assert sorted(mistakes) == sorted(of(["mistake"], all_items))
+    right = ("also right", "style")
+    of_samples = [item for sample in samples[:of_right] for item in of(right, sample)]
+    assert sorted(of_samples) == sorted(of(right, all_items))
+    assert sorted(sample_items(all_items, 1, 5)) == sorted(all_items)
 
 
 def test_translations_and_follow_up_answers_are_items() -> None:

@@ -106,6 +106,17 @@ def test_required_features_work(how: Isolation) -> None:
     }
 
 
+@needs_kernel
+def test_self_test_works_with_many_references(tmp_path: Path) -> None:
+    """The request for the search is larger than the buffer of a socket."""
+    folder = tmp_path / "solutions" / "large" / "also_right"
+    folder.mkdir(parents=True)
+    for index in range(2500):
+        (folder / f"answer_with_a_name_of_some_length_{index}.py").write_text(f"VALUE = {index}\n")
+    result = run_selftest([*HIDDEN, tmp_path / "solutions"], "kernel")
+    assert result.refused[COPIES], result.copies
+
+
 @pytest.mark.parametrize("how", EACH)
 def test_every_isolation_gets_the_same_trials(how: Isolation) -> None:
     """The rows of the result do not depend on the isolation."""

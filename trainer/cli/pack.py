@@ -75,7 +75,8 @@ def check_pack(
         typer.Option(
             "--every",
             metavar="N",
-            help="Check only every Nth mistake or pair, a new selection each time.",
+            help="Check a sample: every Nth mistake or pair, and four times as large a share of "
+            "the other right answers; a new sample each time.",
         ),
     ] = 1,
     with_pairs: Annotated[

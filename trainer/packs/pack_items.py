@@ -16,6 +16,8 @@ from trainer.packs.statements import pairs_of
 
 # The item of `follow_up.toml`: its answers, and the formulas of their quantities.
 FOLLOW_UPS = "answers to follow-up questions"
+# The kinds of items of which a quick check takes a sample.
+_RIGHT, _WRONG = ("also right", "style"), ("mistake", "pair")
 
 
 def items(challenge: Challenge) -> list[Item]:
@@ -41,13 +43,17 @@ def pairs(challenge: Challenge) -> list[Item]:
 
 
 def sample_items(all_items: Sequence[Item], every: int, first: int) -> list[Item]:
-    """Return every `every`-th mistake or pair of mistakes, and all other items.
+    """Return a sample of the mistakes, the pairs and the other right answers, and all other items.
+
+    There are fewer right answers than mistakes, so four times as large a share of them is returned.
 
     Args:
         all_items: the items of a challenge.
-        every: the step through the list of mistakes.
+        every: the step through the list of mistakes, or of pairs.
         first: the index of the first mistake to return, modulo `every`.
     """
-    wrong = [item for item in all_items if item[0] in ("mistake", "pair")]
-    others = [item for item in all_items if item[0] not in ("mistake", "pair")]
-    return others + wrong[first % every :: every]
+    sampled = [item for item in all_items if item[0] not in (*_RIGHT, *_WRONG)]
+    for kinds, step in ((_RIGHT, max(1, every // 4)), (_WRONG, every)):
+        of_kinds = [item for item in all_items if item[0] in kinds]
+        sampled += of_kinds[first % step :: step]
+    return sampled

@@ -335,11 +335,12 @@ class ForkServer:
         return self._answer()
 
     def _send(self, order: dict[str, Any], descriptors: list[int] | None = None) -> None:
+        line, sent = line_of(order), 0
         try:
             if descriptors:
-                socket.send_fds(self._control, [line_of(order)], descriptors)
-            else:
-                self._control.sendall(line_of(order))
+                # A line that is longer than the buffer of the socket is sent in part.
+                sent = socket.send_fds(self._control, [line], descriptors)
+            self._control.sendall(line[sent:])
         except OSError as error:
             raise ForkServerLostError(
                 f"The process that starts workers is gone ({error}). Run the check again."
