@@ -108,12 +108,12 @@ def cases(draw):
     dims = "B Hkv L D"
     case = RingMaker(draw, inputs={"k": dims, "v": dims}, outputs={})
     for name, W, chunks in (
-        ("token by token", 5, (1,) * 13),
         ("a chunk shorter than the window", 7, (5,)),
         ("a chunk as long as the window", 5, (5,)),
         ("a chunk longer than the window", 5, (8,)),
         ("a chunk of two windows", 5, (10,)),
         ("a full window, then single tokens", 5, (5, 1, 1, 1, 1, 1, 1)),
+        ("token by token", 5, (1,) * 13),
         ("a chunk across the end of the ring", 7, (5, 4, 6, 5, 1)),
         ("long chunks on a full ring", 5, (6, 13, 1, 7, 2, 1, 1)),
         ("a long chunk on a ring that is not full", 5, (2, 9, 1, 1, 3)),
@@ -125,7 +125,8 @@ def cases(draw):
         ("window 2", 2, (1, 1, 1, 5, 1, 2, 1)),
         ("a window that is never full", 30, (6, 1, 1, 3, 8)),
     ):
-        yield case(name, chunks=chunks, W=W, **differing(W, *accumulate(chunks)))
+        lengths = {min(W, tokens) for tokens in accumulate(chunks)}
+        yield case(name, chunks=chunks, W=W, **differing(sum(chunks), *lengths))
     yield case("one sequence, one head, head dim 1", chunks=(2, 4, 1), W=3, B=1, Hkv=1, D=1)
     yield case("one sequence, token by token", chunks=(1,) * 6, W=4, B=1, Hkv=3, D=5)
     same = {"B": 3, "Hkv": 3, "D": 3, "W": 3, "equal": "B Hkv D W"}
