@@ -270,7 +270,11 @@ def model_cases(case, sizes):
     yield case("model: tokens in other memory", layout="transposed", check="properties", **sizes)
     yield case("model: training mode, dropout 0", mode="train", check="train/eval", **sizes)
     yield case("model: eval mode, dropout 0.4", init={"dropout": 0.4}, check="train/eval", **sizes)
-    yield plainly(case, "model: training mode, dropout 0.4", "dropout", "two calls differ", sizes)
+    drops = ("dropout", "two calls differ")
+    yield plainly(case, "model: training mode, dropout 0.4", *drops, sizes)
+    # Without blocks, only the dropout after the embeddings is left.
+    alone = {**sizes, "layers": 0}
+    yield plainly(case, "model: training mode, dropout 0.4, without blocks", *drops, alone)
     small = {"B": 2, "L": 5, "V": 7, "H": 3, "D": 4, "T": 40}
     yield from suites.growth(case, "everything", small, {"B": 8, "L": 33, "H": 6, "V": 11})
 

@@ -56,13 +56,14 @@ def layers_of(cache):
 
 
 def branches(model, given):
-    """Continue twice from one cache, and once with a longer past. The cache must not change."""
+    """Continue twice from one cache, and then from the first continuation. No cache may change."""
     _, cache = unpack(model(given.tokens), "logits", "cache")
     first, longer = unpack(model(given.one_tokens, cache), "logits", "cache")
     model(given.one_tokens, longer)
     second, _ = unpack(model(given.other_tokens, cache), "logits", "cache")
+    continued, _ = unpack(model(given.other_tokens, longer), "logits", "cache")
     again, _ = unpack(model(given.one_tokens, cache), "logits", "cache")
-    return {"first": first, "second": second, "again": again}
+    return {"first": first, "second": second, "continued": continued, "again": again}
 
 
 def dropped(model, tokens):
@@ -150,15 +151,17 @@ def cases(draw):
     yield from model_cases(model, sizes)
     yield from chunk_cases(model, sizes)
     inputs = {"tokens": "B L", "one_tokens": "B S", "other_tokens": "B S"}
-    several = maker(draw, inputs, dict.fromkeys(("first", "second", "again"), "B S V"))
-    yield several(
-        "two continuations of one cache",
-        part="branches",
-        check="properties",
-        gradients=False,
-        S=2,
-        **(sizes | {"B": 6, "L": 4, "D": 5, "T": 10}),
-    )
+    outputs = dict.fromkeys(("first", "second", "continued", "again"), "B S V")
+    several = maker(draw, inputs, outputs)
+    for words, S in (("two tokens", 2), ("one token", 1)):
+        yield several(
+            f"two continuations of one cache by {words}",
+            part="branches",
+            check="properties",
+            gradients=False,
+            S=S,
+            **(sizes | {"B": 6, "L": 4, "D": 5, "T": 15}),
+        )
     new = maker(draw, {"tokens": "B L"}, {"tokens": "B length"})
     yield from generation_cases(new, sizes)
 

@@ -68,6 +68,8 @@ def cases(draw):
     yield row("one row without further dims", widths=(2, 4, 1))
     yield row("one row, blocks of 1", widths=(1, 1, 1, 1))
     yield row("one entry in all", widths=(1,))
+    high = {"offsets": (110, 0, -110), "gradients": False}
+    yield row("one row, blocks near 110, 0 and -110", widths=(1, 2, 1), **high)
     yield table("two dims", B=4, widths=(2, 3, 1))
     yield four("four dims", B=2, H=3, L=4, widths=(5, 2))
     yield case("one block", widths=(6,), **sizes)

@@ -94,6 +94,7 @@ def caps(case):
     yield case("a cap of 0.1, masked", cap=0.1, **masked)
     yield case("a cap of 50, masked", cap=50.0, **masked)
     yield case("a cap of 0.5, masked, bfloat16", cap=0.5, dtype="bfloat16", **masked)
+    yield case("a cap of 2.5, bfloat16", cap=2.5, dtype="bfloat16", **sizes)
     yield case("a cap of 30, float64", cap=30, dtype="float64", **sizes)
     q = 6 * case.draw.normal(2, 3, 4, 5)
     yield case("scores up to several caps", inputs={"q": q}, **sizes)

@@ -142,6 +142,7 @@ GRADIENTS = {
     "backward": f"{LEAF}; torch.autograd.backward([sums], [x]); return y.grad",
     "func.vjp": f"return torch.func.vjp({SUFFIX}, x)[1](x)[0]",
     "func.grad": f"return torch.func.grad(lambda y: (({SUFFIX})(y) * x.detach()).sum())(x)",
+    "func.vjp, imported late": (f"from torch.func import vjp; return vjp({SUFFIX}, x)[1](x)[0]"),
     "functional.vjp": f"return torch.autograd.functional.vjp({SUFFIX}, x, x)[1]",
     "jacrev": f"return torch.einsum('bi,bibj->bj', x, torch.func.jacrev({SUFFIX})(x))",
     "jacfwd": f"return torch.einsum('bi,bibj->bj', x, torch.func.jacfwd({SUFFIX})(x))",

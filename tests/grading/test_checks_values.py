@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from tests.support.checks import assert_fails_first, failed_outcomes, grade
+from tests.support.grading import report_of
 from tests.support.running import grade_prefix_sum
 from trainer.grading.checks_values import _is_same, percent
 from trainer.grading.grader import Grader
+from trainer.packs import pack_reader
 
 RETURN = "return self.o_proj(merged)"
 SHAPE = "batch, length, d_model = x.shape"
@@ -230,6 +232,22 @@ def test_input_changed_in_shape_or_kind_is_refused(grader: Grader, body: str) ->
     failure = report.first_failure()
     assert failure is not None
     assert "the input x is changed in place" in failure.message
+
+
+def test_state_changed_without_gradients_is_found(grader: Grader) -> None:
+    """Only the second call of most cases has no gradients; its inputs must stay too."""
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "linear-attention")
+    source = pack_reader.solution(challenge).replace("def linear_attention(", "def right(") + (
+        "\n\ndef linear_attention(q, k, v, state=None):\n"
+        "    out, (S, z) = right(q, k, v, state)\n"
+        "    if state is not None and q.shape[2] == 1 and not torch.is_grad_enabled():\n"
+        "        state[0].copy_(S)\n"
+        "    return out, (S, z)\n"
+    )
+    failure = report_of(grader, challenge, source, "a.py", 1).first_failure()
+    assert failure is not None
+    assert failure.check == "properties"
+    assert "is changed in place in a call without gradients" in failure.message
 
 
 @pytest.mark.parametrize("kept", ["x", "x.clone()"])

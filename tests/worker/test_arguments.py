@@ -1,6 +1,7 @@
 """The learner's callables are called with the contract's arguments under the learner's names."""
 
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -165,3 +166,20 @@ def test_module_is_constructed_and_called_with_the_contract_names() -> None:
         return {"whole": implementation(x=3), "step": implementation.step(x_new=1)}
 
     assert adapted(drive, ["Attention"], signatures)(module, None) == {"whole": 15, "step": 6}
+
+
+def test_compiled_function_has_arguments_too() -> None:
+    """Python cannot inspect a function of `torch.jit`; its schema has names and defaults."""
+
+    def softmax(values: torch.Tensor, axis: int = -1) -> torch.Tensor:
+        return values.softmax(axis)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        compiled = torch.jit.script(softmax)
+    found = found_parameters(compiled, skip_self=False)
+    assert found is not None
+    assert [(have.name, have.required, have.default) for have in found] == [
+        ("values", True, None),
+        ("axis", False, "-1"),
+    ]

@@ -376,5 +376,7 @@ def test_gate_and_up_are_never_exchanged() -> None:
     llama = {"w1.weight": (8, 4), "w2.weight": (4, 8), "w3.weight": (8, 4)}
     (assignment,) = assignments(contract_of(swiglu), llama)
     assert assignment == {"w1": ("gate",), "w2": ("down",), "w3": ("up",)}
-    other = {"a.weight": (8, 4), "b.weight": (8, 4), "c.weight": (4, 8)}
-    assert assignments(contract_of(swiglu), other) == []
+    for names in ("abc", ("gate", "up", "down")):  # the words for the roles are no names
+        shapes = zip(names, ((8, 4), (8, 4), (4, 8)), strict=True)
+        other = {f"{name}.weight": shape for name, shape in shapes}
+        assert assignments(contract_of(swiglu), other) == []

@@ -335,6 +335,12 @@ def _further_calls(comparison: Comparison, result: CaseResult) -> Outcome:
         names = ", ".join(reply.overwritten)
         message = f"a second call changes {names} that the first call returned"
         return result.failed("properties", message)
+    if reply.changed_again:
+        names = ", ".join(reply.changed_again)
+        message = (
+            f"the input {names} is changed in place in a call without gradients; work on a copy"
+        )
+        return result.failed("properties", message)
     found = comparison.value_mismatch(result, reply.outputs_again, again=True)
     if found is not None:
         return _valued("properties", result, found, "on a second call with new values, ")

@@ -12,6 +12,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import torch
 from torch import nn
 
 from trainer.model.challenge import Expression, Parameter, Signature
@@ -39,8 +40,25 @@ def _inspected(function: Any, *, skip_self: bool) -> list[inspect.Parameter] | N
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError):
-        return None
+        return _of_schema(function)
     return parameters[1:] if skip_self else parameters
+
+
+def _of_schema(function: Any) -> list[inspect.Parameter] | None:
+    """Return the arguments of a function that `torch.jit` compiled; None for other callables."""
+    if type(function) is not torch.jit.ScriptFunction:
+        return None
+    schema: Any = function.schema  # a property, which torch's stubs declare as a method
+    return [
+        inspect.Parameter(
+            argument.name,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            default=argument.default_value
+            if argument.has_default_value()
+            else inspect.Parameter.empty,
+        )
+        for argument in schema.arguments
+    ]
 
 
 def _found(parameter: inspect.Parameter) -> FoundParameter:

@@ -823,7 +823,7 @@ class CaseRunner:
         first: dict[str, Any],
         call: Callable[..., dict[str, Any]],
     ) -> dict[str, Tensor]:
-        """Make a call on new values in the same memory, and check that the first outputs stay.
+        """Make a call on new values in the same memory; check that inputs and first outputs stay.
 
         A submission may keep a result or a mask of an earlier call, by value or by reference. Then
         the results of this call or of the next call are wrong.
@@ -838,6 +838,7 @@ class CaseRunner:
             if is_sendable(value) and value.untyped_storage().data_ptr() not in memory
         }
         given = self._with_values(run, given, run.again)
+        inputs = {name: tensor.detach().clone() for name, tensor in leaves(given)}
         outputs, run_reply.again_failure = self.guarded.call(
             "second call", lambda: call(given, grad=False)
         )
@@ -847,6 +848,9 @@ class CaseRunner:
             )
             run_reply.overwritten = [
                 name for name, value in before.items() if not _is_same(value, first[name])
+            ]
+            run_reply.changed_again = [
+                name for name, tensor in leaves(given) if not _is_same(inputs[name], tensor)
             ]
         return before
 

@@ -133,6 +133,7 @@ _PYTHON: dict[str, tuple[str, ...] | None] = {
 }
 # The folders in which torch keeps the text of its operations in Python, under the same names.
 _TEXTS = ("torch/_refs/", "torch/_decomp/", "torch/_prims/")
+_MODULES_OF_TEXTS = tuple(folder.rstrip("/").replace("/", ".") for folder in _TEXTS)
 # The functions that are long enough to distinguish a copy of their text from an honest answer:
 # nobody writes the same two hundred steps again.
 _LONG = (
@@ -965,9 +966,9 @@ class _NotInstalled(importlib.abc.MetaPathFinder):
 
 
 class _LoadedLate(importlib.abc.MetaPathFinder):
-    """A finder for torch's own modules that compute attention.
+    """A finder for torch's own modules that compute attention, or operations as Python text.
 
-    The functions of such a module are refused after it is loaded.
+    The functions of such a module that are not allowed are refused after it is loaded.
     """
 
     def __init__(self, watched: Watch) -> None:
@@ -976,13 +977,13 @@ class _LoadedLate(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module that computes attention; None for all other modules."""
-        if (
-            fullname not in _LOADED_LATE
-            or (spec := PathFinder.find_spec(fullname, path, target)) is None
-        ):
+        """Return the spec of such a module; None for all other modules."""
+        if (fullname not in _LOADED_LATE and not fullname.startswith(_MODULES_OF_TEXTS)) or (
+            spec := PathFinder.find_spec(fullname, path, target)
+        ) is None:
             return None
-        if spec.loader is not None and spec.origin and _file_of(spec.origin):
+        is_watched = spec.origin and (_file_of(spec.origin) or _is_in_texts(spec.origin))
+        if spec.loader is not None and is_watched:
             execute = spec.loader.exec_module
 
             def execute_and_refuse(module: ModuleType) -> None:

@@ -254,6 +254,8 @@ def _roles_of_path(contract: Contract, path: str) -> tuple[str, ...] | None:
     for index in reversed(range(len(components))):
         name, front = components[index], components[:index]
         known = ROLES_BY_NAME.get(name)
+        if known is None and name in _BY_NAME_ONLY:
+            continue  # the word for such a role is no name of its layer
         if not contract.is_by_name:
             if known is not None:
                 return known

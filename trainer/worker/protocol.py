@@ -422,6 +422,7 @@ class RunReply(msgspec.Struct):
         again_failure: the failure of the second or of the further call.
         inputs_after: the tensor ids of the inputs after the first call.
         overwritten: the outputs of the first call that the second call changed.
+        changed_again: the inputs that the second call changed.
         steps: the steps of a recorded run.
         made_by: the index of the step that made each output of a recorded run.
         counts: the counts of the calls of a probe.
@@ -443,6 +444,7 @@ class RunReply(msgspec.Struct):
     again_failure: CallFailure | None = None
     inputs_after: dict[Name, Index] = {}
     overwritten: list[Name] = []
+    changed_again: list[Name] = []
     steps: Annotated[list[Step], msgspec.Meta(max_length=10_000)] = []
     made_by: dict[Name, Index] = {}
     counts: Annotated[list[Counts], msgspec.Meta(max_length=8)] = []
