@@ -11,14 +11,15 @@ from typing import Literal
 Kind = Literal["module", "function", "class"]
 
 
-class Expression(str):
+@dataclass(frozen=True, repr=False)
+class Expression:
     """A default that is no literal, as Python text: `torch.float32`."""
 
-    __slots__ = ()
+    text: str
 
     def __repr__(self) -> str:
         """Return the text without quotes."""
-        return str(self)
+        return self.text
 
 
 @dataclass(frozen=True)
