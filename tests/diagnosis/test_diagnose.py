@@ -507,3 +507,19 @@ def test_topic_of_a_wrong_result_is_not_ruled_out(grader: Grader) -> None:
     )
     _, found = diagnosed(grader, challenge, source)
     assert "scale" not in found.cleared
+
+
+def test_order_of_the_numbers_of_a_line_is_not_said_of_the_output(grader: Grader) -> None:
+    """Sinks along the batch have the right logits in another order, and give wrong weights."""
+    challenge = CHALLENGES["attention_sink"]
+    line = "sink = sink_logits.to(scores.dtype)[:, None, None]  # [H, 1, 1]"
+    wrong = (
+        "by_head = scores.shape[0] != scores.shape[1]\n"
+        "    sink = sink_logits.to(scores.dtype).view(-1, 1, 1, 1)\n"
+        "    sink = sink.transpose(0, 1) if by_head else sink"
+    )
+    source = pack_reader.solution(challenge)
+    assert source.count(line) == 1
+    _, found = diagnosed(grader, challenge, source.replace(line, wrong))
+    assert found.layout is not None
+    assert found.layout.startswith("at the marked line, these are the right numbers")

@@ -101,6 +101,8 @@ class Locator:
         missed = progress.missed if progress else None
         right = missed.node.value if missed else None
         related = None if right is None else relation(value, right, "", recorded.sizes)
+        if related is not None and related.startswith("these are"):
+            related = f"at the marked line, {related}"  # the output itself may have other numbers
         return Location(frame, case_number, made, related)
 
     def _line_that_chose(self, divergence: Divergence) -> int:
