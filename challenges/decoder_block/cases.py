@@ -7,7 +7,6 @@ import torch
 
 from trainer.casekit import (
     CaseMaker,
-    Projected,
     SecondCall,
     bad_heads,
     realistic_call,
@@ -255,12 +254,6 @@ def refusals():
     """Yield constructor arguments that must be refused."""
     yield from bad_heads(memory_dim=24)  # every one of these numbers of heads divides 24
     yield from bad_heads(memory_dim=7)
-
-
-# The diagnosis changes entries of KEYS and observes QUERIES, to see which tokens of memory a token
-# attends to.
-KEYS, QUERIES = "memory", "out"
-values_alone = Projected(q="cross_attn.q_proj", key="memory", value="memory").without_queries
 
 
 def realistic():

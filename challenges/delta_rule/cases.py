@@ -196,11 +196,6 @@ def long_cases(case):
         yield case(name, inputs=slow, **more, **sizes)
 
 
-# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
-KEYS, QUERIES = "v", "out"
-SCORED_BY = {"v": "k"}
-
-
 def realistic():
     """Return the call that is measured after a pass: 16 heads of 128."""
     return realistic_call(

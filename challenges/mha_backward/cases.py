@@ -164,10 +164,10 @@ def shapes(case):
     same = {"B": 4, "L": 4, "H": 4, "D": 4, "equal": "B L H D"}
     yield case("all sizes equal", **same)
     yield case("all sizes equal, causal", mask="causal", **same)
-    one = {"B": 2, "L": 6, "H": 2, "D": 3, "equal": "B H"}
-    yield case("x and grad_out are one tensor", inputs={"grad_out": "x"}, **one)
+    small = {"B": 2, "L": 6, "H": 2, "D": 3, "equal": "B H"}
+    yield case("x and grad_out are one tensor", inputs={"grad_out": "x"}, **small)
     shared = dict.fromkeys(("w_k", "w_v", "w_o"), "w_q")
-    yield case("all weights are one tensor", inputs=shared, **one)
+    yield case("all weights are one tensor", inputs=shared, **small)
     yield case("random sizes", **case.draw.sizes(B=(2, 3), L=(6, 9), H=(2, 5), D=(3, 8)))
     yield case("one token", alone=True, B=3, L=1, H=2, D=4)
     yield case("all sizes 1", alone=True, B=1, L=1, H=1, D=1)

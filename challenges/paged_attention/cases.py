@@ -195,8 +195,8 @@ def unused_slots(case):
     yield case("first and last page hold tokens", table=table, **spare)
     full = usual | {"lengths": (12, 6), "equal": "B Hkv"}
     yield case("unused pages hold NaN, the others are full", fill=(NAN,), **full)
-    one = usual | {"lengths": (1,)}
-    yield case("one token, all other slots hold NaN", fill=(NAN,), **one)
+    short = usual | {"lengths": (1,)}
+    yield case("one token, all other slots hold NaN", fill=(NAN,), **short)
     yield case("unused slots hold zeros", fill=(0.0,), check="masks", **sizes)
 
 

@@ -18,8 +18,9 @@ def packed_attention(q, k, v, cu_seqlens):
         raise ValueError(f"q, k and v differ: {list(q.shape)}, {list(k.shape)}, {list(v.shape)}")
 
     position = torch.arange(total, device=q.device)  # [total]
+    boundaries = cu_seqlens.contiguous()  # searchsorted would copy them, with a warning
     # right=True: a token at a boundary belongs to the sequence that begins there
-    sequence = torch.searchsorted(cu_seqlens, position, right=True)  # [total], from 1
+    sequence = torch.searchsorted(boundaries, position, right=True)  # [total], from 1
     same_sequence = sequence[:, None] == sequence[None, :]  # [total, total], query by key
     causal = position[:, None] >= position[None, :]  # [total, total]
     mask = same_sequence & causal

@@ -91,7 +91,8 @@ def test_all_right_answers_have_the_same_proved_pattern(
         result = references.run(probe.case_set, references.source, "outputs")
         right = attended_keys(probe, outputs_of(result) or [])
         if right is None:
-            assert case.check != "masks" or "head" in case.name or "full" in case.name, case.name
+            words = ("head", "full", "scores")  # a weight may be too small to be seen
+            assert case.check != "masks" or any(word in case.name for word in words), case.name
             continue
         proved += 1
         for path in paths:

@@ -27,6 +27,7 @@ from trainer.session.theme import theme
 _TITLES = {"due": "Due today", "under way": "Under way", "new": "New", "passed": "Passed"}
 _STYLES = {"due": f"bold {WRONG}", "under way": "bold", "new": "bold", "passed": f"bold {RIGHT}"}
 
+_WIDE = 60  # columns; narrower screens have smaller gaps
 CommandName = Literal["start", "quiz", "interview", "hunt", "review", "stats"]
 _MORE: dict[CommandName, str] = {
     "quiz": "questions: compute numbers, find wrong lines",
@@ -156,17 +157,19 @@ class MenuApp(App[MenuChoice]):
 
     def _line(self, entry: AgendaEntry) -> Text:
         challenge = entry.challenge
+        gap = "  " if self.size.width >= _WIDE else " "
         line = Text(
-            f"  {challenge.id:<{self._longest}}  {challenge.level:<6}  {challenge.minutes:>3} min",
+            f"{gap}{challenge.id:<{self._longest}}{gap}{challenge.level:<6}{gap}"
+            f"{challenge.minutes:>3} min",
             no_wrap=True,
             overflow="ellipsis",
         )
         best = self._overview.best_seconds.get(challenge.id)
         if best is not None:
-            line.append(f"  best {max(1, round(best / 60))} min", style=RIGHT)
+            line.append(f"{gap}best {max(1, round(best / 60))} min", style=RIGHT)
         if entry.item is not None and entry.section == "passed":
-            line.append(f"  due {in_days(entry.item.due_at - self._clock())}", style=QUIET)
-        line.append(f"  {challenge.title}", style=QUIET)
+            line.append(f"{gap}due {in_days(entry.item.due_at - self._clock())}", style=QUIET)
+        line.append(f"{gap}{challenge.title}", style=QUIET)
         return self._fitting(line)
 
     def _command_line(self, name: CommandName) -> Text:
