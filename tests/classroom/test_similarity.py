@@ -38,7 +38,7 @@ def long_enough(challenge: Challenge) -> dict[str, str]:
     return {
         name: text
         for name, text in also_right(challenge).items()
-        if len(_fingerprint(text).hashes - explained) >= 2 * LEAST_SHARED
+        if len(_fingerprint(text).hashes - explained) >= 3 * LEAST_SHARED
     }
 
 
