@@ -12,6 +12,7 @@ from trainer.report.wording import plain_inputs, small_tensors
 from trainer.server.messages import (
     HEAD_BYTES,
     MOST_BYTES,
+    CheckIsolation,
     CheckItems,
     Grade,
     GradeReference,
@@ -56,6 +57,7 @@ def test_request_is_complete_after_encoding() -> None:
     unusual = Submission("ü.py", "x = '\\udc80\n\0'")
     for request in (
         Grade("gqa", unusual, 7, id=1, is_early_wanted=True, isolation="full", content="0"),
+        CheckIsolation("full", id=4),
         GradeReference("a", 3),
         TraceLines("a", Submission("b", ""), 0, id=2),
         CheckItems("a", (("mistake", "no-scale"),), (1, 2)),

@@ -25,7 +25,8 @@ _LENGTH = struct.Struct("<I")
 HEAD_BYTES = _LENGTH.size
 
 # "own": the user's own file, which needs no isolation. "weaker": weaker isolation is accepted.
-IsolationNeed = Literal["own", "weaker", "full"]
+# "tested": another server of the same pool has passed the test of the isolation.
+IsolationNeed = Literal["own", "weaker", "full", "tested"]
 
 
 class Prepare(msgspec.Struct, tag=True, frozen=True):
@@ -67,6 +68,16 @@ class Grade(msgspec.Struct, tag=True, frozen=True):
     planted: tuple[str, ...] = ()
 
 
+class CheckIsolation(msgspec.Struct, tag=True, frozen=True):
+    """Test if submissions with this need of isolation may be graded on this machine.
+
+    The reply is `Isolated`, or a refusal with the reason.
+    """
+
+    isolation: IsolationNeed
+    id: int = 0
+
+
 class GradeReference(msgspec.Struct, tag=True, frozen=True):
     """Grade the reference. Its report shows the checks that a right answer passes."""
 
@@ -104,6 +115,12 @@ class CheckItems(msgspec.Struct, tag=True, frozen=True):
 
 class Ready(msgspec.Struct, tag=True, frozen=True):
     """The first reply: the server has imported torch and handles requests without delay."""
+
+
+class Isolated(msgspec.Struct, tag=True, frozen=True):
+    """The isolation of this machine is as good as needed."""
+
+    id: int
 
 
 class Verdict(msgspec.Struct, tag=True, frozen=True):
@@ -149,8 +166,8 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
     is_for_all: bool = False
 
 
-Request = Prepare | Grade | GradeReference | TraceLines | Teach | CheckItems
-Reply = Ready | Verdict | Traced | Taught | Checked | Refused
+Request = Prepare | Grade | CheckIsolation | GradeReference | TraceLines | Teach | CheckItems
+Reply = Ready | Isolated | Verdict | Traced | Taught | Checked | Refused
 Message = Request | Reply
 
 

@@ -32,9 +32,12 @@ from trainer.packs.digest import content_digest
 from trainer.packs.pack_reader import find_in
 from trainer.server.messages import (
     Checked,
+    CheckIsolation,
     CheckItems,
     Grade,
     GradeReference,
+    Isolated,
+    IsolationNeed,
     Prepare,
     Ready,
     Refused,
@@ -99,6 +102,8 @@ class GradingServer:
                     self._prepare(self._found(request.challenge))
                 case Grade():
                     yield from self._grade(request)
+                case CheckIsolation():
+                    yield self._check_isolation(request)
                 case GradeReference():
                     yield self._grade_reference(request)
                 case TraceLines():
@@ -122,7 +127,7 @@ class GradingServer:
         return find_in(self._packs, name)
 
     def _grade(self, request: Grade) -> Iterator[Reply]:
-        if refusal := self._refusal(request):
+        if refusal := self._refusal(request.isolation):
             yield Refused(request.id, refusal, is_for_all=True)
             return
         challenge = self._found(request.challenge)
@@ -200,16 +205,21 @@ class GradingServer:
             "Install the same version of attn-drill and of the pack on every machine."
         )
 
-    def _refusal(self, request: Grade) -> str:
-        """Return why submissions with this isolation may not be graded here, or "".
+    def _check_isolation(self, request: CheckIsolation) -> Reply:
+        if refusal := self._refusal(request.isolation):
+            return Refused(request.id, refusal, is_for_all=True)
+        return Isolated(request.id)
+
+    def _refusal(self, need: IsolationNeed) -> str:
+        """Return why submissions with this need of isolation may not be graded here, or "".
 
         The reason is determined once. Weaker isolation can be accepted. A readable copy of a
         reference cannot be accepted if the sandbox hides the reference itself, because a submission
         that finds the copy passes.
         """
-        if request.isolation == "own":
+        if need in ("own", "tested"):
             return ""
-        is_weaker = request.isolation == "weaker"
+        is_weaker = need == "weaker"
         if is_weaker not in self._refusals:
             self._refusals[is_weaker] = self._found_refusal(is_weaker)
         return self._refusals[is_weaker]
