@@ -8,19 +8,52 @@ import torch
 from tests.support.checks import GQA
 from trainer.grading import reference
 from trainer.grading.case_set import load_case_set
+from trainer.grading.reference import Reference
+from trainer.grading.tolerance import lower_dtype
+from trainer.model.challenge import Challenge
 from trainer.model.errors import PackError
 from trainer.packs import pack_reader
 from trainer.worker.execution import build
 
+CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 
-def test_reference_is_built_twice_per_case(monkeypatch: pytest.MonkeyPatch) -> None:
+
+def test_reference_is_built_twice_for_each_constructor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once in float64, for the parameters and the values, and once in a lower dtype."""
     built: list[torch.dtype] = []
     monkeypatch.setattr(reference, "build", lambda *args: built.append(args[4]) or build(*args))
     case_set = load_case_set(GQA, 2)
     case_set.expect()
-    assert len(built) == 2 * len(case_set.cases)
-    assert built.count(torch.float64) == len(case_set.cases)
+    constructors = {
+        (repr(sorted(case.init.items())), lower_dtype(case.dtype)) for case in case_set.cases
+    }
+    assert built.count(torch.float64) == len({arguments for arguments, _ in constructors})
+    assert len(built) - built.count(torch.float64) == len(constructors) < len(case_set.cases)
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize(
+    "challenge",
+    [challenge for challenge in CHALLENGES if challenge.kind == "module"],
+    ids=lambda challenge: challenge.id,
+)
+def test_shared_modules_give_the_results_of_new_modules(
+    challenge: Challenge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module that several cases share leaves nothing behind from one case to the next."""
+    shared = load_case_set(challenge, 3)
+    found = shared.expect()
+    monkeypatch.setattr(Reference, "build", Reference._build_anew)
+    alone = load_case_set(challenge, 3).expect()
+    for prepared, taken, wanted in zip(shared.prepared, found, alone, strict=True):
+        for group in ("outputs", "again", "gradients"):
+            values, expected = getattr(taken, group), getattr(wanted, group)
+            assert values.keys() == expected.keys()
+            for name, value in values.items():
+                where = f"{prepared.case.name}: {group} {name}"
+                assert torch.equal(value.value, expected[name].value), where
+                assert value.lost == expected[name].lost, where
+        assert taken.plain == wanted.plain
 
 
 def test_plain_output_that_depends_on_rounding_is_an_error_of_the_pack(pack: Path) -> None:

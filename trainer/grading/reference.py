@@ -54,15 +54,26 @@ class Reference:
     def __init__(self, content: Content) -> None:
         self._content = content
         self._under: dict[tuple[PreparedCase, str, bytes], Expected | None] = {}
+        self._built: dict[tuple[str, str], Any] = {}
 
     def build(self, case: Case, dtype: str) -> Any:
         """Return the reference's module or function in a dtype, for `drive` to call.
 
-        A module is in eval mode and has random weights.
+        A module is in eval mode. Cases with the same constructor arguments share a module, because
+        the weights of a case are copied into it before a call. If a case keeps the weights of the
+        constructor, it gets a module of its own.
 
         Raises:
             GraderError: if the reference raises an exception.
         """
+        if case.initial:
+            return self._build_anew(case, dtype)
+        key = repr(sorted(case.init.items())), dtype
+        if key not in self._built:
+            self._built[key] = self._build_anew(case, dtype)
+        return self._built[key]
+
+    def _build_anew(self, case: Case, dtype: str) -> Any:
         challenge, target = self._content.challenge, DTYPES[dtype]
         default = target if dtype == "float64" else torch.float32
         with self._blame(case), _default_dtype(default):
@@ -156,7 +167,7 @@ class Reference:
         case = prepared.case
         found: list[_Evaluated] = []
         for dtype in ("float64", lower_dtype(case.dtype)):
-            module = _with_weights(prepared, self.build(case, dtype)).train()
+            module = _with_weights(prepared, self._build_anew(case, dtype)).train()
             with ReplayedDropout(kept, dropout) as mode:
                 found.append(self._evaluate(prepared, module, prepared.inputs, dtype, True))
             if mode.calls != 1:
@@ -203,7 +214,8 @@ class Reference:
                 some = gradients(outputs, prepared.cotangents, wrt)
                 for name, value in some.items():
                     found[name] = torch.zeros_like(wrt[name]) if value is None else value
-        detached = {name: output.detach() for name, output in outputs.items()}
+        # An output may be a weight, which the next case with this module overwrites.
+        detached = {name: output.detach().clone() for name, output in outputs.items()}
         return _Evaluated(detached, found, plain)
 
     def _driven(self, case: Case, implementation: Any, given: Mapping[str, Any]) -> dict[str, Any]:
