@@ -156,8 +156,8 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     if decisions.exists():
         text = decisions.read_text(encoding="utf-8")
         decisions.write_text(re.sub(r"\b61\b", "62", text), encoding="utf-8")
-    graded.run("edited", *command, "--resume", "--anonymous")
     command[command.index("--jobs") + 1] = "1"
+    graded.run("edited", *command, "--resume", "--anonymous")
     graded.run("again", *command, "--regrade", "Ana Lee")
     return graded
 
@@ -199,7 +199,7 @@ def graded_zip(upload: Upload, folder: Path, *options: str) -> tuple[Graded, lis
     graded = Graded(upload, folder)
     upload.write_zip(folder / "submissions.zip")
     settings = upload.write_settings(folder)
-    command = ["submissions.zip", *settings, "--jobs", "2", *PACK_OPTIONS]
+    command = ["submissions.zip", *settings, "--jobs", "1", *PACK_OPTIONS]
     graded.run("graded", *command, *options)
     return graded, command
 
