@@ -27,10 +27,6 @@ CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 IDS = [challenge.id for challenge in CHALLENGES]
 
 
-# The wrong answers by hand of these challenges are long, and share code on purpose.
-WITH_SHARED_CODE = {"mini-gpt"}
-
-
 def known_of(challenge: Challenge) -> list[str]:
     """Return the stubs and the reference.
 
@@ -108,8 +104,8 @@ def test_independent_answers_are_not_reported(
 ) -> None:
     """No two answers in different styles are reported, even with a lower threshold."""
     monkeypatch.setattr(similarity, "LEAST_SHARE", 0.5)
-    by_hand = {} if challenge.id in WITH_SHARED_CODE else wrong_by_hand(challenge)
-    assert similar_pairs(also_right(challenge) | by_hand, known_of(challenge)) == []
+    answers = also_right(challenge) | wrong_by_hand(challenge)
+    assert similar_pairs(answers, known_of(challenge)) == []
 
 
 @pytest.mark.sampled(5)

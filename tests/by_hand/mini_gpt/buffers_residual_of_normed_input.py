@@ -1,119 +1,134 @@
 # mistakes: residual-of-normed-input
-"""A causal buffer for the longest text; the first norm overwrites x."""
-
-import math
+"""Names of BERT, a buffer of positions and one of hidden pairs; every sum has its own name."""
 
 import torch
-import torch.nn as nn
-from torch.nn import functional as F
-
-
-class CausalSelfAttention(nn.Module):
-    def __init__(self, n_embd, n_head, block_size, dropout):
-        super().__init__()
-        assert n_embd % n_head == 0
-        self.c_attn = nn.Linear(n_embd, 3 * n_embd)
-        self.c_proj = nn.Linear(n_embd, n_embd)
-        self.attn_dropout = nn.Dropout(dropout)
-        self.resid_dropout = nn.Dropout(dropout)
-        self.n_head = n_head
-        self.register_buffer("bias", torch.tril(torch.ones(block_size, block_size)).view(1, 1, block_size, block_size))
-
-    def forward(self, x):
-        B, T, C = x.size()
-        q, k, v = self.c_attn(x).split(C, dim=2)
-        k = k.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
-        q = q.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
-        v = v.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
-        att = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
-        att = att.masked_fill(self.bias[:, :, :T, :T] == 0, float("-inf"))
-        att = self.attn_dropout(F.softmax(att, dim=-1))
-        y = (att @ v).transpose(1, 2).contiguous().view(B, T, C)
-        return self.resid_dropout(self.c_proj(y))
-
-
-class MLP(nn.Module):
-    def __init__(self, n_embd, dropout):
-        super().__init__()
-        self.c_fc = nn.Linear(n_embd, 4 * n_embd)
-        self.gelu = nn.GELU(approximate="tanh")
-        self.c_proj = nn.Linear(4 * n_embd, n_embd)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x):
-        return self.dropout(self.c_proj(self.gelu(self.c_fc(x))))
-
-
-class Block(nn.Module):
-    def __init__(self, n_embd, n_head, block_size, dropout):
-        super().__init__()
-        self.ln_1 = nn.LayerNorm(n_embd)
-        self.attn = CausalSelfAttention(n_embd, n_head, block_size, dropout)
-        self.ln_2 = nn.LayerNorm(n_embd)
-        self.mlp = MLP(n_embd, dropout)
-
-    def forward(self, x):
-        x = self.ln_1(x)
-        x = x + self.attn(x)  # first wrong
-        x = x + self.mlp(self.ln_2(x))
-        return x
+from torch import nn
+from torch.nn import init
 
 
 class MiniGPT(nn.Module):
     def __init__(self, vocab_size, d_model, num_heads, num_layers, max_seq_len, dropout=0.0):
         super().__init__()
-        self.block_size = max_seq_len
+        self.register_buffer("position_ids", torch.arange(max_seq_len), persistent=False)
+        pairs = torch.ones(max_seq_len, max_seq_len, dtype=torch.bool)
+        self.register_buffer("future", pairs.triu(diagonal=1), persistent=False)
         self.tok_emb = nn.Embedding(vocab_size, d_model)
         self.pos_emb = nn.Embedding(max_seq_len, d_model)
-        self.drop = nn.Dropout(dropout)
-        self.blocks = nn.ModuleList([Block(d_model, num_heads, max_seq_len, dropout) for _ in range(num_layers)])
+        self.emb_dropout = nn.Dropout(dropout)
+        self.blocks = nn.ModuleList()
+        for _ in range(num_layers):
+            self.blocks.append(TransformerLayer(d_model, num_heads, dropout))
         self.ln_f = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.apply(self._init_weights)
-        for name, p in self.named_parameters():
-            if name.endswith("c_proj.weight"):
-                torch.nn.init.normal_(p, mean=0.0, std=0.02 / math.sqrt(2 * num_layers))
+        self.reset_parameters()
 
-    def _init_weights(self, module):
-        if isinstance(module, (nn.Linear, nn.Embedding)):
-            torch.nn.init.normal_(module.weight, mean=0.0, std=0.02)
-        if isinstance(module, nn.Linear) and module.bias is not None:
-            torch.nn.init.zeros_(module.bias)
+    def reset_parameters(self):
+        matrices = [p for p in self.parameters() if p.ndim == 2]
+        biases = [m.bias for m in self.modules() if isinstance(m, nn.Linear) and m is not self.head]
+        for matrix in matrices:
+            init.normal_(matrix, 0, 0.02)
+        for bias in biases:
+            init.zeros_(bias)
 
     def forward(self, tokens):
-        b, t = tokens.size()
-        if t > self.block_size:
-            raise ValueError(f"{t} tokens, block size {self.block_size}")
-        pos = torch.arange(0, t, dtype=torch.long, device=tokens.device)
-        x = self.drop(self.tok_emb(tokens) + self.pos_emb(pos))
-        for block in self.blocks:
-            x = block(x)
-        x = self.ln_f(x)
-        return self.head(x)
+        max_seq_len = self.position_ids.numel()
+        seq_len = tokens.size(1)
+        if seq_len > max_seq_len:
+            raise ValueError("sequence too long: %d > %d" % (seq_len, max_seq_len))
+        embedded = self.tok_emb(tokens) + self.pos_emb(self.position_ids[:seq_len])
+        hidden = self.emb_dropout(embedded)
+        hidden_pairs = self.future[:seq_len, :seq_len]
+        for layer in self.blocks:
+            hidden = layer(hidden, hidden_pairs)
+        return self.head(self.ln_f(hidden))
+
+
+class TransformerLayer(nn.Module):
+    def __init__(self, hidden_size, num_heads, dropout):
+        super().__init__()
+        self.attn = SelfAttention(hidden_size, num_heads, dropout)
+        self.mlp = Intermediate(hidden_size, dropout)
+        self.ln_1 = nn.LayerNorm(hidden_size)
+        self.ln_2 = nn.LayerNorm(hidden_size)
+
+    def forward(self, hidden, hidden_pairs):
+        normed = self.ln_1(hidden)
+        context = self.attn(normed, hidden_pairs)
+        attended = normed + context  # first wrong
+        return attended + self.mlp(self.ln_2(attended))
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, hidden_size, num_heads, dropout):
+        super().__init__()
+        if hidden_size % num_heads != 0:
+            raise ValueError("hidden size %d, heads %d" % (hidden_size, num_heads))
+        self.num_attention_heads = num_heads
+        self.attention_head_size = hidden_size // num_heads
+        self.query = nn.Linear(hidden_size, hidden_size)
+        self.key = nn.Linear(hidden_size, hidden_size)
+        self.value = nn.Linear(hidden_size, hidden_size)
+        self.dense = nn.Linear(hidden_size, hidden_size)
+        self.probs_dropout = nn.Dropout(dropout)
+        self.output_dropout = nn.Dropout(dropout)
+
+    def transpose_for_scores(self, x):
+        x = x.view(*x.shape[:2], self.num_attention_heads, self.attention_head_size)
+        return x.permute(0, 2, 1, 3)
+
+    def forward(self, hidden, hidden_pairs):
+        query_layer = self.transpose_for_scores(self.query(hidden))
+        key_layer = self.transpose_for_scores(self.key(hidden))
+        value_layer = self.transpose_for_scores(self.value(hidden))
+        attention_scores = torch.matmul(query_layer, key_layer.transpose(-1, -2))
+        attention_scores = attention_scores * self.attention_head_size**-0.5
+        attention_scores = attention_scores.masked_fill(hidden_pairs, float("-inf"))
+        attention_probs = self.probs_dropout(attention_scores.softmax(dim=-1))
+        context_layer = torch.matmul(attention_probs, value_layer)
+        context_layer = context_layer.permute(0, 2, 1, 3).flatten(start_dim=2)
+        return self.output_dropout(self.dense(context_layer))
+
+
+class Intermediate(nn.Module):
+    def __init__(self, hidden_size, dropout):
+        super().__init__()
+        self.fc = nn.Linear(hidden_size, 4 * hidden_size)
+        self.intermediate_act_fn = nn.GELU()
+        self.proj = nn.Linear(4 * hidden_size, hidden_size)
+        self.output_dropout = nn.Dropout(dropout)
+
+    def forward(self, hidden):
+        intermediate = self.intermediate_act_fn(self.fc(hidden))
+        return self.output_dropout(self.proj(intermediate))
 
 
 def next_token_loss(logits, tokens):
-    return F.cross_entropy(logits[:, :-1].transpose(1, 2), tokens[:, 1:])
+    criterion = nn.CrossEntropyLoss(reduction="mean")
+    scores = logits.narrow(1, 0, logits.size(1) - 1)
+    labels = tokens.narrow(1, 1, tokens.size(1) - 1)
+    return criterion(scores.permute(0, 2, 1), labels)
 
 
 def train_step(model, optimizer, tokens, max_norm=1.0):
     model.train()
-    optimizer.zero_grad(set_to_none=True)
+    optimizer.zero_grad()
     loss = next_token_loss(model(tokens), tokens)
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     optimizer.step()
-    return float(loss)
+    return loss.item()
 
 
 def generate(model, tokens, max_new_tokens):
-    mode = model.training
+    was_training = model.training
     model.eval()
+    window = model.position_ids.numel()
+    out = tokens.clone()
     with torch.no_grad():
-        for _ in range(max_new_tokens):
-            idx_cond = tokens if tokens.size(1) <= model.block_size else tokens[:, -model.block_size :]
-            logits = model(idx_cond)[:, -1, :]
-            idx_next = torch.topk(logits, k=1, dim=-1).indices
-            tokens = torch.cat((tokens, idx_next), dim=1)
-    model.train(mode)
-    return tokens
+        while out.size(1) < tokens.size(1) + max_new_tokens:
+            start = max(out.size(1) - window, 0)
+            scores = model(out[:, start:])
+            best = scores[:, -1, :].argmax(dim=1)
+            out = torch.cat((out, best.unsqueeze(1)), dim=1)
+    model.train(was_training)
+    return out

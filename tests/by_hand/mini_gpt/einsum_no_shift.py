@@ -1,110 +1,130 @@
 # mistakes: no-shift
-"""einsum in the attention, gather in the loss."""
+# diagnosis: line elsewhere
+"""Every product is an einsum, also those with the weights; the loss takes one-hot targets."""
+
+from math import sqrt
 
 import torch
-from torch import nn
+from torch import einsum, nn
 
 
-class Heads(nn.Module):
-    def __init__(self, width, heads, dropout):
+def apply_linear(layer, x):
+    y = einsum("...i,oi->...o", x, layer.weight)
+    return y if layer.bias is None else y + layer.bias
+
+
+def gelu(x):
+    return x * (1 + torch.erf(x / sqrt(2))) / 2
+
+
+class Attn(nn.Module):
+    def __init__(self, M, H, p):
         super().__init__()
-        if width % heads:
-            raise ValueError(f"{heads} heads do not divide {width}")
-        self.heads = heads
-        self.q_proj = nn.Linear(width, width)
-        self.k_proj = nn.Linear(width, width)
-        self.v_proj = nn.Linear(width, width)
-        self.out_proj = nn.Linear(width, width)
-        self.drop = nn.Dropout(dropout)
+        self.H, self.D = H, M // H
+        self.qkv_proj = nn.Linear(M, 3 * M)
+        self.o_proj = nn.Linear(M, M)
+        self.p = p
 
     def forward(self, x):
-        q, k, v = (f(x).unflatten(-1, (self.heads, -1)) for f in (self.q_proj, self.k_proj, self.v_proj))
-        energy = torch.einsum("bihd,bjhd->bhij", q, k)
-        energy = energy * q.shape[-1] ** -0.5
-        place = torch.arange(x.shape[1], device=x.device)
-        energy = torch.where(place[:, None] >= place, energy, torch.finfo(energy.dtype).min)
-        share = self.drop(energy.softmax(-1))
-        return self.out_proj(torch.einsum("bhij,bjhd->bihd", share, v).flatten(2))
+        L = x.size(1)
+        W = self.qkv_proj.weight.view(3, self.H, self.D, -1)
+        b = self.qkv_proj.bias.view(3, 1, self.H, 1, self.D)
+        q, k, v = einsum("blm,shdm->sbhld", x, W) + b
+        s = einsum("bhqd,bhkd->bhqk", q, k) / sqrt(self.D)
+        i, j = torch.meshgrid(torch.arange(L), torch.arange(L), indexing="ij")
+        s[:, :, i < j] = -torch.inf
+        a = nn.functional.dropout(s.softmax(-1), self.p, self.training)
+        y = einsum("bhqk,bhkd->bqhd", a, v)
+        # the output projection, as the sum over heads
+        Wo = self.o_proj.weight.view(-1, self.H, self.D)
+        return einsum("bqhd,mhd->bqm", y, Wo) + self.o_proj.bias
 
 
-class Wide(nn.Module):
-    def __init__(self, width):
+class FFN(nn.Module):
+    def __init__(self, M):
         super().__init__()
-        self.fc = nn.Linear(width, 4 * width)
-        self.proj = nn.Linear(4 * width, width)
+        self.fc = nn.Linear(M, 4 * M)
+        self.proj = nn.Linear(4 * M, M)
 
     def forward(self, x):
-        return self.proj(nn.functional.gelu(self.fc(x)))
+        return apply_linear(self.proj, gelu(apply_linear(self.fc, x)))
 
 
-class Layer(nn.Module):
-    def __init__(self, width, heads, dropout):
+class Block(nn.Module):
+    def __init__(self, M, H, p):
         super().__init__()
-        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.attn, self.mlp = Heads(width, heads, dropout), Wide(width)
-        self.drop = nn.Dropout(dropout)
+        self.ln_1 = nn.LayerNorm(M)
+        self.attn = Attn(M, H, p)
+        self.drop1 = nn.Dropout(p)
+        self.ln_2 = nn.LayerNorm(M)
+        self.mlp = FFN(M)
+        self.drop2 = nn.Dropout(p)
 
     def forward(self, x):
-        for norm, part in ((self.ln_1, self.attn), (self.ln_2, self.mlp)):
-            x = x + self.drop(part(norm(x)))
+        x = x + self.drop1(self.attn(self.ln_1(x)))
+        x = x + self.drop2(self.mlp(self.ln_2(x)))
         return x
 
 
 class MiniGPT(nn.Module):
     def __init__(self, vocab_size, d_model, num_heads, num_layers, max_seq_len, dropout=0.0):
+        if d_model % num_heads > 0:
+            raise ValueError(f"cannot split {d_model} into {num_heads}")
         super().__init__()
-        self.tok_emb = nn.Embedding(vocab_size, d_model)
-        self.pos_emb = nn.Embedding(max_seq_len, d_model)
-        self.drop = nn.Dropout(dropout)
-        self.blocks = nn.ModuleList(Layer(d_model, num_heads, dropout) for _ in range(num_layers))
-        self.ln_f = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        with torch.no_grad():
-            for name, value in self.named_parameters():
-                if value.dim() > 1:
-                    value.copy_(torch.randn(value.shape) * 0.02)
-                elif name.endswith("bias"):
-                    value.zero_()
-
-    @property
-    def limit(self):
-        return self.pos_emb.num_embeddings
+        V, M, H, T = vocab_size, d_model, num_heads, max_seq_len
+        self.tok_emb = nn.Embedding(V, M)
+        self.pos_emb = nn.Embedding(T, M)
+        self.drop0 = nn.Dropout(dropout)
+        self.blocks = nn.ModuleList(Block(M, H, dropout) for _ in range(num_layers))
+        self.ln_f = nn.LayerNorm(M)
+        self.head = nn.Linear(M, V, bias=False)
+        self.T = T
+        for name, w in self.named_parameters():
+            if "ln_" in name:
+                continue
+            if name.endswith(".weight"):
+                nn.init.normal_(w, std=0.02)
+            else:
+                nn.init.zeros_(w)
 
     def forward(self, tokens):
-        if tokens.shape[1] > self.limit:
-            raise ValueError(f"at most {self.limit} tokens")
-        x = self.tok_emb(tokens) + self.pos_emb.weight[: tokens.shape[1]]
-        x = self.drop(x)
-        for layer in self.blocks:
-            x = layer(x)
-        return self.head(self.ln_f(x))
+        B, L = tokens.shape
+        if L > self.T:
+            raise ValueError(f"L = {L} but T = {self.T}")
+        x = self.drop0(self.tok_emb.weight[tokens] + self.pos_emb.weight[None, :L])
+        for b in self.blocks:
+            x = b(x)
+        return apply_linear(self.head, self.ln_f(x))
 
 
 def next_token_loss(logits, tokens):
-    log_p = logits.log_softmax(-1)
-    right = log_p.gather(-1, tokens[..., None])  # first wrong
-    return -right.mean()
+    V = logits.size(-1)
+    logp = torch.log_softmax(logits, dim=-1)
+    onehot = nn.functional.one_hot(tokens, V).to(logp.dtype)
+    nll = -einsum("blv,blv->bl", logp, onehot)  # first wrong
+    return nll.mean()
 
 
 def train_step(model, optimizer, tokens, max_norm=1.0):
-    model.train(True)
-    for parameter in model.parameters():
-        parameter.grad = None
+    model.train()
+    optimizer.zero_grad()
     loss = next_token_loss(model(tokens), tokens)
     loss.backward()
-    nn.utils.clip_grad_norm_(list(model.parameters()), max_norm=max_norm)
+    grads = [w.grad for w in model.parameters()]
+    norm = torch.sqrt(sum(einsum("i,i->", g.flatten(), g.flatten()) for g in grads))
+    if norm > max_norm:
+        for g in grads:
+            g *= max_norm / norm
     optimizer.step()
-    return loss.detach().item()
+    return loss.item()
 
 
-@torch.inference_mode()
 def generate(model, tokens, max_new_tokens):
-    was = model.training
-    model.train(False)
-    columns = list(tokens.unbind(1))
+    training = model.training
+    model.eval()
     for _ in range(max_new_tokens):
-        seen = torch.stack(columns[-model.limit :], dim=1)
-        scores = model(seen).select(1, -1)
-        columns.append(scores.max(dim=-1).indices)
-    model.train(was)
-    return torch.stack(columns, dim=1)
+        with torch.no_grad():
+            logits = model(tokens[:, -model.T :])[:, -1, :]
+        tokens = torch.cat([tokens, logits.argmax(-1).view(-1, 1)], dim=-1)
+    model.train(training)
+    return tokens

@@ -1,109 +1,150 @@
 # mistakes: no-scale, least-likely-token
-"""Split projections without a scale, and the smallest score of the last row."""
+"""Blocks as nn.Sequential, heads stacked from chunks; the last tokens of a sort."""
 
 import torch
-from torch import nn
+import torch.nn as nn
+from collections import OrderedDict
 
 
-class Heads(nn.Module):
-    def __init__(self, width, heads, dropout):
+class Split(nn.Module):
+    def __init__(self, parts):
         super().__init__()
-        if width % heads:
-            raise ValueError(f"{heads} heads do not divide {width}")
-        self.heads = heads
-        self.q_proj = nn.Linear(width, width)
-        self.k_proj = nn.Linear(width, width)
-        self.v_proj = nn.Linear(width, width)
-        self.out_proj = nn.Linear(width, width)
-        self.drop = nn.Dropout(dropout)
+        self.parts = parts
 
     def forward(self, x):
-        q, k, v = (f(x).unflatten(-1, (self.heads, -1)) for f in (self.q_proj, self.k_proj, self.v_proj))
-        energy = torch.einsum("bihd,bjhd->bhij", q, k)
-        place = torch.arange(x.shape[1], device=x.device)
-        energy = torch.where(place[:, None] >= place, energy, torch.finfo(energy.dtype).min)
-        share = self.drop(energy.softmax(-1))  # first wrong
-        return self.out_proj(torch.einsum("bhij,bjhd->bihd", share, v).flatten(2))
+        return torch.stack(x.chunk(self.parts, -1), dim=-3)
 
 
-class Wide(nn.Module):
-    def __init__(self, width):
+class CausalSoftmax(nn.Module):
+    def forward(self, scores):
+        ones = torch.ones_like(scores[0, 0])
+        ban = (1 - ones.tril()).bool()
+        return scores.masked_fill(ban, torch.finfo(scores.dtype).min).softmax(-1)  # first wrong
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, n_features, n_heads, p_drop):
         super().__init__()
-        self.fc = nn.Linear(width, 4 * width)
-        self.proj = nn.Linear(4 * width, width)
+        assert n_features % n_heads == 0, "features % heads"
+        self.w_q = nn.Linear(n_features, n_features)
+        self.w_k = nn.Linear(n_features, n_features)
+        self.w_v = nn.Linear(n_features, n_features)
+        self.w_o = nn.Linear(n_features, n_features)
+        self.split = Split(n_heads)
+        self.norm = CausalSoftmax()
+        self.drop = nn.Dropout(p_drop)
 
     def forward(self, x):
-        return self.proj(nn.functional.gelu(self.fc(x)))
+        query, key, value = self.split(self.w_q(x)), self.split(self.w_k(x)), self.split(self.w_v(x))
+        score = torch.matmul(query, torch.transpose(key, -1, -2))
+        attention = self.norm(score)
+        attention = self.drop(attention)
+        heads = torch.matmul(attention, value).unbind(dim=-3)
+        return self.w_o(torch.cat(heads, dim=-1))
 
 
-class Layer(nn.Module):
-    def __init__(self, width, heads, dropout):
-        super().__init__()
-        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.attn, self.mlp = Heads(width, heads, dropout), Wide(width)
-        self.drop = nn.Dropout(dropout)
+def feed_forward(n_features):
+    wide = n_features * 4
+    return nn.Sequential(
+        OrderedDict(
+            fc=nn.Linear(n_features, wide),
+            gelu=nn.GELU("tanh"),
+            proj=nn.Linear(wide, n_features),
+        )
+    )
+
+
+class Add(nn.Sequential):
+    """A chain of layers whose result is added to its input."""
 
     def forward(self, x):
-        for norm, part in ((self.ln_1, self.attn), (self.ln_2, self.mlp)):
-            x = x + self.drop(part(norm(x)))
-        return x
+        return x + super().forward(x)
+
+
+def transformer_block(n_features, n_heads, p_drop):
+    attention = OrderedDict(
+        ln_1=nn.LayerNorm(n_features),
+        attn=SelfAttention(n_features, n_heads, p_drop),
+        drop=nn.Dropout(p_drop),
+    )
+    feed = OrderedDict(
+        ln_2=nn.LayerNorm(n_features),
+        mlp=feed_forward(n_features),
+        drop=nn.Dropout(p_drop),
+    )
+    return nn.Sequential(OrderedDict(a=Add(attention), b=Add(feed)))
+
+
+class Embeddings(nn.Module):
+    def __init__(self, n_vocab, n_positions, n_features, p_drop):
+        super().__init__()
+        self.tok_emb = nn.Embedding(n_vocab, n_features)
+        self.pos_emb = nn.Embedding(n_positions, n_features)
+        self.drop = nn.Dropout(p_drop)
+
+    def forward(self, ids):
+        n_positions = self.pos_emb.weight.shape[0]
+        if ids.shape[1] > n_positions:
+            raise ValueError(f"only {n_positions} positions")
+        pos = torch.arange(ids.shape[1], device=ids.device)
+        return self.drop(self.tok_emb(ids) + self.pos_emb(pos))
 
 
 class MiniGPT(nn.Module):
     def __init__(self, vocab_size, d_model, num_heads, num_layers, max_seq_len, dropout=0.0):
         super().__init__()
-        self.tok_emb = nn.Embedding(vocab_size, d_model)
-        self.pos_emb = nn.Embedding(max_seq_len, d_model)
-        self.drop = nn.Dropout(dropout)
-        self.blocks = nn.ModuleList(Layer(d_model, num_heads, dropout) for _ in range(num_layers))
+        self.context = max_seq_len
+        self.emb = Embeddings(vocab_size, max_seq_len, d_model, dropout)
+        blocks = [transformer_block(d_model, num_heads, dropout) for _ in range(num_layers)]
+        self.blocks = nn.Sequential(*blocks)
         self.ln_f = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        with torch.no_grad():
-            for name, value in self.named_parameters():
-                if value.dim() > 1:
-                    value.copy_(torch.randn(value.shape) * 0.02)
-                elif name.endswith("bias"):
-                    value.zero_()
 
-    @property
-    def limit(self):
-        return self.pos_emb.num_embeddings
+        def init(m):
+            if isinstance(m, nn.Embedding):
+                m.weight.data = torch.randn_like(m.weight) * 0.02
+            elif isinstance(m, nn.Linear):
+                m.weight.data = torch.randn_like(m.weight) * 0.02
+                if m.bias is not None:
+                    m.bias.data = torch.zeros_like(m.bias)
+
+        self.apply(init)
 
     def forward(self, tokens):
-        if tokens.shape[1] > self.limit:
-            raise ValueError(f"at most {self.limit} tokens")
-        x = self.tok_emb(tokens) + self.pos_emb.weight[: tokens.shape[1]]
-        x = self.drop(x)
-        for layer in self.blocks:
-            x = layer(x)
-        return self.head(self.ln_f(x))
+        return self.head(self.ln_f(self.blocks(self.emb(tokens))))
+
+
+loss_function = nn.CrossEntropyLoss()
 
 
 def next_token_loss(logits, tokens):
-    log_p = logits[:, :-1].log_softmax(-1)
-    right = log_p.gather(-1, tokens[:, 1:, None])
-    return -right.mean()
+    n = tokens.shape[1]
+    p = logits[:, 0 : n - 1].flatten(end_dim=1)
+    y = tokens[:, 1:n].flatten()
+    return loss_function(p, y)
 
 
 def train_step(model, optimizer, tokens, max_norm=1.0):
-    model.train(True)
-    for parameter in model.parameters():
-        parameter.grad = None
-    loss = next_token_loss(model(tokens), tokens)
+    if not model.training:
+        model.train()
+    optimizer.zero_grad()
+    out = model(tokens)
+    loss = next_token_loss(out, tokens)
     loss.backward()
-    nn.utils.clip_grad_norm_(list(model.parameters()), max_norm=max_norm)
+    nn.utils.clip_grad_norm_(model.parameters(), max_norm, error_if_nonfinite=True)
     optimizer.step()
-    return loss.detach().item()
+    return loss.item()
 
 
-@torch.inference_mode()
 def generate(model, tokens, max_new_tokens):
-    was = model.training
-    model.train(False)
-    columns = list(tokens.unbind(1))
-    for _ in range(max_new_tokens):
-        seen = torch.stack(columns[-model.limit :], dim=1)
-        scores = model(seen).select(1, -1)
-        columns.append(scores.min(dim=-1).indices)  # also wrong
-    model.train(was)
-    return torch.stack(columns, dim=1)
+    mode = model.training
+    model.eval()
+    ids = list(tokens.T)
+    with torch.inference_mode():
+        for _ in range(max_new_tokens):
+            window = torch.stack(ids[-model.context :], dim=1)
+            out = model(window)[:, -1]
+            ranked = torch.argsort(out, dim=-1)
+            ids.append(ranked[:, 0])  # also wrong
+    model.train(mode)
+    return torch.stack(ids, dim=1)
