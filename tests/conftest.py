@@ -14,18 +14,23 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # this, and Ctrl-C could not end them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+from tests.support import forked
 from tests.support.paths import TINY_PACK
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
+from trainer.server import process
 from trainer.worker import counters, forbidden_ops, forkserver_client
 from trainer.worker.forkserver_client import Limits
 
 # A fork server in a fresh interpreter takes a second to import torch. For most tests it does not
-# matter what a fork server has in its memory, so theirs is forked from the test process. The tests
-# in tests/worker/test_launch.py start real fork servers.
+# matter what a fork server has in its memory, so theirs is forked from the test process. The same
+# holds for grading servers. The tests in tests/worker/test_launch.py start real fork servers, and
+# the fixture `new_servers` starts real grading servers.
 forkserver_client.start = forkserver_client.fork_here
 forbidden_ops.prepare()  # for all fork servers that are forked from here
 counters.controls_by_name()
+START_SERVER = process.start
+process.start = forked.ForkedServer  # type: ignore[assignment]  # it has the methods that are used
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -49,6 +54,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ATTN_DRILL_HOME", str(folder))
     return folder
+
+
+@pytest.fixture
+def new_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start grading servers as new processes, and not as forks of the test process."""
+    monkeypatch.setattr(process, "start", START_SERVER)
 
 
 @pytest.fixture(scope="session", autouse=True)

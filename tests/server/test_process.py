@@ -10,6 +10,8 @@ from trainer.sandbox.isolation import descendants
 from trainer.server.messages import Grade, Prepare
 from trainer.server.process import ServerLostError, ServerProcess
 
+pytestmark = pytest.mark.usefixtures("new_servers")
+
 
 def test_close_ends_a_request_and_all_child_processes() -> None:
     """A hanging submission is ended, too, and the waiting thread gets an error."""

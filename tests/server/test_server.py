@@ -6,8 +6,8 @@ import re
 import select
 import shutil
 import signal
-import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +23,7 @@ from tests.support.sandbox import needs_kernel
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.packs.known_packs import Places, find
+from trainer.server import process as process_module
 from trainer.server.messages import (
     Grade,
     GradeReference,
@@ -54,12 +55,8 @@ class Process:
     """A grading server with access to each single reply."""
 
     def __init__(self, *roots: Path) -> None:
-        self.popen = subprocess.Popen(
-            [sys.executable, "-m", "trainer.server.server", *map(str, roots or [BUILT_IN])],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=pack_reader.TRAINER.parent,
-        )
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
+        self.popen = process_module.start([*map(str, roots or [BUILT_IN])], self._errors)
         assert self.popen.stdin is not None
         assert self.popen.stdout is not None
         self._to, self._from = self.popen.stdin.fileno(), self.popen.stdout.fileno()
@@ -97,6 +94,7 @@ class Process:
             self.popen.stdin.close()
         self.popen.wait(30)
         self.popen.stdout.close()
+        self._errors.close()
 
 
 def grade_of(challenge: str, source: str, **more: Any) -> Grade:
@@ -222,6 +220,7 @@ def test_invalid_request_is_refused_with_a_sentence(process: Process) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+@pytest.mark.usefixtures("new_servers")
 @pytest.mark.parametrize("end", ["stdin closed", "stdin closed in a run", "SIGKILL in a run"])
 def test_all_child_processes_end_with_the_server(end: str) -> None:
     """The fork server and the workers end, too, no matter how the server ends."""

@@ -1,6 +1,6 @@
-"""Run a command in a fork of this process, which has already imported torch and the command line.
+"""Run commands and grading servers in forks of this process, which has already imported torch.
 
-This saves most of a second for each command. The output, the exit code and the files are the same
+This saves more than a second for each of them. The output, the exit code and the files are the same
 as in a new process. Tests of the start of a process use a new process: for example that torch is
 not imported, from which folder modules come, or the behaviour in a terminal.
 """
@@ -16,9 +16,11 @@ import traceback
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, ClassVar, NoReturn
 
 from trainer.cli import commands
+from trainer.sandbox.environment import ONE_THREAD
+from trainer.server import server
 
 _CRASHED = 70
 
@@ -81,21 +83,11 @@ def _read(descriptor: int) -> str:
 def _command(arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> NoReturn:
     """Run the command in the fork, which first imitates a new process."""
     try:
-        encoding = environment.get("PYTHONIOENCODING", "utf-8")
-        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), encoding)
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), encoding)
-        sys.stderr = io.TextIOWrapper(
-            io.BufferedWriter(io.FileIO(2, "w", closefd=False)),
-            encoding,
-            "backslashreplace",
-            line_buffering=True,
-        )
+        _open_streams(environment.get("PYTHONIOENCODING", "utf-8"))
         os.chdir(cwd)
         os.environ.clear()
         os.environ.update(environment)
         time.tzset()
-        warnings.resetwarnings()
-        warnings.simplefilter("ignore", DeprecationWarning)
         sys.argv = ["attn-drill", *arguments]
         commands.main()  # ends the process
     except BaseException:
@@ -103,3 +95,90 @@ def _command(arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]
         sys.stderr.flush()
     finally:
         os._exit(_CRASHED)
+
+
+def _open_streams(encoding: str) -> None:
+    """Open the standard streams on the descriptors 0 to 2, and show warnings as a new process."""
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), encoding)
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), encoding)
+    sys.stderr = io.TextIOWrapper(
+        io.BufferedWriter(io.FileIO(2, "w", closefd=False)),
+        encoding,
+        "backslashreplace",
+        line_buffering=True,
+    )
+    warnings.resetwarnings()
+    warnings.simplefilter("ignore", DeprecationWarning)
+
+
+class ForkedServer:
+    """A grading server in a fork of this process, with those methods of Popen that clients use.
+
+    Args:
+        packs: folders of packs.
+        errors: the file for its stderr.
+    """
+
+    _started: ClassVar[list["ForkedServer"]] = []
+
+    def __init__(self, packs: list[str], errors: IO[bytes]) -> None:
+        given, requests = os.pipe()
+        replies, written = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            # Otherwise this server would keep the pipes of the other servers open.
+            for other in self._started:
+                other._forget_pipes()
+            for descriptor, own in enumerate((given, written, errors.fileno())):
+                os.dup2(own, descriptor)
+            for descriptor in (given, requests, replies, written):
+                os.close(descriptor)
+            _serve(packs)
+        os.close(given)
+        os.close(written)
+        self.stdin, self.stdout = os.fdopen(requests, "wb"), os.fdopen(replies, "rb")
+        self._code: int | None = None
+        self._started.append(self)
+
+    def _forget_pipes(self) -> None:
+        for file in (self.stdin, self.stdout):
+            if not file.closed:
+                os.close(file.fileno())
+
+    def wait(self, timeout: float = 120.0) -> int:
+        """Wait for the end of the server and return its exit code.
+
+        Raises:
+            subprocess.TimeoutExpired: if the server has not ended after so many seconds.
+        """
+        if self._code is None:
+            deadline = time.monotonic() + timeout
+            while not (ended := os.waitpid(self.pid, os.WNOHANG))[0]:
+                if time.monotonic() > deadline:
+                    raise subprocess.TimeoutExpired("a forked server", timeout)
+                time.sleep(0.002)
+            self._code = os.waitstatus_to_exitcode(ended[1])
+            self._started.remove(self)
+        return self._code
+
+    def kill(self) -> None:
+        """Kill the server, which has not been waited for."""
+        os.kill(self.pid, signal.SIGKILL)
+
+
+def _serve(packs: list[str]) -> NoReturn:
+    """Serve in the fork, which first imitates a new process."""
+    code = _CRASHED
+    try:
+        os.setsid()
+        signal.set_wakeup_fd(-1)  # it belongs to the event loop of a session
+        _open_streams("utf-8")
+        os.environ.update(ONE_THREAD)
+        sys.argv = ["server", *packs]
+        server.main()
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)

@@ -49,6 +49,30 @@ class ServerLostError(Exception):
     """Raised if the server ended, or did not reply within the longest possible time."""
 
 
+def start(packs: list[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start the process of a grading server. Requests go to its stdin; replies are on its stdout.
+
+    Args:
+        packs: folders of packs.
+        errors: the file for its stderr.
+    """
+    handoff = launch.handoff(_SERVER, packs, os.environ)
+    try:
+        return subprocess.Popen(
+            [*environment.command(), launch.__name__, str(handoff)],
+            # In the user's folder Python would import files that are named like modules.
+            cwd=environment.ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=environment.clean_environment(os.environ),
+            pass_fds=(handoff,),
+            start_new_session=True,  # Ctrl-C in the terminal must reach the client only
+        )
+    finally:
+        os.close(handoff)
+
+
 class ServerProcess:
     """A grading server on this machine. It starts at once and ends when its stdin is closed.
 
@@ -60,21 +84,7 @@ class ServerProcess:
 
     def __init__(self, packs: Sequence[Path | str]) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
-        handoff = launch.handoff(_SERVER, [str(pack) for pack in packs], os.environ)
-        try:
-            self._process = subprocess.Popen(
-                [*environment.command(), launch.__name__, str(handoff)],
-                # In the user's folder Python would import files that are named like modules.
-                cwd=environment.ROOT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                env=environment.clean_environment(os.environ),
-                pass_fds=(handoff,),
-                start_new_session=True,  # Ctrl-C in the terminal must reach the client only
-            )
-        finally:
-            os.close(handoff)
+        self._process = start([str(pack) for pack in packs], self._errors)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._requests: IO[bytes] = self._process.stdin
