@@ -410,6 +410,7 @@ def refusals():
         {"part": "model", "tokens": tokens},
         init=init,
         only_value_error=True,
+        shown_call="MiniGPT.forward(tokens [2, 6])",
     )
 
 

@@ -270,11 +270,15 @@ def refusals():
     init = {"init": {**rest, "d_model": 6, "num_heads": 2}, "only_value_error": True}
     tokens = torch.zeros(2, 6, dtype=torch.int64)
     given = {"part": "model", "tokens": tokens}
-    yield Refusal("there are 6 tokens, but max_seq_len is 5", given | {"chunks": (6,)}, **init)
+    why = "there are 6 tokens, but max_seq_len is 5"
+    shown = "MiniGPT.forward(tokens [2, 6])"
+    yield Refusal(why, given | {"chunks": (6,)}, shown_call=shown, **init)
     why = "there are 3 cached and 3 new tokens, but max_seq_len is 5"
-    yield Refusal(why, given | {"chunks": (3, 3)}, **init)
+    shown = "MiniGPT.forward(tokens [2, 3], cache)"
+    yield Refusal(why, given | {"chunks": (3, 3)}, shown_call=shown, **init)
     given = {"part": "generation", "tokens": tokens[:, :3], "new": 3, "training": False}
-    yield Refusal("a prompt of 3 and 3 new tokens, but max_seq_len is 5", given, **init)
+    why = "a prompt of 3 and 3 new tokens, but max_seq_len is 5"
+    yield Refusal(why, given, shown_call="generate(model, tokens [2, 3], 3)", **init)
 
 
 def realistic():

@@ -35,6 +35,7 @@ from trainer.diagnosis.mistake_search import MistakeSearch
 from trainer.diagnosis.output_relation import relation
 from trainer.diagnosis.pair_search import PairSearch
 from trainer.diagnosis.patched_references import Ids, PatchedReferences
+from trainer.diagnosis.planted_line import at_planted_line
 from trainer.diagnosis.recorded_case import RecordedCase, recorded_case
 from trainer.diagnosis.reference_index import ReferenceIndex
 from trainer.diagnosis.repairs import repair_of
@@ -92,8 +93,12 @@ class Diagnoser:
         if report.verdict == "passed":
             return report
         left = report.repair.left if report.repair is not None else None
-        known = tuple(mistake.id for mistake in (left or ())[:1])
-        diagnosis = self.diagnose(judgement, known)
+        known = (left or ())[:1]
+        diagnosis = self.diagnose(judgement, tuple(mistake.id for mistake in known))
+        if diagnosis is not None and known:
+            reference = self.references(judgement.case_set).source
+            source = judgement.submission.source
+            diagnosis = at_planted_line(diagnosis, reference, known[0], source)
         seconds = report.elapsed_seconds + time.monotonic() - started
         diagnosed = replace(report, diagnosis=diagnosis, elapsed_seconds=seconds)
         explained = diagnosed.first_failure()

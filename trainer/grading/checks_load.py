@@ -9,7 +9,7 @@ from torch import Tensor
 
 from trainer.grading.comparison import CaseResult, Comparison, frames_of, in_words
 from trainer.model.case import Refusal
-from trainer.model.challenge import Parameter, Signature
+from trainer.model.challenge import Challenge, Parameter, Signature
 from trainer.model.report import Outcome
 from trainer.worker.arguments import default_problem, renamed
 from trainer.worker.layer_matching import (
@@ -215,13 +215,10 @@ def bad_sizes(comparison: Comparison) -> Iterator[Outcome]:
     for index, refusal in enumerate(comparison.case_set.refusals):
         failure = failures[index] if index < len(failures) else None
         challenge = comparison.case_set.challenge
-        name = refusal.call or challenge.entry[0]
-        arguments = ", ".join(
-            f"{name}={_argument_in_words(value)}" for name, value in refusal.arguments.items()
-        )
-        call = f"{name}({arguments})"
+        call = refusal.shown_call or _call_in_words(refusal, challenge)
         if failure is None:
-            place = name if challenge.kind != "module" or refusal.init is not None else "__init__"
+            constructs = challenge.kind == "module" and refusal.init is None
+            place = "__init__" if constructs else call.partition("(")[0]
             message = (
                 f"{call} is accepted: {refusal.why}. "
                 f"Raise a ValueError in {place} that names the wrong values."
@@ -238,6 +235,14 @@ def bad_sizes(comparison: Comparison) -> Iterator[Outcome]:
                 f"{call} raises {in_words(failure)}; it must raise a {wanted}{also}: {refusal.why}."
             )
             yield Outcome("bad sizes", "failed", message)
+
+
+def _call_in_words(refusal: Refusal, challenge: Challenge) -> str:
+    """Return the call of a refusal with its arguments."""
+    arguments = ", ".join(
+        f"{name}={_argument_in_words(value)}" for name, value in refusal.arguments.items()
+    )
+    return f"{refusal.call or challenge.entry[0]}({arguments})"
 
 
 def _argument_in_words(value: object) -> str:

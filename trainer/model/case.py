@@ -94,6 +94,8 @@ class Refusal:
         init: the constructor arguments, if a call of the module must fail and not its
             construction. `drive` makes this call then, and reads `arguments` as its inputs.
         only_value_error: True if an AssertionError does not count.
+        shown_call: the call as a learner writes it, if `drive` makes another call than the
+            arguments say, for example "generate(model, tokens [2, 3], 4)".
     """
 
     why: str
@@ -101,6 +103,7 @@ class Refusal:
     call: str = ""
     init: Mapping[str, object] | None = None
     only_value_error: bool = False
+    shown_call: str = ""
 
 
 def size_of(letter: str, sizes: Mapping[str, int], dims: str) -> int:

@@ -1,0 +1,107 @@
+"""The line of a planted mistake in the file of a bug hunt."""
+
+import difflib
+from random import Random
+
+import pytest
+
+from tests.support.grading import diagnoser_of
+from trainer.diagnosis.planted_line import planted_line
+from trainer.grading.grader import Grader
+from trainer.hunt.planted_mistakes import choose_several, plant_mistakes
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
+from trainer.packs.mistakes import read_mistakes
+
+GPT = pack_reader.find_challenge(pack_reader.built_in_pack(), "mini-gpt")
+SOURCE = pack_reader.solution(GPT)
+KNOWN = {mistake.id: mistake for mistake in read_mistakes(GPT)}
+
+
+def handed_out(*names: str) -> str:
+    """Return the file of a hunt with these mistakes."""
+    return plant_mistakes(SOURCE, [KNOWN[name] for name in names], "Find the bugs.").source
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("sum-for-mean", "return F.cross_entropy("),
+        ("no-step", "return loss.item()"),
+        ("gradients-not-zeroed", "logits = model(tokens)"),
+        ("final-norm-missing", "return self.head(x)"),
+        ("context-cropped-at-the-end", "context = tokens[:, : model.max_seq_len]"),
+    ],
+)
+def test_planted_line_is_found_among_other_mistakes(name: str, line: str) -> None:
+    """A missing line is reported as the line after the gap."""
+    source = handed_out(name, "no-scale")
+    number = planted_line(SOURCE, KNOWN[name], source)
+    assert number is not None
+    assert source.splitlines()[number - 1].strip().startswith(line)
+
+
+def test_every_planted_mistake_is_found_in_its_file() -> None:
+    """The line is one that differs from the reference, or is next to a gap."""
+    right = handed_out()
+    for name, mistake in KNOWN.items():
+        source = handed_out(name)
+        number = planted_line(SOURCE, mistake, source)
+        texts = right.splitlines(), source.splitlines()
+        changes = difflib.SequenceMatcher(None, *texts, autojunk=False).get_opcodes()
+        changed = {
+            line
+            for tag, _, _, start, end in changes
+            if tag != "equal"
+            for line in range(start + (end > start), max(end, start + 1) + 1)
+        }
+        assert number in changed, name
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    return loss.item()", "    optimizer.step()\n    return loss.item()"),
+        ("    return loss.item()", "    for group in optimizer.param_groups:\n        pass"),
+    ],
+    ids=["repaired", "written in another way"],
+)
+def test_line_that_is_gone_is_not_reported(old: str, new: str) -> None:
+    """The file no longer has the text of the mistake."""
+    source = handed_out("no-step")
+    assert old in source
+    assert planted_line(SOURCE, KNOWN["no-step"], source.replace(old, new)) is None
+
+
+def test_line_is_found_after_edits_elsewhere() -> None:
+    """Comments, empty lines and prints of the learner do not matter."""
+    source = handed_out("no-step")
+    lines = source.splitlines()
+    edited = "\n".join(
+        ["# my notes", "", *(f"{line}  # seen" if line.endswith(")") else line for line in lines)]
+    ).replace("    loss.backward()", "    print(logits.shape)\n\n    loss.backward()")
+    number = planted_line(SOURCE, KNOWN["no-step"], edited)
+    assert number is not None
+    assert edited.splitlines()[number - 1].strip().startswith("return loss.item()")
+
+
+def test_report_of_a_hunt_marks_the_planted_line(grader: Grader) -> None:
+    """The recorded values of a missing step lead to the output of the model."""
+    planted = ("no-step", "norms-exchanged")
+    source = handed_out(*planted).replace("self.attn(self.ln_2(x))", "self.attn(self.ln_1(x))")
+    judgement = grader.grade(GPT, Submission("hunt.py", source), 5)
+    diagnosis = diagnoser_of(grader).report(judgement, planted).diagnosis
+    assert diagnosis is not None
+    assert [mistake.id for mistake in diagnosis.mistakes] == ["no-step"]
+    assert diagnosis.first_line is not None
+    assert diagnosis.first_line.text.startswith("return loss.item()")
+    assert diagnosis.first_line.function == "train_step"
+    assert diagnosis.made is None
+
+
+def test_mistakes_of_random_hunts_are_found() -> None:
+    """Four mistakes in a file do not hide each other's lines."""
+    mistakes = list(KNOWN.values())
+    chosen = next(choose_several(mistakes, SOURCE, 4, (), Random(3)))
+    source = plant_mistakes(SOURCE, chosen, "Find the bugs.").source
+    assert all(planted_line(SOURCE, mistake, source) for mistake in chosen)
