@@ -3,11 +3,14 @@
 import pytest
 
 from tests.support.diagnosis import CHALLENGES
+from tests.support.grading import diagnoser_of
 from tests.support.judged import judged, with_mistakes
 from trainer.diagnosis.locate import Locator
 from trainer.grading.grader import Grader
+from trainer.packs import pack_reader
 
 SDPA = CHALLENGES["sdpa"]
+GPT = pack_reader.find_challenge(pack_reader.built_in_pack(), "mini-gpt")
 
 
 @pytest.mark.parametrize(
@@ -41,3 +44,27 @@ def test_line_of_a_refused_size_is_the_first_division(grader: Grader) -> None:
     ).location_of_other_failure()
     assert location.frame is not None
     assert "//" in location.frame.text
+
+
+@pytest.mark.parametrize("mistake", ["sum-for-mean", "mean-over-the-batch-only"])
+def test_first_wrong_part_is_explained(grader: Grader, mistake: str) -> None:
+    """The loss and the training step are wrong; the training step uses the loss."""
+    challenge = GPT
+    judgement = judged(grader, challenge, with_mistakes(challenge, mistake)).judgement
+    diagnosis = diagnoser_of(grader).diagnose(judgement)
+    assert diagnosis is not None
+    assert diagnosis.case is not None
+    assert judgement.case_set.cases[diagnosis.case - 1].part == "loss"
+    assert diagnosis.first_line is not None
+    assert diagnosis.first_line.function == "next_token_loss"
+
+
+@pytest.mark.parametrize("mistake", ["no-step", "gradients-zeroed-after-backward"])
+def test_line_of_a_right_part_is_not_blamed(grader: Grader, mistake: str) -> None:
+    """The model is right, although it gives wrong outputs after a wrong training step."""
+    challenge = GPT
+    judgement = judged(grader, challenge, with_mistakes(challenge, mistake)).judgement
+    diagnosis = diagnoser_of(grader).diagnose(judgement)
+    assert diagnosis is not None
+    assert len(diagnosis.mistakes) == 1
+    assert diagnosis.first_line is None or diagnosis.first_line.function == "train_step"

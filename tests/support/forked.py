@@ -15,8 +15,9 @@ import time
 import traceback
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, ClassVar, NoReturn
+from typing import IO, NoReturn
 
 from trainer.cli import commands
 from trainer.sandbox.environment import ONE_THREAD
@@ -119,31 +120,19 @@ class ForkedServer:
         errors: the file for its stderr.
     """
 
-    _started: ClassVar[list["ForkedServer"]] = []
-
     def __init__(self, packs: list[str], errors: IO[bytes]) -> None:
         given, requests = os.pipe()
         replies, written = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            # Otherwise this server would keep the pipes of the other servers open.
-            for other in self._started:
-                other._forget_pipes()
             for descriptor, own in enumerate((given, written, errors.fileno())):
                 os.dup2(own, descriptor)
-            for descriptor in (given, requests, replies, written):
-                os.close(descriptor)
+            _forget_descriptors()
             _serve(packs)
         os.close(given)
         os.close(written)
         self.stdin, self.stdout = os.fdopen(requests, "wb"), os.fdopen(replies, "rb")
         self._code: int | None = None
-        self._started.append(self)
-
-    def _forget_pipes(self) -> None:
-        for file in (self.stdin, self.stdout):
-            if not file.closed:
-                os.close(file.fileno())
 
     def wait(self, timeout: float = 120.0) -> int:
         """Wait for the end of the server and return its exit code.
@@ -158,12 +147,26 @@ class ForkedServer:
                     raise subprocess.TimeoutExpired("a forked server", timeout)
                 time.sleep(0.002)
             self._code = os.waitstatus_to_exitcode(ended[1])
-            self._started.remove(self)
         return self._code
 
     def kill(self) -> None:
         """Kill the server, which has not been waited for."""
         os.kill(self.pid, signal.SIGKILL)
+
+
+def _forget_descriptors() -> None:
+    """Point all descriptors from 3 on to nowhere.
+
+    Otherwise this process would keep the pipes and sockets of other servers and graders open, and
+    these would not notice that the test has closed them. The numbers stay in use, because objects
+    of the test still close them here.
+    """
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for name in os.listdir("/dev/fd"):
+        with suppress(OSError):  # the descriptor of the list itself is closed already
+            if int(name) > 2 and int(name) != nowhere:
+                os.fstat(int(name))
+                os.dup2(nowhere, int(name), inheritable=False)
 
 
 def _serve(packs: list[str]) -> NoReturn:

@@ -93,7 +93,12 @@ class Locator:
         if line := self._branch_not_taken(recorded, divergence):
             return Location(self._frame(line), case_number)
         collecting = collecting_line(self._source, divergence.line, divergence.collected)
-        frame = self._frame(collecting or self._line_that_chose(divergence))
+        line = self._outside_right_parts(
+            recorded, divergence, collecting or self._line_that_chose(divergence)
+        )
+        if line is None:
+            return Location(case=case_number)
+        frame = self._frame(line)
         value = divergence.node.value
         if value is None or not value.dim():
             return Location(frame, case_number)
@@ -116,6 +121,43 @@ class Locator:
                 break
             line = call
         return line
+
+    def _outside_right_parts(
+        self, recorded: RecordedCase, divergence: Divergence, line: int
+    ) -> int | None:
+        """Return a line, or the innermost call of it that does not belong to a right part.
+
+        Example: the lines of the model are right if all cases of the model are right. A training
+        step that changes the weights wrongly makes wrong values in them nevertheless.
+
+        Returns:
+            None if all calls belong to right parts.
+        """
+        right = self._lines_of_right_parts(recorded.index)
+        if line not in right:
+            return line
+        calls = divergence.node.lines
+        outer = calls[calls.index(line) + 1 :] if line in calls else ()
+        return next((call for call in outer if call not in right), None)
+
+    def _lines_of_right_parts(self, index: int) -> set[int]:
+        """Return the lines that run in a case of each other part whose cases are all right."""
+        cases, comparison = self._case_set.cases, self._judgement.comparison
+        wrong = {result.case.part for result in comparison.results if not comparison.right(result)}
+        wrong |= {
+            cases[outcome.number - 1].part
+            for outcome in self._judgement.report.outcomes
+            if outcome.status == "failed" and outcome.number is not None
+        }
+        chosen: dict[str, int] = {}
+        for result in comparison.results:
+            case = result.case
+            is_plain = case.probe is None and case.dropout is None and result.reply.failure is None
+            if case.part not in (*wrong, cases[index].part) and is_plain:
+                chosen.setdefault(case.part, result.index)
+        if not chosen:
+            return set()
+        return _visited(_graphs(self._reruns.run(self._case_set.only(chosen.values()), "lines")))
 
     def _branch_not_taken(self, recorded: RecordedCase, divergence: Divergence) -> int | None:
         """Return the line of the `if` that skipped a missing step; None if there is none.

@@ -25,7 +25,8 @@ def most_informative_case(
     """Return the index of the most informative case; None if no case can be compared.
 
     The report explains this case. So it is a failed case of the first failed check, if one of these
-    can be compared.
+    can be compared. If a challenge has parts, a part uses the parts before it, so the case is one
+    of the first wrong part.
 
     Args:
         references: the patched references.
@@ -37,6 +38,7 @@ def most_informative_case(
     found = [observed for observed in wrong if _can_be_compared(observed, case_set)]
     found = [observed for observed in found if observed.index + 1 in failed] or found
     found = [observed for observed in found if not observed.is_random] or found
+    found = _of_first_part(found, case_set)
 
     def rank(observed: Observed) -> tuple[bool, int]:
         is_explained = first.number == observed.index + 1
@@ -48,6 +50,14 @@ def most_informative_case(
         return max(indices, key=lambda index: _worth_of_numbers(references, index))
     considered = indices[:_MOST_CONSIDERED]
     return max(considered, key=lambda index: _worth(references, index, first), default=None)
+
+
+def _of_first_part(found: list[Observed], case_set: CaseSet) -> list[Observed]:
+    """Return the cases of the first part that has some."""
+    for part in case_set.challenge.parts:
+        if some := [each for each in found if case_set.cases[each.index].part == part]:
+            return some
+    return found
 
 
 def _can_be_compared(observed: Observed, case_set: CaseSet) -> bool:

@@ -1,5 +1,5 @@
 # mistakes: cache-overwritten
-# diagnosis: line elsewhere
+# diagnosis: no line
 """The list of the caller holds the slots of all blocks; the loop fills them again."""
 
 import torch
