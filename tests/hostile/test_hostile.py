@@ -55,12 +55,27 @@ ASKED = {
 }
 
 
+# Slow files that hide work, memory or attention from the judge resemble each other, so every second
+# of a challenge runs. All files that attack the machine run: they answer the short challenges.
+RESEMBLING = [
+    file
+    for challenge in ("gqa", "kv-cache", "flash")
+    for file in [each for each in SUBMISSIONS if each.of == challenge and not each.without][1::2]
+]
+
+
 def named(hostile: Hostile) -> str:
     """Return the file's name as the id of a test."""
     return hostile.path.stem
 
 
-@pytest.mark.parametrize("hostile", SUBMISSIONS, ids=named)
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        pytest.param(file, marks=pytest.mark.thorough if file in RESEMBLING else (), id=named(file))
+        for file in SUBMISSIONS
+    ],
+)
 def test_verdict_is_correct(
     grader: Grader, monkeypatch: pytest.MonkeyPatch, hostile: Hostile
 ) -> None:

@@ -292,6 +292,7 @@ def test_every_kernel_and_function_is_refused(grader: Grader, call: str, head: s
     assert verdict(grader, call, head) == "not-allowed"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("call", "head"),
     [
@@ -460,6 +461,7 @@ def multi_head_attention_forward(*given):
     return scaled_dot_product_attention(*given)"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("call", "head"),
     [
