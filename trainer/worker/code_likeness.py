@@ -30,12 +30,12 @@ class Originals:
     """The functions of torch that a submission may not copy."""
 
     def __init__(self, codes: Iterable[CodeType]) -> None:
-        originals = [code for code in codes if _length(code) >= _FEWEST]
-        self._runs = [runs_of(code) for code in originals]
-        self._attributes = [_attributes_of(code) for code in originals]
+        self._codes = [code for code in codes if _length(code) >= _FEWEST]
+        self._attributes = [_attributes_of(code) for code in self._codes]
+        self._runs: dict[int, frozenset[tuple[str, ...]]] = {}  # decoded when they are needed
 
     def __len__(self) -> int:
-        return len(self._runs)
+        return len(self._codes)
 
     def is_copy(self, code: CodeType) -> bool:
         """Return if the code is a copy of an original, or of a long part of an original."""
@@ -47,8 +47,8 @@ class Originals:
         # Compare attribute names first. Decoding takes long, and the import of a part of torch
         # brings forty thousand functions.
         candidates = [
-            runs
-            for runs, attributes in zip(self._runs, self._attributes, strict=True)
+            index
+            for index, attributes in enumerate(self._attributes)
             if len(attributes & names)
             >= max(_FEWEST_ATTRIBUTES, _SHARE_OF_ATTRIBUTES * min(len(attributes), len(names)))
         ]
@@ -57,8 +57,13 @@ class Originals:
         found = runs_of(code)
         return max(
             len(found & runs) / max(min(len(found), len(runs)), _FEWEST - _RUN)
-            for runs in candidates
+            for runs in map(self._runs_of_original, candidates)
         )
+
+    def _runs_of_original(self, index: int) -> frozenset[tuple[str, ...]]:
+        if index not in self._runs:
+            self._runs[index] = runs_of(self._codes[index])
+        return self._runs[index]
 
 
 def nested_in(code: CodeType) -> list[CodeType]:

@@ -30,7 +30,7 @@ import re
 import sys
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -293,16 +293,25 @@ def _name_of(code: CodeType) -> str:
     return "flex_attention" if "flex" in file else f"torch's {name}"
 
 
-def _functions() -> list[FunctionType]:
-    """Return torch's functions of `_PYTHON` in this process, also functions inside a decorator."""
-    root = os.path.dirname(os.path.dirname(torch.__file__))
-    paths = {os.path.join(root, *file.split("/")) for file in _PYTHON}
-    functions = [found for found in gc.get_objects() if type(found) is FunctionType]
+def _functions_of(files: Collection[str]) -> list[FunctionType]:
+    """Return the functions of these files in this process, also functions inside a decorator."""
     return [
-        function
-        for function in functions
-        if function.__code__.co_filename in paths and _is_of_torch(function.__code__)
+        found
+        for found in gc.get_objects()
+        if type(found) is FunctionType and found.__code__.co_filename in files
     ]
+
+
+def _files_of_attention() -> set[str]:
+    """Return the paths of the files of `_PYTHON`."""
+    root = os.path.dirname(os.path.dirname(torch.__file__))
+    return {os.path.join(root, *file.split("/")) for file in _PYTHON}
+
+
+def _files_of_texts() -> set[str]:
+    """Return the paths of the loaded files of torch that hold operations as Python text."""
+    paths = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return {path for path in paths if isinstance(path, str) and _is_in_texts(path)}
 
 
 @cache
@@ -310,12 +319,6 @@ def _is_in_texts(path: str) -> bool:
     """Return if a file of torch holds operations as Python text."""
     path = path.replace("\\", "/")
     return path.startswith(_TORCH.replace("\\", "/")) and any(part in path for part in _TEXTS)
-
-
-def _texts() -> list[FunctionType]:
-    """Return torch's functions that are operations as Python text."""
-    functions = [found for found in gc.get_objects() if type(found) is FunctionType]
-    return [function for function in functions if _is_in_texts(function.__code__.co_filename)]
 
 
 @dataclass(frozen=True)
@@ -344,12 +347,15 @@ def prepare() -> _Library:
     The search takes 50 ms, so the fork server makes it once for all its workers.
     """
     registrations = _registrations()
-    functions = _functions()
+    files_of_texts = _files_of_texts()
+    found = _functions_of(_files_of_attention() | files_of_texts)  # visits each object once
+    functions = [function for function in found if _is_of_torch(function.__code__)]
+    texts = [function for function in found if function.__code__.co_filename in files_of_texts]
     originals = code_likeness.Originals(
         function.__code__ for function in functions if function.__name__ in _LONG
     )
     return _Library(
-        registrations, frozenset(name for name, _ in registrations), functions, originals, _texts()
+        registrations, frozenset(name for name, _ in registrations), functions, originals, texts
     )
 
 
