@@ -18,8 +18,9 @@ from tests.support import forked
 from tests.support.paths import TINY_PACK
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
+from trainer.sandbox.copy_check import Copies
 from trainer.server import process
-from trainer.worker import counters, forbidden_ops, forkserver_client
+from trainer.worker import counters, forbidden_ops, forkserver_client, selftest
 from trainer.worker.forkserver_client import Limits
 
 # A fork server in a fresh interpreter takes a second to import torch. For most tests it does not
@@ -29,6 +30,8 @@ from trainer.worker.forkserver_client import Limits
 forkserver_client.start = forkserver_client.fork_here
 forbidden_ops.prepare()  # for all fork servers that are forked from here
 counters.controls_by_name()
+FIND_COPIES = selftest.find_copies
+selftest.find_copies = lambda ask, hidden: Copies()  # the search visits 100,000 files
 START_SERVER = process.start
 process.start = forked.ForkedServer  # type: ignore[assignment]  # it has the methods that are used
 
@@ -54,6 +57,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ATTN_DRILL_HOME", str(folder))
     return folder
+
+
+@pytest.fixture
+def search_for_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the self-test search the machine for copies of references."""
+    monkeypatch.setattr(selftest, "find_copies", FIND_COPIES)
 
 
 @pytest.fixture

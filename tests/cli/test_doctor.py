@@ -17,6 +17,8 @@ from tests.support.sandbox import needs_kernel
 from trainer.packs import pack_reader
 from trainer.worker.selftest import COPIES
 
+pytestmark = pytest.mark.usefixtures("search_for_copies")
+
 
 def test_doctor_shows_versions_and_isolation(tmp_path: Path) -> None:
     """The output has a line for each attempt to break out of the sandbox."""

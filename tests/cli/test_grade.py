@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import forked
 from tests.support.classroom import answered, plan, soon, submission
 from tests.support.paths import TINY_PACK
 from trainer.classroom import executors
@@ -169,15 +170,8 @@ def grade(
         cwd: the current folder.
         more: additional variables of the environment.
     """
-    process = subprocess.run(
-        command(*arguments),
-        cwd=cwd,
-        env=environment(**more),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    words = command(*arguments)[3:]  # without the words that start Python
+    process = forked.run(words, cwd, environment(**more), timeout=300)
     assert process.returncode == code, process.stdout + process.stderr
     return process
 
@@ -357,7 +351,15 @@ def test_similar_without_its_library_is_refused(tmp_path: Path) -> None:
     (tmp_path / "hidden" / "copydetect.py").write_text("raise ImportError('not installed')")
     path = os.pathsep.join((str(tmp_path / "hidden"), str(pack_reader.TRAINER.parent)))
     base = ["nowhere", "--challenge", "prefix-sum", "--similar"]
-    process = grade(*base, code=2, cwd=tmp_path, PYTHONPATH=path)
+    process = subprocess.run(
+        command(*base),
+        cwd=tmp_path,
+        env=environment(PYTHONPATH=path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 2
     assert "pip install 'attn-drill[similar]'" in process.stderr
     assert process.stderr.count("\n") == 1
     assert not (tmp_path / "grades").exists()

@@ -11,6 +11,8 @@ from trainer.sandbox import copy_check, readable_files
 from trainer.worker.forkserver_client import ForkServer
 from trainer.worker.selftest import copies_readable_by
 
+pytestmark = pytest.mark.usefixtures("search_for_copies")
+
 
 @pytest.mark.usefixtures("search_only_site")
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from tests.support.paths import TINY_PACK
 from tests.support.sandbox import needs_kernel
 from trainer.sandbox import copy_search
 
+pytestmark = pytest.mark.usefixtures("search_for_copies")
+
 FORMS: dict[str, Callable[[Path], object]] = {
     "text": lambda folder: shutil.copy(REFERENCE, folder / "solution.py"),
     "another name": lambda folder: shutil.copy(REFERENCE, folder / "notes.txt"),

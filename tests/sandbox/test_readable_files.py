@@ -14,6 +14,8 @@ from tests.support.paths import TINY_PACK
 from trainer.packs import pack_reader
 from trainer.sandbox import readable_files
 
+pytestmark = pytest.mark.usefixtures("search_for_copies")
+
 COMPILED = f"__pycache__/solution.{sys.implementation.cache_tag}.pyc"
 
 

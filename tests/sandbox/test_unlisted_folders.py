@@ -23,6 +23,8 @@ from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 from trainer.sandbox.unlisted_folders import remember_names
 
+pytestmark = pytest.mark.usefixtures("search_for_copies")
+
 
 @needs_kernel
 def test_a_package_next_to_a_copy_can_still_be_imported(site: Path, grader: Grader) -> None:

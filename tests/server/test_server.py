@@ -337,6 +337,7 @@ def copied(site: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @needs_kernel
+@pytest.mark.usefixtures("new_servers")
 def test_readable_copy_of_a_reference_is_refused(copied: Path) -> None:
     """A copy can be removed, so even weaker isolation does not accept it. Own files are graded."""
     server = ServerProcess(PACKS)

@@ -13,6 +13,8 @@ from trainer.sandbox import confine, isolation
 from trainer.sandbox.isolation import Isolation
 from trainer.worker.selftest import COPIES, SelfTestResult, run_selftest
 
+pytestmark = pytest.mark.usefixtures("search_for_copies")
+
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
