@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -133,6 +134,7 @@ class ForkedServer:
         os.close(written)
         self.stdin, self.stdout = os.fdopen(requests, "wb"), os.fdopen(replies, "rb")
         self._code: int | None = None
+        self._waiting = threading.Lock()
 
     def wait(self, timeout: float = 120.0) -> int:
         """Wait for the end of the server and return its exit code.
@@ -140,18 +142,23 @@ class ForkedServer:
         Raises:
             subprocess.TimeoutExpired: if the server has not ended after so many seconds.
         """
-        if self._code is None:
-            deadline = time.monotonic() + timeout
-            while not (ended := os.waitpid(self.pid, os.WNOHANG))[0]:
-                if time.monotonic() > deadline:
+        deadline = time.monotonic() + timeout
+        with self._waiting:  # several threads may close the same server
+            while self._code is None:
+                done, status = os.waitpid(self.pid, os.WNOHANG)
+                if done:
+                    self._code = os.waitstatus_to_exitcode(status)
+                elif time.monotonic() > deadline:
                     raise subprocess.TimeoutExpired("a forked server", timeout)
-                time.sleep(0.002)
-            self._code = os.waitstatus_to_exitcode(ended[1])
+                else:
+                    time.sleep(0.002)
         return self._code
 
     def kill(self) -> None:
-        """Kill the server, which has not been waited for."""
-        os.kill(self.pid, signal.SIGKILL)
+        """Kill the server, if it has not been waited for."""
+        with self._waiting:
+            if self._code is None:
+                os.kill(self.pid, signal.SIGKILL)
 
 
 def _forget_descriptors() -> None:
