@@ -12,12 +12,7 @@ import pytest
 
 from tests.support.paths import ROOT
 from trainer.classroom import similarity
-from trainer.classroom.similarity import (
-    LEAST_SHARED,
-    Pair,
-    check_similarity,
-    similar_pairs,
-)
+from trainer.classroom.similarity import LEAST_SHARED, Pair, check_similarity, similar_pairs
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader

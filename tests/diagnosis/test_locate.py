@@ -6,7 +6,9 @@ from tests.support.diagnosis import CHALLENGES
 from tests.support.grading import diagnoser_of
 from tests.support.judged import judged, with_mistakes
 from trainer.diagnosis.locate import Locator
+from trainer.grading.case_set import CaseSet
 from trainer.grading.grader import Grader
+from trainer.model.report import Diagnosis
 from trainer.packs import pack_reader
 
 SDPA = CHALLENGES["sdpa"]
@@ -46,15 +48,20 @@ def test_line_of_a_refused_size_is_the_first_division(grader: Grader) -> None:
     assert "//" in location.frame.text
 
 
+def diagnosis_of(grader: Grader, mistake: str) -> tuple[Diagnosis, CaseSet]:
+    """Return the diagnosis of the small GPT with a known mistake, and its cases."""
+    judgement = judged(grader, GPT, with_mistakes(GPT, mistake)).judgement
+    diagnosis = diagnoser_of(grader).diagnose(judgement)
+    assert diagnosis is not None
+    return diagnosis, judgement.case_set
+
+
 @pytest.mark.parametrize("mistake", ["sum-for-mean", "mean-over-the-batch-only"])
 def test_first_wrong_part_is_explained(grader: Grader, mistake: str) -> None:
     """The loss and the training step are wrong; the training step uses the loss."""
-    challenge = GPT
-    judgement = judged(grader, challenge, with_mistakes(challenge, mistake)).judgement
-    diagnosis = diagnoser_of(grader).diagnose(judgement)
-    assert diagnosis is not None
+    diagnosis, case_set = diagnosis_of(grader, mistake)
     assert diagnosis.case is not None
-    assert judgement.case_set.cases[diagnosis.case - 1].part == "loss"
+    assert case_set.cases[diagnosis.case - 1].part == "loss"
     assert diagnosis.first_line is not None
     assert diagnosis.first_line.function == "next_token_loss"
 
@@ -62,9 +69,6 @@ def test_first_wrong_part_is_explained(grader: Grader, mistake: str) -> None:
 @pytest.mark.parametrize("mistake", ["no-step", "gradients-zeroed-after-backward"])
 def test_line_of_a_right_part_is_not_blamed(grader: Grader, mistake: str) -> None:
     """The model is right, although it gives wrong outputs after a wrong training step."""
-    challenge = GPT
-    judgement = judged(grader, challenge, with_mistakes(challenge, mistake)).judgement
-    diagnosis = diagnoser_of(grader).diagnose(judgement)
-    assert diagnosis is not None
+    diagnosis, _ = diagnosis_of(grader, mistake)
     assert len(diagnosis.mistakes) == 1
     assert diagnosis.first_line is None or diagnosis.first_line.function == "train_step"

@@ -11,6 +11,7 @@ from trainer.grading.checks_load import in_python, signature_problem
 from trainer.grading.grader import Grader
 from trainer.model.challenge import Parameter, Signature
 from trainer.packs import pack_reader
+from trainer.packs.mistakes import patch, read_mistakes
 from trainer.worker.protocol import FoundParameter
 
 DROPOUT = "self.dropout = nn"
@@ -329,3 +330,18 @@ def test_class_in_place_of_a_function_is_refused(grader: Grader) -> None:
     sdpa = pack_reader.find_challenge(pack_reader.built_in_pack(), "sdpa")
     report = report_of(grader, sdpa, "class scaled_dot_product_attention:\n    pass\n", "a.py", 5)
     assert_fails_first(report, "interface", "_attention is a class; it must be a function")
+
+
+def test_refused_call_is_shown_as_a_learner_writes_it(grader: Grader) -> None:
+    """`drive` makes the call with arguments of its own, which a learner does not know."""
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "mini-gpt-cache")
+    known = {mistake.id: mistake for mistake in read_mistakes(challenge)}
+    mistake = known["generation-length-not-checked"]
+    source = patch(pack_reader.solution(challenge), mistake, "")
+    failure = report_of(grader, challenge, source, "a.py", 1).first_failure()
+    assert failure is not None
+    assert failure.check == "bad sizes"
+    assert failure.message.startswith(
+        "generate(model, tokens [2, 3], 3) is accepted: a prompt of 3 and 3 new tokens, but "
+        "max_seq_len is 5. Raise a ValueError in generate "
+    )
