@@ -55,12 +55,12 @@ ASKED = {
 }
 
 
-# Slow files that hide work, memory or attention from the judge resemble each other, so every second
-# of a challenge runs. All files that attack the machine run: they answer the short challenges.
+# Slow files that hide the same work or memory in another operation resemble each other, so every
+# second of a challenge runs. All files that attack the grader or its tracers run.
 RESEMBLING = [
     file
-    for challenge in ("gqa", "kv-cache", "flash")
-    for file in [each for each in SUBMISSIONS if each.of == challenge and not each.without][1::2]
+    for prefix in ("past_by_", "scores_in_")
+    for file in [each for each in SUBMISSIONS if each.path.stem.startswith(prefix)][1::2]
 ]
 
 
