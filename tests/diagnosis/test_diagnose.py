@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.diagnosis import CHALLENGES, SEED, diagnosed
 from tests.support.grading import report_of
+from tests.support.judged import with_mistakes
 from tests.support.paths import TESTS
 from trainer.diagnosis.milestones import concerns
 from trainer.diagnosis.patched_references import PatchedReferences
@@ -65,6 +66,20 @@ def test_mistake_in_another_style_is_named_and_located(grader: Grader, path: Pat
     assert [words for words in exceptions if "line" in words] == (
         [exception] if exception else []
     ), f"line {line}, marked {marked_lines(path)}"
+
+
+def test_report_of_a_single_case_names_the_same_mistake(grader: Grader) -> None:
+    """Many known mistakes behave like this mistake in the failing case, but not in other cases."""
+    gqa = CHALLENGES["gqa"]
+    source = with_mistakes(gqa, "mask-filled-with-minus-100")
+    complete = report_of(grader, gqa, source, "gqa.py", SEED, diagnosed=True)
+    assert complete.diagnosis is not None
+    number = complete.first_failure().number
+    single = report_of(grader, gqa, source, "gqa.py", SEED, number, diagnosed=True)
+    assert single.diagnosis is not None
+    assert [each.id for each in single.diagnosis.mistakes] == ["mask-filled-with-minus-100"]
+    assert single.diagnosis.mistakes == complete.diagnosis.mistakes
+    assert single.diagnosis.first_line == complete.diagnosis.first_line
 
 
 def test_few_files_by_hand_are_exceptions() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.diagnosis import CHALLENGES
 from tests.support.judged import judged, with_mistakes
+from trainer.diagnosis.patched_references import Ids
 from trainer.diagnosis.same_failure import SameFailure, failures
 from trainer.grading.grader import Grader
 from trainer.model.report import Outcome, Report
@@ -29,6 +30,29 @@ def test_mistakes_are_distinguished_by_their_gradients(grader: Grader, mistake: 
     candidates = [("keys-detached",), ("queries-detached",), ("values-detached",)]
     assert same_failure.only_match(candidates) == (mistake,)
     assert same_failure.only_match([("queries-detached",)]) == ()
+
+
+def test_search_in_workers_ends_with_two_equal_candidates(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker takes as long as a check, and a third candidate cannot change the answer."""
+    answer = judged(grader, SDPA, with_mistakes(SDPA, "keys-detached"))
+    run: list[Ids] = []
+
+    def fails_same_checks(self: SameFailure, ids: Ids) -> bool:
+        run.append(ids)
+        return len(run) > 1  # the first candidate fails other checks
+
+    monkeypatch.setattr(SameFailure, "_fails_same_checks", fails_same_checks)
+    monkeypatch.setattr(SameFailure, "_has_same_message", lambda self, ids: True)
+    same_failure = SameFailure(
+        answer.agreement, answer.judgement.report, answer.first, answer.reruns.grade, no_loops
+    )
+    candidates = [("keys-detached",), ("values-detached",), ("no-scale",), ("queries-detached",)]
+    assert same_failure._only_in_workers(candidates) == ()
+    assert run == candidates[:3]
+    run.clear()
+    assert same_failure._only_in_workers(candidates[:2]) == ("values-detached",)
 
 
 def test_failures_are_known_by_case_number_or_by_message() -> None:

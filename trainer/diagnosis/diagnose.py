@@ -48,7 +48,9 @@ from trainer.diagnosis.several_functions import (
 from trainer.diagnosis.telling_case import most_informative_case
 from trainer.diagnosis.value_graph import Node, ValueGraph
 from trainer.grading.case_set import CaseSet
+from trainer.grading.comparison import Comparison
 from trainer.grading.grader import Judgement
+from trainer.grading.judge import judge
 from trainer.grading.pictures import with_pictures
 from trainer.grading.ready_workers import Workers
 from trainer.grading.shapes import name_shape
@@ -213,6 +215,20 @@ def _failure_to_explain(judgement: Judgement) -> Outcome | None:
     return judgement.report.first_failure()
 
 
+def _of_all_cases(judgement: Judgement) -> Judgement:
+    """Return the judgement of all cases that the worker ran.
+
+    A report of a single case covers only this case, but the worker ran all of them. Many known
+    mistakes behave like the submission in a single case.
+    """
+    comparison = judgement.comparison
+    if comparison.only is None:
+        return judgement
+    complete = Comparison(comparison.case_set, comparison.worker_result)
+    report = judge(complete, judgement.submission.name, judgement.report.elapsed_seconds)
+    return replace(judgement, report=report, comparison=complete)
+
+
 class _Diagnosis:
     """The work on one diagnosis.
 
@@ -230,10 +246,11 @@ class _Diagnosis:
         self._references, self._judgement, self._reruns = references, judgement, reruns
         self._case_set, self._first = judgement.case_set, first
         self._locator = Locator(references, judgement, reruns)
-        self._agreement = Agreement(references, judgement.comparison)
+        complete = _of_all_cases(judgement)
+        self._agreement = Agreement(references, complete.comparison)
         self._search = MistakeSearch(
             self._agreement,
-            judgement,
+            complete,
             first,
             reruns.grade,
             loops=lambda source: self._locator.loop_growth(source).ratios,

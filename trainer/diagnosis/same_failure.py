@@ -55,16 +55,27 @@ class SameFailure:
             matching = [ids for ids in matching if is_like(ids)]
         if len(matching) > 1 and self.first.number is not None:
             matching = [ids for ids in matching if self._fails_in_same_cases(ids)]
-        if (
-            len(matching) > 1 or self.first.number is None
-        ):  # last, because a worker takes as long as a complete check
-            matching = [ids for ids in matching[:_MOST_WORKERS] if self._fails_same_checks(ids)]
-        found = self.references.only_candidate(matching)
-        if found:
-            return found
-        return self.references.only_candidate(
-            [ids for ids in matching[:_MOST_WORKERS] if self._has_same_message(ids)]
-        )
+        if len(matching) > 1 or self.first.number is None:
+            return self._only_in_workers(matching[:_MOST_WORKERS])
+        return self.references.only_candidate(matching)
+
+    def _only_in_workers(self, candidates: Iterable[Ids]) -> Ids:
+        """Return the only candidate that fails the same checks when run in a worker, or ().
+
+        If several candidates do, the first failure must have the same message, too. The search ends
+        when two candidates cannot be distinguished, because each takes as long as a check.
+        """
+        only = self.references.only_candidate
+        alike: list[Ids] = []
+        same_message: list[Ids] = []
+        for ids in candidates:
+            if self._fails_same_checks(ids):
+                alike.append(ids)
+                if self._has_same_message(ids):
+                    same_message.append(ids)
+                if same_message and not only(alike) and not only(same_message):
+                    break
+        return only(alike) or only(same_message)
 
     def _tests(self) -> Iterator[Callable[[Ids], bool]]:
         """Yield tests that a candidate must pass, depending on the first failed check."""
