@@ -1,5 +1,6 @@
 """Fixtures of all tests: each test has its own home; tests of one process share one grader."""
 
+import gc
 import os
 import signal
 from collections import Counter
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 os.environ["OMP_NUM_THREADS"] = "1"
+gc.disable()  # until all tests are collected: it would visit millions of objects that stay
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A script that starts the tests in the background ignores SIGINT. Tested commands would inherit
     # this, and Ctrl-C could not end them.
@@ -34,6 +36,11 @@ FIND_COPIES = selftest.find_copies
 selftest.find_copies = lambda ask, hidden: Copies()  # the search visits 100,000 files
 START_SERVER = process.start
 process.start = forked.ForkedServer  # type: ignore[assignment]  # it has the methods that are used
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again while the tests run."""
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

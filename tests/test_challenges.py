@@ -131,7 +131,7 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(
     ("challenge", "rule"), VARIANTS, ids=[f"{challenge.id}-{rule}" for challenge, rule in VARIANTS]
 )

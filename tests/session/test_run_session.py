@@ -42,11 +42,13 @@ def test_terminal_is_restored_at_every_end(file: Path, ending: str) -> None:
     assert file.read_text() == text
 
 
-def test_kill_loses_no_shown_attempt(file: Path, home: Path) -> None:
-    """After SIGKILL at twenty random moments every seed on the screen is in the journal."""
-    generator = random.Random(20)
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("seed", range(3))
+def test_kill_loses_no_shown_attempt(file: Path, home: Path, seed: int) -> None:
+    """After SIGKILL at seven random moments every seed on the screen is in the journal."""
+    generator = random.Random(seed)
     shown_in_total = 0
-    for _ in range(20):
+    for _ in range(7):
         file.write_text(pack_reader.stub(GQA))
         before = {attempt.when for attempt in Journal(home).attempts(replaced=True)}
         with terminal(["-m", "tests.support.session_in_a_terminal", str(file)], file.parent) as (
@@ -73,4 +75,4 @@ def test_kill_loses_no_shown_attempt(file: Path, home: Path) -> None:
         recorded = {attempt.seed for attempt in attempts if attempt.when not in before}
         assert shown <= recorded, (shown, recorded)
         shown_in_total += len(shown)
-    assert shown_in_total >= 10, "too few seeds were shown for this test"
+    assert shown_in_total >= 3, "too few seeds were shown for this test"
