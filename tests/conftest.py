@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 os.environ["OMP_NUM_THREADS"] = "1"
-gc.disable()  # until all tests are collected: it would visit millions of objects that stay
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A script that starts the tests in the background ignores SIGINT. Tested commands would inherit
     # this, and Ctrl-C could not end them.
@@ -36,6 +35,7 @@ FIND_COPIES = selftest.find_copies
 selftest.find_copies = lambda ask, hidden: Copies()  # the search visits 100,000 files
 START_SERVER = process.start
 process.start = forked.ForkedServer  # type: ignore[assignment]  # it has the methods that are used
+gc.disable()  # until all tests are collected: it would visit millions of objects that stay
 
 
 def pytest_collection_finish() -> None:
