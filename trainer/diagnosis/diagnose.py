@@ -247,7 +247,13 @@ class _Diagnosis:
         self._case_set, self._first = judgement.case_set, first
         self._locator = Locator(references, judgement, reruns)
         complete = _of_all_cases(judgement)
+        # Mistakes are searched in all cases. The line is searched in the cases of the report.
         self._agreement = Agreement(references, complete.comparison)
+        self._reported = (
+            self._agreement
+            if complete is judgement
+            else Agreement(references, judgement.comparison)
+        )
         self._search = MistakeSearch(
             self._agreement,
             complete,
@@ -406,15 +412,15 @@ class _Diagnosis:
             if outcome.status == "failed" and outcome.check == self._first.check
         }
         numbers = {number for number in failed if number is not None}
-        wrong = self._agreement.wrong_cases
+        wrong = self._reported.wrong_cases
         return most_informative_case(self._references, wrong, self._first, numbers)
 
     @cached_property
     def _question(self) -> MaskQuestion | None:
         is_later = CHECK_ORDER.index(self._first.check) > CHECK_ORDER.index("masks")
-        if not self._agreement.wrong_cases or is_later:
+        if not self._reported.wrong_cases or is_later:
             return None
-        return mask_question(self._references, self._agreement.wrong_cases)
+        return mask_question(self._references, self._reported.wrong_cases)
 
     def _begin_recording(self) -> None:
         """Start the submission on the recorded case, then on the calls of the mask question."""
@@ -467,7 +473,7 @@ class _Diagnosis:
         # not, the recorded call shows nothing about the graded call.
         is_random = any(
             observed.is_random
-            for observed in self._agreement.observed_cases
+            for observed in self._reported.observed_cases
             if observed.index == index
         )
         return None if is_random else recorded
@@ -521,7 +527,7 @@ class _Diagnosis:
         """Yield the first wrong lines of the functions that the explained case does not call."""
         if location.frame is None or location.case is None:
             return
-        wrong = wrong_by_function(self._agreement)
+        wrong = wrong_by_function(self._reported)
         seen = {location.frame.line}
         for function, cases in wrong.items():
             if function == function_of(self._case_set, location.case - 1):
@@ -550,7 +556,7 @@ class _Diagnosis:
     @property
     def _case_that_draws(self) -> int | None:
         """The index of the explained case if it draws at random in eval mode, else None."""
-        for observed in self._agreement.observed_cases:
+        for observed in self._reported.observed_cases:
             case = self._case_set.cases[observed.index]
             is_explained = self._first.number == observed.index + 1
             if is_explained and observed.is_random and case.mode == "eval":
