@@ -410,7 +410,6 @@ def test_unfinished_file_is_not_an_attempt(tmp_path: Path, home: Path) -> None:
     for text in (
         pack_reader.stub(gqa),
         solution + "(",
-        "import torch\n",
         solution.replace("def forward", "def run"),
     ):
         (tmp_path / "gqa.py").write_text(text)

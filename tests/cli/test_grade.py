@@ -648,6 +648,7 @@ def can_mount() -> bool:
     return process.returncode == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(
     not can_mount(),
     reason="this user cannot mount a small file system; test_full_disk_leaves_the_old_result"

@@ -69,7 +69,7 @@ PROBED = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("challenge", PROBED, ids=[challenge.id for challenge in PROBED])
 def test_all_right_answers_have_the_same_proved_pattern(
     grader: Grader, challenge: Challenge

@@ -59,7 +59,7 @@ def test_script_fails_where_the_answer_is_wrong(grader: Grader, tmp_path: Path) 
     run(found, tmp_path, with_mistakes(GQA), "gqa_answer")
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("folder", sorted(CHALLENGES.keys() - WITH_OBJECTS))
 def test_script_of_every_kind_of_case_accepts_a_right_answer(
     grader: Grader, tmp_path: Path, folder: str

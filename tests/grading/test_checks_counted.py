@@ -167,7 +167,7 @@ ENGINE = (
 )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("way", GRADIENTS)
 def test_automatic_differentiation_is_refused(grader: Grader, tmp_path: Path, way: str) -> None:
     """Every form is refused, in reverse and in forward mode, with gradients or without."""

@@ -39,7 +39,7 @@ def before(line: str, *new_lines: str) -> tuple[str, str]:
     return line, "\n        ".join([*new_lines, line])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -226,7 +226,7 @@ def test_right_answer_in_another_style_passes(
 HONEST_FILES = sorted((TESTS / "honest").glob("*.py"))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", HONEST_FILES, ids=[path.stem for path in HONEST_FILES])
 def test_right_answers_in_uncommon_styles_pass(grader: Grader, path: Path) -> None:
     """Grade each file of `tests/honest`. The part of its name before `__` is the challenge."""

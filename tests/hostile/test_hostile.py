@@ -55,11 +55,11 @@ ASKED = {
 }
 
 
-# Slow files that hide the same work or memory in another operation resemble each other, so every
-# second of a challenge runs. All files that attack the grader or its tracers run.
+# Slow files that hide the same work, memory or loop in another place resemble each other, so every
+# second runs. All files that attack the grader or its tracers run.
 RESEMBLING = [
     file
-    for prefix in ("past_by_", "scores_in_")
+    for prefix in ("past_by_", "scores_in_", "loop_in_")
     for file in [each for each in SUBMISSIONS if each.path.stem.startswith(prefix)][1::2]
 ]
 
@@ -94,7 +94,7 @@ def test_verdict_is_correct(
     assert_alive(grader, hostile)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("hostile", [file for file in SUBMISSIONS if file.without], ids=named)
 def test_verdict_is_correct_with_limits_alone(
     unconfined: Grader, monkeypatch: pytest.MonkeyPatch, hostile: Hostile

@@ -69,6 +69,7 @@ def tarred(path: Path) -> None:
 
 @needs_kernel
 @pytest.mark.usefixtures("search_only_site")
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_deep_copy_in_any_form_is_found(site: Path, form: str) -> None:
     """A copy too deep for the check of names is found by its content."""

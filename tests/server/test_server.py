@@ -157,7 +157,7 @@ def test_failure_is_reported_before_and_after_its_diagnosis(process: Process) ->
 
 def test_verdict_equals_that_of_the_check_command(process: Process) -> None:
     """With the same seed, the server and `check` give the same outcomes for several challenges."""
-    for name in ("gqa", "sdpa", "attention-cost"):
+    for name in ("sdpa", "attention-cost"):
         challenge = pack_reader.find_challenge(BUILT_IN, name)
         file = sorted((TESTS / "by_hand" / challenge.folder.name).glob("*.py"))[0]
         source = file.read_text()
