@@ -105,8 +105,7 @@ def test_all_right_answers_have_the_same_proved_pattern(
             found = attended_keys(probe, outputs_of(result) or [], right)
             assert found is not None, (path.stem, case.name)
             assert torch.equal(found.pattern, right.pattern), (path.stem, case.name)
-    # The bias of alibi makes the weights of far keys too small for most proofs.
-    assert proved == (1 if challenge.id == "alibi" else 4)
+    assert proved == 4
 
 
 def test_differences_of_masks_in_words() -> None:
