@@ -551,7 +551,7 @@ def test_weaker_isolation_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "grades" / "results").exists()
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.thorough)])
 def test_killed_grading_can_be_resumed(tmp_path: Path, kills: int) -> None:
     """After kill -9 at random moments, the final results are those of an undisturbed run.
 

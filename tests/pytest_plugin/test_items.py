@@ -27,7 +27,7 @@ CHOICES: dict[str, tuple[list[str], dict[str, int]]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("choice", CHOICES)
 def test_tests_are_chosen_by_word_id_or_path(folder: Path, choice: str) -> None:
     """The text of each failed test names its check."""
