@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.cli import drill
 
 
@@ -37,6 +39,7 @@ def test_script_shows_the_difference(tiled: Path) -> None:
     assert (tiled / "gqa_repro.py").read_text() == "mine = 1\n"
 
 
+@pytest.mark.thorough
 def test_script_of_a_right_case_passes(solved: Path) -> None:
     """A case that is named with --case is written."""
     drill("repro", "gqa", "gqa.py", "--seed", "3", "--case", "10", cwd=solved)

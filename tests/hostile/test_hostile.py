@@ -55,12 +55,13 @@ ASKED = {
 }
 
 
-# Slow files that hide the same work, memory or loop in another place resemble each other, so every
-# second runs. All files that attack the grader or its tracers run.
+# Slow files that hide the same memory, work or loop in another place resemble each other, so every
+# third runs. All files that attack the grader or its tracers run.
 RESEMBLING = [
     file
-    for prefix in ("past_by_", "scores_in_", "loop_in_")
-    for file in [each for each in SUBMISSIONS if each.path.stem.startswith(prefix)][1::2]
+    for prefix in ("past_", "scores_", "loop")
+    for index, file in enumerate(each for each in SUBMISSIONS if each.path.stem.startswith(prefix))
+    if index % 3
 ]
 
 

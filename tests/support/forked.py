@@ -145,7 +145,10 @@ class ForkedServer:
         deadline = time.monotonic() + timeout
         with self._waiting:  # several threads may close the same server
             while self._code is None:
-                done, status = os.waitpid(self.pid, os.WNOHANG)
+                try:
+                    done, status = os.waitpid(self.pid, os.WNOHANG)
+                except ChildProcessError:  # a forked command inherited this server of the test
+                    done, status = self.pid, 0
                 if done:
                     self._code = os.waitstatus_to_exitcode(status)
                 elif time.monotonic() > deadline:
