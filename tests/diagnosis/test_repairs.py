@@ -41,6 +41,18 @@ def test_left_mistakes_are_counted_and_parts_follow(grader: Grader, count: int) 
     assert [part.state for part in repair.parts] == ["right"] * count + ["wrong"] * (4 - count)
 
 
+def test_single_case_shows_the_progress_of_the_whole_file(grader: Grader) -> None:
+    """A right case does not mean that no mistake is left. The training step is wrong in others."""
+    source = patch_all(SOURCE, [KNOWN["gradients-not-zeroed"]], "")
+    judgement = grader.grade(GPT, Submission("hunt.py", source), 5, only=1)
+    assert judgement.report.verdict == "passed"
+    repair = diagnoser_of(grader).report(judgement, PLANTED).repair
+    assert repair is not None
+    assert repair.left is not None
+    assert [mistake.id for mistake in repair.left] == ["gradients-not-zeroed"]
+    assert {part.name: part.state for part in repair.parts}["training step"] == "wrong"
+
+
 def test_repair_in_another_style_counts(grader: Grader) -> None:
     """Behaviour decides, not text."""
     other = ("scores / math.sqrt(self.head_dim)", "scores * q.shape[-1] ** -0.5")

@@ -266,8 +266,8 @@ def test_unknown_case_number_is_refused(grader: Grader) -> None:
 
 def test_loop_is_named_after_a_timeout(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message has the counts of the loop at two small sizes, and no advice on the limit."""
-    monkeypatch.setattr(grader.workers, "limits", Limits(seconds=2.0))
-    loop = "for _ in range(x.shape[1] ** 2 * 1000):\n            pass\n        q = self.q_proj(x)"
+    monkeypatch.setattr(grader.workers, "limits", Limits(seconds=3.0))
+    loop = "for _ in range(x.shape[1] ** 2 * 1500):\n            pass\n        q = self.q_proj(x)"
     report = grade(grader, ("q = self.q_proj(x)", loop))
     assert report.verdict == "timeout"
     message = report.first_failure().message

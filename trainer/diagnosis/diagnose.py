@@ -48,9 +48,7 @@ from trainer.diagnosis.several_functions import (
 from trainer.diagnosis.telling_case import most_informative_case
 from trainer.diagnosis.value_graph import Node, ValueGraph
 from trainer.grading.case_set import CaseSet
-from trainer.grading.comparison import Comparison
 from trainer.grading.grader import Judgement
-from trainer.grading.judge import judge
 from trainer.grading.pictures import with_pictures
 from trainer.grading.ready_workers import Workers
 from trainer.grading.shapes import name_shape
@@ -215,20 +213,6 @@ def _failure_to_explain(judgement: Judgement) -> Outcome | None:
     return judgement.report.first_failure()
 
 
-def _of_all_cases(judgement: Judgement) -> Judgement:
-    """Return the judgement of all cases that the worker ran.
-
-    A report of a single case covers only this case, but the worker ran all of them. Many known
-    mistakes behave like the submission in a single case.
-    """
-    comparison = judgement.comparison
-    if comparison.only is None:
-        return judgement
-    complete = Comparison(comparison.case_set, comparison.worker_result)
-    report = judge(complete, judgement.submission.name, judgement.report.elapsed_seconds)
-    return replace(judgement, report=report, comparison=complete)
-
-
 class _Diagnosis:
     """The work on one diagnosis.
 
@@ -246,8 +230,9 @@ class _Diagnosis:
         self._references, self._judgement, self._reruns = references, judgement, reruns
         self._case_set, self._first = judgement.case_set, first
         self._locator = Locator(references, judgement, reruns)
-        complete = _of_all_cases(judgement)
-        # Mistakes are searched in all cases. The line is searched in the cases of the report.
+        complete = judgement.of_all_cases()
+        # Many mistakes behave like the submission in a single case, so they are compared in all
+        # cases. The line is searched in the cases of the report.
         self._agreement = Agreement(references, complete.comparison)
         self._reported = (
             self._agreement

@@ -37,6 +37,7 @@ def repair_of(
         reruns: runs the file again.
         planted: the ids of the planted mistakes.
     """
+    judgement = judgement.of_all_cases()  # a case alone shows only some of the mistakes
     comparison = judgement.comparison
     left: Ids | None = ()
     if judgement.report.verdict != "passed":

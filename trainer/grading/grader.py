@@ -52,6 +52,17 @@ class Judgement:
         """The assignment of the learner's layers that the report is based on."""
         return self.comparison.reply.assignment
 
+    def of_all_cases(self) -> Judgement:
+        """Return the judgement of all cases that the worker ran.
+
+        A report of a single case covers only this case, but the worker ran all of them.
+        """
+        if self.comparison.only is None:
+            return self
+        complete = Comparison(self.case_set, self.comparison.worker_result)
+        report = judge(complete, self.submission.name, self.report.elapsed_seconds)
+        return replace(self, report=report, comparison=complete)
+
 
 class Grader:
     """Grade submissions in worker processes. Use a grader as a context manager.
