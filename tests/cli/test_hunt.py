@@ -121,7 +121,14 @@ def test_missing_file_is_reported_and_folder_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["hunt", "gqa"], ["quiz", "--count", "8"], ["quiz", "--list"]], ids=" ".join
+    "arguments",
+    [
+        ["hunt", "gqa"],
+        ["hunt", "mini-gpt", "--bugs", "1"],
+        ["quiz", "--count", "8"],
+        ["quiz", "--list"],
+    ],
+    ids=" ".join,
 )
 def test_hunt_and_quiz_need_no_torch(arguments: list[str], tmp_path: Path) -> None:
     """They need no numpy and no rich either."""

@@ -86,6 +86,16 @@ def test_mistakes_that_hide_each_other_are_not_distinct(grader: Grader) -> None:
     assert not repairs.are_distinct(references, ("no-scale", "causal-mask-of-floats"))
 
 
+def test_hidden_mistake_is_found_with_few_runs(grader: Grader) -> None:
+    """Of 16 choices of four mistakes, the five with at most one repair are enough."""
+    references = diagnoser_of(grader).references(grader.case_set(GPT, 5))
+    hidden = ("no-scale", "causal-mask-of-floats", "sum-for-mean", "gradients-not-zeroed")
+    before = references.case_count
+    assert not repairs.are_distinct(references, hidden)
+    cases = len(repairs.telling_cases(references.case_set))
+    assert references.case_count - before <= 5 * cases
+
+
 def test_chosen_mistakes_are_in_different_statements() -> None:
     """No two change the same statement, also in a challenge without parts."""
     mistakes, source = read_mistakes(GQA), pack_reader.solution(GQA)

@@ -29,7 +29,7 @@ def choose_bugs(
 ) -> tuple[Mistake, ...]:
     """Choose bugs in different statements, of which none hides another.
 
-    This imports torch and runs the reference with every choice of the bugs.
+    For several bugs, this imports torch and runs the reference with every choice of the bugs.
 
     Args:
         challenge: the challenge.
@@ -40,16 +40,19 @@ def choose_bugs(
     Raises:
         DrillError: if the challenge has no such bugs.
     """
+    mistakes, source = read_mistakes(challenge), pack_reader.solution(challenge)
+    rng = Random(seed)
+    choices = planted_mistakes.choose_several(mistakes, source, count, last, rng)
+    if count == 1 and (single := next(choices, None)) is not None:
+        return single
+
     from trainer.diagnosis.patched_references import PatchedReferences
     from trainer.diagnosis.repairs import are_distinct
     from trainer.grading.case_set import load_case_set
 
-    mistakes, source = read_mistakes(challenge), pack_reader.solution(challenge)
-    rng = Random(seed)
-    choices = planted_mistakes.choose_several(mistakes, source, count, last, rng)
     references = PatchedReferences(load_case_set(challenge, rng.randrange(1 << 31)), lambda: None)
     for chosen in choices:
-        if count == 1 or are_distinct(references, tuple(mistake.id for mistake in chosen)):
+        if are_distinct(references, tuple(mistake.id for mistake in chosen)):
             return chosen
     raise DrillError(
         f"{challenge.id} has no {count} mistakes that show next to each other. "

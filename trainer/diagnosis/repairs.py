@@ -80,9 +80,17 @@ def are_distinct(references: PatchedReferences, planted: Ids) -> bool:
 
     Otherwise a mistake hides another, and a repair could not be seen.
     """
-    groups: list[list[Ids]] = [list(choices(planted))]
-    if any(references.namespace(ids) is None for ids in groups[0]):
+    everything = list(choices(planted))
+    if any(references.namespace(ids) is None for ids in everything):
         return False
+    # A mistake that the others hide is the usual reason for False. Few choices show it.
+    all_but_one = [ids for ids in everything if len(ids) >= len(planted) - 1]
+    return _differ(references, all_but_one) and _differ(references, everything)
+
+
+def _differ(references: PatchedReferences, some: list[Ids]) -> bool:
+    """Return whether a case tells each of these choices from each other choice of them."""
+    groups = [some]
     for index in telling_cases(references.case_set):
         groups = [part for group in groups for part in _split(references, group, index)]
         if not groups:
