@@ -30,12 +30,13 @@ class Originals:
     """The functions of torch that a submission may not copy."""
 
     def __init__(self, codes: Iterable[CodeType]) -> None:
-        self._codes = [code for code in codes if _length(code) >= _FEWEST]
-        self._attributes = [_attributes_of(code) for code in self._codes]
-        self._runs: dict[int, frozenset[tuple[str, ...]]] = {}  # decoded when they are needed
+        # Decoding takes long, so the fork server does it once for all its workers.
+        decoded = [list(dis.get_instructions(code)) for code in codes if _length(code) >= _FEWEST]
+        self._attributes = [_attributes_of(instructions) for instructions in decoded]
+        self._runs = [_runs_of(instructions) for instructions in decoded]
 
     def __len__(self) -> int:
-        return len(self._codes)
+        return len(self._runs)
 
     def is_copy(self, code: CodeType) -> bool:
         """Return if the code is a copy of an original, or of a long part of an original."""
@@ -57,13 +58,8 @@ class Originals:
         found = runs_of(code)
         return max(
             len(found & runs) / max(min(len(found), len(runs)), _FEWEST - _RUN)
-            for runs in map(self._runs_of_original, candidates)
+            for runs in map(self._runs.__getitem__, candidates)
         )
-
-    def _runs_of_original(self, index: int) -> frozenset[tuple[str, ...]]:
-        if index not in self._runs:
-            self._runs[index] = runs_of(self._codes[index])
-        return self._runs[index]
 
 
 def nested_in(code: CodeType) -> list[CodeType]:
@@ -73,18 +69,23 @@ def nested_in(code: CodeType) -> list[CodeType]:
 
 def runs_of(code: CodeType) -> frozenset[tuple[str, ...]]:
     """Return all runs of eight steps of the code, without the code that is nested in it."""
+    return _runs_of(dis.get_instructions(code))
+
+
+def _runs_of(instructions: Iterable[dis.Instruction]) -> frozenset[tuple[str, ...]]:
     steps = [
-        _step(instruction)
-        for instruction in dis.get_instructions(code)
-        if instruction.opname not in _NO_STEPS
+        _step(instruction) for instruction in instructions if instruction.opname not in _NO_STEPS
     ]
     return frozenset(tuple(steps[start : start + _RUN]) for start in range(len(steps) - _RUN + 1))
 
 
-def _attributes_of(code: CodeType) -> frozenset[str]:
+def _attributes_of(instructions: Iterable[dis.Instruction]) -> frozenset[str]:
     """Return the names of the attributes that the code reads or calls."""
-    steps = dis.get_instructions(code)
-    return frozenset(step.argval for step in steps if step.opname in ("LOAD_ATTR", "LOAD_METHOD"))
+    return frozenset(
+        instruction.argval
+        for instruction in instructions
+        if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD")
+    )
 
 
 def _length(code: CodeType) -> int:

@@ -172,6 +172,7 @@ def _serve_on(control: socket.socket) -> NoReturn:
 
 def _prepare() -> None:
     """Make the preparations that all workers need, once. Meanwhile the grader loads its cases."""
+    gc.disable()  # a collection would visit 200,000 objects of torch that stay
     if not forbidden_ops.is_prepared():
         gc.unfreeze()  # `prepare` must also see the objects that were frozen before the fork
         forbidden_ops.prepare()
@@ -179,6 +180,7 @@ def _prepare() -> None:
     count_in_threads()
     guard()
     gc.freeze()
+    gc.enable()
 
 
 class _ForkServer:
