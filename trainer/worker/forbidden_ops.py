@@ -409,7 +409,9 @@ class Watch:
             return
         self._begun = True
         keep_for_good(_override_kernels(self.refuse, self._names))
-        texts = [text for text in prepare().texts if self._text_name(text.__code__)]
+        # A fork copies each page of memory that it touches, so look at the texts only if needed.
+        possible = prepare().texts if self._names else ()
+        texts = [text for text in possible if self._text_name(text.__code__)]
         self._replace_code([*prepare().functions, *texts, *self._new_functions()])
         if self._forbids_autograd:
             self._replace_autograd()
