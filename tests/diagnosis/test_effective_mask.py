@@ -42,7 +42,7 @@ CACHED = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("folder", ["kv_cache", "gqa_kv_cache"])
 @pytest.mark.parametrize("name", CACHED)
 def test_picture_has_cached_keys_first(grader: Grader, folder: str, name: str) -> None:

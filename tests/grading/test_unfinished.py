@@ -156,7 +156,7 @@ def test_right_answer_is_finished(grader: Grader) -> None:
     assert (report.verdict, report.unfinished) == ("passed", "")
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     "challenge", pack_reader.read_pack(BUILT_IN), ids=lambda challenge: challenge.id
 )
