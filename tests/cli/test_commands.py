@@ -43,6 +43,16 @@ def test_only_the_command_line_imports_commands() -> None:
             assert not imported_from_cli(path) & commands, path
 
 
+def test_annotations_of_all_commands_are_evaluated() -> None:
+    """Typer evaluates annotations that are text again and again, at every start."""
+    groups = [app, *(group.typer_instance for group in app.registered_groups)]
+    commands = [command.callback for group in groups for command in group.registered_commands]
+    assert len(commands) > 20
+    for command in commands:
+        assert command is not None
+        assert not any(isinstance(kind, str) for kind in command.__annotations__.values()), command
+
+
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_pack_of_one_run_is_unknown_in_the_next_run(before: bool) -> None:
     """Two runs in one process do not share `--pack`."""

@@ -20,7 +20,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, NoReturn
 
+from trainer.app import grade_file  # noqa: F401  # most commands import these three modules late
 from trainer.cli import commands
+from trainer.practice import agenda  # noqa: F401
+from trainer.report import terminal  # noqa: F401
 from trainer.sandbox.environment import ONE_THREAD
 from trainer.server import server
 
