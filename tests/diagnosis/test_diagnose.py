@@ -37,7 +37,7 @@ def marked_lines(path: Path) -> list[int]:
     ]
 
 
-@pytest.mark.sampled(60)
+@pytest.mark.sampled(120)
 @pytest.mark.parametrize(
     "path", BY_HAND, ids=[f"{path.parent.name}-{path.stem}" for path in BY_HAND]
 )
