@@ -1,9 +1,14 @@
 """The kernel's memory count: noise refuses no submission, and memory that is held is found."""
 
+import sys
+
 import pytest
 
-from trainer.grading.held_memory import held_memory, most_bytes
+from trainer.grading.grader import Grader
+from trainer.grading.held_memory import held_memory, measured_pair, most_bytes
 from trainer.model.case import Case
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
 
 SMALL, LARGE = (
     Case(name, {}, {}, {"L": size}, probe="held", limit=size * 1000)
@@ -57,3 +62,22 @@ def test_too_much_memory_is_measured_again(
 def test_no_result_without_a_count_of_the_kernel() -> None:
     """The kernel has no count for a worker that did not end."""
     assert held_memory((SMALL, LARGE), (0, 1), lambda index: 0, lambda again: 0) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives the kernel's count")
+def test_gaps_between_kept_tokens_do_not_count(grader: Grader) -> None:
+    """A right answer keeps 24 windows as single tokens of 8 KiB, in all 6 MiB.
+
+    The tokens that were dropped between them are given back. A token takes three pages of 4 KiB.
+    """
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "rolling-cache")
+    path = challenge.solutions / "also_right" / "queue_of_tokens.py"
+    answer = Submission(challenge.file_name, pack_reader.read_text(path))
+    case_set = grader.case_set(challenge, 1)
+    pair = measured_pair(case_set)
+    assert pair is not None
+    few, many = (
+        grader.workers.most_held(case_set.only([index], alone=True), answer, {}) for index in pair
+    )
+    grown = many - few - grader._measured_growth(case_set, pair)
+    assert 6 << 20 <= grown < 12 << 20

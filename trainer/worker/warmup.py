@@ -117,7 +117,9 @@ def give_memory_back() -> None:
     Then the kernel's count of this process's memory follows the memory that is in use.
     """
     if hasattr(libc := ctypes.CDLL(None), "mallopt"):  # glibc
-        libc.mallopt(_M_MMAP_THRESHOLD, 64 << 10)
+        # Freed blocks between blocks that are kept would stay in this process. So even the tensor
+        # of a single token gets pages of its own.
+        libc.mallopt(_M_MMAP_THRESHOLD, 8 << 10)
         libc.mallopt(_M_TRIM_THRESHOLD, 0)
         # Memory that the fork server freed and kept would hide the same amount of new memory.
         libc.malloc_trim(0)
