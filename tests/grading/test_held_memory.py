@@ -66,7 +66,7 @@ def test_no_result_without_a_count_of_the_kernel() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives the kernel's count")
 def test_gaps_between_kept_tokens_do_not_count(grader: Grader) -> None:
-    """A right answer keeps 24 windows as single tokens of 8 KiB, in all 6 MiB.
+    """A right answer keeps 24 windows as single tokens of 8 KiB, which are 6 MiB.
 
     The tokens that were dropped between them are given back. A token takes three pages of 4 KiB.
     """

@@ -89,7 +89,7 @@ def are_distinct(references: PatchedReferences, planted: Ids) -> bool:
 
 
 def _differ(references: PatchedReferences, some: list[Ids]) -> bool:
-    """Return whether a case tells each of these choices from each other choice of them."""
+    """Return whether the cases tell all of these choices apart."""
     groups = [some]
     for index in telling_cases(references.case_set):
         groups = [part for group in groups for part in _split(references, group, index)]

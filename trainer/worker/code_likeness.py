@@ -58,7 +58,7 @@ class Originals:
         found = runs_of(code)
         return max(
             len(found & runs) / max(min(len(found), len(runs)), _FEWEST - _RUN)
-            for runs in map(self._runs.__getitem__, candidates)
+            for runs in (self._runs[index] for index in candidates)
         )
 
 
