@@ -78,7 +78,7 @@ def test_right_answers_pass(grader: Grader, challenge: Challenge, path: Path) ->
 def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) -> None:
     """Grade a random tenth of the known mistakes.
 
-    `pack check` grades all of them, and CI grades a sixteenth after the tests.
+    `pack check` grades all of them, and CI grades one in 96 beside the tests.
     """
     mistakes = read_mistakes(challenge)
     for mistake in random.Random(SEEDS[-1]).sample(mistakes, max(4, len(mistakes) // 10)):

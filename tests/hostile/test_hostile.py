@@ -56,11 +56,12 @@ ASKED = {
 
 
 # Slow files that hide the same work or memory in another operation resemble each other, so every
-# second of a challenge runs. All files that attack the grader or its tracers run.
+# fourth of them runs. All files that attack the grader or its tracers run.
 RESEMBLING = [
     file
     for prefix in ("past_by_", "scores_in_")
-    for file in [each for each in SUBMISSIONS if each.path.stem.startswith(prefix)][1::2]
+    for index, file in enumerate(each for each in SUBMISSIONS if each.path.stem.startswith(prefix))
+    if index % 4
 ]
 
 
