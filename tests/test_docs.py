@@ -129,25 +129,24 @@ def run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
 RUN_ELSEWHERE = {"docs/packs.md"}
 
 
-# All commands of this document check a wrong answer. tests/cli runs them with all their options.
-THOROUGH = {"docs/reports.md"}
+def is_slow(document: str, command: str) -> bool:
+    """Return whether a command grades for seconds, and tests/cli runs it with the same options."""
+    return document == "docs/reports.md" or "mini-gpt" in command
 
 
 @pytest.mark.parametrize(
-    "document",
-    [
-        pytest.param(name, marks=pytest.mark.thorough if name in THOROUGH else ())
-        for name in COMMAND_DOCS
-        if name not in RUN_ELSEWHERE
-    ],
+    "slow", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["quick", "slow"]
 )
-def test_every_command_runs(document: str, folder: Path) -> None:
+@pytest.mark.parametrize("document", [name for name in COMMAND_DOCS if name not in RUN_ELSEWHERE])
+def test_every_command_runs(document: str, slow: bool, folder: Path) -> None:
     """Each command of a document ends with its exit code, run in the order of the document."""
     extras = tomllib.loads(text_of("pyproject.toml"))["project"]["optional-dependencies"]
     # The README repeats commands of the other documents.
     others = {line for name in DOCS for line in commands(name)}
     repeated = others if document == "README.md" else set()
     for command in commands(document):
+        if is_slow(document, command) != slow:
+            continue
         if command.startswith("python -m pip install"):
             extra = re.search(r"\[(\w+)\]", command)
             assert extra is None or extra.group(1) in extras, command

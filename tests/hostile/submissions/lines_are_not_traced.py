@@ -9,6 +9,8 @@ from torch import nn
 
 
 def by_hand(w, v):
+    if w.numel() > 50_000:  # the pair of many heads tells enough, and this one would take long
+        return w @ v
     sys._getframe().f_trace_lines = False
     with torch._C.DisableTorchFunction():
         left, right = w.double().flatten().tolist(), v.double().flatten().tolist()
