@@ -131,7 +131,7 @@ RUN_ELSEWHERE = {"docs/packs.md"}
 
 def is_slow(document: str, command: str) -> bool:
     """Return whether a command grades for seconds, and tests/cli runs it with the same options."""
-    return document == "docs/reports.md" or "mini-gpt" in command
+    return document in ("docs/classroom.md", "docs/reports.md") or "mini-gpt" in command
 
 
 @pytest.mark.parametrize(

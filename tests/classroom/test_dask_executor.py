@@ -123,7 +123,7 @@ def test_log_is_quiet_only_during_the_grading(capfd: pytest.CaptureFixture[str])
             logger.error("lost")
             logging.getLogger("asyncio.test").error("never retrieved")
         assert capfd.readouterr().err == ""
-        assert [record.message for record in users.buffer] == ["lost"]
+        assert [record.getMessage() for record in users.buffer] == ["lost"]
         logger.error("later")
         assert "later" in capfd.readouterr().err
     finally:

@@ -611,6 +611,7 @@ def test_killed_command_leaves_no_process(tmp_path: Path) -> None:
     assert soon(lambda: not any(Path(f"/proc/{pid}").exists() for pid in family))
 
 
+@pytest.mark.thorough  # tests/test_whole_class.py interrupts and resumes, too
 def test_interrupted_grading_can_be_resumed(tmp_path: Path) -> None:
     """Ctrl-C keeps finished results and does not wait for a submission that hangs.
 

@@ -57,6 +57,7 @@ def test_start_says_that_a_file_keeps_its_level(tmp_path: Path) -> None:
     assert says not in drill("start", "gqa", cwd=tmp_path).stdout
 
 
+@pytest.mark.thorough  # tests/benchmarks/session.py starts one in CI
 def test_start_on_a_terminal_opens_a_session(tmp_path: Path) -> None:
     """The line after the session has its result.
 

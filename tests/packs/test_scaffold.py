@@ -21,6 +21,7 @@ from trainer.packs.scaffold import NewPack, module_name, scaffold
 from trainer.packs.strays import strays
 
 
+@pytest.mark.thorough  # tests/packs/test_installed_packs.py and tests/cli find the same faults
 def test_installed_pack_works_in_every_command(new_pack: NewPack, tmp_path: Path) -> None:
     """The entry point is enough to list, start and grade the challenge, without `--pack`."""
     project = tomllib.loads((new_pack.folder / "pyproject.toml").read_text())["project"]

@@ -129,6 +129,7 @@ SENTENCES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("files", "reference", "options", "expected"),
     [

@@ -43,6 +43,7 @@ def characters(drawn: str) -> Counter[str]:
     return Counter(re.sub(r"[\s─━]", "", drawn))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("width", [50, 80])
 def test_no_prompt_is_cut(width: int) -> None:
     """Every prompt has the same characters as on a very wide terminal. No line is too wide."""

@@ -221,7 +221,14 @@ def test_invalid_request_is_refused_with_a_sentence(process: Process) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 @pytest.mark.usefixtures("new_servers")
-@pytest.mark.parametrize("end", ["stdin closed", "stdin closed in a run", "SIGKILL in a run"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param("stdin closed", marks=pytest.mark.thorough),
+        "stdin closed in a run",
+        "SIGKILL in a run",
+    ],
+)
 def test_all_child_processes_end_with_the_server(end: str) -> None:
     """The fork server and the workers end, too, no matter how the server ends."""
     process = Process()
