@@ -80,3 +80,24 @@ def test_values_and_gradients_share_one_call_if_that_is_safe(
         )
         assert bool(run_reply.outputs_repeated) == (not is_called_twice)
         assert (run_reply.gradient_failure is not None) == (unlike == "fails")
+
+
+def test_every_run_starts_with_the_same_random_numbers() -> None:
+    """A case that runs alone draws the same dropout as among all cases."""
+    case_set = load_case_set(pack_reader.find_challenge(TINY_PACK, "prefix-sum"), 3)
+    request, tensors = case_set.decoded_request("grade")
+    drawn: list[list[float]] = []
+
+    class NewListForEachRun(Hooks):
+        def finish_runs(self, count: int) -> None:
+            drawn.append([])
+
+    def drawing(x: torch.Tensor, reverse: bool = False) -> torch.Tensor:
+        drawn[-1].append(float(torch.rand(())))
+        return x
+
+    runner = CaseRunner(request, tensors, GuardedCall(""), KeptTensors(), NewListForEachRun())
+    runner.run_all({"prefix_sum": drawing}, case_set.content.drive)
+    assert len(drawn) == len(request.runs)
+    assert len({numbers[0] for numbers in drawn}) == 1
+    assert len(set(drawn[0])) == len(drawn[0]) > 1

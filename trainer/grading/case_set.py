@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import torch
@@ -38,6 +38,8 @@ from trainer.worker.protocol import (
 
 # Random streams. They are separate from the stream that draws the inputs of the first call.
 _AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3
+
+_RANDOM_NUMBERS = 1 << 16  # more than a case draws
 
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # changes inputs or parameters by name
 
@@ -143,12 +145,11 @@ class CaseSet:
             measured: whether the kernel's memory count of the worker restarts before each call.
         """
         runs, refused, table = self._runs
-        generator = torch.Generator().manual_seed(self.seed + _RANDOM)
         body = Request(
             drive_source=self.content.drive_source,
             kind=self.challenge.kind,
             entry=list(self.challenge.entry),
-            random_seed=int(torch.randint(1 << 62, (), generator=generator)),
+            random_seed=_random_seed(self.seed),
             runs=runs,
             refusals=refused,
             assignment={path: list(roles) for path, roles in (assignment or {}).items()},
@@ -415,3 +416,19 @@ def _drawn_cotangents(content: Content, case: Case, draw: Draw) -> dict[str, Ten
         return {name: draw.normal(*case.output_shape(name)) for name in case.dims}
     except PackError as error:
         raise PackError(f"{content.cases_path}: case {case.name!r}: {error}") from None
+
+
+@cache
+def _random_seed(seed: int) -> int:
+    """Return the seed of torch's random numbers in a worker, under a seed of the cases.
+
+    With it, torch.rand gives no 0 in any case. A right answer may drop a weight where
+    `torch.rand(...) < p`. In the cases whose probability of dropout is tiny, a 0 would drop a
+    weight, and the results would differ from the reference. In float32 a number is 0 with
+    probability 2**-24.
+    """
+    candidates = torch.Generator().manual_seed(seed + _RANDOM)
+    while True:
+        found = int(torch.randint(1 << 62, (), generator=candidates))
+        if torch.rand(_RANDOM_NUMBERS, generator=torch.Generator().manual_seed(found)).all():
+            return found
