@@ -163,6 +163,21 @@ def test_the_memory_of_a_worker_contains_nothing_about_the_user(tmp_path: Path, 
     assert all("True" in line for line in lines), "the search saw too little memory"
 
 
+def test_profiler_of_a_command_prints_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command itself looks for the line of a loop, with torch's profiler."""
+    monkeypatch.delenv("KINETO_LOG_LEVEL")
+    right = pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"))
+    heads = "weights = torch.softmax(scores, dim=-1)"
+    each = "torch.stack([torch.softmax(head, dim=-1) for head in scores.unbind(1)], dim=1)"
+    assert heads in right
+    (tmp_path / "gqa.py").write_text(right.replace(heads, f"weights = {each}"))
+    done = run("check", "gqa", "gqa.py", cwd=tmp_path)
+    assert "tensor operations become" in done.stdout
+    assert done.stderr == ""
+
+
 def test_a_launched_process_runs_the_given_command(tmp_path: Path) -> None:
     """Folder, arguments, environment, exit code and output are those of the command."""
     done = run("check", "gqa", "no such file.py", cwd=tmp_path, ATTN_DRILL_LANG="zh")

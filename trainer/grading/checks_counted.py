@@ -68,6 +68,7 @@ def loop_between(small: CaseResult, large: CaseResult) -> str:
         for letter, size in small.case.sizes.items()
         if size != large.case.sizes[letter]
     )
+    grown = f"when {sizes}" if sizes else "in this case"  # other inputs may have grown
     before = {_way(counts): counts for counts in small.reply.counts}
     idle: list[str] = []
     for many in large.reply.counts:
@@ -78,7 +79,7 @@ def loop_between(small: CaseResult, large: CaseResult) -> str:
         if min(few.operations, many.operations) == 0:
             # The next calls may need only a table that the first call has made.
             idle.append(way)
-        elif found := _growth_between(few, many, f"{sizes}{way}"):
+        elif found := _growth_between(few, many, f"{grown}{way}"):
             return found
     if idle and len(idle) == len(large.reply.counts):
         return (
@@ -93,23 +94,23 @@ def _growth_between(few: Counts, many: Counts, when: str) -> str:
     Args:
         few: the counts of the small case.
         many: the counts of the large case.
-        when: words for the sizes that grow and for the kind of call.
+        when: words for the sizes that grow and for the kind of call, for example "when L 5→30".
     """
     if many.operations - few.operations >= LOOP_GROWTH:
         return (
-            f"{few.operations} tensor operations become {many.operations} when {when}: "
+            f"{few.operations} tensor operations become {many.operations} {when}: "
             "there is a loop over batch, heads or positions. Replace the loop by one operation."
         )
     # Printing or saving values does not compute with them, so values must also come back.
     if min(many.left_torch - few.left_torch, many.entered_torch - few.entered_torch) >= LOOP_GROWTH:
         return (
-            f"{few.left_torch} values leave torch (tolist, numpy …), and {many.left_torch} when "
+            f"{few.left_torch} values leave torch (tolist, numpy …), and {many.left_torch} "
             f"{when}, and {many.entered_torch} come back: the work is done outside torch. "
             "Keep the values in tensors."
         )
     if many.lines - few.lines >= LOOP_GROWTH:
         return (
-            f"{few.lines} lines of Python run, and {many.lines} when {when}: "
+            f"{few.lines} lines of Python run, and {many.lines} {when}: "
             "there is a loop over batch, heads or positions. Replace the loop by one operation."
         )
     return ""

@@ -17,6 +17,8 @@ _KEPT = frozenset(
 )
 # One thread, because a process with several threads cannot be forked safely.
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+# torch's profiler reads this variable at its first use. Without the variable, it prints log lines.
+QUIET = {"KINETO_LOG_LEVEL": "99"}
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:

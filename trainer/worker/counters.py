@@ -43,13 +43,12 @@ from torch._C import _autograd, _profiler
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from trainer.sandbox.environment import QUIET
 from trainer.sandbox.readable_files import SITE_NAMES
 from trainer.worker.protocol import Counts
 
 Shape = Sequence[int]
 
-# The profiler reads this variable at its first use. Without the variable, it prints log lines.
-QUIET = {"KINETO_LOG_LEVEL": "99"}
 os.environ.update(QUIET)
 
 # Name of an operation -> the places of the inputs that are multiplied as matrices.

@@ -31,6 +31,7 @@ import torch
 from torch import Tensor
 
 from trainer.sandbox import break_out, confine, refusals
+from trainer.sandbox.environment import QUIET
 from trainer.sandbox.isolation import (
     ARCHIVE,
     FOLDER_BYTES,
@@ -44,7 +45,7 @@ from trainer.sandbox.isolation import (
 from trainer.sandbox.unlisted_folders import remember_names
 from trainer.worker import forbidden_ops
 from trainer.worker.channel import Channel
-from trainer.worker.counters import QUIET, count_in_threads, guard
+from trainer.worker.counters import count_in_threads, guard
 from trainer.worker.execution import Drive
 from trainer.worker.guarded_call import is_out_of_memory
 from trainer.worker.protocol import REPLY, Request, SubmittedFile, decode

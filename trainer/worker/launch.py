@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
-from trainer.sandbox.environment import ONE_THREAD, ROOT, clean_environment, command
+from trainer.sandbox.environment import ONE_THREAD, QUIET, ROOT, clean_environment, command
 
 
 def handoff(module: str, arguments: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -111,7 +111,7 @@ def main() -> None:
             task = json.load(file)
         os.environ.clear()
         os.environ.update(task["environment"])
-        os.environ.update(ONE_THREAD)
+        os.environ.update(ONE_THREAD | QUIET)
         sys.argv[:] = task["arguments"]
         sys.path[:] = task["path"]
         os.chdir(task["folder"])
