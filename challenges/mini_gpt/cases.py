@@ -14,6 +14,7 @@ from trainer.casekit import (
     Refusal,
     TokenMaker,
     bad_heads,
+    own_scores_far_below_zero,
     realistic_call,
     shaped,
     small_hidden,
@@ -61,7 +62,11 @@ class Descent:
 
     def __init__(self, parameters, lr, momentum=0.0):
         self.defaults = {"lr": lr, "momentum": momentum}
-        self.param_groups = [{"params": list(parameters), **self.defaults}]
+        given = list(parameters)
+        # Two groups, because all gradients must be clipped, and not those of the first group.
+        self.param_groups = [
+            {"params": part, **self.defaults} for part in (given[::2], given[1::2])
+        ]
         self.state = {}
 
     def __repr__(self):
@@ -71,21 +76,22 @@ class Descent:
 
     def zero_grad(self, set_to_none=True):
         """Clear the gradients of all parameters."""
-        for parameter in self.param_groups[0]["params"]:
-            if set_to_none or parameter.grad is None:
-                parameter.grad = None
-            else:
-                parameter.grad.zero_()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if set_to_none or parameter.grad is None:
+                    parameter.grad = None
+                else:
+                    parameter.grad.zero_()
 
     @torch.no_grad()
     def step(self, closure=None):
         """Make a step for each parameter that has a gradient."""
-        group = self.param_groups[0]
-        for parameter in group["params"]:
-            if parameter.grad is not None:
-                before = self.state.get(parameter, torch.zeros_like(parameter))
-                self.state[parameter] = group["momentum"] * before + parameter.grad
-                parameter -= group["lr"] * self.state[parameter]
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    before = self.state.get(parameter, torch.zeros_like(parameter))
+                    self.state[parameter] = group["momentum"] * before + parameter.grad
+                    parameter -= group["lr"] * self.state[parameter]
 
 
 def small_training(make, train_step, given):
@@ -248,8 +254,9 @@ def model_cases(case, sizes):
     """Yield cases of the model itself."""
     yield case("model: two blocks", **sizes)
     yield case("model: one block", layers=1, B=3, L=7, V=11, H=2, D=5, T=8)
-    yield case("model: three blocks", layers=3, B=2, L=4, V=7, H=3, D=5, T=6)
-    yield case("model: without blocks", layers=0, **sizes)
+    yield case("model: four blocks", layers=4, B=2, L=4, V=7, H=3, D=5, T=6)
+    idle = {"layers": 1, "parameters": idle_block(12)}
+    yield case("model: an idle block", **idle, **sizes)
     for hidden in (0.05, 0.1):
         yield case(f"model: hidden values near {hidden}", hidden=hidden, gradients=False, **sizes)
     yield case("model: as many tokens as positions", **{**sizes, "L": 9, "equal": "L T"})
@@ -272,11 +279,28 @@ def model_cases(case, sizes):
     yield case("model: eval mode, dropout 0.4", init={"dropout": 0.4}, check="train/eval", **sizes)
     drops = ("dropout", "two calls differ")
     yield plainly(case, "model: training mode, dropout 0.4", *drops, sizes)
-    # Without blocks, only the dropout after the embeddings is left.
-    alone = {**sizes, "layers": 0}
-    yield plainly(case, "model: training mode, dropout 0.4, without blocks", *drops, alone)
+    # Only the dropout after the embeddings is left.
+    for words, name, rows in (("token", "tok_emb", 13), ("position", "pos_emb", 9)):
+        weights = idle["parameters"] | {f"{name}.weight": torch.zeros(rows, 12)}
+        name = f"model: training mode, dropout 0.4, {words} embeddings of 0, an idle block"
+        yield plainly(case, name, *drops, {**sizes, **idle, "parameters": weights})
+    # This probability drops nothing, so the results are those of eval mode.
+    rare = {"mode": "train", "init": {"dropout": 1e-9}, "check": "train/eval"}
+    yield case("model: training mode, dropout 1e-9", **rare, **sizes)
+    steep = {"layers": 1, "parameters": own_scores_far_below_zero(case.draw, 12)}
+    yield case("model: own scores near -150", gradients=False, **steep, **sizes | {"B": 6})
     small = {"B": 2, "L": 5, "V": 7, "H": 3, "D": 4, "T": 40}
     yield from suites.growth(case, "everything", small, {"B": 8, "L": 33, "H": 6, "V": 11})
+
+
+def idle_block(width):
+    """Return weights with which the first block adds zeros to its input."""
+    of_inputs = {"attn.o_proj": width, "mlp.proj": 4 * width}
+    return {
+        f"blocks.0.{layer}.{name}": value
+        for layer, inputs in of_inputs.items()
+        for name, value in (("weight", torch.zeros(width, inputs)), ("bias", torch.zeros(width)))
+    }
 
 
 def plainly(case, name, part, output, sizes):
@@ -374,6 +398,9 @@ def generation_cases(case, sizes):
     yield new("three tokens")
     yield new("one token, one sequence", count=1, B=1)
     yield new("no token", count=0)
+    yield new("no token, from training mode", count=0, training=True)
+    weights = tokens_0_and_5_in_turn(31, 12, 9)
+    yield new("tokens 0 and 5 in turn", count=4, B=1, layers=1, parameters=weights)
     yield new("past the last position", count=4, T=7)
     yield new("a prompt longer than max_seq_len", count=2, L=8, T=6)
     yield new("a prompt of one token", L=1, count=4)
@@ -384,6 +411,23 @@ def generation_cases(case, sizes):
         init={"dropout": 0.4},
         check="train/eval",
     )
+
+
+def tokens_0_and_5_in_turn(vocabulary, width, positions):
+    """Return weights with which the model predicts 5 after token 0, and 0 after other tokens."""
+    signs = torch.ones(width)
+    signs[::2] = -1
+    embeddings = -signs.repeat(vocabulary, 1)
+    embeddings[0] = signs
+    rows = torch.zeros(vocabulary, width)
+    rows[0], rows[5] = -signs, signs
+    return idle_block(width) | {
+        "tok_emb.weight": embeddings,
+        "pos_emb.weight": torch.zeros(positions, width),
+        "ln_f.weight": torch.ones(width),
+        "ln_f.bias": torch.zeros(width),
+        "head.weight": rows,
+    }
 
 
 def training_run(draw):

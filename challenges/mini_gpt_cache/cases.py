@@ -12,6 +12,7 @@ from trainer.casekit import (
     Refusal,
     TokenMaker,
     bad_heads,
+    own_scores_far_below_zero,
     realistic_call,
     shaped,
     small_hidden,
@@ -43,8 +44,9 @@ def drive(model, given):
     keys, values = zip(*(unpack(layer, "k", "v") for layer in layers_of(cache)), strict=True)
     return {
         "logits": torch.cat(logits, 1),
-        "keys": torch.stack(keys),
-        "values": torch.stack(values),
+        # No gradients through the cache are graded, so it may be detached.
+        "keys": torch.stack(keys).detach(),
+        "values": torch.stack(values).detach(),
     }
 
 
@@ -56,14 +58,20 @@ def layers_of(cache):
 
 
 def branches(model, given):
-    """Continue twice from one cache, and then from the first continuation. No cache may change."""
+    """Continue twice from a prompt's cache and from a continuation. No cache may change.
+
+    Another prompt of the same sizes comes between them.
+    """
     _, cache = unpack(model(given.tokens), "logits", "cache")
+    model(given.tokens.flip(1))
     first, longer = unpack(model(given.one_tokens, cache), "logits", "cache")
-    model(given.one_tokens, longer)
+    _, longest = unpack(model(given.one_tokens, longer), "logits", "cache")
     second, _ = unpack(model(given.other_tokens, cache), "logits", "cache")
     continued, _ = unpack(model(given.other_tokens, longer), "logits", "cache")
+    last, _ = unpack(model(given.other_tokens, longest), "logits", "cache")
     again, _ = unpack(model(given.one_tokens, cache), "logits", "cache")
-    return {"first": first, "second": second, "continued": continued, "again": again}
+    found = {"first": first, "second": second, "continued": continued}
+    return found | {"last": last, "again": again}
 
 
 def dropped(model, tokens):
@@ -151,7 +159,7 @@ def cases(draw):
     yield from model_cases(model, sizes)
     yield from chunk_cases(model, sizes)
     inputs = {"tokens": "B L", "one_tokens": "B S", "other_tokens": "B S"}
-    outputs = dict.fromkeys(("first", "second", "continued", "again"), "B S V")
+    outputs = dict.fromkeys(("first", "second", "continued", "last", "again"), "B S V")
     several = maker(draw, inputs, outputs)
     for words, S in (("two tokens", 2), ("one token", 1)):
         yield several(
@@ -185,7 +193,12 @@ def model_cases(case, sizes):
         replace(found, name=f"no past, {found.name}")
         for found in suites.dtypes(case, inputs={"chunks": (7,)}, **sizes)
     )
+    steep = {"layers": 1, "parameters": own_scores_far_below_zero(case.draw, 12)}
+    yield whole("no past, own scores near -150", gradients=False, B=6, **steep)
     yield whole("no past, training mode, dropout 0", mode="train", check="train/eval")
+    # This probability drops nothing, so the results are those of eval mode.
+    rare = {"mode": "train", "init": {"dropout": 1e-9}, "check": "train/eval"}
+    yield whole("no past, training mode, dropout 1e-9", **rare)
     yield whole("no past, eval mode, dropout 0.4", init={"dropout": 0.4}, check="train/eval")
     drops = whole(
         "training mode, dropout 0.4",
@@ -201,7 +214,13 @@ def model_cases(case, sizes):
     large = small | {"B": 8, "L": 33, "H": 6, "V": 11}
     long = case("growing, large", probe="vectorised", inputs={"chunks": (33,)}, **large)
     yield replace(short, larger=long)
-    # A step after a longer past must not need more operations.
+    # A longer chunk after a longer past, and a step, must not need more operations.
+    short = case(
+        "a chunk, small", probe="vectorised", inputs={"chunks": (5, 3)}, **small | {"L": 8}
+    )
+    large = small | {"B": 8, "L": 53, "H": 6, "V": 11}
+    long = case("a chunk, large", probe="vectorised", inputs={"chunks": (40, 13)}, **large)
+    yield replace(short, larger=long)
     short = case("a step, small", probe="vectorised", inputs={"chunks": (5, 1)}, **small | {"L": 6})
     large = small | {"B": 8, "L": 41, "H": 6, "V": 11}
     long = case("a step, large", probe="vectorised", inputs={"chunks": (40, 1)}, **large)
@@ -222,6 +241,11 @@ def chunk_cases(case, sizes):
         ("one head, one sequence", (3, 4), {"B": 1, "H": 1}),
         ("float64", (3, 1, 3), {"dtype": "float64"}),
         ("bfloat16", (3, 1, 3), {"dtype": "bfloat16"}),
+        (
+            "own scores near -150",
+            (3, 4),
+            {"layers": 1, "parameters": own_scores_far_below_zero(case.draw, 12), "B": 6},
+        ),
     ):
         # Gradients that reach earlier chunks through the cache are a matter of taste.
         given = {"inputs": {"chunks": chunks}, "gradients": False, **sizes, **more}
@@ -251,6 +275,7 @@ def generation_cases(case, sizes):
     yield new("three tokens", D=5)
     yield new("one token, one sequence", count=1, B=1, D=5)
     yield new("no token", count=0, D=5)
+    yield new("no token, from training mode", count=0, training=True, D=5)
     yield new("up to max_seq_len", count=5, D=5)
     yield new("a prompt of one token", L=1, count=4)
     yield new(

@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional as F
 
-from trainer.casekit import Draw, TokenMaker, small_hidden
+from trainer.casekit import Draw, TokenMaker, own_scores_far_below_zero, small_hidden
 
 
 def test_both_forms_of_gelu_agree_on_small_hidden_values() -> None:
@@ -27,3 +27,16 @@ def test_tokens_are_indices_of_the_vocabulary() -> None:
     x = case.inputs["x"]
     assert isinstance(x, torch.Tensor)
     assert x.is_floating_point()
+
+
+def test_own_scores_are_far_below_zero() -> None:
+    """After a LayerNorm, queries score about -150 with their own keys, and most below -100."""
+    weights = own_scores_far_below_zero(Draw(1), 12)
+    x = F.layer_norm(Draw(2).normal(50, 12), (12,))
+    merged = F.linear(
+        x, weights["blocks.0.attn.qkv_proj.weight"], weights["blocks.0.attn.qkv_proj.bias"]
+    )
+    q, k, _ = merged.view(50, 3, 3, 4).unbind(1)
+    scores = (q * k).sum(-1) / 2
+    assert -250 < float(scores.mean()) < -100
+    assert float((scores < -100).double().mean()) > 0.5

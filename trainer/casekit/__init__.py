@@ -8,7 +8,7 @@ be refused. `realistic_call` describes the call that is measured after a pass.
 
 from trainer.casekit import caches, positions, suites
 from trainer.casekit.bad_sizes import bad_groups, bad_heads
-from trainer.casekit.blocks import TokenMaker, small_hidden
+from trainer.casekit.blocks import TokenMaker, own_scores_far_below_zero, small_hidden
 from trainer.casekit.caches import CachedMaker
 from trainer.casekit.draw import Draw
 from trainer.casekit.maker import CaseMaker, SecondCall
@@ -33,6 +33,7 @@ __all__ = [
     "bad_groups",
     "bad_heads",
     "caches",
+    "own_scores_far_below_zero",
     "positions",
     "realistic_call",
     "shaped",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from trainer.casekit.draw import Draw
@@ -31,6 +32,24 @@ def small_hidden(
     return {
         f"{mlp}.fc.weight": draw.normal(4 * width, width, scale=size * width**-0.5),
         f"{mlp}.fc.bias": draw.normal(4 * width, scale=size / 2),
+    }
+
+
+def own_scores_far_below_zero(draw: Draw, width: int) -> dict[str, Tensor]:
+    """Return weights with which each token of the first block scores about -150 with itself.
+
+    The first token sees only itself. So a mask that fills with -100 hides nothing from it. The keys
+    are the queries with the opposite sign.
+
+    Args:
+        draw: draws the weights.
+        width: the width M of the block.
+    """
+    queries = draw.normal(width, width, scale=2.5)
+    values = draw.normal(width, width, scale=width**-0.5)
+    return {
+        "blocks.0.attn.qkv_proj.weight": torch.cat([queries, -queries, values]),
+        "blocks.0.attn.qkv_proj.bias": queries.new_zeros(3 * width),
     }
 
 
