@@ -28,6 +28,10 @@ class Cache:
     length: int
     states: torch.Tensor
 
+    def __bool__(self):
+        """Return False: a cache is any object, so only None may mean that there is no cache."""
+        return False
+
 
 class Model:
     """A model whose logits depend on all tokens so far and on their order.
@@ -111,7 +115,20 @@ def drive(generate, given):
 class GenerationMaker(CaseMaker):
     """Make cases with drawn models and prompts."""
 
-    def __call__(self, name, *, new, tokens=None, ends=None, eos="left out", layout=None, **more):
+    def __call__(
+        self,
+        name,
+        *,
+        new,
+        tokens=None,
+        ends=None,
+        eos="left out",
+        always=None,
+        scale=1.0,
+        offset=0.0,
+        layout=None,
+        **more,
+    ):
         """Return one case.
 
         Args:
@@ -121,6 +138,9 @@ class GenerationMaker(CaseMaker):
             ends: for each sequence the number of its new token that is eos, from 1; 0 for a
                 sequence that does not end. None if no sequence ends.
             eos: the token, or None.
+            always: a token that is the most likely one after all tokens.
+            scale: a factor for all logits that are drawn; the logits of eos do not change.
+            offset: a number that is added to all these logits.
             layout: the memory layout of the prompts.
             more: sizes, and further arguments of a case.
         """
@@ -129,6 +149,9 @@ class GenerationMaker(CaseMaker):
         last = new if min(ends) == 0 else min(new, max(ends))
         given = {"tokens": self.prompts(more, eos) if tokens is None else tokens}
         given |= self.model(length + new + 1, vocabulary)
+        if always is not None:
+            given["table"][:, always] = given["table"].amax(dim=1) + 0.5
+        given["table"] = scale * given["table"] + offset
         given |= {"ends": torch.tensor(ends), "new": new, "noted": 1}
         given |= {} if eos == "left out" else {"eos": eos}
         made = super().__call__(
@@ -174,11 +197,18 @@ def cases(draw):
     sizes = draw.sizes(B=(2, 6), L=(3, 8), V=(9, 15))
     yield case("random sizes", new=4, **sizes)
     yield case("eos=None", new=3, eos=None, **SIZES)
+    yield case("every new token is 0, no eos", new=4, always=0, **SIZES)
+    yield case("every new token is 0, eos=None", new=4, always=0, eos=None, **SIZES)
     yield from ends_of_sequences(case)
     yield from eos_in_the_prompt(case)
     for dtype in ("float64", "bfloat16"):
         yield case(f"{dtype}, no eos", new=3, dtype=dtype, **SIZES)
         yield case(f"{dtype}, with eos", new=4, dtype=dtype, eos=3, ends=[2, 3, 1, 3], **SIZES)
+    # exp overflows for all of them, so that all tokens would be equally likely.
+    yield case("logits near 110, no eos", new=4, offset=110, **SIZES)
+    # float16 and bfloat16 do not hold these logits.
+    close = {"scale": 1 / 256, "offset": 10}
+    yield case("nearly equal logits, no eos", new=4, **close, **SIZES)
     yield from layouts(case)
     # B and L grow, the number of steps does not.
     small, large = {"B": 2, "L": 4, "V": 7}, {"B": 9, "L": 23}

@@ -157,7 +157,8 @@ def shapes(case):
     yield case("one batch item", B=1, L=5, H=3, D=2)
     yield case("two tokens", B=3, L=2, H=4, D=5)
     yield case("as many heads as batch items", B=3, L=5, H=3, D=4, equal="B H", mask="B 1 L L")
-    yield case("as many heads as tokens", B=2, L=4, H=4, D=3, equal="L H")
+    # A mask [1, L, L] is the same for all heads, also if it could be one of [H, 1, L] or [H, L, L].
+    yield case("as many heads as tokens", B=2, L=5, H=5, D=3, equal="L H", mask="1 L L")
     yield case("as many heads as features of a head", B=2, L=5, H=3, D=3, equal="H D")
     yield case("as many tokens as features, M = L", B=4, L=6, H=3, D=2)
     yield case("as many tokens in all as features, M = B L", B=2, L=6, H=3, D=4)
@@ -170,6 +171,9 @@ def shapes(case):
     yield case("all weights are one tensor", inputs=shared, **small)
     yield case("random sizes", **case.draw.sizes(B=(2, 3), L=(6, 9), H=(2, 5), D=(3, 8)))
     yield case("one token", alone=True, B=3, L=1, H=2, D=4)
+    # The mask hides nothing, so wrong values are no mistake of the mask.
+    single = {"B": 1, "L": 1, "H": 2, "D": 4, "mask": torch.ones(1, 1, dtype=torch.bool)}
+    yield case("one token in all, with a mask", alone=True, check="values", **single)
     yield case("all sizes 1", alone=True, B=1, L=1, H=1, D=1)
 
 

@@ -47,6 +47,8 @@ def cases(draw):
     # In bfloat16, tokens from 256 on are rounded.
     yield case("a large vocabulary", B=2, L=3, V=900)
     yield case("as many sequences as targets", B=4, L=5, V=7)
+    yield case("as many targets in a sequence as tokens in the vocabulary", B=3, L=8, V=7)
+    yield case("as many targets in all as tokens in the vocabulary", B=2, L=4, V=6)
     yield case("all sizes equal", B=5, L=5, V=5, equal="B L V")
     yield case("random sizes", **draw.sizes(B=(2, 5), L=(4, 9), V=(10, 20)))
     same = draw.integers(3, 1, high=11).expand(3, 6)
@@ -84,12 +86,15 @@ def ignored_targets(case):
     single = torch.full((3, 6), IGNORED)
     single[1, 3:4] = some[1, 3:4]
     yield case("one target counts", tokens=single, **SIZES)
-    for value in (0, 4, 10, -1):
+    for value in (0, 4, 10, -1, 500):
         # If the value is a token of the vocabulary, it is ignored wherever it occurs.
         tokens = some.masked_fill(hidden, value)
         tokens[0, 2] = 7
         name = f"some targets are {value}, ignore_index={value}"
         yield case(name, tokens=tokens, ignore=value, **SIZES)
+    pairs = draw.integers(5, 2, high=9)
+    pairs[:, 1] = torch.tensor([7, 4, 0, 4, 8])
+    yield case("two tokens, ignore_index=4", tokens=pairs, ignore=4, B=5, L=2, V=9)
     frequent = draw.integers(3, 6, high=2)
     frequent[0, 1:3] = torch.tensor([0, 1])
     yield case("tokens 0 and 1 all count", tokens=frequent, **SIZES)

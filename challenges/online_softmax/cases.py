@@ -8,16 +8,21 @@ from trainer.casekit import CaseMaker, SecondCall, realistic_call, shaped
 
 
 def drive(online_softmax, given):
-    """Call once or twice. A generator hands out the blocks, unless the case says `listed`."""
-    outputs = {"out": online_softmax(handed_out(given.blocks, "listed" in given.inputs))}
+    """Call once or twice. A generator hands out the blocks, unless the case says `container`."""
+    container = given.container if "container" in given.inputs else "generator"
+    outputs = {"out": online_softmax(handed_out(given.blocks, container))}
     if "later_blocks" in given.inputs:
-        outputs["later_out"] = online_softmax(handed_out(given.later_blocks, False))
+        outputs["later_out"] = online_softmax(handed_out(given.later_blocks, "generator"))
     return outputs
 
 
-def handed_out(blocks, listed):
-    """Return a list of the blocks, or a generator, which can be read once only."""
-    return list(blocks) if listed else (block for block in blocks)
+def handed_out(blocks, container):
+    """Return a list, the values of a dict, or a generator, which can be read once only."""
+    if container == "list":
+        return list(blocks)
+    if container == "dict":  # its values have no index and are no iterator
+        return dict(enumerate(blocks)).values()
+    return (block for block in blocks)
 
 
 @dataclass(frozen=True)
@@ -80,13 +85,16 @@ def cases(draw):
     yield case("three blocks [3, 3, 3]", widths=(3, 3, 3), B=3, L=3, equal="B L")
     yield table("four blocks [4, 4]", widths=(4, 4, 4, 4), B=4)
     yield table("as many entries as rows", widths=(2, 3), B=5, equal="B N")
+    yield case("leading dims [3, 1]", B=3, L=1)
+    yield case("leading dims [1, 4]", B=1, L=4)
     drawn = draw.sizes(B=(2, 3), L=(2, 6), n=(1, 6), m=(1, 6), k=(1, 6), sums={"N": "nmk"})
     widths = tuple(drawn.pop(letter) for letter in "nmk")
     drawn.pop("N")
     yield case("random sizes", widths=widths, **drawn)
     yield case("40 blocks", widths=(3, 1, 2, 5) * 10, **sizes)
     yield case("600 entries in blocks of 150", widths=(150,) * 4, **sizes)
-    yield case("a list of blocks", inputs={"listed": 1}, **sizes)
+    yield case("a list of blocks", inputs={"container": "list"}, **sizes)
+    yield case("the values of a dict of blocks", inputs={"container": "dict"}, **sizes)
     yield from orders(case, sizes)
     yield case("float64", dtype="float64", **sizes)
     yield case("bfloat16", dtype="bfloat16", **sizes)
@@ -158,6 +166,12 @@ def large_entries(case, sizes):
             for width, offset in zip((3, 4, 2), offsets, strict=True)
         ]
         yield case(name, blocks=blocks, **alone)
+    # Every block raises the largest entry so far, also a late block and a block of 1.
+    for name, widths in (("7 blocks of 1", (1,) * 7), ("40 blocks", (3, 1, 2, 5) * 10)):
+        blocks = [one_far_above(case.draw, width) + 110 * step for step, width in enumerate(widths)]
+        yield case(f"{name}, each 110 above the one before", blocks=blocks, **alone)
+    blocks = [block + 1e4 * rows for block in far_apart(case.draw)]
+    yield case("rows near ±1e4 and 0, float64", blocks=blocks, dtype="float64", **alone)
     for size, dtype in ((1e4, "float32"), (300, "bfloat16"), (1e4, "float64")):
         for height in (size, -size):
             blocks = [block + height for block in far_apart(case.draw)]

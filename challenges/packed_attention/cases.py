@@ -19,6 +19,16 @@ def bounds(lengths):
     return torch.tensor([0, *lengths]).cumsum(0)
 
 
+def mirrored(draw):
+    """Return random lengths of 12 sequences, 40 tokens in all, that read the same backwards.
+
+    They differ in both calls of the grader. The sum of their boundaries is always the same.
+    """
+    cuts = draw.integers(5, low=0, high=21).sort().values.tolist()
+    half = torch.tensor([0, *cuts, 20]).diff().tolist()
+    return (*half, *half[::-1])
+
+
 class PackedMaker(CaseMaker):
     """Make cases with the option `lengths`: the lengths of the sequences, whose sum is L."""
 
@@ -77,6 +87,11 @@ def cases(draw):
     # have 7 tokens, in two sequences each.
     longer = SecondCall(sizes={"L": 13}, inputs={"cu_seqlens": bounds((5, 8))})
     yield case("more tokens afterwards", later=longer, check="properties", **usual)
+    # The two calls of the grader have other boundaries in the same memory. Neither the numbers of
+    # tokens and sequences nor the sum of the boundaries shows it. There is no `later` with other
+    # boundaries: the diagnosis finds a mask that is kept only if each case is right alone.
+    name = "as many tokens and sequences again, other boundaries"
+    yield case(name, lengths=mirrored(draw), check="properties", H=3, D=5)
     yield from growth(case)
 
 
@@ -194,11 +209,16 @@ def many_tokens(case):
 
 
 def growth(case):
-    """Yield calls of two sizes. The number of operations must not grow with the sizes."""
+    """Yield calls of two sizes. The number of operations must not grow with the sizes.
+
+    All calls have sequences of unequal lengths, none of them empty: a right answer may have
+    a shorter way for equal lengths.
+    """
     small = {"lengths": (3, 2), "H": 3, "D": 11}
     many = (1, 4, 2, 3, 1, 5, 2, 1, 2, 3)
     yield from suites.growth(case, "everything", small, {"lengths": many, "H": 8})
-    yield from suites.growth(case, "number of sequences", small, {"lengths": (1, 1, 1, 1, 1)})
+    few, many = small | {"lengths": (5, 4)}, {"lengths": (1, 2, 1, 1, 1, 2, 1)}
+    yield from suites.growth(case, "number of sequences", few, many)
     yield from suites.growth(case, "number of heads", small, {"H": 9})
     yield from suites.growth(case, "length", small, {"lengths": (180, 120)})
 

@@ -1,7 +1,7 @@
 """Cases for the distribution of the next token: every option alone, and all of them together.
 
 No case has a tie at a border: in a row, all logits are at least 1/8 apart, and no sum of
-probabilities is near top_p.
+probabilities is near top_p. Only nearly equal logits are closer, in cases without top_k and top_p.
 """
 
 import torch
@@ -62,6 +62,11 @@ def ladder(draw, batch, vocabulary):
         rungs -= rungs[vocabulary // 2] + draw.integers(1, low=-8, high=9)
         rows.append(rungs[draw.normal(vocabulary).argsort()])
     return STEP * torch.stack(rows).double()
+
+
+def equal_steps(draw, batch, vocabulary, step):
+    """Return rows of logits from 0 in random order; neighbours in size differ by one step."""
+    return step * draw.normal(batch, vocabulary).argsort(-1).double()
 
 
 def rare_last(logits, number):
@@ -154,6 +159,12 @@ def temperatures(case, sizes):
     yield case("temperature=0, top_k=3", temperature=0, top_k=3, **sizes)
     yield case("temperature=0, top_p=0.9", temperature=0.0, top_p=0.9, **sizes)
     yield case("temperature=0, as many rows as tokens", temperature=0, B=5, V=5, equal="B V")
+    close = {"logits": equal_steps(case.draw, 3, 8, 1 / 2048)}
+    yield case("temperature=0, nearly equal logits", temperature=0, **close, **sizes)
+    name = "float64, temperature=0, nearly equal logits"
+    yield case(name, temperature=0, dtype="float64", **close, **sizes)
+    close = {"logits": equal_steps(case.draw, 3, 8, 1 / 1024)}
+    yield case("temperature=0.005, nearly equal logits", temperature=0.005, **close, **sizes)
 
 
 def top_k_cases(case, sizes):
@@ -168,6 +179,7 @@ def top_k_cases(case, sizes):
     rows = torch.tensor([[40.0], [0.0], [-40.0]])
     yield case("top_k=3, rows near 40, 0 and -40", top_k=3, offset=rows, **sizes)
     yield case("top_k=3, temperature=0.5", top_k=3, temperature=0.5, **sizes)
+    yield case("top_k=3, temperature=0.25", top_k=3, temperature=0.25, **sizes)
 
 
 def top_p_cases(case, sizes):
@@ -188,6 +200,7 @@ def top_p_cases(case, sizes):
     yield case("top_p=0.8, rows near 40, 0 and -40", top_p=0.8, offset=rows, **sizes)
     yield case("top_p=0.8, temperature=0.5", top_p=0.8, temperature=0.5, **sizes)
     yield case("top_p=0.7, temperature=2.0", top_p=0.7, temperature=2.0, **sizes)
+    yield case("top_p=0.8, temperature=0.25", top_p=0.8, temperature=0.25, **sizes)
 
 
 def together(case):
@@ -218,6 +231,13 @@ def large_logits(case):
     name = "top_k=5, top_p=0.7, rows near 110, -110 and 0"
     yield case(name, top_k=5, top_p=0.7, offset=rows, **sizes)
     yield case("temperature=0, rows near 110, -110 and 0", temperature=0, offset=rows, **sizes)
+    # Divided by 0.1, they overflow in float64 too. The largest probability is nearly 1: a right
+    # answer in the form of logarithms would have larger rounding errors than the reference.
+    steep = equal_steps(case.draw, 3, 9, 2) + torch.tensor([[100.0], [-100.0], [0.0]])
+    options = {"temperature": 0.1, "logits": steep, "zeros": False}
+    for dtype in ("float32", "float64"):
+        name = f"{dtype}, temperature=0.1, rows near 100, -100 and 0"
+        yield case(name, dtype=dtype, **options, **sizes)
 
 
 def other_dtypes(case):

@@ -54,6 +54,7 @@ def cases(draw):
     sizes = {"B": 1, "H": 2, "L": 300, "D": 4, "window": 3}
     yield case("300 tokens", **sizes)
     yield case("300 tokens, bfloat16", dtype="bfloat16", **sizes)
+    yield case("300 tokens, window 200", **sizes | {"window": 200})
     sizes = {"B": 3, "H": 4, "L": 7, "D": 5}
     yield from suites.layouts(case, **sizes)
     # A mask that is kept for another window shows in `windows`: two cases there have 6 tokens.
@@ -70,7 +71,7 @@ def windows(case):
         ("window 1: every token sees itself only", 1, 6),
         ("window 2", 2, 6),
         ("window 4", 4, 9),
-        ("window 5, an odd length", 5, 11),
+        ("window 21, an odd length", 21, 41),
         ("one key less than the length", 6, 7),
         ("as long as the sequence", 7, 7),
         ("one key more than the length", 8, 7),

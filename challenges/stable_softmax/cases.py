@@ -44,13 +44,15 @@ def cases(draw):
     for dim in (0, 1, 2, -1, -2, -3):
         yield case(f"three dims, dim {dim}", dim=dim, B=3, L=5, N=7)
     yield four("four dims", B=2, H=3, L=5, N=7)
-    yield four("four dims, dim 1", dim=1, B=3, H=4, L=2, N=6)
+    for dim in (0, 1, 2):
+        yield four(f"four dims, dim {dim}", dim=dim, B=3, H=4, L=2, N=6)
+    yield table("as many rows as columns, dim 0", dim=0, B=4, N=4, equal="B N")
     same = {"B": 4, "L": 4, "N": 4, "equal": "B L N"}
     yield case("all sizes equal, dim 1", dim=1, **same)
     yield case("random sizes", **draw.sizes(B=(2, 4), L=(3, 7), N=(4, 12)))
     yield from suites.dtypes(case, B=3, L=4, N=9)
     yield from large_entries(case)
-    yield from entries_of_minus_infinity(case)
+    yield from entries_of_minus_infinity(row, case)
     yield from suites.layouts(case, B=3, L=5, N=8)
     yield case("the same sizes again", later=SecondCall(), check="properties", B=2, L=5, N=7)
     small, large = {"B": 2, "L": 3, "N": 5}, {"B": 7, "L": 9, "N": 40}
@@ -82,7 +84,12 @@ def large_entries(case):
     mixed = x - 100 * case.draw.keep(3, 4, 6)
     yield case("entries near 0 and near -100 in one row", x=mixed, **sizes)
     yield case("entries 60 apart in one row", x=60 * x, **alone)
-    yield case("an entry of 3e38 in each row", x=torch.where(far == 0, 3e38, -3e38), **alone)
+    for high, name in ((3e38, "3e38"), (-2e38, "-2e38")):
+        extreme = torch.where(far == 0, high, -3e38)
+        yield case(f"an entry of {name} in each row, the others -3e38", x=extreme, **alone)
+    # The others are 120 below, so exp overflows if the largest entry is not found.
+    long = 2 * one_far_above(case.draw, 3, 4, 300)
+    yield case("300 entries, the largest anywhere", x=long, gradients=False, B=3, L=4, N=300)
 
 
 def one_far_above(draw, *shape):
@@ -92,7 +99,7 @@ def one_far_above(draw, *shape):
     return rows.scatter(-1, place, 0.0)
 
 
-def entries_of_minus_infinity(case):
+def entries_of_minus_infinity(row, case):
     """Yield rows in which some or all entries are -inf."""
     sizes = {"B": 3, "L": 5, "N": 7}
     hidden = ~case.draw.keep(3, 5, 7)
@@ -119,6 +126,11 @@ def entries_of_minus_infinity(case):
     empty[2, :, 3] = INFINITE
     yield case("a column of -inf only, dim 1", dim=1, x=empty, **alone)
     yield case("-inf everywhere", x=torch.full((3, 5, 7), INFINITE), **alone)
+    nothing = torch.full((5,), INFINITE)
+    yield row("-inf everywhere, one dim", x=nothing, gradients=False, N=5, **masks)
+    short = case.draw.normal(3, 5, 1).masked_fill(hidden[..., :1], INFINITE)
+    alone = {"gradients": False, "B": 3, "L": 5, "N": 1, **masks}
+    yield case("rows of one entry, some are -inf", x=short, **alone)
 
 
 def realistic():

@@ -36,16 +36,16 @@ def small_hidden(
 
 
 def own_scores_far_below_zero(draw: Draw, width: int) -> dict[str, Tensor]:
-    """Return weights with which each token of the first block scores about -150 with itself.
+    """Return weights with which each token of the first block scores about -100 with itself.
 
-    The first token sees only itself. So a mask that fills with -100 hides nothing from it. The keys
-    are the queries with the opposite sign.
+    The first token sees only itself. So a mask that fills with -100 does not hide the others from
+    it. The keys are the queries with the opposite sign. In float64, exp of such scores is not 0.
 
     Args:
         draw: draws the weights.
         width: the width M of the block.
     """
-    queries = draw.normal(width, width, scale=2.5)
+    queries = draw.normal(width, width, scale=2.0)
     values = draw.normal(width, width, scale=width**-0.5)
     return {
         "blocks.0.attn.qkv_proj.weight": torch.cat([queries, -queries, values]),
