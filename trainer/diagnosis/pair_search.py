@@ -10,7 +10,7 @@ from trainer.diagnosis.patched_references import Ids
 
 _SOME = 2  # cases with wrong values in which a single mistake is tried
 _MOST_RUN = 32_000  # operations of all pairs together
-_MOST_CASES = 600  # runs of a case for all mistakes and pairs together
+_MOST_CASES = 900  # runs of a case for all mistakes and pairs together
 _BUILD = 150  # building a patched reference takes as long as 150 operations
 
 Likely = Callable[[], Iterable[str]]
