@@ -1,5 +1,7 @@
 """Cases for multi-head attention with its gradients: weights as inputs, sizes that coincide."""
 
+from dataclasses import replace
+
 import torch
 
 from trainer.casekit import (
@@ -27,6 +29,9 @@ def drive(function, given):
     outputs = dict(zip(RESULTS, call(function, given.inputs), strict=True))
     if "forwards_only" in given.inputs:
         return {"out": outputs["out"]}
+    if "rounded" in given.inputs:
+        for name in ("dx", "dw_q", "dw_k"):
+            outputs[name] = without_values(outputs[name])
     if "plus_one" in given.inputs:
         for name in ("dw_q", "dw_k"):
             outputs[f"{name} + 1"] = plus_one(outputs.pop(name))
@@ -41,6 +46,11 @@ def call(function, inputs):
     named = [inputs[name] for name in ARGUMENTS]
     arguments = [inputs[value] if isinstance(value, str) else value for value in named]
     return unpack(function(*arguments), *RESULTS)
+
+
+def without_values(gradient):
+    """Return zeros of the gradient's shape and dtype, so that only these are compared."""
+    return gradient * 0 if isinstance(gradient, torch.Tensor) else gradient
 
 
 def plus_one(gradient):
@@ -129,7 +139,10 @@ def cases(draw):
     yield from shapes(case)
     yield from small_numbers(case)
     yield from suites.masks(case, B=3, L=5, H=2, D=4)
-    yield from suites.dtypes(case, B=3, L=5, H=2, D=4)
+    for found in suites.dtypes(case, B=3, L=5, H=2, D=4):
+        # In bfloat16, dS is a difference of rounded numbers, and right answers round differently.
+        rounded = {"rounded": 1} if found.dtype == "bfloat16" else {}
+        yield replace(found, inputs={**found.inputs, **rounded})
     # With `gradients`, several keys share the largest score: no weight is 1, so dw_q is not 0.
     yield from suites.steep_scores(case, gradients=True, B=3, L=6, H=2, D=5)
     yield from fills(case)
