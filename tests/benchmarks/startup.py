@@ -72,7 +72,8 @@ def main() -> int:
             ratio, best = measured(arguments, yardstick, rounds, bound, folder)
             over += ratio > bound
             print(
-                f"{name:<10} {1000 * best:7.0f} ms = {ratio:.2f} x `{yardstick}` (at most {bound})"
+                f"{name:<10} {1000 * best:7.0f} ms at best; {ratio:.2f} x `{yardstick}` "
+                f"(median, at most {bound})"
             )
     return 1 if over else 0
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.checks import BUGS, assert_fails_first, grade
 from tests.support.grading import report_of
+from tests.support.judged import with_mistakes
 from tests.support.paths import TINY_PACK
 from tests.support.strict_pack import CHECKED, strict_pack
 from trainer.grading.grader import Grader
@@ -39,6 +40,20 @@ OUTSIDE_TORCH = """flat = torch.tensor(weights.tolist(), dtype=v.dtype)
 def test_loop_is_refused(grader: Grader, old: str, new: str, says: str) -> None:
     """The message has the count that grows."""
     assert_fails_first(grade(grader, (old, new)), "vectorised", says)
+
+
+def test_loop_is_described_if_no_size_grows(grader: Grader) -> None:
+    """Two packed batches have as many tokens, but not as many sequences."""
+    packed = pack_reader.find_challenge(pack_reader.built_in_pack(), "packed-attention")
+    source = with_mistakes(packed, "loop-over-sequences")
+    report = report_of(grader, packed, source, packed.file_name, 1)
+    says = {
+        outcome.case: outcome.message
+        for outcome in report.outcomes
+        if outcome.check == "vectorised" and outcome.status == "failed"
+    }
+    assert " in this case: there is a loop" in says["growing number of sequences, large"]
+    assert " when L 5→24, H 3→8: there is a loop" in says["growing everything, large"]
 
 
 def test_library_attention_is_refused(grader: Grader) -> None:

@@ -58,7 +58,7 @@ from trainer.worker.returns import describe, plain_value
 from trainer.worker.tracked_numbers import TrackedNumber
 
 RECORDED = ("lines", "tensors", "gradients")  # purposes
-_SEED = torch.default_generator.manual_seed  # the file may replace `torch.manual_seed`
+_seed = torch.default_generator.manual_seed  # the file may replace `torch.manual_seed`
 
 
 class Table(Protocol):
@@ -246,7 +246,7 @@ class CaseRunner:
                 if not run.initial:
                     weights.load(implementation, contract, own, self._weights_of(run))
             self.hooks.start_run(run_index)
-            _SEED(self.request.random_seed)  # so that a run alone repeats a run among others
+            _seed(self.request.random_seed)  # so that a run alone repeats a run among others
             self._run(run_index, implementation, drive, contract, own)
 
     def build(self, run_index: int, namespace: dict[str, Any]) -> Any:
