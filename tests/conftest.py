@@ -18,21 +18,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 from tests.support import forked
 from tests.support.paths import TINY_PACK
 from trainer.grading.grader import Grader
+from trainer.model.limits import Limits
 from trainer.packs import pack_reader
-from trainer.sandbox.copy_check import Copies
 from trainer.server import process
-from trainer.worker import counters, forbidden_ops, forkserver_client, selftest
-from trainer.worker.forkserver_client import Limits
+from trainer.worker import forkserver_client
 
 # A fork server in a fresh interpreter takes a second to import torch. For most tests it does not
 # matter what a fork server has in its memory, so theirs is forked from the test process. The same
 # holds for grading servers. The tests in tests/worker/test_launch.py start real fork servers, and
 # the fixture `new_servers` starts real grading servers.
 forkserver_client.start = forkserver_client.fork_here
-forbidden_ops.prepare()  # for all fork servers that are forked from here
-counters.controls_by_name()
-FIND_COPIES = selftest.find_copies
-selftest.find_copies = lambda ask, hidden: Copies()  # the search visits 100,000 files
 START_SERVER = process.start
 process.start = forked.ForkedServer  # type: ignore[assignment]  # it has the methods that are used
 gc.disable()  # until all tests are collected: it would visit millions of objects that stay
@@ -44,7 +39,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all rows of a sampled test as thorough, except the first of every so many."""
+    """Mark all rows of a sampled test as resembling, except the first of every so many."""
     rows = Counter[tuple[Path, str]]()
     for item in items:
         sampled = item.get_closest_marker("sampled")
@@ -52,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         test = item.path, getattr(item, "originalname", item.name)
         if rows[test] % sampled.args[0]:
-            item.add_marker(pytest.mark.thorough)
+            item.add_marker(pytest.mark.resembling)
         rows[test] += 1
 
 
@@ -64,12 +59,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ATTN_DRILL_HOME", str(folder))
     return folder
-
-
-@pytest.fixture
-def search_for_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the self-test search the machine for copies of references."""
-    monkeypatch.setattr(selftest, "find_copies", FIND_COPIES)
 
 
 @pytest.fixture

@@ -64,6 +64,7 @@ RIGHT = [
 
 
 @pytest.mark.thorough
+@pytest.mark.sampled(6)  # `pack check` grades all
 @pytest.mark.parametrize(
     ("challenge", "path"), RIGHT, ids=[f"{challenge.id}-{path.stem}" for challenge, path in RIGHT]
 )
@@ -74,6 +75,7 @@ def test_right_answers_pass(grader: Grader, challenge: Challenge, path: Path) ->
 
 
 @pytest.mark.thorough
+@pytest.mark.sampled(6)  # `pack check` grades all
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) -> None:
     """Grade a random tenth of the known mistakes.
@@ -90,6 +92,7 @@ def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) ->
 
 
 @pytest.mark.thorough
+@pytest.mark.sampled(6)  # `pack check` grades all
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_stub_is_refused_and_has_signatures(grader: Grader, challenge: Challenge) -> None:
     """The stub of every challenge defines the interface but does not pass."""
@@ -98,6 +101,7 @@ def test_stub_is_refused_and_has_signatures(grader: Grader, challenge: Challenge
     assert signatures(challenge)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_sizes_differ_within_a_case(grader: Grader, challenge: Challenge) -> None:
     """Each pair of letters has different sizes in some case, so no wrong axis passes by luck."""
@@ -131,7 +135,7 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(96)
 @pytest.mark.parametrize(
     ("challenge", "rule"), VARIANTS, ids=[f"{challenge.id}-{rule}" for challenge, rule in VARIANTS]
 )

@@ -131,7 +131,10 @@ RUN_ELSEWHERE = {"docs/packs.md"}
 
 def is_slow(document: str, command: str) -> bool:
     """Return whether a command grades for seconds, and tests/cli runs it with the same options."""
-    return document in ("docs/classroom.md", "docs/reports.md") or "mini-gpt" in command
+    grades = ("mini-gpt", "hunt gqa", "--notes", "repro", "grade submissions")
+    return document in ("docs/classroom.md", "docs/reports.md") or any(
+        word in command for word in grades
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,6 +161,7 @@ def test_every_command_runs(document: str, slow: bool, folder: Path) -> None:
             assert result.returncode == code, f"{command}\n{result.stdout}\n{result.stderr}"
 
 
+@pytest.mark.thorough  # tests/report has the parts of a report
 def test_worked_example_is_the_real_report(folder: Path) -> None:
     """The report in the document is what `check` prints, and the correction passes."""
     example = re.search(r"```text\n( LIKELY.*?)```", text_of("docs/reports.md"), re.DOTALL)
@@ -275,6 +279,7 @@ def test_the_readme_is_short() -> None:
     assert len(README.splitlines()) <= 90
 
 
+@pytest.mark.thorough  # draws the report in a process of its own
 def test_the_picture_is_current() -> None:
     """The picture shows today's report. `python tests/support/update_readme.py` draws it again."""
     assert "(docs/report.svg)" in README

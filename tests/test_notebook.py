@@ -25,6 +25,7 @@ GQA = pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(
 TILED = GQA.replace(
     "k = k.repeat_interleave(group_size, dim=1)", "k = k.repeat(1, group_size, 1, 1)"
 )
+NORM = pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(), "rmsnorm"))
 LIKELY = "The key heads are tiled"
 PREFIX_SUM = pack_reader.solution(pack_reader.find_challenge(TINY_PACK, "prefix-sum"))
 
@@ -88,14 +89,16 @@ def text_of(page: str) -> str:
 
 def test_right_cell_passes(notebook: Notebook) -> None:
     """IPython shows the report, the journal has the attempt, and the class is defined."""
-    result = notebook.drilled(f"%%drill gqa --seed 7\n{GQA}")
-    assert result.text.startswith("PASSED  gqa  14 of 14 checks passed   seed 7   gqa (notebook")
-    assert result.text.endswith("\n!attn-drill solution gqa shows the reference.")
+    result = notebook.drilled(f"%%drill rmsnorm --seed 7\n{NORM}")
+    assert re.match(
+        r"PASSED  rmsnorm  (\d+) of \1 checks passed   seed 7   rmsnorm \(notebook", result.text
+    )
+    assert result.text.endswith("\n!attn-drill solution rmsnorm shows the reference.")
     assert (result.passed, result.verdict) == (True, "passed")
     assert result.report["schema"] == "attn-drill.report/1"
     assert (result.report["verdict"], result.report["seed"]) == ("passed", 7)
-    assert progress("gqa") == ChallengeProgress("passed", attempts=1)
-    assert "cells.GroupedQueryAttention" in notebook.run("GroupedQueryAttention")
+    assert progress("rmsnorm") == ChallengeProgress("passed", attempts=1)
+    assert "cells.RMSNorm" in notebook.run("RMSNorm")
 
 
 def test_report_on_a_wrong_cell_has_line_and_cause(notebook: Notebook) -> None:
@@ -123,10 +126,14 @@ def test_report_on_a_wrong_cell_has_line_and_cause(notebook: Notebook) -> None:
 
 def test_likely_mistake_can_be_hidden(notebook: Notebook) -> None:
     """With `--no-why`, the report still has the line."""
-    result = notebook.drilled(f"%%drill gqa --seed 3 --no-why\n{TILED}")
-    assert LIKELY not in result.text
-    assert LIKELY not in result._repr_html_()
-    assert "k = k.repeat(1" in result.text
+    wrong = NORM.replace(".mean(dim=-1, keepdim=True)", ".sum(dim=-1, keepdim=True)")
+    shown = notebook.drilled(f"%%drill rmsnorm --seed 3\n{wrong}")
+    likely = shown.report["diagnosis"]["mistakes"][0]["says"]
+    result = notebook.drilled(f"%%drill rmsnorm --seed 3 --no-why\n{wrong}")
+    for text, is_shown in ((shown.text, True), (result.text, False)):
+        assert (likely in " ".join(text.split())) == is_shown
+    assert likely not in " ".join(text_of(result._repr_html_()).split())
+    assert "mean_square = wide.square().sum(" in result.text
     assert "The likely mistake is known: grade again with --why to see it." in result.text
 
 
@@ -243,8 +250,8 @@ def test_unwritable_journal_gives_a_warning(
     """The verdict is still shown."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ATTN_DRILL_HOME", str(tmp_path / "file" / "home"))
-    output = notebook.run(f"%%drill gqa\n{GQA}")
-    assert "PASSED  gqa" in output
+    output = notebook.run(f"%%drill rmsnorm\n{NORM}")
+    assert "PASSED  rmsnorm" in output
     assert "progress is not kept" in output
 
 

@@ -15,6 +15,7 @@ from trainer.packs.follow_up import follow_up_troubles, follow_ups
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.id)
 def test_reference_gives_the_results_of_the_example(challenge: Challenge, language: str) -> None:

@@ -234,13 +234,15 @@ def blackboard(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     return graded
 
 
-# CI grades the plain folder. tests/classroom and tests/export check the zips and the tables.
-SYSTEMS = [
-    pytest.param(name, marks=pytest.mark.thorough) for name in ("canvas", "moodle", "blackboard")
-]
+# By default only the smallest class is graded. tests/classroom and tests/export check the other
+# zips and tables, and tests/cli interrupts and resumes a grading.
+THOROUGH = {
+    name: pytest.param(name, marks=pytest.mark.thorough) for name in ("plain", "canvas", "moodle")
+}
+SYSTEMS = [THOROUGH["canvas"], THOROUGH["moodle"], "blackboard"]
 
 
-@pytest.fixture(params=["plain", *SYSTEMS])
+@pytest.fixture(params=[THOROUGH["plain"], *SYSTEMS])
 def graded(request: pytest.FixtureRequest) -> Graded:
     """Return each class."""
     found: Graded = request.getfixturevalue(request.param)
@@ -445,6 +447,7 @@ def test_every_command_ends_well(graded: Graded) -> None:
     assert codes == expected, "\n".join(last[step] for step in codes if codes[step])
 
 
+@pytest.mark.thorough
 def test_resumed_grading_keeps_early_results(plain: Graded) -> None:
     """An interrupted grading leaves whole results, and --resume does not touch them."""
     assert 3 <= len(plain.early) < 20
@@ -456,6 +459,7 @@ def test_resumed_grading_keeps_early_results(plain: Graded) -> None:
         assert later[result["student"]] == result
 
 
+@pytest.mark.thorough
 def test_decisions_and_regrade_grade_nothing_else(plain: Graded) -> None:
     """--regrade grades all files of a student, and no other file."""
     assert set(plain.written["edited"]) == set(plain.written["resumed"])
@@ -469,6 +473,7 @@ def test_release_grades_nothing(system: Graded) -> None:
     assert system.changed("released", earlier) == []
 
 
+@pytest.mark.thorough
 def test_decision_is_in_a_file_that_a_person_can_edit(plain: Graded) -> None:
     """The file has the decisions that stand. The removed decision is gone."""
     text = (plain.out / "overrides.toml").read_text(encoding="utf-8")
@@ -478,6 +483,7 @@ def test_decision_is_in_a_file_that_a_person_can_edit(plain: Graded) -> None:
     assert "Not for her." not in decided
 
 
+@pytest.mark.thorough
 def test_unknown_student_is_refused_with_near_names(plain: Graded) -> None:
     """The exit code is 2, and the sentence has the names that look alike. Nothing changes."""
     before = (plain.out / "grades.csv").read_bytes()
@@ -566,6 +572,7 @@ def in_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.thorough
 def test_report_lists_everything_that_was_not_graded(plain: Graded) -> None:
     """Unreadable files, files that nobody asked for, folders, clashes, and missing students."""
     page = (plain.out / "report.html").read_text(encoding="utf-8")
@@ -579,6 +586,7 @@ def test_report_lists_everything_that_was_not_graded(plain: Graded) -> None:
     assert "SECRET" not in page
 
 
+@pytest.mark.thorough
 def test_reports_show_the_decisions(plain: Graded) -> None:
     """The student's report has the points, and says that a person decided them, and why."""
     words = text_of((plain.out / "report.html").read_text(encoding="utf-8"))
@@ -663,9 +671,8 @@ def page_of(graded: Graded, part: str) -> str:
     return text
 
 
-def test_feedback_shows_lateness_points_and_decision(
-    canvas: Graded, moodle: Graded, blackboard: Graded
-) -> None:
+@pytest.mark.thorough
+def test_feedback_shows_lateness_points_and_decision(canvas: Graded, moodle: Graded) -> None:
     """A student sees the due time, the own time, the penalty, the table of points, the comment."""
     late = page_of(moodle, "_12303_")
     for word in ("2026-12-01", "23:59", "2026-12-02", "10:00", "10"):
@@ -675,6 +682,13 @@ def test_feedback_shows_lateness_points_and_decision(
     for check in ("values", "gradients", "shapes", "memory"):
         assert check in page_of(moodle, "_12302_")
     assert "Asked for a second look." in page_of(canvas, "_119_")
+
+
+def test_feedback_shows_the_penalty_and_the_decision(blackboard: Graded) -> None:
+    """A late student sees the due time and the points off, and another the comment."""
+    late = page_of(blackboard, "egam/")
+    for word in ("2026-12-01", "23:59", "2026-12-02", "10"):
+        assert word in late
     assert "He showed it to me." in page_of(blackboard, "rzand/")
 
 

@@ -150,11 +150,9 @@ def memory_cases(case):
         sizes = {"B": 1, "H": 1, "Lq": Lq, "Lk": Lk, "D": D, "block": block, **more}
         yield case(f"memory, {name}", probe="memory", limit=Lq * Lk, **sizes)
     # All memory in use at the same time, with many keys in 16 blocks.
-    sizes = {"B": 1, "H": 1, "D": 2, "probe": "held", "dtype": "float64"}
-    few = {"Lq": 16, "Lk": 512, "block": 32, "limit": 16 * 512}
-    many = {"Lq": 64, "Lk": 33000, "block": 2063, "limit": 64 * 33000}
-    larger = case("held, 64 queries, 33000 keys", **many, **sizes)
-    yield replace(case("held, 16 queries, 512 keys", **few, **sizes), larger=larger)
+    sizes = {"B": 1, "H": 1, "Lq": 64, "Lk": 33000, "D": 2, "block": 2063}
+    name = "held, 64 queries, 33000 keys"
+    yield case(name, probe="held", dtype="float64", limit=64 * 33000, **sizes)
 
 
 # The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.

@@ -1,6 +1,5 @@
 """Cases for the rolling KV cache: chunks of any length, results that are kept, memory."""
 
-from dataclasses import replace
 from itertools import accumulate
 
 import torch
@@ -202,15 +201,10 @@ def memory_cases(case):
     B, Hkv, D, W, caches = 2, 4, 256, 16, 24
     limit = 2 * (2 * caches + 16) * W * 2 * B * Hkv * D
 
-    def held(name, count, **sizes):
-        window = sizes["W"]
-        chunks = (3 * window, *(window // 2,) * 16, 1, 1, 3 * window, 1)
-        more = {"chunks": chunks, "shown": (1,), "inputs": {"caches": count}, "limit": limit}
-        return case(name, probe="held", **more, **sizes)
-
-    few = held("2 small caches, held", 2, B=2, Hkv=3, D=5, W=4)
-    many = held(f"{caches} caches, held", caches, B=B, Hkv=Hkv, D=D, W=W)
-    yield replace(few, larger=many)
+    chunks = (3 * W, *(W // 2,) * 16, 1, 1, 3 * W, 1)
+    more = {"chunks": chunks, "shown": (1,), "inputs": {"caches": caches}, "limit": limit}
+    name = f"{caches} caches, held"
+    yield case(name, probe="held", B=B, Hkv=Hkv, D=D, W=W, **more)
 
 
 def realistic():

@@ -1,52 +1,25 @@
 """Tests of grading a file, as the commands do."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.known_packs import BUILT_IN, install_pack, make_pack
-from tests.support.paths import ROOT
 from trainer.app.grade_file import (
     MOST_SEED,
     check_limits,
     check_seed,
     fresh_seed,
+    grade_file,
     hunted_mistakes,
     last_seed,
-    open_grader,
 )
 from trainer.app.open_packs import open_packs
 from trainer.model.attempt import Attempt
-from trainer.model.errors import DrillError
+from trainer.model.errors import DrillError, GraderError
+from trainer.model.submission import Submission
 from trainer.practice.journal import Journal
-
-
-def test_right_answer_imports_no_diagnosis() -> None:
-    """The modules of the diagnosis are imported only for a wrong answer."""
-    code = (
-        "import sys\n"
-        "from trainer.app.grade_file import grade_file\n"
-        "from trainer.app.open_packs import open_packs\n"
-        "from trainer.packs import pack_reader\n"
-        "from trainer.model.submission import Submission\n"
-        "from trainer.worker import forkserver_client\n"
-        "known_packs = open_packs()\n"
-        "challenge = known_packs.find('gqa')\n"
-        "for divisor in ('math.sqrt(self.head_dim)', '2.0'):\n"
-        "    source = pack_reader.solution(challenge)\n"
-        "    source = source.replace('math.sqrt(self.head_dim)', divisor)\n"
-        "    forkserver_client.prepare()\n"
-        "    grade_file(known_packs, challenge, Submission('gqa.py', source), 5)\n"
-        "    print(sum(name.startswith('trainer.diagnosis') for name in sys.modules))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    right, wrong = map(int, done.stdout.split())
-    assert right == 0
-    assert wrong > 5
+from trainer.server.process import ServerProcess
 
 
 @pytest.fixture
@@ -66,12 +39,13 @@ def test_grader_hides_all_packs(
     install_pack(site, "hiding", "[attn_drill.packs]\nhiding = hiding_pack\n")
     named, other = make_pack(tmp_path / "named", "a"), make_pack(tmp_path / "other", "b")
     monkeypatch.setenv("ATTN_DRILL_PACK", str(other))
-    hidden: list[Path] = []
-    monkeypatch.setattr(
-        "trainer.grading.grader.Grader", lambda packs, limits, **more: hidden.extend(packs)
-    )
-    open_grader(open_packs([named]))
-    assert hidden == [named, other, BUILT_IN, site / "hiding_pack"]
+    told: list[Path] = []
+    monkeypatch.setattr(ServerProcess, "greet", lambda server, packs: told.extend(packs))
+    monkeypatch.setattr(ServerProcess, "send", lambda server, request: False)
+    packs = open_packs([named])
+    with pytest.raises(GraderError):
+        grade_file(packs, packs.find("gqa"), Submission("gqa.py", ""), 1)
+    assert told == [named, other, BUILT_IN, site / "hiding_pack"]
 
 
 @pytest.mark.parametrize(

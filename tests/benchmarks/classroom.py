@@ -26,6 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # before the imports of this checkout
 
+from tests.hostile.headers import read  # noqa: E402
 from trainer.packs import pack_reader  # noqa: E402
 from trainer.packs.mistakes import patch, read_mistakes  # noqa: E402
 from trainer.sandbox.isolation import children  # noqa: E402
@@ -34,7 +35,7 @@ LEAST_RATIO = 20.0
 MOST_GROWTH = 1.2
 SETTLED = 100
 SECONDS = 2.0
-HANGING = ("loop_at_import", "loop_in_a_thread", "loop_in_forward")
+HANGING = ("loop_at_import", "loop_in_forward")
 HOSTILE = (
     "closes_everything",
     "exit_zero",
@@ -61,8 +62,10 @@ def sources(count: int) -> list[str]:
     wrong += [
         patch(pack_reader.solution(gqa), mistake, "mistakes.toml") for mistake in read_mistakes(gqa)
     ]
-    hostile = [(folder / f"{name}.py").read_text() for name in HOSTILE]
-    hanging = [(folder / f"{name}.py").read_text() for name in HANGING]
+    hostile, hanging = (
+        [read(path, path.read_text()).source for path in (folder / f"{name}.py" for name in names)]
+        for names in (HOSTILE, HANGING)
+    )
     draw = random.Random(7)
     made = []
     for number in range(count):
@@ -106,7 +109,7 @@ def resident(pid: int) -> int:
             continue
         parent = int(status["PPid"])
         # Count the grading servers, not their fork servers and workers.
-        if b"trainer.worker.launch" in words and parent == pid:
+        if b"trainer.server" in words and parent == pid:
             found.append(int(status["VmRSS"].split()[0]))
     return max(found)
 

@@ -92,7 +92,7 @@ class _Renamed(ast.NodeTransformer):
         return node
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_independent_answers_are_not_reported(
     challenge: Challenge, monkeypatch: pytest.MonkeyPatch
@@ -103,7 +103,7 @@ def test_independent_answers_are_not_reported(
     assert similar_pairs(answers, known_of(challenge)) == []
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_renamed_copies_are_found(challenge: Challenge) -> None:
     """If every answer of a class has a renamed copy, only an answer and its copy are a pair.
@@ -128,7 +128,7 @@ def test_most_answers_are_long_enough_to_be_compared() -> None:
     assert len(similar_pairs(sources | copies, known_of(gqa))) == len(sources)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_copies_of_the_reference_are_not_reported(challenge: Challenge) -> None:
     """The code of the reference and of the stub does not count."""
@@ -439,6 +439,7 @@ print(similar_pairs({name: sources[name] for name in names}, known_of(challenge)
 """
 
 
+@pytest.mark.thorough
 def test_result_is_the_same_in_every_process() -> None:
     """Python's random hashes and the order of the files do not change the result."""
     answers = []

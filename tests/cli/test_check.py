@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import GQA, TILED, drill
+from tests.support.cli import TILED, drill
 from tests.support.menu import BUILT_IN
 from tests.support.paths import TINY_PACK
 from trainer.cli import check
@@ -22,27 +22,37 @@ from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
 from trainer.sandbox.isolation import descendants
 
+# A challenge that is graded three times as fast as gqa.
+RMSNORM = pack_reader.find_challenge(BUILT_IN, "rmsnorm")
+NORM = pack_reader.solution(RMSNORM)
+LINE = next(line for line, text in enumerate(TILED.splitlines(), 1) if "k.repeat(" in text)
+
+
+@pytest.fixture
+def solved(tmp_path: Path) -> Path:
+    """Return a folder with a right rmsnorm.py."""
+    (tmp_path / "rmsnorm.py").write_text(NORM)
+    return tmp_path
+
 
 def test_check_exits_with_0_after_a_pass_and_1_after_a_failure(solved: Path) -> None:
     """The verdict comes first."""
-    assert drill("check", "gqa", cwd=solved).stdout.startswith("PASSED  gqa")
-    (solved / "wrong.py").write_text(
-        pack_reader.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim")
-    )
-    done = drill("check", "gqa", "wrong.py", "--seed", "5", cwd=solved, code=1)
-    assert done.stdout.startswith("FAILED  gqa")
-    assert "attn-drill check gqa wrong.py --seed 5 --case 1" in done.stdout
+    assert drill("check", "rmsnorm", cwd=solved).stdout.startswith("PASSED  rmsnorm")
+    (solved / "wrong.py").write_text(NORM.replace(".mean(", ".sum("))
+    done = drill("check", "rmsnorm", "wrong.py", "--seed", "5", cwd=solved, code=1)
+    assert done.stdout.startswith("FAILED  rmsnorm")
+    assert "attn-drill check rmsnorm wrong.py --seed 5 --case 1" in done.stdout
 
 
 def test_command_of_the_report_repeats_the_failing_case(solved: Path) -> None:
     """The seed and the case number give the same values again."""
-    (solved / "gqa.py").write_text(pack_reader.solution(GQA).replace('float("-inf")', "-100.0"))
-    report = json.loads(drill("check", "gqa", "--json", cwd=solved, code=1).stdout)
+    (solved / "rmsnorm.py").write_text(NORM.replace(".mean(", ".sum("))
+    report = json.loads(drill("check", "rmsnorm", "--json", cwd=solved, code=1).stdout)
     failed = next(check for check in report["checks"] if check["status"] == "failed")
     report_of_case = json.loads(
         drill(
             "check",
-            "gqa",
+            "rmsnorm",
             "--json",
             "--seed",
             str(report["seed"]),
@@ -56,13 +66,11 @@ def test_command_of_the_report_repeats_the_failing_case(solved: Path) -> None:
     assert failures[0] == failed
 
 
-def test_json_is_one_object_with_the_keys_of_the_contract(solved: Path) -> None:
+def test_json_is_one_object_with_the_keys_of_the_contract(tmp_path: Path) -> None:
     """The output of the learner's file is inside the object."""
-    (solved / "gqa.py").write_text(
-        "print('hi')\n"
-        + pack_reader.solution(GQA).replace("math.sqrt(self.head_dim)", "self.head_dim")
-    )
-    report = json.loads(drill("check", "gqa", "--json", cwd=solved, code=1).stdout)
+    (tmp_path / "gqa.py").write_text("print('hi')\n" + TILED)
+    command = ("check", "gqa", "--seed", "3", "--json")
+    report = json.loads(drill(*command, cwd=tmp_path, code=1).stdout)
     assert report["schema"] == "attn-drill.report/1"
     assert (report["challenge"], report["file"], report["verdict"]) == ("gqa", "gqa.py", "failed")
     assert report["stdout"] == "hi\n"
@@ -76,6 +84,19 @@ def test_json_is_one_object_with_the_keys_of_the_contract(solved: Path) -> None:
     assert 0 < mismatch["mismatched"] <= mismatch["total"] == 420
     assert len(mismatch["max_abs_error_index"]) == 3
     assert {check["status"] for check in report["checks"]} <= {"passed", "failed", "skipped"}
+    diagnosis = report["diagnosis"]
+    assert [mistake["id"] for mistake in diagnosis["mistakes"]] == ["keys-tiled"]
+    assert diagnosis["first_line"] == 1 + LINE
+    assert diagnosis.keys() == {
+        "mistakes",
+        "first_line",
+        "case_number",
+        "last_reached",
+        "first_missed",
+        "layout",
+        "effective_mask",
+        "cleared",
+    }
 
 
 def write_bad(folder: Path, kind: str) -> str:
@@ -127,14 +148,14 @@ def test_bad_file_exits_with_2_and_one_sentence(tmp_path: Path, kind: str, says:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
 def test_unreadable_file_exits_with_2(solved: Path) -> None:
     """The sentence says that the file cannot be read."""
-    (solved / "gqa.py").chmod(0)
-    assert "cannot be read" in drill("check", "gqa", "gqa.py", cwd=solved, code=2).stderr
+    (solved / "rmsnorm.py").chmod(0)
+    assert "cannot be read" in drill("check", "rmsnorm", "rmsnorm.py", cwd=solved, code=2).stderr
 
 
 def test_home_that_cannot_be_written_is_reported(solved: Path) -> None:
     """The file is still graded."""
     (solved / "file").write_text("")
-    done = drill("check", "gqa", cwd=solved, ATTN_DRILL_HOME=str(solved / "file" / "home"))
+    done = drill("check", "rmsnorm", cwd=solved, ATTN_DRILL_HOME=str(solved / "file" / "home"))
     assert done.stdout.startswith("PASSED")
     assert "progress is not kept" in done.stderr
 
@@ -143,18 +164,18 @@ def test_full_disk_is_reported(solved: Path, home: Path) -> None:
     """The file is still graded. The journal is a link to /dev/full."""
     home.mkdir()
     (home / "journal.sqlite3").symlink_to("/dev/full")
-    done = drill("check", "gqa", cwd=solved)
+    done = drill("check", "rmsnorm", cwd=solved)
     assert done.stdout.startswith("PASSED")
     assert "progress is not kept" in done.stderr
 
 
 def test_ctrl_c_exits_with_130_and_leaves_no_process(tmp_path: Path) -> None:
     """There is no traceback, and --json gives an object."""
-    (tmp_path / "gqa.py").write_text(
+    (tmp_path / "rmsnorm.py").write_text(
         "import os\nprint(os.getpid(), flush=True)\nwhile True:\n    pass\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)}
-    command = [sys.executable, "-m", "trainer", "check", "gqa", "--json", "--time-limit", "60"]
+    command = [sys.executable, "-m", "trainer", "check", "rmsnorm", "--json", "--time-limit", "60"]
     process = subprocess.Popen(
         command,
         cwd=tmp_path,
@@ -181,48 +202,27 @@ def test_ctrl_c_exits_with_130_and_leaves_no_process(tmp_path: Path) -> None:
 
 def test_traceback_has_only_lines_of_the_learner(solved: Path) -> None:
     """Lines of the grader and of torch are left out."""
-    (solved / "gqa.py").write_text(
-        pack_reader.solution(GQA).replace("scores = q @ k.transpose(-2, -1)", "scores = q @ k")
-    )
-    done = drill("check", "gqa", cwd=solved, code=1)
-    assert "scores = q @ k" in done.stdout
+    wrong = "mean_square = wide.square() @ wide.new_ones(1, 2, 3)"
+    (solved / "rmsnorm.py").write_text(re.sub("mean_square = .*", wrong, NORM))
+    done = drill("check", "rmsnorm", cwd=solved, code=1)
+    assert wrong in done.stdout
     assert "site-packages" not in done.stdout
     assert "trainer/" not in done.stdout
     assert done.stdout.startswith("ERROR")
 
 
 def test_check_shows_the_line_and_the_likely_mistake(tiled: Path) -> None:
-    """--no-why hides the mistake, and --json has the whole diagnosis."""
-    line = next(line for line, text in enumerate(TILED.splitlines(), 1) if "k.repeat(" in text)
+    """The command of the report names the case."""
     shown = drill("check", "gqa", "gqa.py", "--seed", "3", cwd=tiled, code=1).stdout
-    assert f"line {line}" in shown
+    assert f"line {LINE}" in shown
     assert "LIKELY" in shown
     assert "The key heads are tiled" in shown
-    assert shown.index("LIKELY") < shown.index(f"line {line}") < shown.index("seed 3 --case")
+    assert shown.index("LIKELY") < shown.index(f"line {LINE}") < shown.index("seed 3 --case")
     assert "ruled out" in shown
-    assert f"❯ {line} │ k = k.repeat(" in shown
+    assert f"❯ {LINE} │ k = k.repeat(" in shown
     assert "errors of out: heads (H) by positions (L)" in shown
     # gqa.py is the file that the commands find by themselves.
     assert "this case again  attn-drill check gqa --seed 3 --case 1" in shown.splitlines()
-    without_why = drill("check", "gqa", "gqa.py", "--seed", "3", "--no-why", cwd=tiled, code=1)
-    assert f"line {line}" in without_why.stdout
-    assert "The key heads are tiled" not in without_why.stdout
-    assert "The likely mistake is known: check again with --why to see it." in without_why.stdout
-    diagnosis = json.loads(
-        drill("check", "gqa", "gqa.py", "--seed", "3", "--json", cwd=tiled, code=1).stdout
-    )["diagnosis"]
-    assert [mistake["id"] for mistake in diagnosis["mistakes"]] == ["keys-tiled"]
-    assert diagnosis["first_line"] == line
-    assert diagnosis.keys() == {
-        "mistakes",
-        "first_line",
-        "case_number",
-        "last_reached",
-        "first_missed",
-        "layout",
-        "effective_mask",
-        "cleared",
-    }
 
 
 @pytest.fixture(scope="module")
@@ -319,6 +319,15 @@ def test_hints_first_hides_the_mistake_with_no_why(check_sums: Callable[..., str
     assert "LIKELY" not in text
 
 
+def test_no_why_hides_the_mistake(check_sums: Callable[..., str]) -> None:
+    """The line is shown, and the sentence has the option that shows the mistake."""
+    text = check_sums("--no-why")
+    assert "❯" in text
+    assert "The sum runs over the batch" not in text
+    sentence = "The likely mistake is known: check again with --why to see it."
+    assert sentence in " ".join(text.split())
+
+
 def test_check_without_an_id_needs_a_start(tmp_path: Path) -> None:
     """The exit code is 2, and the sentence has the next step."""
     (tmp_path / "gqa.py").write_text("x = 1\n")
@@ -373,57 +382,49 @@ def test_pipe_has_no_keys(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_json_of_a_pass_has_no_diagnosis(solved: Path) -> None:
     """The key is null, like every key that does not apply."""
-    assert (
-        json.loads(drill("check", "gqa", "gqa.py", "--json", cwd=solved).stdout)["diagnosis"]
-        is None
-    )
+    report = json.loads(drill("check", "rmsnorm", "rmsnorm.py", "--json", cwd=solved).stdout)
+    assert report["diagnosis"] is None
 
 
+@pytest.mark.thorough
 def test_check_of_the_file_of_a_hunt_counts_as_a_hunt(tmp_path: Path, home: Path) -> None:
     """The mistake is hidden until --why or a pass.
 
     The pass is not a pass of the challenge.
     """
-    drill("hunt", "gqa", "--seed", "5", cwd=tmp_path)
-    failed = drill("check", "gqa", "gqa_hunt.py", cwd=tmp_path, code=1).stdout
+    drill("hunt", "rmsnorm", "--seed", "5", cwd=tmp_path)
+    command = ("check", "rmsnorm", "rmsnorm_hunt.py")
+    failed = drill(*command, cwd=tmp_path, code=1).stdout
     assert "LIKELY" not in failed
-    assert "LIKELY" in drill("check", "gqa", "gqa_hunt.py", "--why", cwd=tmp_path, code=1).stdout
-    assert "attn-drill check gqa gqa_hunt.py --seed " in failed
-    (tmp_path / "gqa_hunt.py").write_text(
-        pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"))
-    )
-    passed = drill("check", "gqa", "gqa_hunt.py", cwd=tmp_path).stdout
+    assert "LIKELY" in drill(*command, "--why", cwd=tmp_path, code=1).stdout
+    assert "attn-drill check rmsnorm rmsnorm_hunt.py --seed " in failed
+    (tmp_path / "rmsnorm_hunt.py").write_text(NORM)
+    passed = drill(*command, cwd=tmp_path).stdout
     assert "It was " in passed
     assert "It was " not in failed
-    assert " new " in next(
-        line for line in drill("list", cwd=tmp_path).stdout.splitlines() if line.startswith("gqa ")
-    )
+    rows = drill("list", cwd=tmp_path).stdout.splitlines()
+    assert next(row for row in rows if row.startswith("rmsnorm ")).split()[-1] == "new"
     assert {attempt.purpose for attempt in Journal(home).attempts()} == {"hunt"}
     assert Journal(home).reviews() == []
 
 
 def test_unfinished_file_is_not_an_attempt(tmp_path: Path, home: Path) -> None:
     """The file is graded. A finished wrong answer counts at once."""
-    gqa = pack_reader.find_challenge(BUILT_IN, "gqa")
-    solution = pack_reader.solution(gqa)
-    drill("start", "gqa", cwd=tmp_path)
-    for text in (
-        pack_reader.stub(gqa),
-        solution + "(",
-        solution.replace("def forward", "def run"),
-    ):
-        (tmp_path / "gqa.py").write_text(text)
-        shown = drill("check", "gqa", cwd=tmp_path, code=1).stdout
+    file = tmp_path / "rmsnorm.py"
+    drill("start", "rmsnorm", cwd=tmp_path)
+    for text in (pack_reader.stub(RMSNORM), NORM + "(", NORM.replace("def forward", "def run")):
+        file.write_text(text)
+        shown = drill("check", "rmsnorm", cwd=tmp_path, code=1).stdout
         assert "Not counted as an attempt: the file " in shown
     assert Journal(home).attempts(replaced=True) == []
     for factor in (2, 3):
-        (tmp_path / "gqa.py").write_text(solution.replace("(merged)", f"(merged) * {factor}"))
-        assert "Not counted" not in drill("check", "gqa", cwd=tmp_path, code=1).stdout
-    (tmp_path / "gqa.py").write_text(solution)
-    drill("check", "gqa", cwd=tmp_path)
+        file.write_text(NORM.replace("* self.weight", f"* self.weight * {factor}"))
+        assert "Not counted" not in drill("check", "rmsnorm", cwd=tmp_path, code=1).stdout
+    file.write_text(NORM)
+    drill("check", "rmsnorm", cwd=tmp_path)
     verdicts = [attempt.verdict for attempt in Journal(home).attempts()]
     assert verdicts == ["failed", "failed", "passed"]
-    assert Journal(home).since_start("gqa").failed == 2
+    assert Journal(home).since_start("rmsnorm").failed == 2
 
 
 @pytest.fixture
@@ -472,6 +473,6 @@ def test_pack_whose_realistic_call_is_broken_changes_no_exit_code(sums: Path) ->
 
 def test_pass_offers_the_follow_up_questions_of_the_challenge(solved: Path) -> None:
     """The command works as it is shown."""
-    text = drill("check", "gqa", cwd=solved).stdout
-    assert "attn-drill quiz --follow-up gqa" in text.splitlines()[-1]
-    assert drill("quiz", "--follow-up", "gqa", cwd=solved).returncode == 0
+    text = drill("check", "rmsnorm", cwd=solved).stdout
+    assert "attn-drill quiz --follow-up rmsnorm" in text.splitlines()[-1]
+    assert drill("quiz", "--follow-up", "rmsnorm", cwd=solved).returncode == 0

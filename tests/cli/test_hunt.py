@@ -14,6 +14,7 @@ from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["masks", "gqa", "rope"])
 def test_repaired_file_passes_and_shows_the_mistake(name: str, tmp_path: Path, home: Path) -> None:
     """Before the repair, the file does not pass, and the output does not show the mistake."""
@@ -120,6 +121,7 @@ def test_missing_file_is_reported_and_folder_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "gqa_hunt.py").is_dir()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -180,6 +180,7 @@ def test_interview_works_without_a_journal(tmp_path: Path) -> None:
     assert "the journal cannot keep it" in done.stdout
 
 
+@pytest.mark.thorough  # tests/session has a test of each of these screens
 def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
     """Solve, be killed, resume, hand in, rate an answer, read the sheet and print it again."""
     (tmp_path / "here").mkdir()

@@ -52,7 +52,8 @@ def exercise() -> GapExercise:
     return drawn
 
 
-@pytest.mark.parametrize(("wrong", "rating"), [(0, 3), (1, 2), (2, 1)])
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(("wrong", "rating"), [(1, 2), (0, 3), (2, 1)])
 def test_gaps_grade_the_challenge(
     wrong: int,
     rating: int,
@@ -73,7 +74,8 @@ def test_gaps_grade_the_challenge(
     assert shown.count("The reference has:") == wrong
 
 
-@pytest.mark.parametrize(("word", "rating"), [("y", 3), ("NO", 2)])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(("word", "rating"), [("NO", 2), ("y", 3)])
 def test_learner_decides_about_other_code(
     word: str,
     rating: int,
@@ -108,6 +110,7 @@ def test_known_mistake_is_explained(
     assert [review.rating for review in journal.reviews()] == [2]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lines", [[], ["quit"], ["other(1)", "q"], ["other(1)"]])
 def test_part_that_is_not_complete_is_not_recorded(
     lines: list[str], journal: Journal, monkeypatch: pytest.MonkeyPatch

@@ -107,6 +107,7 @@ def test_answered_question_is_not_repeated_today(tmp_path: Path, home: Path) -> 
     assert not set(again) & set(before)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("given", "score"),
     [
@@ -199,6 +200,7 @@ def test_quiz_works_in_ascii(tmp_path: Path) -> None:
     assert "0 of 60 right." in shown
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

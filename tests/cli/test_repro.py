@@ -7,13 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import drill
+from tests.support.cli import BUILT_IN, drill
+from trainer.packs import pack_reader
+
+# A challenge that is graded three times as fast as gqa.
+NORM = pack_reader.solution(pack_reader.find_challenge(BUILT_IN, "rmsnorm"))
+
+
+@pytest.fixture
+def solved(tmp_path: Path) -> Path:
+    """Return a folder with a right rmsnorm.py."""
+    (tmp_path / "rmsnorm.py").write_text(NORM)
+    return tmp_path
 
 
 def run(folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the script in a process that cannot import this project."""
     return subprocess.run(
-        [sys.executable, "gqa_repro.py"],
+        [sys.executable, "rmsnorm_repro.py"],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -21,28 +32,29 @@ def run(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_script_shows_the_difference(tiled: Path) -> None:
+def test_script_shows_the_difference(solved: Path) -> None:
     """The script fails like the check. A file that `repro` did not write is never overwritten."""
+    (solved / "rmsnorm.py").write_text(NORM.replace(".mean(", ".sum("))
     report = json.loads(
-        drill("check", "gqa", "gqa.py", "--seed", "3", "--json", cwd=tiled, code=1).stdout
+        drill("check", "rmsnorm", "rmsnorm.py", "--seed", "3", "--json", cwd=solved, code=1).stdout
     )
     failed = next(check for check in report["checks"] if check["status"] == "failed")
-    shown = drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=tiled).stdout
+    shown = drill("repro", "rmsnorm", "rmsnorm.py", "--seed", "3", cwd=solved).stdout
     assert f"Case {failed['case_number']} with seed 3" in shown
-    done = run(tiled)
+    done = run(solved)
     assert done.returncode == 1
     mismatch = failed["mismatch"]
     assert f"Mismatched elements: {mismatch['mismatched']} / {mismatch['total']}" in done.stderr
-    (tiled / "gqa_repro.py").write_text("mine = 1\n")
-    refused = drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=tiled, code=2)
+    (solved / "rmsnorm_repro.py").write_text("mine = 1\n")
+    refused = drill("repro", "rmsnorm", "rmsnorm.py", "--seed", "3", cwd=solved, code=2)
     assert "Move it away first" in refused.stderr
-    assert (tiled / "gqa_repro.py").read_text() == "mine = 1\n"
+    assert (solved / "rmsnorm_repro.py").read_text() == "mine = 1\n"
 
 
 @pytest.mark.thorough
 def test_script_of_a_right_case_passes(solved: Path) -> None:
     """A case that is named with --case is written."""
-    drill("repro", "gqa", "gqa.py", "--seed", "3", "--case", "10", cwd=solved)
+    drill("repro", "rmsnorm", "rmsnorm.py", "--seed", "3", "--case", "10", cwd=solved)
     assert run(solved).returncode == 0
 
 
@@ -50,8 +62,8 @@ def test_repro_of_a_pass_writes_nothing(solved: Path) -> None:
     """The sentence says that nothing fails."""
     assert (
         "nothing fails there"
-        in drill("repro", "gqa", "gqa.py", "--seed", "3", cwd=solved, code=2).stderr
+        in drill("repro", "rmsnorm", "rmsnorm.py", "--seed", "3", cwd=solved, code=2).stderr
     )
-    assert not (solved / "gqa_repro.py").exists()
-    drill("repro", "gqa", "gqa.py", "--seed", "3", "--case", "2", cwd=solved)
-    assert (solved / "gqa_repro.safetensors").exists()
+    assert not (solved / "rmsnorm_repro.py").exists()
+    drill("repro", "rmsnorm", "rmsnorm.py", "--seed", "3", "--case", "2", cwd=solved)
+    assert (solved / "rmsnorm_repro.safetensors").exists()

@@ -49,12 +49,12 @@ def test_full_rewrite_names_the_short_review(tmp_path: Path, home: Path) -> None
 
 def test_grade_of_a_pass_can_be_overruled(tmp_path: Path, home: Path) -> None:
     """`check` grades the first pass. A second pass is no second review."""
-    gqa = pack_reader.find_challenge(BUILT_IN, "gqa")
-    drill("start", "gqa", cwd=tmp_path)
-    drill("hint", "gqa", cwd=tmp_path)
-    (tmp_path / "gqa.py").write_text(pack_reader.solution(gqa))
-    drill("check", "gqa", cwd=tmp_path)
-    drill("check", "gqa", cwd=tmp_path)
+    norm = pack_reader.find_challenge(BUILT_IN, "rmsnorm")
+    drill("start", "rmsnorm", cwd=tmp_path)
+    drill("hint", "rmsnorm", cwd=tmp_path)
+    (tmp_path / "rmsnorm.py").write_text(pack_reader.solution(norm))
+    drill("check", "rmsnorm", cwd=tmp_path)
+    drill("check", "rmsnorm", cwd=tmp_path)
     (review,) = Journal(home).reviews()
     assert (review.rating, "1 hint" in review.reason) == (3, True)
     attempt = Journal(home).attempts()[0]
@@ -63,7 +63,7 @@ def test_grade_of_a_pass_can_be_overruled(tmp_path: Path, home: Path) -> None:
     assert 0 <= attempt.seconds < 600
     assert (
         "graded hard, as you say (was good"
-        in drill("review", "gqa", "--grade", "hard", cwd=tmp_path).stdout
+        in drill("review", "rmsnorm", "--grade", "hard", cwd=tmp_path).stdout
     )
     assert [entry.rating for entry in Journal(home).reviews()] == [2]
     assert (

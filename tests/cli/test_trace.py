@@ -4,7 +4,11 @@ import json
 import re
 from pathlib import Path
 
-from tests.support.cli import TILED, drill
+from tests.support.cli import BUILT_IN, drill
+from trainer.packs import pack_reader
+
+# A challenge that is graded three times as fast as gqa.
+NORM = pack_reader.solution(pack_reader.find_challenge(BUILT_IN, "rmsnorm"))
 
 
 def test_trace_names_the_equal_result_of_the_reference(tiled: Path) -> None:
@@ -17,20 +21,21 @@ def test_trace_names_the_equal_result_of_the_reference(tiled: Path) -> None:
     assert "k.repeat_interleave" not in shown
 
 
-def test_trace_takes_the_failing_case_of_the_last_attempt(tiled: Path) -> None:
+def test_trace_takes_the_failing_case_of_the_last_attempt(tmp_path: Path) -> None:
     """The seed is that of the last attempt."""
-    report = json.loads(drill("check", "gqa", "gqa.py", "--json", cwd=tiled, code=1).stdout)
+    (tmp_path / "rmsnorm.py").write_text(NORM.replace(".mean(", ".sum("))
+    command = ("check", "rmsnorm", "rmsnorm.py", "--json")
+    report = json.loads(drill(*command, cwd=tmp_path, code=1).stdout)
     failed = next(check for check in report["checks"] if check["status"] == "failed")
-    shown = drill("trace", "gqa", "gqa.py", cwd=tiled).stdout
+    shown = drill("trace", "rmsnorm", "rmsnorm.py", cwd=tmp_path).stdout
     assert shown.startswith(f"case {failed['case_number']}:")
     assert f"seed {report['seed']}" in " ".join(shown.split())
 
 
 def test_trace_of_an_exception_ends_with_it(tmp_path: Path) -> None:
     """The lines before the exception are shown."""
-    (tmp_path / "gqa.py").write_text(
-        TILED.replace("weights = self.dropout(weights)", "weights = weights @ weights[0, 0, 0]")
-    )
-    shown = drill("trace", "gqa", "gqa.py", "--seed", "3", "--case", "1", cwd=tmp_path).stdout
+    (tmp_path / "rmsnorm.py").write_text(NORM.replace("torch.rsqrt(", "wide.mT @ torch.rsqrt("))
+    command = ("trace", "rmsnorm", "rmsnorm.py", "--seed", "3", "--case", "1")
+    shown = drill(*command, cwd=tmp_path).stdout
     assert "RuntimeError" in shown
-    assert "torch.softmax" in shown
+    assert "mean_square = wide.square()" in shown

@@ -17,6 +17,7 @@ IN_A_LOOP = """        heads = range(self.num_heads)
 """
 
 
+@pytest.mark.thorough
 def test_weights_of_a_wrong_softmax_are_shown_next_to_the_right_weights(grader: Grader) -> None:
     """The shown rows add up to 1 along the queries, and the expected rows along the keys."""
     _, found = diagnosed(grader, GQA, with_mistakes(GQA, "softmax-over-queries"))
@@ -32,6 +33,7 @@ def test_weights_of_a_wrong_softmax_are_shown_next_to_the_right_weights(grader: 
     )
 
 
+@pytest.mark.thorough
 def test_weights_of_a_softmax_for_each_head_are_stacked(grader: Grader) -> None:
     """A loop over the heads makes one tensor for each head."""
     source = pack_reader.solution(GQA)
@@ -41,6 +43,7 @@ def test_weights_of_a_softmax_for_each_head_are_stacked(grader: Grader) -> None:
     assert len(found.attention.actual) == len(found.attention.expected) > 1
 
 
+@pytest.mark.thorough
 def test_right_weights_are_equal(grader: Grader) -> None:
     """If only the output is wrong, both weights are the same."""
     _, found = diagnosed(grader, GQA, with_mistakes(GQA, "heads-merged-without-transpose"))
@@ -49,7 +52,8 @@ def test_right_weights_are_equal(grader: Grader) -> None:
     torch.testing.assert_close(actual, expected, rtol=0, atol=2e-4)
 
 
-@pytest.mark.parametrize("folder", ["rope", "attention_cost", "masks"])
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("folder", ["masks", "rope", "attention_cost"])
 def test_challenge_without_attention_has_no_weights(grader: Grader, folder: str) -> None:
     """Nothing is shown for a challenge that computes no softmax."""
     mistake = {"rope": "no-sine", "attention_cost": "keys-only", "masks": "causal-strict"}[folder]

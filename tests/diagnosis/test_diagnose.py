@@ -37,7 +37,7 @@ def marked_lines(path: Path) -> list[int]:
     ]
 
 
-@pytest.mark.sampled(120)
+@pytest.mark.sampled(500)
 @pytest.mark.parametrize(
     "path", BY_HAND, ids=[f"{path.parent.name}-{path.stem}" for path in BY_HAND]
 )
@@ -68,6 +68,7 @@ def test_mistake_in_another_style_is_named_and_located(grader: Grader, path: Pat
     ), f"line {line}, marked {marked_lines(path)}"
 
 
+@pytest.mark.thorough
 def test_report_of_a_single_case_names_the_same_mistake(grader: Grader) -> None:
     """Many known mistakes behave like this mistake in the failing case, but not in other cases."""
     gqa = CHALLENGES["gqa"]
@@ -139,7 +140,7 @@ def test_right_answer_has_no_diagnosis(grader: Grader) -> None:
     assert report.diagnosis is None
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("folder", "changes"),
     [
@@ -186,6 +187,7 @@ def test_wrong_mask_is_not_ruled_out(
     assert "mask" not in found.cleared
 
 
+@pytest.mark.thorough
 def test_right_mask_is_ruled_out(grader: Grader) -> None:
     """If every query attends to the right keys, the mask is ruled out and no picture is shown."""
     challenge = CHALLENGES["gqa"]
@@ -198,6 +200,7 @@ def test_right_mask_is_ruled_out(grader: Grader) -> None:
     assert "mask" in found.cleared
 
 
+@pytest.mark.thorough
 def test_mask_with_swapped_heads_is_not_ruled_out(grader: Grader) -> None:
     """The effective mask does not show single heads, so it rules out no failed mask."""
     challenge = CHALLENGES["gqa"]
@@ -212,6 +215,7 @@ def test_mask_with_swapped_heads_is_not_ruled_out(grader: Grader) -> None:
     assert "mask" not in found.cleared
 
 
+@pytest.mark.thorough
 def test_two_mistakes_are_named_in_the_order_of_their_lines(grader: Grader) -> None:
     """The mistake that is first in the reference is named first."""
     path = TESTS / "by_hand" / "gqa" / "baddbmm_keys_tiled_and_merged_without_transpose.py"
@@ -238,9 +242,10 @@ def test_error_in_the_diagnosis_keeps_the_verdict_and_stops_workers(
     assert report.verdict == "failed"
     assert report.diagnosis is None
     assert len(stopped) == 1  # the worker that records the case and runs the probe
-    assert not Path(f"/proc/{stopped[0]._pid}").exists()
+    assert not Path(f"/proc/{stopped[0]._worker.pid}").exists()
 
 
+@pytest.mark.thorough
 def test_diagnosis_prints_nothing(grader: Grader, capfd: pytest.CaptureFixture[str]) -> None:
     """A right answer that prints while it is compared does not print into the report."""
     challenge = CHALLENGES["mha"]
@@ -437,7 +442,7 @@ CAUSES = [
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize(("folder", "changes", "named", "line"), CAUSES)
 def test_cause_is_named_with_the_line_of_the_explained_case(
     grader: Grader, folder: str, changes: list[tuple[str, str]], named: list[str], line: str
@@ -456,8 +461,8 @@ def test_cause_is_named_with_the_line_of_the_explained_case(
     assert failure.check == "runs" or failure.number == found.case
 
 
-def test_every_wrong_function_has_its_line(grader: Grader) -> None:
-    """Independent mistakes of three functions are all named, and each function has a line."""
+def test_independent_mistakes_of_three_functions_are_all_named(grader: Grader) -> None:
+    """Each case calls one of the functions. No tensor shows the line of a wrong number."""
     challenge = CHALLENGES["attention_cost"]
     source = pack_reader.solution(challenge)
     for was, now in [
@@ -470,25 +475,15 @@ def test_every_wrong_function_has_its_line(grader: Grader) -> None:
     ]:
         assert source.count(was) == 1
         source = source.replace(was, now)
-    report, found = diagnosed(grader, challenge, source)
+    _, found = diagnosed(grader, challenge, source)
     assert {mistake.id for mistake in found.mistakes} == {
         "no-output-projection",
         "keys-only",
         "scores-of-kv-heads",
     }
-    failure = report.first_failure()
-    assert failure is not None
-    assert failure.number is not None
-    called = report.cases[failure.number - 1].inputs["function"]
-    assert found.first_line is not None
-    assert found.first_line.function == called
-    assert {called, *(wrong.function for wrong in found.elsewhere)} == {
-        "attention_params",
-        "kv_cache_bytes",
-        "attention_flops",
-    }
 
 
+@pytest.mark.thorough
 def test_the_same_mistake_in_every_function_is_named(grader: Grader) -> None:
     """Masks whose True means masked are the opposite of the right masks in every function."""
     challenge = CHALLENGES["masks"]
@@ -513,6 +508,7 @@ def test_the_same_mistake_in_every_function_is_named(grader: Grader) -> None:
     assert failure.mismatch.patterns is not None
 
 
+@pytest.mark.thorough
 def test_topic_of_a_wrong_result_is_not_ruled_out(grader: Grader) -> None:
     """Scores that are scaled twice hold the right scores, but the scale is not ruled out."""
     challenge = CHALLENGES["mqa"]
@@ -525,6 +521,7 @@ def test_topic_of_a_wrong_result_is_not_ruled_out(grader: Grader) -> None:
     assert "scale" not in found.cleared
 
 
+@pytest.mark.thorough
 def test_order_of_the_numbers_of_a_line_is_not_said_of_the_output(grader: Grader) -> None:
     """Sinks along the batch have the right logits in another order, and give wrong weights."""
     challenge = CHALLENGES["attention_sink"]

@@ -20,6 +20,7 @@ MASKS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MASKS)
 def test_wrong_mask_is_shown_and_described(grader: Grader, name: str) -> None:
     """The effective mask is found from outputs alone, independent of the code."""
@@ -42,7 +43,7 @@ CACHED = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.thorough  # test_cached_keys_are_counted needs no grader
 @pytest.mark.parametrize("folder", ["kv_cache", "gqa_kv_cache"])
 @pytest.mark.parametrize("name", CACHED)
 def test_picture_has_cached_keys_first(grader: Grader, folder: str, name: str) -> None:
@@ -69,7 +70,7 @@ PROBED = [
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("challenge", PROBED, ids=[challenge.id for challenge in PROBED])
 def test_all_right_answers_have_the_same_proved_pattern(
     grader: Grader, challenge: Challenge

@@ -7,6 +7,7 @@ from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("now", "words"),
     [
@@ -36,6 +37,7 @@ def test_general_error_is_found_without_a_known_mistake(
     assert found.layout == words
 
 
+@pytest.mark.thorough
 def test_swapped_inputs_are_found_in_every_call(grader: Grader) -> None:
     """Inputs of a second call are swapped too. A tensor that is given twice stays as it is."""
     challenge = CHALLENGES["mha"]
@@ -50,6 +52,7 @@ def test_swapped_inputs_are_found_in_every_call(grader: Grader) -> None:
     assert found.layout == "this is the output you get if key and value are swapped"
 
 
+@pytest.mark.thorough
 def test_exchanged_true_and_false_are_found(grader: Grader) -> None:
     """A single function that returns the opposite mask is enough. A partly wrong mask is not."""
     challenge = CHALLENGES["masks"]

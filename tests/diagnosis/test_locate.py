@@ -4,15 +4,14 @@ import pytest
 
 from tests.support.diagnosis import CHALLENGES
 from tests.support.grading import diagnoser_of
-from tests.support.judged import judged, with_mistakes
+from tests.support.judged import GPT, few_cases, judged, with_mistakes
 from trainer.diagnosis.locate import Locator
 from trainer.grading.case_set import CaseSet
 from trainer.grading.grader import Grader
 from trainer.model.report import Diagnosis
-from trainer.packs import pack_reader
+from trainer.model.submission import Submission
 
 SDPA = CHALLENGES["sdpa"]
-GPT = pack_reader.find_challenge(pack_reader.built_in_pack(), "mini-gpt")
 
 
 @pytest.mark.parametrize(
@@ -50,12 +49,14 @@ def test_line_of_a_refused_size_is_the_first_division(grader: Grader) -> None:
 
 def diagnosis_of(grader: Grader, mistake: str) -> tuple[Diagnosis, CaseSet]:
     """Return the diagnosis of the small GPT with a known mistake, and its cases."""
-    judgement = judged(grader, GPT, with_mistakes(GPT, mistake)).judgement
+    submission = Submission("answer.py", with_mistakes(GPT, mistake))
+    judgement = grader.judge(few_cases(grader), submission)
     diagnosis = diagnoser_of(grader).diagnose(judgement)
     assert diagnosis is not None
     return diagnosis, judgement.case_set
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mistake", ["sum-for-mean", "mean-over-the-batch-only"])
 def test_first_wrong_part_is_explained(grader: Grader, mistake: str) -> None:
     """The loss and the training step are wrong; the training step uses the loss."""
@@ -66,8 +67,8 @@ def test_first_wrong_part_is_explained(grader: Grader, mistake: str) -> None:
     assert diagnosis.first_line.function == "next_token_loss"
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("mistake", ["gradients-zeroed-after-backward", "no-step"])
+@pytest.mark.thorough
+@pytest.mark.parametrize("mistake", ["no-step", "gradients-zeroed-after-backward"])
 def test_line_of_a_right_part_is_not_blamed(grader: Grader, mistake: str) -> None:
     """The model is right, although it gives wrong outputs after a wrong training step."""
     diagnosis, _ = diagnosis_of(grader, mistake)

@@ -50,7 +50,7 @@ NO_MASK_MISTAKE = [
 ]
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("seed", [SEED, 19])
 @pytest.mark.parametrize(("folder", "changes"), NO_MASK_MISTAKE)
 def test_right_mask_is_not_blamed(

@@ -7,6 +7,7 @@ from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("folder", "was", "now", "named", "not_named"),
     [
@@ -67,6 +68,7 @@ def test_similar_mistake_is_not_named(
     assert not ids & not_named
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("result", "named"),
     [

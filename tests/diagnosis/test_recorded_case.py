@@ -11,6 +11,7 @@ KEEPS_MASK = """    global kept
     scores = q @"""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("was", "now", "alone"),
     [
@@ -32,6 +33,7 @@ def test_case_that_is_right_alone_keeps_state(
     assert (found.layout is not None and found.layout.startswith(words)) == alone
 
 
+@pytest.mark.thorough
 def test_class_attribute_that_every_constructor_overwrites_is_kept_state(grader: Grader) -> None:
     """The case is right alone, although the diagnosis builds other objects in the meantime."""
     gqa = CHALLENGES["gqa"]

@@ -1,11 +1,15 @@
 """The mistakes that are left in the file of a bug hunt, and the parts that are right."""
 
+import warnings
+from contextlib import closing
 from random import Random
 
 import pytest
 
 from tests.support.grading import diagnoser_of
+from tests.support.judged import GPT, few_cases
 from trainer.diagnosis import repairs
+from trainer.diagnosis.reruns import Reruns
 from trainer.grading.grader import Grader
 from trainer.hunt.planted_mistakes import choose_several, plant_mistakes
 from trainer.model.report import Repair
@@ -13,26 +17,39 @@ from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import patch_all, read_mistakes
 
-GPT = pack_reader.find_challenge(pack_reader.built_in_pack(), "mini-gpt")
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 SOURCE = pack_reader.solution(GPT)
 KNOWN = {mistake.id: mistake for mistake in read_mistakes(GPT)}
 PLANTED = ("no-scale", "sum-for-mean", "gradients-not-zeroed", "context-cropped-at-the-end")
+PAIR = ("no-scale", "gradients-not-zeroed")  # has only four choices, where all four have sixteen
+
+
+@pytest.fixture
+def no_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the curve, which takes longer than everything else."""
+    monkeypatch.setattr(repairs, "load_training", lambda case_set: None)
 
 
 def repair_with(
-    grader: Grader, left: tuple[str, ...], change: tuple[str, str] = ("", "")
+    grader: Grader,
+    left: tuple[str, ...],
+    change: tuple[str, str] = ("", ""),
+    planted: tuple[str, ...] = PLANTED,
 ) -> Repair:
     """Return the progress of a file that still has these mistakes, and another change."""
     source = patch_all(SOURCE, [KNOWN[name] for name in left], "").replace(*change)
-    judgement = grader.grade(GPT, Submission("hunt.py", source), 5)
-    repair = diagnoser_of(grader).report(judgement, PLANTED).repair
-    assert repair is not None
-    return repair
+    judgement = grader.judge(few_cases(grader), Submission("hunt.py", source))
+    references = diagnoser_of(grader).references(judgement.case_set)
+    with closing(Reruns(grader.workers, judgement)) as reruns, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a mistake may make layers that torch warns about
+        return repairs.repair_of(references, judgement, reruns, planted)
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("count", range(5))
+# The test of another style leaves three mistakes.
+@pytest.mark.usefixtures("no_curve")
+@pytest.mark.parametrize(
+    "count", [*(pytest.param(count, marks=pytest.mark.thorough) for count in range(4)), 4]
+)
 def test_left_mistakes_are_counted_and_parts_follow(grader: Grader, count: int) -> None:
     """Each repair takes a mistake off, and makes its part right."""
     repair = repair_with(grader, PLANTED[count:])
@@ -41,35 +58,40 @@ def test_left_mistakes_are_counted_and_parts_follow(grader: Grader, count: int) 
     assert [part.state for part in repair.parts] == ["right"] * count + ["wrong"] * (4 - count)
 
 
+@pytest.mark.usefixtures("no_curve")
 def test_single_case_shows_the_progress_of_the_whole_file(grader: Grader) -> None:
     """A right case does not mean that no mistake is left. The training step is wrong in others."""
     source = patch_all(SOURCE, [KNOWN["gradients-not-zeroed"]], "")
-    judgement = grader.grade(GPT, Submission("hunt.py", source), 5, only=1)
+    judgement = grader.judge(few_cases(grader), Submission("hunt.py", source), 0)
     assert judgement.report.verdict == "passed"
-    repair = diagnoser_of(grader).report(judgement, PLANTED).repair
+    repair = diagnoser_of(grader).report(judgement, PAIR).repair
     assert repair is not None
     assert repair.left is not None
     assert [mistake.id for mistake in repair.left] == ["gradients-not-zeroed"]
     assert {part.name: part.state for part in repair.parts}["training step"] == "wrong"
 
 
+@pytest.mark.usefixtures("no_curve")
 def test_repair_in_another_style_counts(grader: Grader) -> None:
     """Behaviour decides, not text."""
     other = ("scores / math.sqrt(self.head_dim)", "scores * q.shape[-1] ** -0.5")
     repair = repair_with(grader, PLANTED[1:], other)
     assert repair.left is not None
-    assert len(repair.left) == 3
+    assert tuple(mistake.id for mistake in repair.left) == PLANTED[1:]
+    assert [part.state for part in repair.parts] == ["right", "wrong", "wrong", "wrong"]
 
 
+@pytest.mark.usefixtures("no_curve")
 def test_new_mistake_makes_the_number_unknown(grader: Grader) -> None:
     """The loss is still right, and parts that use the wrong model are not clear."""
-    repair = repair_with(grader, (), ("x = self.ln_f(x)", "x = self.ln_f(x) + 1"))
+    repair = repair_with(grader, (), ("x = self.ln_f(x)", "x = self.ln_f(x) + 1"), PAIR)
     assert repair.left is None
     states = {part.name: part.state for part in repair.parts}
     assert states["model"] == "wrong"
     assert states["training step"] == "unknown"
 
 
+@pytest.mark.thorough
 def test_curve_is_that_of_the_reference_after_the_repair(grader: Grader) -> None:
     """100 steps, with the same first loss; the loss of the reference falls."""
     curve = repair_with(grader, ()).curve
@@ -79,16 +101,17 @@ def test_curve_is_that_of_the_reference_after_the_repair(grader: Grader) -> None
     assert (curve.expected[-1] or 9) < 0.5 < (curve.expected[0] or 0)
 
 
+@pytest.mark.thorough
 def test_mistakes_that_hide_each_other_are_not_distinct(grader: Grader) -> None:
     """A mask that raises an exception hides the missing scale."""
-    references = diagnoser_of(grader).references(grader.case_set(GPT, 5))
-    assert repairs.are_distinct(references, PLANTED)
+    references = diagnoser_of(grader).references(few_cases(grader))
+    assert repairs.are_distinct(references, PLANTED[:3])
     assert not repairs.are_distinct(references, ("no-scale", "causal-mask-of-floats"))
 
 
 def test_hidden_mistake_is_found_with_few_runs(grader: Grader) -> None:
     """Of 16 choices of four mistakes, the five with at most one repair are enough."""
-    references = diagnoser_of(grader).references(grader.case_set(GPT, 5))
+    references = diagnoser_of(grader).references(few_cases(grader))
     hidden = ("no-scale", "causal-mask-of-floats", "sum-for-mean", "gradients-not-zeroed")
     before = references.case_count
     assert not repairs.are_distinct(references, hidden)

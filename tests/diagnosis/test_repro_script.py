@@ -40,6 +40,7 @@ def run(found: Repro, folder: Path, source: str, name: str) -> None:
         sys.modules.pop(name, None)
 
 
+@pytest.mark.thorough
 def test_script_fails_where_the_answer_is_wrong(grader: Grader, tmp_path: Path) -> None:
     """The script names the case and the failed check, and compares with the expected values."""
     source = with_mistakes(GQA, "no-scale")
@@ -59,7 +60,7 @@ def test_script_fails_where_the_answer_is_wrong(grader: Grader, tmp_path: Path) 
     run(found, tmp_path, with_mistakes(GQA), "gqa_answer")
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(46)
 @pytest.mark.parametrize("folder", sorted(CHALLENGES.keys() - WITH_OBJECTS))
 def test_script_of_every_kind_of_case_accepts_a_right_answer(
     grader: Grader, tmp_path: Path, folder: str
@@ -124,6 +125,7 @@ def test_file_that_is_no_identifier_is_loaded_by_its_path(grader: Grader, tmp_pa
     run(found, tmp_path, source, "my-gqa")
 
 
+@pytest.mark.thorough
 def test_chosen_case_is_used_even_if_it_passes(grader: Grader) -> None:
     """Without a chosen case, a right answer has no script."""
     submission = Submission("gqa.py", with_mistakes(GQA))
@@ -133,6 +135,7 @@ def test_chosen_case_is_used_even_if_it_passes(grader: Grader) -> None:
     assert found.case_number == 2
 
 
+@pytest.mark.thorough
 def test_case_with_an_object_of_the_grader_has_no_script(grader: Grader, tmp_path: Path) -> None:
     """The message names the argument and another command."""
     challenge = CHALLENGES["generate"]

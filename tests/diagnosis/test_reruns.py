@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.diagnosis import CHALLENGES
 from tests.support.judged import judged, with_mistakes
 from trainer.grading.grader import Grader
+from trainer.model.limits import Limits
 from trainer.packs import pack_reader
-from trainer.worker.forkserver_client import Limits
 from trainer.worker.worker_client import WorkerRun
 
 SDPA = CHALLENGES["sdpa"]
@@ -39,9 +41,10 @@ def test_close_stops_workers_that_are_still_running(grader: Grader) -> None:
     (running,) = answer.reruns._begun
     assert isinstance(running, WorkerRun)
     answer.reruns.close()
-    assert not Path(f"/proc/{running._pid}").exists()
+    assert not Path(f"/proc/{running._worker.pid}").exists()
 
 
+@pytest.mark.thorough
 def test_submission_is_not_run_again_after_a_timeout() -> None:
     """The result of the timeout is returned at once for every later run."""
     with Grader([pack_reader.built_in_pack()], Limits(seconds=0.5)) as grader:

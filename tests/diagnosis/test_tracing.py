@@ -33,6 +33,8 @@ def test_wrong_line_has_no_name(grader: Grader) -> None:
     names = [row.milestone for row in found.rows]
     assert "scores" in names
     assert "weights" not in names
+    (marked,) = (row for row in found.rows if row.is_wrong)
+    assert "softmax" in marked.text
 
 
 def test_exception_ends_the_trace(grader: Grader) -> None:
@@ -49,14 +51,14 @@ def test_file_that_does_not_load_cannot_be_traced(grader: Grader) -> None:
         trace(grader, SDPA, Submission("answer.py", "raise ValueError"), SEED)
 
 
+@pytest.mark.thorough
 def test_first_wrong_line_is_marked(grader: Grader) -> None:
-    """Exactly one row is marked, also in a case that the report does not explain."""
+    """Exactly one row is marked, in a case that the report does not explain."""
     source = with_mistakes(SDPA, "softmax-over-queries")
     submission = Submission("answer.py", source)
-    for number in (None, 2, 5):
-        found = trace(grader, SDPA, submission, SEED, number)
-        (marked,) = (row for row in found.rows if row.is_wrong)
-        assert "softmax" in marked.text
+    found = trace(grader, SDPA, submission, SEED, 5)
+    (marked,) = (row for row in found.rows if row.is_wrong)
+    assert "softmax" in marked.text
     right = trace(grader, SDPA, Submission("answer.py", with_mistakes(SDPA)), SEED, 5)
     assert not any(row.is_wrong for row in right.rows)
 

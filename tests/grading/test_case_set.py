@@ -30,7 +30,7 @@ def test_request_has_no_expected_value() -> None:
     sent = [tensor.to(torch.float64) for tensor in tensors]
     for prepared in case_set.prepared:
         expected = prepared.expected
-        for value in [*expected.outputs.values(), *expected.again.values()]:
+        for value in [*expected.outputs.values(), *expected.second.values()]:
             if bool((value.value != 0).any()):
                 assert not any(
                     tensor.shape == value.value.shape and torch.allclose(tensor, value.value)

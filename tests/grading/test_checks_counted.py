@@ -27,6 +27,7 @@ OUTSIDE_TORCH = """flat = torch.tensor(weights.tolist(), dtype=v.dtype)
         heads = (weights if weights.requires_grad else flat) @ v"""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
@@ -68,28 +69,20 @@ CUMSUM = "torch.cumsum(x, dim=-1)"
 
 
 @pytest.mark.parametrize(
-    ("body", "way"),
+    "body",
     [
-        pytest.param(f"return {MATRIX}", "", id="always"),
+        pytest.param(f"return {MATRIX}", id="always"),
         pytest.param(
-            f"return {MATRIX} if torch.is_grad_enabled() else {CUMSUM}",
-            " (with gradients)",
-            id="only with gradients",
-        ),
-        pytest.param(
-            f"return {CUMSUM} if torch.is_grad_enabled() else {MATRIX}",
-            "",
-            id="only without gradients",
+            f"return {CUMSUM} if torch.is_grad_enabled() else {MATRIX}", id="without gradients"
         ),
         pytest.param(
             f"grown = x.new_empty(0)\n    grown.resize_(x.shape[-1] ** 2)\n    return {CUMSUM}",
-            "",
             id="a tensor that grows",
         ),
     ],
 )
-def test_memory_is_counted_in_all_calls(grader: Grader, body: str, way: str) -> None:
-    """A large tensor is found with and without gradients, also if a small tensor grows."""
+def test_large_tensor_is_refused(grader: Grader, body: str) -> None:
+    """A large tensor is found, also if a small tensor grows."""
     source = pack_reader.solution(PREFIX_SUM).replace(f"return {CUMSUM}\n", f"{body}\n")
     assert body in source
     report = report_of(grader, PREFIX_SUM, source, "prefix_sum.py", 3)
@@ -97,10 +90,11 @@ def test_memory_is_counted_in_all_calls(grader: Grader, body: str, way: str) -> 
     assert failed == {"memory"}
     assert (
         report.first_failure().message
-        == f"the largest tensor made has 4,096 entries{way}; it must have fewer than 4,096"
+        == "the largest tensor made has 4,096 entries; it must have fewer than 4,096"
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("printed", ["", "print('mine')"])
 def test_output_of_the_counters_is_not_shown(grader: Grader, printed: str) -> None:
     """The report of a loop shows the text that the submission prints, and nothing else."""
@@ -113,6 +107,7 @@ def test_output_of_the_counters_is_not_shown(grader: Grader, printed: str) -> No
     assert report.stdout == ("mine\n" if printed else "")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "call",
     [
@@ -120,7 +115,6 @@ def test_output_of_the_counters_is_not_shown(grader: Grader, printed: str) -> No
         "x.cumsum(-1)",
         "x.clone().cumsum_(-1)",
         "torch.ops.aten.cumsum.default(x, -1)",
-        "torch._refs.cumsum(x, -1)",
     ],
 )
 def test_operation_that_the_challenge_forbids_is_refused(
@@ -162,27 +156,9 @@ GRADIENTS = {
     "jacrev": f"return torch.einsum('bi,bibj->bj', x, torch.func.jacrev({SUFFIX})(x))",
     "jacfwd": f"return torch.einsum('bi,bibj->bj', x, torch.func.jacfwd({SUFFIX})(x))",
 }
-ENGINE_ABOVE = (
-    f"torch.set_grad_enabled(True)\n    with {{switch}}:\n        {LEAF}\n        "
-    "return torch._C._ImperativeEngine().run_backward("
-    "(sums,), (x,), False, False, (y,), allow_unreachable=True, accumulate_grad=False)[0]"
-)
-KEYS = "torch._C.DispatchKeySet(torch._C.DispatchKey.AutogradCPU)"
-SWITCHES = {
-    "keys forced": f"torch._C._ForceDispatchKeyGuard({KEYS}, {KEYS} - {KEYS})",
-    "keys included": "torch._C._IncludeDispatchKeyGuard(torch._C.DispatchKey.AutogradCPU)",
-    "nested differentiation": (
-        "__import__('contextlib').nullcontext(torch._C._functorch._grad_increment_nesting())"
-    ),
-}
-ENGINE = (
-    f"torch.set_grad_enabled(True); {LEAF}; "
-    "return torch.autograd.Variable._execution_engine.run_backward("
-    "(sums,), (x,), False, False, (y,), allow_unreachable=True, accumulate_grad=False)[0]"
-)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("way", GRADIENTS)
 def test_automatic_differentiation_is_refused(grader: Grader, tmp_path: Path, way: str) -> None:
     """Every form is refused, in reverse and in forward mode, with gradients or without."""
@@ -190,28 +166,9 @@ def test_automatic_differentiation_is_refused(grader: Grader, tmp_path: Path, wa
     source = CHECKED.replace("return torch.cumsum(x, dim=-1)", GRADIENTS[way])
     report = report_of(grader, challenge, source, "a.py", 1)
     assert report.verdict == "not-allowed", report.first_failure()
-    assert_fails_first(report, "from scratch", r"torch's automatic differentiation is called")
-
-
-def test_engine_of_automatic_differentiation_gives_no_gradients(
-    grader: Grader, tmp_path: Path
-) -> None:
-    """The engine itself cannot be refused, but there is nothing that it could differentiate."""
-    challenge = strict_pack(tmp_path / "pack", forbids="torch.autograd")
-    source = CHECKED.replace("return torch.cumsum(x, dim=-1)", ENGINE)
-    report = report_of(grader, challenge, source, "a.py", 1)
-    assert report.verdict in ("failed", "error")
-    assert report.first_failure().check not in ("gradients", "memory")
-
-
-@pytest.mark.parametrize("switch", SWITCHES)
-def test_recording_cannot_be_turned_on_again(grader: Grader, tmp_path: Path, switch: str) -> None:
-    """The switches of the dispatcher are refused, also if the import took a reference."""
-    challenge = strict_pack(tmp_path / "pack", forbids="torch.autograd")
-    body = ENGINE_ABOVE.format(switch=SWITCHES[switch])
-    source = CHECKED.replace("return torch.cumsum(x, dim=-1)", body)
-    report = report_of(grader, challenge, source, "a.py", 1)
-    assert report.verdict == "not-allowed", report.first_failure()
+    assert_fails_first(
+        report, "from scratch", r"automatic differentiation \(torch\.autograd\) is called"
+    )
 
 
 def test_own_backward_and_vmap_are_allowed_without_automatic_differentiation(

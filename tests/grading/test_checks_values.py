@@ -1,15 +1,13 @@
 """The checks on results, with changed references of gqa and prefix sums."""
 
-import math
 import re
 
 import pytest
-import torch
 
 from tests.support.checks import assert_fails_first, failed_outcomes, grade
 from tests.support.grading import report_of
 from tests.support.running import grade_prefix_sum
-from trainer.grading.checks_values import _is_same, percent
+from trainer.grading.checks_values import percent
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 
@@ -41,6 +39,7 @@ DOUBLING_HOOK = f"""{DROPOUT_LAYER}
         self.v_proj.weight.register_hook(lambda gradient: 2 * gradient)"""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("old", "new", "check", "says"),
     [
@@ -98,8 +97,8 @@ DOUBLING_HOOK = f"""{DROPOUT_LAYER}
         pytest.param(
             RETURN,
             f"{RETURN} * (1.01 if torch.is_grad_enabled() else 1)",
-            "gradients",
-            "with gradients enabled",
+            "values",
+            "values of out differ",
             id="other values with gradients",
         ),
         pytest.param(
@@ -190,6 +189,7 @@ def test_dropout_must_draw_in_every_call(grader: Grader) -> None:
     assert "every call must draw new random numbers" in failure.message
 
 
+@pytest.mark.thorough
 def test_layer_outside_the_parameters_keeps_its_weights(grader: Grader) -> None:
     """A layer in a plain list keeps random weights, so what it adds to the output is wrong."""
     report = grade(
@@ -203,6 +203,7 @@ def test_layer_outside_the_parameters_keeps_its_weights(grader: Grader) -> None:
     assert failed_outcomes(report)[0].check == "values"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "body",
     [
@@ -234,6 +235,7 @@ def test_input_changed_in_shape_or_kind_is_refused(grader: Grader, body: str) ->
     assert "the input x is changed in place" in failure.message
 
 
+@pytest.mark.thorough
 def test_state_changed_without_gradients_is_found(grader: Grader) -> None:
     """Only the second call of most cases has no gradients; its inputs must stay too."""
     challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "linear-attention")
@@ -247,7 +249,7 @@ def test_state_changed_without_gradients_is_found(grader: Grader) -> None:
     failure = report_of(grader, challenge, source, "a.py", 1).first_failure()
     assert failure is not None
     assert failure.check == "properties"
-    assert "is changed in place in a call without gradients" in failure.message
+    assert failure.message == "the input state[0] is changed in place; work on a copy"
 
 
 @pytest.mark.parametrize("kept", ["x", "x.clone()"])
@@ -280,24 +282,3 @@ def test_input_kept_from_an_earlier_call_is_found(grader: Grader, kept: str) -> 
 def test_percent_is_0_or_100_only_if_exact(part: int, whole: int, words: str) -> None:
     """A single wrong entry is not shown as 0%, and a single right entry not as 100%."""
     assert percent(part, whole) == words
-
-
-@pytest.mark.parametrize(
-    ("after", "is_same"),
-    [
-        ([1.0, math.nan, 3.0], True),
-        ([1.0, 0.0, 3.0], False),
-        ([1.0, 3.0, math.nan], False),
-        ([2.0, math.nan, 3.0], False),
-        ([1.0, math.nan, math.nan], False),
-    ],
-)
-def test_input_with_nan_is_unchanged_only_if_all_entries_are(
-    after: list[float], is_same: bool
-) -> None:
-    """Slots that a challenge leaves unused may hold NaN; clearing them is a change."""
-    before = torch.tensor([1.0, math.nan, 3.0])
-    for dtype in (torch.float32, torch.bfloat16):
-        assert _is_same(before.to(dtype), torch.tensor(after, dtype=dtype)) == is_same
-    assert _is_same(torch.tensor([1, 2]), torch.tensor([1, 2]))
-    assert not _is_same(torch.tensor([1, 2]), torch.tensor([1, 3]))

@@ -13,15 +13,14 @@ from tests.support.grading import report_of
 from tests.support.paths import TESTS, TINY_PACK
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
 from trainer.grading.case_set import CaseSet
-from trainer.grading.comparison import Comparison
 from trainer.grading.grader import Grader
 from trainer.grading.ready_workers import Workers
 from trainer.model.errors import DrillError
+from trainer.model.limits import Limits
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
-from trainer.worker.forkserver_client import Limits
 from trainer.worker.protocol import SubmittedFile
-from trainer.worker.worker_client import WorkerResult, WorkerRun
+from trainer.worker.worker_client import WorkerRun
 
 PREFIX_SUM = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 UNNAMED_LAYERS = (GQA.solutions / "also_right" / "unnamed_layers.py").read_text(encoding="utf-8")
@@ -39,7 +38,7 @@ def before(line: str, *new_lines: str) -> tuple[str, str]:
     return line, "\n        ".join([*new_lines, line])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -226,7 +225,7 @@ def test_right_answer_in_another_style_passes(
 HONEST_FILES = sorted((TESTS / "honest").glob("*.py"))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", HONEST_FILES, ids=[path.stem for path in HONEST_FILES])
 def test_right_answers_in_uncommon_styles_pass(grader: Grader, path: Path) -> None:
     """Grade each file of `tests/honest`. The part of its name before `__` is the challenge."""
@@ -264,6 +263,7 @@ def test_unknown_case_number_is_refused(grader: Grader) -> None:
         grade_prefix_sum(grader, RIGHT_SUM.format("pass"), only=8)
 
 
+@pytest.mark.thorough
 def test_loop_is_named_after_a_timeout(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message has the counts of the loop at two small sizes, and no advice on the limit."""
     monkeypatch.setattr(grader.workers, "limits", Limits(seconds=3.0))
@@ -279,35 +279,46 @@ def test_loop_is_named_after_a_timeout(grader: Grader, monkeypatch: pytest.Monke
     assert "--time-limit" not in message
 
 
-def test_likely_assignment_is_run_first(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If layer names have no meaning, one case selects the assignment, so two workers are enough.
+def test_meant_assignment_is_found_by_one_case(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If layer names have no meaning, all cases run twice; one case tries the assignments.
 
     The report has the number of assignments.
     """
     case_set = grader.case_set(GQA, 7)
-    case_counts: list[int] = []
-    ends: list[str] = []
-    begin, finish = Workers.begin, WorkerRun.finish
+    begun: list[tuple[int, Any]] = []
+    begin = Workers.begin
 
-    def recorded_begin(workers: Workers, case_set: CaseSet, *more: Any) -> WorkerRun:
-        case_counts.append(len(case_set.cases))
-        return begin(workers, case_set, *more)
-
-    def recorded_finish(running: WorkerRun, *more: Any) -> WorkerResult:
-        result = finish(running, *more)
-        ends.append(result.how)
-        return result
+    def recorded_begin(
+        workers: Workers, case_set: CaseSet, submission: Submission, assignment: Any, *more: Any
+    ) -> WorkerRun:
+        begun.append((len(case_set.cases), assignment))
+        return begin(workers, case_set, submission, assignment, *more)
 
     monkeypatch.setattr(Workers, "begin", recorded_begin)
-    monkeypatch.setattr(WorkerRun, "finish", recorded_finish)
     report = report_of(grader, GQA, UNNAMED_LAYERS, "gqa.py", 7)
     assert report.verdict == "passed"
-    assert case_counts == [len(case_set.cases)] * 2
-    assert ends == ["stopped", "replied"]
+    first, *trials, last = begun
+    assert first == (len(case_set.cases), {})
+    assert last == (len(case_set.cases), trials[-1][1]), "the others after the right one are tried"
+    assert 1 <= len(trials) <= 4
+    assert {count for count, _ in trials} == {1}
     (parameters,) = (outcome for outcome in report.outcomes if outcome.check == "parameters")
     assert "The names of the layers allow 4 assignments" in parameters.message
 
 
+@pytest.mark.thorough
+def test_wrong_values_are_found_under_every_assignment(grader: Grader) -> None:
+    """If no assignment is right, the report is about the first one, and the verdict is failed."""
+    source = UNNAMED_LAYERS.replace("return last(", "return 1.01 * last(")
+    assert source != UNNAMED_LAYERS
+    report = report_of(grader, GQA, source, "gqa.py", 7)
+    assert report.verdict == "failed"
+    assert report.first_failure().check == "values"
+
+
+@pytest.mark.thorough
 def test_judgement_keeps_the_graded_assignment(grader: Grader) -> None:
     """More assignments can fit a single case than all cases, so a later run gets the graded one."""
     submission, case_set = Submission("gqa.py", UNNAMED_LAYERS), grader.case_set(GQA, 7)
@@ -327,34 +338,6 @@ def test_judgement_keeps_the_graded_assignment(grader: Grader) -> None:
     single = case_set.only([square], alone=True)
     result = grader.workers.run(single, submission, judgement.assignment)
     assert result.reply.assignment == judgement.assignment
-
-
-def test_all_assignments_that_fit_one_case_are_tried(
-    grader: Grader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If a probe case fits several assignments, they run until one passes; no others run."""
-    likely = Comparison.agreeing_assignments
-    assignments: list[object] = []
-    begin = Workers.begin
-
-    def recorded_begin(
-        workers: Workers, case_set: CaseSet, submission: Submission, assignment: Any, *more: Any
-    ) -> WorkerRun:
-        assignments.append(assignment)
-        return begin(workers, case_set, submission, assignment, *more)
-
-    monkeypatch.setattr(Workers, "begin", recorded_begin)
-    assert report_of(grader, GQA, UNNAMED_LAYERS, "gqa.py", 7).verdict == "passed"
-    (right,) = [assignment for assignment in assignments if assignment]
-    assignments.clear()
-    monkeypatch.setattr(
-        Comparison,
-        "agreeing_assignments",
-        lambda comparison: sorted({1, *found}) if (found := likely(comparison)) else [],
-    )
-    assert report_of(grader, GQA, UNNAMED_LAYERS, "gqa.py", 7).verdict == "passed"
-    assert assignments[-1] == right
-    assert len(assignments) <= 3
 
 
 def test_dead_fork_server_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

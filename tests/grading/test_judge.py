@@ -31,7 +31,7 @@ def test_later_checks_are_skipped_with_the_reason(grader: Grader) -> None:
     assert not any(outcome.mismatch and outcome.mismatch.error_maps for outcome in others)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "bugs",
     [
@@ -57,10 +57,15 @@ def test_fixing_a_bug_keeps_all_passed_checks(grader: Grader, bugs: tuple[str, .
 def test_constructor_that_always_raises_does_not_pass_bad_sizes(grader: Grader) -> None:
     """The constructor also refuses bad sizes, but for another reason."""
     report = grade(grader, ("super().__init__()", "raise ValueError"))
+    count = len(report.cases)
     assert report.statuses()["bad sizes"] == "skipped"
+    assert {outcome.message for outcome in report.outcomes if outcome.check == "bad sizes"} == {
+        f"the constructor raises in {count} of {count} cases with valid sizes"
+    }
     assert passed_checks(report) == {"loads", "interface"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("persistent", [True, False])
 def test_lost_imaginary_part_is_reported(grader: Grader, persistent: bool) -> None:
     """The cast of torch cuts off the imaginary part of a buffer. In float32 nothing is cast."""

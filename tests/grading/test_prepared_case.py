@@ -36,4 +36,4 @@ def test_variant_of_a_variant_has_the_first_expected_results(grader: Grader) -> 
     second = first.varied({"x": torch.zeros(1)}, {})
     assert second.varied_from is prepared
     assert second.expected is prepared.expected
-    assert second.again == second.inputs
+    assert second.second == second.inputs

@@ -31,7 +31,7 @@ def test_reference_is_built_twice_for_each_constructor(monkeypatch: pytest.Monke
     assert len(built) - built.count(torch.float64) == len(constructors) < len(case_set.cases)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     "challenge",
     [challenge for challenge in CHALLENGES if challenge.kind == "module"],
@@ -46,7 +46,7 @@ def test_shared_modules_give_the_results_of_new_modules(
     monkeypatch.setattr(Reference, "build", Reference._build_anew)
     alone = load_case_set(challenge, 3).expect()
     for prepared, taken, wanted in zip(shared.prepared, found, alone, strict=True):
-        for group in ("outputs", "again", "gradients"):
+        for group in ("outputs", "second", "gradients"):
             values, expected = getattr(taken, group), getattr(wanted, group)
             assert values.keys() == expected.keys()
             for name, value in values.items():

@@ -45,6 +45,7 @@ def changes(line: str, backward: str) -> tuple[tuple[str, str], tuple[str, str]]
     return ("weights = self.dropout(weights)", line), ("class Grouped", own_class)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "line",
     [
@@ -69,6 +70,7 @@ def test_right_dropout_passes(grader: Grader, line: str) -> None:
     assert report.verdict == "passed", report.first_failure()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("line", "backward"),
     [

@@ -5,9 +5,10 @@ import pytest
 from tests.support.running import grade_prefix_sum
 from trainer.grading.comparison import Comparison
 from trainer.grading.grader import Grader
+from trainer.grading.judge import due_checks
 from trainer.grading.sudden_end import sudden_end
+from trainer.model.limits import Limits
 from trainer.packs import pack_reader
-from trainer.worker.forkserver_client import Limits
 from trainer.worker.worker_client import WorkerResult
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
@@ -16,7 +17,7 @@ GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 @pytest.fixture
 def impatient(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> Grader:
     """A grader with a time limit of one second."""
-    monkeypatch.setattr(grader.workers, "limits", Limits(seconds=1.0, memory_bytes=512 << 20))
+    monkeypatch.setattr(grader.workers, "limits", Limits(seconds=1.0, memory_mib=512))
     return grader
 
 
@@ -33,7 +34,7 @@ def test_worker_that_dies_in_a_case_fails_that_case(grader: Grader) -> None:
     """The last note of the worker is the index of the case. All other checks are skipped."""
     case_set = grader.case_set(GQA, 5)
     result = WorkerResult("died", reason="the process was killed", last_note=3)
-    outcomes = sudden_end(Comparison(case_set, result))
+    outcomes = sudden_end(comparison := Comparison(case_set, result), due_checks(comparison))
     assert outcomes is not None
     (failed,) = (outcome for outcome in outcomes if outcome.status == "failed")
     assert (failed.check, failed.case, failed.number) == ("runs", case_set.cases[3].name, 4)
@@ -46,7 +47,7 @@ def test_worker_that_dies_in_a_constructor_call_fails_bad_sizes(grader: Grader) 
     """The notes after the cases are the indices of the refusals."""
     case_set = grader.case_set(GQA, 5)
     result = WorkerResult("timeout", last_note=len(case_set.cases), seconds=3.0)
-    outcomes = sudden_end(Comparison(case_set, result))
+    outcomes = sudden_end(comparison := Comparison(case_set, result), due_checks(comparison))
     assert outcomes is not None
     (failed,) = (outcome for outcome in outcomes if outcome.status == "failed")
     assert failed.check == "bad sizes"
@@ -72,7 +73,9 @@ def test_option_that_raises_a_limit_is_not_in_the_message(
     grader: Grader, result: WorkerResult, advice: str
 ) -> None:
     """The students of a class see the message without the advice."""
-    outcomes = sudden_end(Comparison(grader.case_set(GQA, 5), result))
+    outcomes = sudden_end(
+        comparison := Comparison(grader.case_set(GQA, 5), result), due_checks(comparison)
+    )
     assert outcomes is not None
     (failed,) = (outcome for outcome in outcomes if outcome.status == "failed")
     assert failed.advice == advice

@@ -132,6 +132,7 @@ FINISHED = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("source", "says"), UNFINISHED.values(), ids=UNFINISHED.keys())
 def test_unfinished_file_is_recognised(grader: Grader, source: str, says: str) -> None:
     """The report has the reason. The verdict is the same as for a wrong answer."""
@@ -141,6 +142,7 @@ def test_unfinished_file_is_recognised(grader: Grader, source: str, says: str) -
     assert report.unfinished.startswith(("does not parse: ", "is not finished: "))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("source", FINISHED.values(), ids=FINISHED.keys())
 def test_wrong_answer_is_finished(grader: Grader, source: str) -> None:
     """A wrong answer counts as finished, also if it raises an exception."""
@@ -156,7 +158,7 @@ def test_right_answer_is_finished(grader: Grader) -> None:
     assert (report.verdict, report.unfinished) == ("passed", "")
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize(
     "challenge", pack_reader.read_pack(BUILT_IN), ids=lambda challenge: challenge.id
 )

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.paths import TINY_PACK
 from trainer.grading.grader import Grader
+from trainer.model.limits import Limits
 from trainer.packs import pack_reader
-from trainer.worker.forkserver_client import Limits
 
 PACK = Path(__file__).parent / "pack"
 _graders: list[Grader] = []

@@ -6,7 +6,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-KEYS = ("of", "verdict", "says", "without", "must not exist", "seconds", "memory", "diagnosis")
+KEYS = (
+    *("of", "base", "family", "verdict", "says", "without"),
+    *("must not exist", "seconds", "memory", "diagnosis"),
+)
+BASES = Path(__file__).parent / "bases"
 # Code that harms the machine without a sandbox: signals, modes, mounts, names outside the folder,
 # blocks of memory that stay.
 HARMFUL = re.compile(
@@ -23,8 +27,10 @@ class Hostile:
 
     Attributes:
         path: the path of the file.
-        source: the text of the file.
+        text: the text of the file.
+        base: the name of the file in `bases/` on which this file builds; "" for none.
         of: the challenge that the file pretends to solve.
+        family: the promise that the file attacks. The first file of a family stands for the others.
         verdicts: the correct verdicts.
         says: a pattern that the message of a failed check matches; "" for any message.
         without: the correct verdicts with limits and no sandbox. It is () if the file is not run
@@ -37,8 +43,10 @@ class Hostile:
     """
 
     path: Path
-    source: str
+    text: str
+    base: str
     of: str
+    family: str
     verdicts: tuple[str, ...]
     says: str
     without: tuple[str, ...]
@@ -48,15 +56,24 @@ class Hostile:
     memory: int
     diagnosed: bool
 
+    @property
+    def source(self) -> str:
+        """The submission: the base and, after it, this file, which may replace names of the base.
 
-def read(path: Path, source: str) -> Hostile:
+        Many attacks are three lines in a right answer. The base is this answer, or helpers.
+        """
+        base = (BASES / f"{self.base}.py").read_text(encoding="utf-8") if self.base else ""
+        return base + self.text
+
+
+def read(path: Path, text: str) -> Hostile:
     """Return a file with the entries of its header.
 
     Raises:
-        ValueError: if a line of the header has an unknown key, or the header has no verdict.
+        ValueError: if a line of the header has an unknown key, or one of the first keys is missing.
     """
     found: dict[str, list[str]] = {key: [] for key in KEYS}
-    for line in source.splitlines():
+    for line in text.splitlines():
         if not line.startswith("#"):
             break
         key, colon, value = line.removeprefix("# ").partition(": ")
@@ -65,8 +82,9 @@ def read(path: Path, source: str) -> Hostile:
         elif key.islower() and colon and " " not in key:
             raise ValueError(f"{path.name}: a header has no key {key!r}; it has {', '.join(KEYS)}")
     first = {key: values[0] if values else "" for key, values in found.items()}
-    if not first["verdict"]:
-        raise ValueError(f"{path.name} has no line `# verdict: …`")
+    for key in ("of", "family", "verdict"):
+        if not first[key]:
+            raise ValueError(f"{path.name} has no line `# {key}: …`")
     not_run = (
         first["without"].removeprefix("not run, ")
         if first["without"].startswith("not run, ")
@@ -74,8 +92,10 @@ def read(path: Path, source: str) -> Hostile:
     )
     return Hostile(
         path=path,
-        source=source,
-        of=first["of"] or "gqa",
+        text=text,
+        base=first["base"],
+        of=first["of"],
+        family=first["family"],
         verdicts=tuple(first["verdict"].split()),
         says=first["says"],
         without=()

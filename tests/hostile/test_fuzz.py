@@ -22,7 +22,6 @@ from trainer.packs import pack_reader
 from trainer.report.report_json import to_json
 from trainer.worker.channel import HEAD_BYTES
 from trainer.worker.protocol import (
-    COUNT,
     NOTE,
     PART,
     REPLY,
@@ -89,8 +88,6 @@ def verdict_on(grader: Grader, stream: bytes) -> str:
     how, reason = "died", ""
     try:
         how = "replied" if running._take_messages() else "died"
-        if running._reply is not None:
-            running._complete(running._reply)
     except ProtocolError as error:
         how, reason = "garbage", str(error)
     result = running.result
@@ -108,13 +105,10 @@ def _without_worker(stream: bytes) -> WorkerRun:
     running = WorkerRun.__new__(WorkerRun)
     attributes: dict[str, Any] = {
         "_buffer": bytearray(stream),
-        "_bytes": 0,
+        "_received": len(stream),
         "_message_count": 0,
         "_note": None,
-        "_counts": {},
-        "_reply": None,
-        "_more": None,
-        "_is_enough": False,
+        "_more": lambda: None,
     }
     vars(running).update(attributes)
     from trainer.worker.worker_client import WorkerResult
@@ -152,14 +146,12 @@ def changed_header(draw: random.Random, stream: bytes) -> bytes:
         if index == chosen or draw.random() < 0.1:
             payload = _changed_payload(draw, kind, payload)
         changed += message(
-            kind if draw.random() < 0.97 else draw.choice([NOTE, PART, REPLY, COUNT]), payload
+            kind if draw.random() < 0.97 else draw.choice([NOTE, PART, REPLY]), payload
         )
     return changed
 
 
 def _changed_payload(draw: random.Random, kind: bytes, payload: bytes) -> bytes:
-    if kind == COUNT:
-        return json.dumps(_changed(draw, json.loads(payload))).encode()
     if kind == NOTE:
         return str(draw.choice([-1, 3, 10**9, 10**12])).encode()
     (length,) = struct.unpack_from("<I", payload)
@@ -183,6 +175,9 @@ def _changed(draw: random.Random, tree: Any) -> Any:
     return draw.choice([*ODD_VALUES, *ODD_SCALARS])
 
 
+@pytest.mark.parametrize(
+    "seeds", [range(400), pytest.param(range(400, 2000), marks=pytest.mark.thorough)], ids=len
+)
 @pytest.mark.parametrize("name", ["right", "wrong"])
 @pytest.mark.parametrize("change", [changed_bytes, changed_header])
 def test_changed_replies_end_in_verdicts(
@@ -190,24 +185,25 @@ def test_changed_replies_end_in_verdicts(
     streams: dict[str, bytes],
     change: Callable[[random.Random, bytes], bytes],
     name: str,
+    seeds: range,
 ) -> None:
-    """Two thousand changed replies raise nothing except ProtocolError. No wrong answer passes."""
+    """Hundreds of changed replies raise nothing except ProtocolError. No wrong answer passes."""
     assert verdict_on(grader, streams[name]) == ("passed" if name == "right" else "failed")
     seen = set()
-    for seed in range(2000):
+    for seed in seeds:
         draw = random.Random(seed)
         stream = change(draw, streams[name])
         verdict = verdict_on(grader, stream)
         seen.add(verdict)
         assert name == "right" or verdict != "passed", seed
-    assert len(seen) >= 3, "the changes are too small to test anything"
+    assert seen >= {"error", "failed"}, "the changes are too small to test anything"
 
 
 @pytest.mark.parametrize("shape", [Reply, ReplyPart])
 def test_random_frames_are_protocol_errors(shape: type) -> None:
     """A frame with a random header and tensor table is decoded, or raises ProtocolError."""
     read = 0
-    for seed in range(5000):
+    for seed in range(1000):
         draw = random.Random(seed)
         sizes = [
             [draw.choice([0, 1, 2, 3, 1 << 20, 1 << 39, 1 << 40]) for _ in range(draw.randrange(6))]
@@ -226,7 +222,7 @@ def test_random_frames_are_protocol_errors(shape: type) -> None:
             read += 1
         except ProtocolError:
             pass
-    assert 100 < read < 4900
+    assert 20 < read < 980
 
 
 def test_diagnosis_of_changed_replies(grader: Grader, streams: dict[str, bytes]) -> None:
@@ -234,12 +230,10 @@ def test_diagnosis_of_changed_replies(grader: Grader, streams: dict[str, bytes])
     case_set = grader.case_set(SUMS, SEED)
     explained = 0
     references = diagnoser_of(grader).references(case_set)
-    for seed in range(150):
+    for seed in range(60):
         running = _without_worker(changed_header(random.Random(seed), streams["wrong"]))
         try:
             replied = running._take_messages()
-            if replied and running._reply is not None:
-                running._complete(running._reply)
         except ProtocolError:
             continue
         if not replied:
@@ -252,7 +246,7 @@ def test_diagnosis_of_changed_replies(grader: Grader, streams: dict[str, bytes])
             submission = Submission("prefix_sum.py", pack_reader.solution(SUMS))
             judgement = Judgement(submission, report, comparison)
             diagnose(references, judgement, _NoWorkers())
-    assert explained >= 5
+    assert explained >= 2
 
 
 class _NoWorkers:

@@ -1,6 +1,7 @@
 """Every file of `submissions/`, and every generated file, gets the verdict of its header.
 
-The header also contains a pattern for the report's message.
+The header also contains a pattern for the report's message. Only the first file of each family runs
+by default; `-m ""` runs all.
 """
 
 import os
@@ -28,41 +29,33 @@ from trainer.diagnosis.reference_index import ReferenceIndex
 from trainer.diagnosis.tracing import trace_of_run
 from trainer.diagnosis.value_graph import graph_of, right_graphs
 from trainer.grading.grader import Grader
+from trainer.model.challenge import Challenge
+from trainer.model.limits import Limits
 from trainer.model.report import Report
 from trainer.packs import pack_reader
 from trainer.practice.learner_files import read_source
 from trainer.report.terminal import render
 from trainer.sandbox import isolation
-from trainer.worker.forkserver_client import Limits
 from trainer.worker.protocol import Reply, RunReply, Step
+from trainer.worker.recorder import Recorder
 from trainer.worker.worker_client import WorkerResult
 
 from .generated import GENERATED, Generated
-from .headers import HARMFUL, Hostile, read
+from .headers import BASES, HARMFUL, Hostile, read
 
 SUBMISSIONS = [
     read(path, read_source(path))
     for path in sorted((Path(__file__).parent / "submissions").glob("*.py"))
 ]
-GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+FIRST = {file.family: file for file in reversed(SUBMISSIONS)}.values()
+BUILT_IN = pack_reader.built_in_pack()
+GQA = pack_reader.find_challenge(BUILT_IN, "gqa")
 SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
-FLASH, CACHE = (
-    pack_reader.find_challenge(pack_reader.built_in_pack(), name) for name in ("flash", "kv-cache")
-)
-ASKED = {
-    challenge.id: challenge
-    for challenge in (GQA, FLASH, CACHE, SUMS, pack_reader.find_challenge(PACK, "one-head"))
-}
 
 
-# Slow files that hide the same work or memory in another operation resemble each other, so every
-# fourth of them runs. All files that attack the grader or its tracers run.
-RESEMBLING = [
-    file
-    for prefix in ("past_by_", "scores_in_")
-    for index, file in enumerate(each for each in SUBMISSIONS if each.path.stem.startswith(prefix))
-    if index % 4
-]
+def asked(name: str) -> Challenge:
+    """Return the challenge of this name from any of the three packs."""
+    return pack_reader.find_in((BUILT_IN, TINY_PACK, PACK), name)
 
 
 def named(hostile: Hostile) -> str:
@@ -73,7 +66,7 @@ def named(hostile: Hostile) -> str:
 @pytest.mark.parametrize(
     "hostile",
     [
-        pytest.param(file, marks=pytest.mark.thorough if file in RESEMBLING else (), id=named(file))
+        pytest.param(file, marks=() if file in FIRST else pytest.mark.thorough, id=named(file))
         for file in SUBMISSIONS
     ],
 )
@@ -95,7 +88,7 @@ def test_verdict_is_correct(
     assert_alive(grader, hostile)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("hostile", [file for file in SUBMISSIONS if file.without], ids=named)
 def test_verdict_is_correct_with_limits_alone(
     unconfined: Grader, monkeypatch: pytest.MonkeyPatch, hostile: Hostile
@@ -106,6 +99,7 @@ def test_verdict_is_correct_with_limits_alone(
     assert_alive(unconfined, hostile)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("broken", GENERATED, ids=lambda broken: broken.name)
 def test_broken_and_unusual_files_get_their_verdict(
     grader: Grader, tmp_path: Path, broken: Generated
@@ -120,19 +114,37 @@ def test_broken_and_unusual_files_get_their_verdict(
     assert shown(report)
 
 
-@pytest.mark.parametrize("hostile", SUBMISSIONS, ids=named)
-def test_harmful_files_are_not_run_without_a_sandbox(hostile: Hostile) -> None:
+def test_harmful_files_are_not_run_without_a_sandbox() -> None:
     """The header of a harmful file forbids a run without a sandbox.
 
     It also names the files that the submission tries to make outside its folder. Harmful is a file
     that signals, mounts, changes modes or names a path outside its folder.
     """
-    if found := HARMFUL.search(re.sub("^#.*$", "", hostile.source, flags=re.MULTILINE)):
-        assert hostile.not_run, found[0]
-    assert ("attn-drill-escaped" in hostile.source) == bool(hostile.must_not_exist)
+    for hostile in SUBMISSIONS:
+        if found := HARMFUL.search(re.sub("^#.*$", "", hostile.text, flags=re.MULTILINE)):
+            assert hostile.not_run, (hostile.path.stem, found[0])
+        is_outside = "attn-drill-escaped" in hostile.text
+        assert is_outside == bool(hostile.must_not_exist), hostile.path.stem
 
 
-@pytest.mark.sampled(3)
+def test_a_submission_can_see_that_it_is_recorded() -> None:
+    """The files that attack the diagnosis search the tracer for the name that stands there."""
+    with Recorder("submission.py"):
+        tracer = repr(sys.gettrace())
+    assert "Recorder" in tracer
+
+
+@pytest.mark.parametrize(
+    ("base", "wanted"),
+    [("gqa", "gqa"), ("one_head", "one-head"), ("flash", "flash")],
+)
+def test_a_base_alone_is_right(grader: Grader, base: str, wanted: str) -> None:
+    """A file that builds on a base fails for its own lines only."""
+    source = (BASES / f"{base}.py").read_text(encoding="utf-8")
+    assert report_of(grader, asked(wanted), source, f"{base}.py", 21).verdict == "passed"
+
+
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("seed", range(40))
 def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
     """The diagnosis of any forged record ends, with or without a line."""
@@ -156,6 +168,7 @@ def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
     assert all(row.line >= 0 for row in rows)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("operation", ["view", "cat", "mul"])
 def test_a_forged_record_with_many_paths_is_read_quickly(grader: Grader, operation: str) -> None:
     """Every step has up to 64 parents, so there are too many paths to walk all of them."""
@@ -258,12 +271,12 @@ def graded(
     monkeypatch.setattr(
         grader.workers,
         "limits",
-        Limits(seconds=hostile.seconds or 60.0, memory_bytes=hostile.memory << 20),
+        Limits(seconds=hostile.seconds or 60.0, memory_mib=hostile.memory),
     )
     grader.workers.preload(grader.case_set(SUMS, 21))
     with nothing_left(grader, hostile.must_not_exist):
         report = report_of(
-            grader, ASKED[hostile.of], hostile.source, hostile.path.name, 21, diagnosed=diagnosed
+            grader, asked(hostile.of), hostile.source, hostile.path.name, 21, diagnosed=diagnosed
         )
     assert shown(report)
     return report
@@ -313,7 +326,7 @@ def assert_alive(grader: Grader, hostile: Hostile) -> None:
 def is_confined(grader: Grader) -> bool:
     """Return True if this grader's workers run in a sandbox."""
     if grader.workers._fork_server.isolation == "kernel":
-        return isolation._has_landlock() and isolation._has_seccomp()
+        return isolation._has_landlock() and isolation.has_seccomp()
     return grader.workers._fork_server.isolation == "bubblewrap"
 
 

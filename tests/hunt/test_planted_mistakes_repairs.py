@@ -202,7 +202,7 @@ def test_table_is_large_enough() -> None:
     assert all(len(set(repairs)) >= 3 for _, repairs in REPAIRS.values())
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(33)
 @pytest.mark.parametrize(
     ("mistake", "index"),
     [(mistake, index) for index in range(3) for mistake in REPAIRS],

@@ -101,7 +101,7 @@ def mistake(was: str, now: str) -> Mistake:
     return Mistake("wrong", was, now, "It is wrong.", "Is it right?")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @EVERY
 def test_right_pieces_make_the_reference(challenge: Challenge) -> None:
     """Uncommented in the right order, the right pieces give the syntax tree of the reference."""
@@ -109,7 +109,7 @@ def test_right_pieces_make_the_reference(challenge: Challenge) -> None:
     assert tree_of(solved(text, right_order(pieces))) == tree_of(pack_reader.solution(challenge))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @EVERY
 def test_wrong_pieces_are_known_mistakes(challenge: Challenge) -> None:
     """Put in place of the right piece, a wrong piece gives the reference with that mistake."""
@@ -122,7 +122,7 @@ def test_wrong_pieces_are_known_mistakes(challenge: Challenge) -> None:
         assert tree_of(answer) == tree_of(patched), wrong.mistake
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @EVERY
 def test_a_third_as_many_pieces_are_wrong(challenge: Challenge) -> None:
     """At most one piece is wrong for each right piece."""
@@ -136,7 +136,7 @@ def test_a_third_as_many_pieces_are_wrong(challenge: Challenge) -> None:
         assert len(wrong) == max(2, round(right / 3))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @EVERY
 def test_no_order_in_the_file_is_right(challenge: Challenge) -> None:
     """The order is wrong, whichever piece of a place the learner takes."""
@@ -149,7 +149,7 @@ def test_no_order_in_the_file_is_right(challenge: Challenge) -> None:
         )
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @EVERY
 def test_file_is_an_unfinished_stub(challenge: Challenge) -> None:
     """Every function raises NotImplementedError. Its pieces are the only comments under it."""
@@ -164,7 +164,7 @@ def test_file_is_an_unfinished_stub(challenge: Challenge) -> None:
     }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @EVERY
 def test_text_tells_nothing_about_mistakes(challenge: Challenge) -> None:
     """Neither the words of a mistake nor a comment of the reference is in the file."""

@@ -39,9 +39,9 @@ def test_translations_and_follow_up_answers_are_items() -> None:
 
 def test_pairs_of_mistakes_are_items_of_their_own() -> None:
     """An item names both mistakes. Samples of pairs cover all pairs."""
-    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
-    all_pairs = pairs(gqa)
-    known = {mistake.id for mistake in read_mistakes(gqa)}
+    norm = pack_reader.find_challenge(pack_reader.built_in_pack(), "rmsnorm")
+    all_pairs = pairs(norm)
+    known = {mistake.id for mistake in read_mistakes(norm)}
     assert all(kind == "pair" and set(ids_of_pair(name)) <= known for kind, name in all_pairs)
     samples = [sample_items(all_pairs, 5, first) for first in range(5)]
     assert sorted(item for sample in samples for item in sample) == sorted(all_pairs)

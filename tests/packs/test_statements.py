@@ -2,6 +2,8 @@
 
 from itertools import combinations, islice
 
+import pytest
+
 from trainer.model.challenge import Mistake
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
@@ -45,6 +47,7 @@ def test_pairs_are_in_different_statements_and_compile() -> None:
     assert not fit_together(SOURCE, (head, broken))
 
 
+@pytest.mark.thorough  # `pack check --pairs` draws these pairs
 def test_small_gpt_has_enough_pairs() -> None:
     """At least forty mistakes, and 780 pairs in different statements."""
     challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "mini-gpt")

@@ -26,7 +26,7 @@ def test_standard_has_no_steps_and_blank_has_no_docstrings() -> None:
     assert steps(GUIDED) == ["1. First. -> [B]", "2. Second, which goes on. -> [L]"]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[challenge.id for challenge in CHALLENGES])
 def test_every_stub_has_four_levels(challenge: Challenge) -> None:
     """Every level compiles and defines the entries.

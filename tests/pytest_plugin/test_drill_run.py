@@ -105,6 +105,7 @@ def test_run_with_skipped_tests_and_no_failed_test_is_not_a_pass(
     assert "right.py did not pass" not in ran.out
 
 
+@pytest.mark.thorough  # a refused reference has workers of xdist by default, too
 def test_workers_of_xdist_share_one_grading(folder: Path) -> None:
     """Only the controller asks the server. Tests and results are the same as without workers."""
     args = ["--drill", "prefix-sum=values.py", "--drill", "prefix-sum=loads.py", ".", "-v"]

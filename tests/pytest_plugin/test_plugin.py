@@ -51,6 +51,7 @@ def modules(folder: Path) -> set[str]:
     return set((folder / "modules.txt").read_text().split("\n"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("plugin", "conftest"),
     [
@@ -120,7 +121,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, Path]:
     names = ("good", "forgetful", "broken", "hanging")
     drills = [f"--drill=prefix-sum={name}.py" for name in names]
     mark, path = marked_path()
-    ran = run(place, *drills, "--drill-seed=5", "--drill-time-limit=5", PYTHONPATH=path)
+    ran = run(place, *drills, "--drill-seed=5", "--drill-time-limit=2", PYTHONPATH=path)
     wait_until(lambda: not processes(mark))
     return ran, place
 
@@ -169,7 +170,7 @@ def test_pytest_does_not_import_torch_or_an_answer(graded: tuple[Ran, Path]) -> 
 def test_run_with_xdist_has_the_same_texts(graded: tuple[Ran, Path]) -> None:
     """Results and texts are the same with workers of xdist and the same seed."""
     ran, place = graded
-    options = ["--drill-seed=5", "--drill-time-limit=5", "-n", "2"]
+    options = ["--drill-seed=5", "--drill-time-limit=2", "-n", "2"]
     drills = ["--drill=prefix-sum=good.py", "--drill=prefix-sum=forgetful.py"]
     shared = run(place, *drills, *options)
     assert set(shared.results) == {name for name in ran.results if name[:4] in ("good", "forg")}

@@ -119,7 +119,7 @@ def test_choice_is_answered_by_letter_text_or_position(given: str, chosen: int |
         assert judged.message == ("Answer with a letter, a to d." if chosen is None else "")
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=[challenge.id for challenge in CHALLENGES])
 def test_right_lines_are_those_that_differ_from_the_reference(challenge: Challenge) -> None:
     """Nothing in the question shows the mistake."""

@@ -66,7 +66,7 @@ def drawn(challenge: Challenge, seed: int) -> GapExercise:
     return exercise
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.id)
 def test_every_challenge_has_gaps(challenge: Challenge) -> None:
     """Each gap is on another line. The code is right again if the gaps are filled.

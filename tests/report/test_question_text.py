@@ -15,6 +15,7 @@ from trainer.quiz.drawn_questions import DrawnQuestion
 from trainer.report.question_text import code_lines, progress_line, question, summary
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("width", [50, 80])
 def test_questions_fit_the_terminal(width: int) -> None:
     """No line of prose, options, code or numbered lines is too wide."""

@@ -15,7 +15,6 @@ from rich.cells import cell_len
 
 from tests.support.display import (
     DIAGNOSIS,
-    GQA,
     HOSTILE,
     SOURCE,
     as_text,
@@ -117,12 +116,12 @@ def test_terminal_that_is_not_utf_8_gets_ascii(failed: Report) -> None:
 
 def test_report_of_a_pass_is_a_headline_and_the_next_step(grader: Grader) -> None:
     """A report on a single case says so."""
-    report = report_of(grader, GQA, pack_reader.solution(GQA), "gqa.py", 3)
-    assert as_text(report).startswith("PASSED  gqa  14 of 14 checks passed")
-    assert printed(report).splitlines()[-2:] == ["", "the reference    attn-drill solution gqa"]
-    assert "case 2 alone" in as_text(
-        report_of(grader, GQA, pack_reader.solution(GQA), "gqa.py", 3, only=2)
-    )
+    norm = pack_reader.find_challenge(pack_reader.built_in_pack(), "rmsnorm")
+    right = pack_reader.solution(norm)
+    report = report_of(grader, norm, right, "rmsnorm.py", 3)
+    assert re.match(r"PASSED  rmsnorm  (\d+) of \1 checks passed", as_text(report))
+    assert printed(report).splitlines()[-2:] == ["", "the reference    attn-drill solution rmsnorm"]
+    assert "case 2 alone" in as_text(report_of(grader, norm, right, "rmsnorm.py", 3, only=2))
 
 
 @pytest.mark.parametrize("word", HOSTILE)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.syscalls import MACHINES, OWN
-from trainer.sandbox import copy_check, readable_files, seccomp
+from trainer.sandbox import seccomp
 
 
 @pytest.fixture
@@ -18,21 +18,6 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "neighbour" / "module.py").write_text("VALUE = 1\n")
     monkeypatch.syspath_prepend(folder)
     return folder
-
-
-@pytest.fixture
-def search_only_site(monkeypatch: pytest.MonkeyPatch, site: Path) -> None:
-    """Restrict the search to the test's own package folder. Other tests search all folders."""
-
-    def start_folders(hidden: list[Path]) -> list[str]:
-        # Inside bubblewrap, /tmp is another folder, and the test's folder has another path in it.
-        return [
-            *(path for path in readable_files.readable_paths(hidden) if path.startswith(str(site))),
-            "/tmp",
-        ]
-
-    monkeypatch.setattr(copy_check, "_everywhere", start_folders)
-    monkeypatch.setattr(copy_check, "_near", lambda: [str(site)])
 
 
 @pytest.fixture(scope="module", params=MACHINES)

@@ -33,6 +33,7 @@ print(break_out.run_trial(trial, folder).decode())
 """
 
 
+@pytest.mark.thorough
 @linux
 def test_without_a_sandbox_the_trials_succeed(tmp_path: Path) -> None:
     """The worker's side reports each action that it could do, and the process that it started."""
@@ -78,14 +79,6 @@ def test_the_disk_trial_reports_a_refusal(tmp_path: Path) -> None:
     """An error of the system counts as a refusal."""
     trial = {"kind": "disk", "bytes": 1}
     assert json.loads(break_out.run_trial(trial, str(tmp_path / "missing"))) == {"refused": True}
-
-
-def test_the_copies_trial_returns_the_readable_files(tmp_path: Path) -> None:
-    """A file that does not exist is not readable."""
-    readable, missing = tmp_path / "readable.py", tmp_path / "missing.py"
-    readable.touch()
-    trial = {"kind": "copies", "open": [str(readable), str(missing)]}
-    assert json.loads(break_out.run_trial(trial, str(tmp_path))) == [str(readable)]
 
 
 @linux

@@ -22,7 +22,7 @@ from trainer.sandbox import confine, isolation, seccomp
 from trainer.sandbox.syscalls import ALLOWED, RULES, SECCOMP
 
 needs_seccomp = pytest.mark.skipif(
-    sys.platform != "linux" or not isolation._has_seccomp(),
+    sys.platform != "linux" or not isolation.has_seccomp(),
     reason="this kernel has no seccomp, or no table for this machine",
 )
 

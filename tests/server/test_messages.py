@@ -12,11 +12,12 @@ from trainer.report.wording import plain_inputs, small_tensors
 from trainer.server.messages import (
     HEAD_BYTES,
     MOST_BYTES,
-    CheckIsolation,
     CheckItems,
     Grade,
     GradeReference,
+    Hello,
     Prepare,
+    Reproduce,
     TraceLines,
     Verdict,
     body_length,
@@ -56,9 +57,10 @@ def test_request_is_complete_after_encoding() -> None:
     """A request is the same after decoding, also with unusual characters."""
     unusual = Submission("ü.py", "x = '\\udc80\n\0'")
     for request in (
-        Grade("gqa", unusual, 7, id=1, is_early_wanted=True, isolation="full", content="0"),
-        CheckIsolation("full", id=4),
+        Grade("gqa", unusual, 7, id=1, is_early_wanted=True, needs_isolation=True, content="0"),
         GradeReference("a", 3),
+        Hello(("a",), {"HOME": "/"}, ("b",)),
+        Reproduce("a", unusual, 3, "a_repro.safetensors", 2),
         TraceLines("a", Submission("b", ""), 0, id=2),
         CheckItems("a", (("mistake", "no-scale"),), (1, 2)),
         Prepare("a"),

@@ -4,8 +4,8 @@ import json
 import os
 import re
 import select
-import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -17,9 +17,7 @@ import pytest
 
 from tests.support import forked
 from tests.support.classroom import PACKS, WRONG_SUM, soon, task
-from tests.support.copies import REFERENCE
 from tests.support.paths import TESTS, TINY_PACK
-from tests.support.sandbox import needs_kernel
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.packs.known_packs import Places, find
@@ -27,7 +25,7 @@ from trainer.server import process as process_module
 from trainer.server.messages import (
     Grade,
     GradeReference,
-    IsolationNeed,
+    Hello,
     Prepare,
     Ready,
     Refused,
@@ -56,10 +54,12 @@ class Process:
 
     def __init__(self, *roots: Path) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
-        self.popen = process_module.start([*map(str, roots or [BUILT_IN])], self._errors)
+        self.popen = process_module.start(self._errors)
         assert self.popen.stdin is not None
         assert self.popen.stdout is not None
         self._to, self._from = self.popen.stdin.fileno(), self.popen.stdout.fileno()
+        packs = tuple(map(str, roots or [BUILT_IN]))
+        self.send(Hello(packs, dict(os.environ), tuple(sys.path)))
 
     def send(self, request: Request) -> None:
         """Send a request."""
@@ -317,48 +317,40 @@ def test_weaker_isolation_is_refused_unless_accepted(monkeypatch: pytest.MonkeyP
         assert reply.is_for_all
         assert "open a network socket" in reply.sentence
         assert "--allow-weaker-isolation" in reply.sentence
-        accepted = weak.ask(task(isolation="weaker"))
+        accepted = weak.ask(task(needs_isolation=False))
         assert isinstance(accepted, Verdict)
         assert accepted.report.verdict == "passed"
     finally:
         weak.close()
 
 
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a folder of packages from which this process and its workers import."""
-    folder = tmp_path / "lib" / "site-packages"
-    (folder / "neighbour").mkdir(parents=True)
-    (folder / "neighbour" / "module.py").write_text("VALUE = 1\n")
-    monkeypatch.syspath_prepend(folder)
-    return folder
-
-
-@pytest.fixture
-def copied(site: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Copy a reference under another name to a folder from which commands import."""
-    folder = site / "a" / "b" / "c" / "d"
-    folder.mkdir(parents=True)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(BUILT_IN), str(site)]))
-    return Path(shutil.copy(REFERENCE, folder / "hidden_by_nobody"))
-
-
-@needs_kernel
-@pytest.mark.usefixtures("new_servers")
-def test_readable_copy_of_a_reference_is_refused(copied: Path) -> None:
-    """A copy can be removed, so even weaker isolation does not accept it. Own files are graded."""
-    server = ServerProcess(PACKS)
-    try:
-        needs: tuple[IsolationNeed, ...] = ("full", "weaker")
-        for isolation in needs:
-            reply = server.ask(task(content="", isolation=isolation, seconds=60.0))
-            assert isinstance(reply, Refused)
-            assert reply.is_for_all
-            assert str(copied) in reply.sentence
-            assert "Remove it" in reply.sentence
-        assert isinstance(server.ask(task(isolation="own", seconds=60.0)), Verdict)
-    finally:
-        server.close()
+def test_a_pass_imports_no_diagnosis() -> None:
+    """A new process grades a right answer, then a wrong answer, which the diagnosis explains."""
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from trainer.grading.grader import Grader\n"
+        "from trainer.model.submission import Submission\n"
+        "from trainer.server.messages import Grade\n"
+        "from trainer.server.server import GradingServer\n"
+        "pack = Path(sys.argv[1])\n"
+        "with Grader([pack]) as grader:\n"
+        "    server = GradingServer(grader, [pack])\n"
+        "    for source in sys.argv[2:]:\n"
+        "        list(server.replies(Grade('prefix-sum', Submission('a.py', source), 5)))\n"
+        "        print(sum(name.startswith('trainer.diagnosis') for name in sys.modules))\n"
+    )
+    right = pack_reader.solution(pack_reader.find_challenge(TINY_PACK, "prefix-sum"))
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(TINY_PACK), right, WRONG_SUM],
+        cwd=BUILT_IN,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    after_right, after_wrong = map(int, done.stdout.split())
+    assert after_right == 0
+    assert after_wrong > 5
 
 
 @pytest.mark.thorough

@@ -85,25 +85,25 @@ def quoted_editor(folder: Path, text: str) -> str:
     return f'"{program}"'
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("editor", "says"),
     [
+        ("#!/bin/sh\nexit 7\n", "ended with exit code 7"),
         ("no-such-editor", "there is no such program"),
         ("/etc/passwd", "it is not executable"),
         ("'", "No closing quotation"),
         ("#!/no/such/interpreter\n", "could not be started"),
-        ("#!/bin/sh\nexit 7\n", "ended with exit code 7"),
         ("#!/bin/sh\nkill -INT 0\nsleep 0.2\n", "ended with"),
         ("#!/bin/sh\nexit 0\n", "is unchanged"),
         ('#!/bin/sh\necho "wrong $1" > "$2"\n', "FAILED"),
     ],
     ids=[
+        "exit code",
         "missing",
         "not executable",
         "quotes",
         "bad interpreter",
-        "exit code",
         "interrupted",
         "nothing done",
         "edits",

@@ -55,6 +55,7 @@ def test_tick_while_the_screen_ends_does_no_harm(tmp_path: Path, home: Path) -> 
     asyncio.run(run())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_questions_then_score_sheet(tmp_path: Path, home: Path, size: tuple[int, int]) -> None:
     """Enter shows the model answer, then the learner rates it. Each rating is also a review."""
@@ -100,6 +101,7 @@ def test_questions_then_score_sheet(tmp_path: Path, home: Path, size: tuple[int,
     assert run.state.question_seconds == 20.0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("key", "ending"),
     [("q", "quit"), ("escape", "quit"), ("ctrl+q", "quit"), ("ctrl+c", "interrupted")],

@@ -107,6 +107,7 @@ def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
     drive(again, second)
 
 
+@pytest.mark.thorough
 def test_save_supersedes_the_grading_of_the_save_before(file: Path, home: Path) -> None:
     """The real grader stops an answer that hangs. That answer is not an attempt."""
     grader = AsyncClient(PACK)
@@ -127,6 +128,7 @@ def test_save_supersedes_the_grading_of_the_save_before(file: Path, home: Path) 
     assert [attempt.verdict for attempt in Journal(home).attempts()] == ["passed"]
 
 
+@pytest.mark.thorough  # the test below replaces fake processes
 def test_grading_process_that_is_killed_is_replaced(file: Path, home: Path) -> None:
     """The screen says so, and the new process grades the next save."""
     grader = AsyncClient(PACK)
@@ -143,6 +145,24 @@ def test_grading_process_that_is_killed_is_replaced(file: Path, home: Path) -> N
         drive(app, script)
     finally:
         app.grader.close()
+
+
+def test_grading_process_that_ended_is_replaced(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new process grades the next save."""
+    monkeypatch.setattr("trainer.session.practice_screen.AsyncClient", lambda root: FakeGrader())
+    app = app_on(file, home)
+    first = app.grader
+
+    async def script(pilot: Pilot[SessionResult]) -> None:
+        assert isinstance(first, FakeGrader)
+        first.end()
+        await until(pilot, lambda: app.grader is not first and app.warm)
+        file.write_text("right")
+        await until(pilot, lambda: app.state.passed)
+
+    drive(app, script)
 
 
 def test_grading_process_that_keeps_ending_is_not_replaced_for_ever(
@@ -165,6 +185,7 @@ def test_grading_process_that_keeps_ending_is_not_replaced_for_ever(
     assert app.return_value is not None
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("harm", "says"),
     [
@@ -410,6 +431,7 @@ def test_unchanged_stub_is_not_graded(file: Path, home: Path) -> None:
     drive(other, is_graded)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "60x20", "200x50"])
 @pytest.mark.parametrize("shade", ["dark", "light"])
 def test_verdict_clock_status_and_keys_fit_the_screen(
@@ -508,6 +530,7 @@ def test_state_of_an_unfinished_file_is_shown(file: Path, home: Path) -> None:
     assert app.return_value.source == "wrong"
 
 
+@pytest.mark.thorough  # test_state_of_an_unfinished_file_is_shown has a fake grader
 def test_autosave_during_typing_makes_no_failed_attempts(file: Path, home: Path) -> None:
     """The real grader grades a right answer after every fourth line."""
     grader = AsyncClient(PACK)

@@ -17,6 +17,7 @@ from trainer.session.model import SessionResult
 INTERVIEW: dict[str, Any] = {"purpose": "interview", "stage": "line", "sitting": SITTING}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_clock_starts_at_enter(file: Path, home: Path, size: tuple[int, int]) -> None:
     """Before Enter no second counts, nothing is graded, and only q works."""
@@ -63,6 +64,7 @@ def test_leaving_from_the_opening_page_costs_no_time(file: Path, home: Path) -> 
     assert (app.return_value.ending, app.return_value.seconds) == ("quit", 95.0)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("key", ["r", "h", "w", "tab"])
 def test_path_and_time_stay_in_view(
@@ -107,6 +109,7 @@ def test_top_line_shows_the_overtime(file: Path, home: Path) -> None:
     run_app(app, script, (80, 24))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [(80, 24), (50, 20)], ids=str)
 def test_nothing_is_graded_without_a_grader(file: Path, home: Path, size: tuple[int, int]) -> None:
     """A save is confirmed, and keys that need a verdict say why they do nothing."""

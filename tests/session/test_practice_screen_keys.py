@@ -172,7 +172,7 @@ def press_all(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
     return press_keys
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize(
     ("state", "width"),
     [
@@ -193,7 +193,7 @@ def test_every_shown_key_changes_the_screen_or_leaves(
     assert ({"n", "1"} <= set(pressed)) == (state == "passed")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("focus", ["task", "report"])
 @pytest.mark.parametrize("width", [80, 140])
 def test_keys_work_with_any_pane_focused(
@@ -203,6 +203,7 @@ def test_keys_work_with_any_pane_focused(
     assert len(press_all("failed", width, focus)) == 8
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_opening_page_has_the_keys_enter_and_q(
     press_all: Callable[..., list[str]], width: int
@@ -212,7 +213,7 @@ def test_opening_page_has_the_keys_enter_and_q(
     assert press_all("fresh", width, sitting=sitting, purpose="interview") == ["enter", "q"]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("key", ["tab", "shift+tab"])
 def test_tab_shows_or_scrolls_the_other_pane(file: Path, home: Path, width: int, key: str) -> None:

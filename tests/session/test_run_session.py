@@ -17,7 +17,8 @@ from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
 
 
-@pytest.mark.parametrize("ending", ["q", "\x03", "SIGTERM", "a crash"])
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("ending", ["a crash", "q", "SIGTERM", "\x03"])
 def test_terminal_is_restored_at_every_end(file: Path, ending: str) -> None:
     """The alternate screen, the mouse and the raw mode end, and the file is unchanged."""
     text = "explode" if ending == "a crash" else file.read_text()
@@ -42,7 +43,7 @@ def test_terminal_is_restored_at_every_end(file: Path, ending: str) -> None:
     assert file.read_text() == text
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_kill_loses_no_shown_attempt(file: Path, home: Path, seed: int) -> None:
     """After SIGKILL at seven random moments every seed on the screen is in the journal."""

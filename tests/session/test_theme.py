@@ -29,6 +29,7 @@ def test_given_shade_goes_before_the_environment() -> None:
     assert theme("light", {"ATTN_DRILL_THEME": "dark"}) == "textual-light"
 
 
+@pytest.mark.thorough
 def test_no_color_in_a_terminal(file: Path) -> None:
     """With NO_COLOR nothing is drawn in a colour other than grey."""
 

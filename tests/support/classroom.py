@@ -41,7 +41,7 @@ def task(source: str = RIGHT_SUM, **more: object) -> Grade:
         5,
         is_shared=True,
         content=content_digest(TINY),
-        isolation="full",
+        needs_isolation=True,
         seconds=20.0,
         memory_mib=1024,
     )

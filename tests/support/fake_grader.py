@@ -80,7 +80,7 @@ class FakeGrader(AsyncClient):
             case Grade(submission=submission) if "explode" in submission.source:
                 raise ZeroDivisionError("a fault of ours")
             case Grade(submission=submission) if "crash" in submission.source:
-                self._replies.put_nowait(None)
+                self.end()
             case Grade(submission=submission) if "slow" in submission.source:
                 pass
             case Grade(id=request_id, submission=submission) if "refused" in submission.source:
@@ -96,6 +96,10 @@ class FakeGrader(AsyncClient):
     def say(self, reply: Reply) -> None:
         """Send a reply without a request."""
         self._replies.put_nowait(reply)
+
+    def end(self) -> None:
+        """End the grading process."""
+        self._replies.put_nowait(None)
 
     async def replies(self) -> AsyncIterator[Reply]:
         """Yield the replies until the process ends."""

@@ -25,7 +25,7 @@ from trainer.cli import commands
 from trainer.practice import agenda  # noqa: F401
 from trainer.report import terminal  # noqa: F401
 from trainer.sandbox.environment import ONE_THREAD
-from trainer.server import server
+from trainer.server import __main__ as server_main
 
 _CRASHED = 70
 
@@ -120,11 +120,10 @@ class ForkedServer:
     """A grading server in a fork of this process, with those methods of Popen that clients use.
 
     Args:
-        packs: folders of packs.
         errors: the file for its stderr.
     """
 
-    def __init__(self, packs: list[str], errors: IO[bytes]) -> None:
+    def __init__(self, errors: IO[bytes]) -> None:
         given, requests = os.pipe()
         replies, written = os.pipe()
         self.pid = os.fork()
@@ -132,7 +131,7 @@ class ForkedServer:
             for descriptor, own in enumerate((given, written, errors.fileno())):
                 os.dup2(own, descriptor)
             _forget_descriptors()
-            _serve(packs)
+            _serve()
         os.close(given)
         os.close(written)
         self.stdin, self.stdout = os.fdopen(requests, "wb"), os.fdopen(replies, "rb")
@@ -182,7 +181,7 @@ def _forget_descriptors() -> None:
                 os.dup2(nowhere, int(name), inheritable=False)
 
 
-def _serve(packs: list[str]) -> NoReturn:
+def _serve() -> NoReturn:
     """Serve in the fork, which first imitates a new process."""
     code = _CRASHED
     try:
@@ -190,8 +189,8 @@ def _serve(packs: list[str]) -> NoReturn:
         signal.set_wakeup_fd(-1)  # it belongs to the event loop of a session
         _open_streams("utf-8")
         os.environ.update(ONE_THREAD)
-        sys.argv = ["server", *packs]
-        server.main()
+        sys.argv = ["server"]
+        server_main.main()
         code = 0
     except BaseException:
         traceback.print_exc()

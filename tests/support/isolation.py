@@ -11,6 +11,7 @@ import pytest
 from tests.support.grading import report_of
 from tests.support.paths import TINY_PACK
 from trainer.grading.grader import Grader
+from trainer.model.limits import Limits
 from trainer.model.report import Report
 from trainer.packs import pack_reader
 from trainer.sandbox import isolation
@@ -18,7 +19,6 @@ from trainer.sandbox.isolation import (
     Isolation,
     descendants,
 )
-from trainer.worker.forkserver_client import Limits
 
 SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 
@@ -40,11 +40,9 @@ needs_bubblewrap = pytest.mark.skipif(
 )
 
 
-def grade(
-    grader: Grader, body: str, *, seconds: float = 60.0, memory_bytes: int = 1 << 30
-) -> Report:
+def grade(grader: Grader, body: str, *, seconds: float = 60.0, memory_mib: int = 1024) -> Report:
     """Grade a prefix sum that runs `body` first."""
-    grader.workers.limits = Limits(seconds, memory_bytes)
+    grader.workers.limits = Limits(seconds, memory_mib)
     return report_of(grader, SUMS, SOURCE.format(body), "prefix_sum.py", 5)
 
 

@@ -1,10 +1,13 @@
 """Judge a wrong submission, and prepare the parts of its diagnosis."""
 
 from dataclasses import dataclass
+from functools import cache
 
+from tests.support.grading import diagnoser_of
 from trainer.diagnosis.agreement import Agreement
 from trainer.diagnosis.patched_references import PatchedReferences
 from trainer.diagnosis.reruns import Reruns
+from trainer.grading.case_set import CaseSet
 from trainer.grading.grader import Grader, Judgement
 from trainer.model.challenge import Challenge
 from trainer.model.report import Outcome
@@ -13,6 +16,14 @@ from trainer.packs import pack_reader
 from trainer.packs.mistakes import patch, read_mistakes
 
 SEED = 5
+GPT = pack_reader.find_challenge(pack_reader.built_in_pack(), "mini-gpt")
+# Two cases of each part. The small GPT has six times as many cases, and each takes long.
+FEW = (
+    *("model: two blocks", "model: one block"),
+    *("loss: two sequences", "loss: two tokens"),
+    *("training step: one step", "training step: gradients larger than max_norm 0.1"),
+    *("generation: three tokens", "generation: past the last position"),
+)
 
 
 @dataclass(frozen=True)
@@ -41,10 +52,18 @@ def with_mistakes(challenge: Challenge, *mistakes: str) -> str:
     return source
 
 
+@cache
+def few_cases(grader: Grader) -> CaseSet:
+    """Return two cases of each part of the small GPT."""
+    case_set = grader.case_set(GPT, SEED)
+    names = [case.name for case in case_set.cases]
+    return case_set.only([names.index(name) for name in FEW])
+
+
 def judged(grader: Grader, challenge: Challenge, source: str, seed: int = SEED) -> Judged:
     """Judge a source, and return the parts of its diagnosis."""
     case_set = grader.case_set(challenge, seed)
     judgement = grader.judge(case_set, Submission("answer.py", source))
-    references = PatchedReferences(case_set, grader.workers.check_interrupt)
+    references = diagnoser_of(grader).references(case_set)
     agreement = Agreement(references, judgement.comparison)
     return Judged(judgement, references, agreement, Reruns(grader.workers, judgement))

@@ -27,6 +27,6 @@ needs_bubblewrap = pytest.mark.skipif(
 
 
 needs_kernel = pytest.mark.skipif(
-    sys.platform != "linux" or not (isolation._has_landlock() and isolation._has_seccomp()),
+    sys.platform != "linux" or not (isolation._has_landlock() and isolation.has_seccomp()),
     reason="this kernel has no Landlock, or no seccomp",
 )

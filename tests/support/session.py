@@ -76,9 +76,11 @@ async def until(
 ) -> None:
     """Wait until `condition()` holds. The default time is long, for a busy machine."""
     deadline = time.monotonic() + seconds
+    pause = 0.01
     while not condition():
         assert time.monotonic() < deadline, screen(pilot)
-        await pilot.pause(0.02)
+        await pilot.pause(pause)
+        pause = min(pause * 1.5, 0.1)  # most conditions draw the screen, which takes time
 
 
 def screen(pilot: Pilot[SessionResult]) -> str:

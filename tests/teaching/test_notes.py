@@ -12,6 +12,7 @@ from trainer.worker.protocol import CopyFact, Facts, HeldFact
 MIB = 1 << 20
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ANSWERS)
 def test_answer_gets_the_notes_that_it_deserves(grader: Grader, name: str) -> None:
     """A near miss gets no note. Every note names its line, if a line is the reason."""

@@ -10,12 +10,12 @@ from tests.support.paths import TINY_PACK
 from tests.support.running import RIGHT_SUM
 from trainer.grading.grader import Grader, Judgement
 from trainer.model.lesson import Lesson
+from trainer.model.limits import Limits
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.packs.other_answers import other_answers
 from trainer.teaching import teacher
 from trainer.teaching.teacher import Teacher, measured_cases, relative_error
-from trainer.worker.forkserver_client import Limits
 from trainer.worker.worker_client import SupersededError
 
 SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
@@ -47,6 +47,7 @@ def test_lesson_has_costs_notes_and_all_right_answers(grader: Grader) -> None:
     assert (lesson.notes, lesson.is_measured) == ((), True)
 
 
+@pytest.mark.thorough
 def test_challenge_without_a_realistic_call_still_has_a_lesson(grader: Grader) -> None:
     """Its cases are measured, so a read of a value is found."""
     source = RIGHT_SUM.format("assert torch.isfinite(x).all()")

@@ -3,11 +3,11 @@
 import pytest
 
 from trainer.grading.grader import Grader
-from trainer.worker.forkserver_client import Limits
+from trainer.model.limits import Limits
 
 
 @pytest.fixture
 def hasty(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> Grader:
     """Return the grader with a time limit of one second."""
-    monkeypatch.setattr(grader.workers, "limits", Limits(seconds=1.0, memory_bytes=512 << 20))
+    monkeypatch.setattr(grader.workers, "limits", Limits(seconds=1.0, memory_mib=512))
     return grader

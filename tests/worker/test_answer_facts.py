@@ -347,6 +347,7 @@ def test_peak_does_not_depend_on_the_garbage_collector() -> None:
     assert peaks == [3 * x.nbytes, 3 * x.nbytes]  # the result before, x / 2, and the result
 
 
+@pytest.mark.thorough
 def test_compiler_is_not_imported_for_a_realistic_call() -> None:
     """Its import takes a second. A stand-in is there only during the call."""
     code = (

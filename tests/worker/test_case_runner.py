@@ -1,13 +1,17 @@
 """The runs of a request: how often an implementation is called, and with which gradients."""
 
+import math
+
 import pytest
 import torch
 
 from tests.support.paths import TINY_PACK
 from trainer.grading.case_set import load_case_set
 from trainer.packs import pack_reader
-from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors
+from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors, _is_same
 from trainer.worker.guarded_call import GuardedCall
+
+PREFIX_SUM = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 
 
 class _CountedSum:
@@ -30,61 +34,79 @@ class _CountedSum:
         return summed + 1 if torch.is_grad_enabled() and self._unlike == "differs" else summed
 
 
-@pytest.mark.parametrize(
-    ("unlike", "every_time"),
-    [
-        pytest.param("", False, id="gradients make no difference"),
-        pytest.param("differs", True, id="other values with gradients"),
-        pytest.param("fails", True, id="fails with gradients"),
-    ],
-)
-def test_values_and_gradients_share_one_call_if_that_is_safe(
-    unlike: str, *, every_time: bool
-) -> None:
-    """A run that is called like an earlier run takes two calls.
+@pytest.mark.parametrize("unlike", ["", "differs", "fails"])
+def test_the_calls_of_the_request_are_made(unlike: str) -> None:
+    """Each call is made once. One that fails with gradients is made again without them.
 
-    It takes four calls if gradients made a difference in any run.
+    So the reply tells a call that always fails from one that fails with gradients only.
     """
-    case_set = load_case_set(pack_reader.find_challenge(TINY_PACK, "prefix-sum"), 3)
+    case_set = load_case_set(PREFIX_SUM, 3)
     request, tensors = case_set.decoded_request("grade")
     counted = _CountedSum(unlike)
-    calls: list[list[bool]] = []
+    made: list[list[bool]] = []
 
     class RecordedHooks(Hooks):
         def finish_runs(self, count: int) -> None:
             counted.calls = []
-            calls.append(counted.calls)
+            made.append(counted.calls)
 
     runner = CaseRunner(request, tensors, GuardedCall(""), KeptTensors(), RecordedHooks())
     runner.run_all({"prefix_sum": counted}, case_set.content.drive)
-    with_gradients = [run_index for run_index, run in enumerate(request.runs) if run.cotangents]
-    repeated_runs = [
-        run_index
-        for run_index in with_gradients
-        if not request.runs[run_index].repeat_without_gradients
-    ]
-    assert repeated_runs
-    assert len(repeated_runs) < len(with_gradients)
-    for run_index in with_gradients:
-        run_reply, is_called_twice = (
-            runner.runs[run_index],
-            run_index in repeated_runs and not every_time,
-        )
-        assert calls[run_index] == (
-            [True, False] if is_called_twice else [False, False, True, False]
-        )
-        assert (run_reply.failure, run_reply.again_failure, bool(run_reply.outputs_again)) == (
-            None,
-            None,
-            True,
-        )
-        assert bool(run_reply.outputs_repeated) == (not is_called_twice)
-        assert (run_reply.gradient_failure is not None) == (unlike == "fails")
+    with_gradients = [index for index, run in enumerate(request.runs) if run.cotangents]
+    assert with_gradients
+    for index in with_gradients:
+        first, *others = [call.gradients for call in request.runs[index].calls]
+        assert first
+        again = [False] if unlike == "fails" else []
+        assert made[index] == [True, *again, *others]
+        run_reply = runner.runs[index]
+        assert run_reply.failure is None
+        assert all(call.outputs for call in run_reply.calls)
+        assert len(run_reply.calls) == 1 + len(others)
+        assert (run_reply.first.failure is not None) == (unlike == "fails")
+        assert bool(run_reply.first.gradients) == (unlike != "fails")
+
+
+@pytest.mark.parametrize(
+    ("after", "is_same"),
+    [
+        ([1.0, math.nan, 3.0], True),
+        ([1.0, 0.0, 3.0], False),
+        ([1.0, 3.0, math.nan], False),
+        ([2.0, math.nan, 3.0], False),
+        ([1.0, math.nan, math.nan], False),
+    ],
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_input_with_nan_is_unchanged_only_if_all_entries_are(
+    after: list[float], dtype: torch.dtype, *, is_same: bool
+) -> None:
+    """Slots that a challenge leaves unused may hold NaN; clearing them is a change."""
+    before = torch.tensor([1.0, math.nan, 3.0], dtype=dtype)
+    assert _is_same(before, torch.tensor(after, dtype=dtype)) == is_same
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_same"),
+    [
+        ([1, 2], [1, 2], True),
+        ([1, 2], [1, 3], False),
+        ([True, False], [True, False], True),
+        ([True, False], [True, True], False),
+        ([math.inf], [torch.finfo(torch.float32).max], False),
+        ([], [], True),
+    ],
+)
+def test_inputs_of_other_types_are_compared_exactly(
+    before: list[float], after: list[float], *, is_same: bool
+) -> None:
+    """An infinite entry differs from the largest number."""
+    assert _is_same(torch.tensor(before), torch.tensor(after)) == is_same
 
 
 def test_every_run_starts_with_the_same_random_numbers() -> None:
     """A case that runs alone draws the same dropout as among all cases."""
-    case_set = load_case_set(pack_reader.find_challenge(TINY_PACK, "prefix-sum"), 3)
+    case_set = load_case_set(PREFIX_SUM, 3)
     request, tensors = case_set.decoded_request("grade")
     drawn: list[list[float]] = []
 

@@ -9,7 +9,6 @@ from torch import nn
 from trainer.worker.execution import (
     gradients,
     lay_out,
-    quick_first_weights,
     without_first_weights,
 )
 
@@ -61,28 +60,13 @@ def test_gradients_do_not_change_grad() -> None:
     assert x.grad is None
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("width", [1, 7, 42, 300])
-def test_quick_first_weights_equal_those_of_torch(width: int, *, bias: bool) -> None:
-    """The quick draw gives a linear layer torch's weights. Outside the context, torch draws."""
-    usual = nn.Linear.reset_parameters
-    torch.manual_seed(5)
-    wanted = [*nn.Linear(width, 3, bias=bias).parameters(), torch.rand(2)]
-    torch.manual_seed(5)
-    with quick_first_weights():
-        quick = [*nn.Linear(width, 3, bias=bias).parameters()]
-    torch.testing.assert_close([*quick, torch.rand(2)], wanted, rtol=1e-6, atol=0.0)
-    assert nn.Linear.reset_parameters is usual
-
-
 def test_weights_of_which_only_the_shapes_matter_are_not_drawn() -> None:
     """The weights of a large layer take a second. The layer draws as usual after that."""
     before = nn.Linear.reset_parameters
     state = torch.get_rng_state()
-    with without_first_weights(), quick_first_weights():
+    with without_first_weights():
         nn.Linear(4, 4)
     assert torch.equal(torch.get_rng_state(), state)
     assert nn.Linear.reset_parameters is before
-    with quick_first_weights():
-        nn.Linear(4, 4)
+    nn.Linear(4, 4)
     assert not torch.equal(torch.get_rng_state(), state)

@@ -30,7 +30,6 @@ from tests.support.running import RIGHT_SUM, grade_prefix_sum
 from tests.support.sandbox import linux
 from tests.support.waiting import wait_until
 from trainer.grading.grader import Grader
-from trainer.sandbox import isolation
 from trainer.sandbox.isolation import (
     FOLDER_BYTES,
     Isolation,
@@ -44,12 +43,6 @@ from trainer.worker.worker_client import WorkerRun
 LIMITS = pytest.param("limits", marks=pytest.mark.thorough)
 
 
-@pytest.fixture
-def without_mounts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Act as if this user may not mount, so that new fork servers have folders on the disk."""
-    monkeypatch.setattr(isolation, "_mount_apart", lambda parent: False)
-
-
 FILL = """n = 0
     for n in range(2000):
         open(f'{n}', 'wb').write(bytes(1 << 20))
@@ -58,10 +51,8 @@ FILL = """n = 0
 
 
 @pytest.mark.parametrize("how", [None, LIMITS])
-def test_a_worker_that_fills_its_folder_is_ended(
-    how: Isolation | None, without_mounts: None
-) -> None:
-    """Without mounts, the fork server ends the worker before it has written much too much.
+def test_a_worker_that_fills_its_folder_is_ended(how: Isolation | None) -> None:
+    """The fork server ends the worker before it has written much too much.
 
     The report gives the reason.
     """
@@ -75,7 +66,7 @@ def test_a_worker_that_fills_its_folder_is_ended(
         assert grade(grader, "pass").verdict == "passed"
 
 
-def test_unlinked_open_files_count(without_mounts: None) -> None:
+def test_unlinked_open_files_count() -> None:
     """An unlinked file takes up space on the disk as long as it is open."""
     body = (
         "kept = []\n"
@@ -89,7 +80,7 @@ def test_unlinked_open_files_count(without_mounts: None) -> None:
         assert "it wrote more than the 64 MiB" in message_of(grade(grader, body, seconds=20))
 
 
-def test_a_worker_that_makes_too_many_files_is_ended(without_mounts: None) -> None:
+def test_a_worker_that_makes_too_many_files_is_ended() -> None:
     """Every empty file counts as one block."""
     with grader_by() as grader:
         report = grade(
@@ -101,7 +92,7 @@ def test_a_worker_that_makes_too_many_files_is_ended(without_mounts: None) -> No
         assert bytes_left(grader) == 0
 
 
-def test_a_worker_that_writes_little_is_not_ended(without_mounts: None) -> None:
+def test_a_worker_that_writes_little_is_not_ended() -> None:
     """A worker may write a part of the limit again and again."""
     body = (
         "for n in range(6 if reverse and not x.requires_grad else 0):\n"
@@ -383,9 +374,9 @@ def test_only_the_cpu_time_of_the_worker_counts(hasty: Grader) -> None:
     def stalled(running: WorkerRun, file: SubmittedFile) -> None:
         submit(running, file)
         for _ in range(8):  # 2.4 seconds in all
-            os.kill(running._pid, signal.SIGSTOP)
+            os.kill(running._worker.pid, signal.SIGSTOP)
             time.sleep(0.3)
-            os.kill(running._pid, signal.SIGCONT)
+            os.kill(running._worker.pid, signal.SIGCONT)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WorkerRun, "submit", stalled)

@@ -12,10 +12,10 @@ from tests.support.running import RIGHT_SUM, grade_prefix_sum
 from tests.support.sandbox import linux
 from trainer.grading.grader import Grader
 from trainer.model.errors import GraderError
+from trainer.model.limits import Limits
 from trainer.sandbox.isolation import (
     Folders,
 )
-from trainer.worker.forkserver_client import Limits
 
 
 @linux
@@ -23,12 +23,11 @@ def test_closing_the_grader_ends_waiting_workers() -> None:
     """Workers that still wait end with the fork server, and their folders are removed."""
     with grader_by() as grader:
         room = grader.workers._fork_server._room
-        pids = [grader.workers._fork_server.start_worker(Limits()) for _ in range(3)]
-        assert family(grader) >= {pid for pid, *_ in pids}
-    for pid, *descriptors in pids:
-        for descriptor in descriptors:
-            os.close(descriptor)
-        assert not os.path.exists(f"/proc/{pid}")
+        workers = [grader.workers._fork_server.start_worker(Limits()) for _ in range(3)]
+        assert family(grader) >= {worker.pid for worker in workers}
+    for worker in workers:
+        worker.close_pipes()
+        assert not os.path.exists(f"/proc/{worker.pid}")
     assert not os.path.exists(room)
 
 

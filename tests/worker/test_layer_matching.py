@@ -242,12 +242,6 @@ def without(shapes: Shapes, *names: str) -> Shapes:
             "must be [6, 12]",
             id="an unknown name and another shape",
         ),
-        pytest.param(
-            {**without(UNNAMED, "f.0", "f.1", "f.2"), "f.4.weight": (24, 12)},
-            "the contract asks for f.4.bias [24], which your module lacks; "
-            "f.4 is taken for q_proj and k_proj and v_proj",
-            id="fused, an unknown name and no bias",
-        ),
     ],
 )
 def test_only_the_difference_is_reported(shapes: Shapes, phrase: str) -> None:

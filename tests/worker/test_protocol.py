@@ -8,6 +8,7 @@ import torch
 
 from trainer.worker.protocol import (
     DTYPES,
+    CallReply,
     ProtocolError,
     Reply,
     RunReply,
@@ -65,7 +66,7 @@ def test_nested_tensors_are_filled_in_again() -> None:
 
 def test_body_is_decoded() -> None:
     """The typed body arrives unchanged."""
-    body = Reply(defined=["a"], runs=[RunReply(overwritten=["out"])])
+    body = Reply(defined=["a"], runs=[RunReply(calls=[CallReply(overwritten=["out"])])])
     assert decode(encode(body, TensorTable()), Reply)[0] == body
 
 

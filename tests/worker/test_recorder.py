@@ -103,23 +103,6 @@ def test_autograd_function_cuts_nothing_off() -> None:
     ) == {11}
 
 
-def test_number_in_an_attribute_is_recorded_once() -> None:
-    """A number that is assigned to an attribute of `self` is recorded with its line."""
-    recorder, _ = record(
-        "class A:\n    def __init__(self, d):\n        self.scale = d**-0.5\n        self.d = d\n"
-        "def f(x):\n    return x * A(16).scale\n",
-        x=X,
-    )
-    assert [
-        (step.name, float(step.value), step.lines[0])
-        for step in recorder.steps
-        if step.name.startswith("self.") and step.value is not None
-    ] == [
-        ("self.scale", 0.25, 3),
-        ("self.d", 16.0, 4),
-    ]
-
-
 def test_write_into_an_input_is_recorded() -> None:
     """A write into an input counts, also through a view. A write into other memory does not."""
     source = (

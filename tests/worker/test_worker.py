@@ -5,7 +5,7 @@ from trainer.grading.grader import Grader
 
 
 def test_a_table_cached_by_length_is_not_a_loop(grader: Grader) -> None:
-    """The counted calls use a new import, so that no table of another case is left."""
+    """A counted call uses a new import, so that no table of another case is left."""
     cached = (
         "import functools, torch\n"
         "@functools.cache\n"

@@ -71,9 +71,9 @@ def test_the_running_line_is_reported_even_if_the_worker_starts_late(
     submit = WorkerRun.submit
 
     def submit_late(running: WorkerRun, file: SubmittedFile) -> None:
-        os.kill(running._pid, signal.SIGSTOP)
+        os.kill(running._worker.pid, signal.SIGSTOP)
         submit(running, file)
-        threading.Timer(0.5, os.kill, (running._pid, signal.SIGCONT)).start()
+        threading.Timer(0.5, os.kill, (running._worker.pid, signal.SIGCONT)).start()
 
     monkeypatch.setattr(WorkerRun, "submit", submit_late)
     failure = grade_prefix_sum(hasty, "x = 1\nwhile True:\n    x += 1\n").first_failure()
@@ -134,7 +134,7 @@ def test_the_grader_opens_no_file_while_it_waits(grader: Grader) -> None:
             opened.append(str(arguments[0]))
 
     sys.addaudithook(note)
-    wait = WorkerRun._wait
+    wait = WorkerRun._read
 
     def watched(running: WorkerRun, *given: object) -> object:
         waiting.append(True)
@@ -144,7 +144,7 @@ def test_the_grader_opens_no_file_while_it_waits(grader: Grader) -> None:
             waiting.clear()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(WorkerRun, "_wait", watched)
+        patch.setattr(WorkerRun, "_read", watched)
         for body in ("pass", "return x * 2"):
             grade_prefix_sum(grader, RIGHT_SUM.format(body))
     assert opened == []

@@ -1,35 +1,43 @@
-"""Open a grader, grade a file, and record the attempt.
-
-torch is imported only when a grader is opened.
-"""
+"""Grade a file with a grading server, and record the attempt. torch is not imported here."""
 
 from __future__ import annotations
 
-import gc
 import importlib
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from trainer.app.open_packs import KnownPacks
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
+from trainer.model.limits import DEFAULT
 from trainer.model.submission import Submission
 from trainer.practice.journal import Journal
 from trainer.practice.record_attempt import Purpose, record_diagnosis, write_attempt
+from trainer.server.messages import (
+    Grade,
+    Refused,
+    Reproduce,
+    Reproduced,
+    Request,
+    Taught,
+    Teach,
+    Traced,
+    TraceLines,
+    Verdict,
+    refusal,
+)
+from trainer.server.process import ServerLostError, ServerProcess
 
 if TYPE_CHECKING:
-    from trainer.diagnosis.repro_script import Repro
-    from trainer.grading.grader import Grader, Judgement
     from trainer.model.lesson import Lesson
     from trainer.model.report import Report, Trace
 
+T = TypeVar("T")
 MOST_SEED = (1 << 63) - 1
-SECONDS = 10.0
-MEMORY_MIB = 2048
 
 
 def cores() -> int:
@@ -75,55 +83,74 @@ def last_seed(journal: Journal, challenge: Challenge) -> int:
     return fresh_seed() if seed is None else seed
 
 
-def open_grader(
-    known_packs: KnownPacks, seconds: float = SECONDS, memory_mib: int = MEMORY_MIB
-) -> Grader:
-    """Import torch and start a grader that hides all known packs from the submissions.
+_started: list[ServerProcess] = []
 
-    Args:
-        known_packs: the packs to hide.
-        seconds: CPU seconds for all cases of a submission.
-        memory_mib: memory beyond torch's own, in MiB.
+
+def start_early() -> None:
+    """Start a grading server that the first graded file of this process uses.
+
+    The server imports torch while the command line is imported and read.
+    """
+    if hasattr(os, "fork"):
+        _started.append(ServerProcess(None))
+
+
+@contextmanager
+def _server(known_packs: KnownPacks) -> Iterator[ServerProcess]:
+    """Yield a grading server that hides all known packs from the submissions.
 
     Raises:
         DrillError: if a named folder is no pack.
-        GraderError: if this system cannot fork, or torch cannot be imported.
+        GraderError: if this system cannot fork, or the server is lost.
     """
     check_system()
-    hidden = known_packs.roots()
-    # The garbage collector would visit every object that torch makes during its import.
-    gc.disable()
+    packs = known_packs.roots()
+    server = _started.pop() if _started else ServerProcess(None)
+    server.greet(packs)
     try:
-        from trainer.grading.grader import Grader
-        from trainer.worker.forkserver_client import Limits
-    except ImportError as error:
-        raise GraderError(
-            f"torch cannot be imported: {error}. "
-            "Install attn-drill again; the README has the command."
-        ) from None
-    limits = Limits(seconds, memory_mib << 20)
-    grader = Grader(hidden, limits, meanwhile=_import_for_the_end)
-    gc.enable()
-    return grader
+        yield server
+    except ServerLostError as error:
+        raise GraderError(f"The grading process ended: {error}") from None
+    finally:
+        server.leave()
+
+
+def _answer(server: ServerProcess, request: Request, kind: type[T]) -> T:
+    """Return the server's reply.
+
+    Raises:
+        DrillError: if the request cannot be answered because of the user's or the pack's error.
+        GraderError: if there is no reply of this kind for another reason.
+    """
+    reply = server.ask(request)
+    if isinstance(reply, kind):
+        return reply
+    raise reply.error() if isinstance(reply, Refused) else GraderError(refusal(reply))
 
 
 class CheckedFile:
-    """A file that was graded, and the grader that is still open.
+    """A file that was graded, and the grading server that is still open.
 
     Args:
-        grader: the grader.
-        judgement: the judgement of the file.
+        server: the grading server.
+        request: the request that was answered.
         report: the report with its diagnosis.
     """
 
-    def __init__(self, grader: Grader, judgement: Judgement, report: Report) -> None:
-        self._grader, self._judgement, self.report = grader, judgement, report
+    def __init__(self, server: ServerProcess, request: Grade, report: Report) -> None:
+        self._server, self._request, self.report = server, request, report
 
     def lesson(self) -> Lesson:
-        """Return the lesson about a file that passed. It takes a second or two."""
-        from trainer.teaching.teacher import Teacher
+        """Return the lesson about a file that passed. It takes a second or two.
 
-        return Teacher(self._grader.workers).lesson(self._judgement)
+        Raises:
+            GraderError: if the file cannot be measured.
+        """
+        asked = Teach(self._request.challenge, self._request.submission, self._request.seed or 0)
+        try:
+            return _answer(self._server, asked, Taught).lesson
+        except ServerLostError as error:
+            raise GraderError(f"The grading process ended: {error}") from None
 
 
 @contextmanager
@@ -136,10 +163,10 @@ def graded_file(
     *,
     diagnosed: bool = True,
     planted: tuple[str, ...] = (),
-    seconds: float = SECONDS,
-    memory_mib: int = MEMORY_MIB,
+    seconds: float = DEFAULT.seconds,
+    memory_mib: int = DEFAULT.memory_mib,
 ) -> Iterator[CheckedFile]:
-    """Grade one file with its own grader, which stays open inside the block.
+    """Grade one file with its own grading server, which stays open inside the block.
 
     Args:
         known_packs: the packs to hide from the file.
@@ -153,17 +180,22 @@ def graded_file(
         memory_mib: memory beyond torch's own, in MiB.
 
     Raises:
+        DrillError: if there is no such case, or the content of the pack is broken.
         GraderError: if there is no verdict.
     """
-    with open_grader(known_packs, seconds, memory_mib) as grader:
-        judgement = grader.grade(challenge, submission, seed, case)
-        report = judgement.report
-        if diagnosed and (planted or report.verdict != "passed"):
-            # A pass does not import the diagnosis.
-            from trainer.diagnosis.diagnose import Diagnoser
-
-            report = Diagnoser(grader.workers).report(judgement, planted)
-        yield CheckedFile(grader, judgement, report)
+    request = Grade(
+        challenge.id,
+        submission,
+        seed,
+        case,
+        seconds=seconds,
+        memory_mib=memory_mib,
+        planted=planted,
+        is_diagnosed=diagnosed,
+    )
+    with _server(known_packs) as server:
+        _import_for_the_end()
+        yield CheckedFile(server, request, _answer(server, request, Verdict).report)
 
 
 def grade_file(
@@ -175,7 +207,7 @@ def grade_file(
     diagnosed: bool = True,
     planted: tuple[str, ...] = (),
 ) -> Report:
-    """Return the report of one file, graded with its own grader.
+    """Return the report of one file, graded with its own grading server.
 
     Raises:
         GraderError: if there is no verdict.
@@ -194,10 +226,8 @@ def trace_file(
     case: int | None,
 ) -> Trace:
     """Return the result of each line of a file on one case, by default the first that fails."""
-    with open_grader(known_packs) as grader:
-        from trainer.diagnosis.tracing import trace
-
-        return trace(grader, challenge, submission, seed, case)
+    with _server(known_packs) as server:
+        return _answer(server, TraceLines(challenge.id, submission, seed, case), Traced).trace
 
 
 def failing_case(
@@ -206,12 +236,22 @@ def failing_case(
     submission: Submission,
     seed: int,
     case: int | None,
-) -> Repro | None:
-    """Return `case` with its inputs, by default the first that fails; None if all cases pass."""
-    with open_grader(known_packs) as grader:
-        from trainer.diagnosis.repro_script import repro
+    tensors: Path,
+) -> Reproduced | None:
+    """Return `case` as a script, by default the first that fails; None if all cases pass.
 
-        return repro(grader, challenge, submission, seed, case)
+    Args:
+        known_packs: the packs to hide from the file.
+        challenge: the challenge that the file answers.
+        submission: the file; its name is its path.
+        seed: the cases are drawn from it.
+        case: the number of the case.
+        tensors: the path from which the script will load its tensors.
+    """
+    request = Reproduce(challenge.id, submission, seed, str(tensors), case)
+    with _server(known_packs) as server:
+        found = _answer(server, request, Reproduced)
+    return found if found.case_number else None
 
 
 def record_attempt(
@@ -237,7 +277,7 @@ def hunted_mistakes(journal: Journal, challenge: Challenge, path: Path) -> tuple
 
 
 def _import_for_the_end() -> None:
-    """Import what shows the report and the next steps, while a worker runs the file."""
+    """Import what shows the report and the next steps, while the server imports torch."""
     importlib.import_module("trainer.report.terminal")
     importlib.import_module("trainer.app.next_steps")
     importlib.import_module("fsrs")

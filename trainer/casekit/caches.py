@@ -30,13 +30,9 @@ from trainer.model.case import Case
 
 @dataclass(frozen=True)
 class CachedMaker(CaseMaker):
-    """Make the cases of a module with a cache.
+    """Make the cases of a module with a cache."""
 
-    Attributes:
-        cache: the dimensions of cached keys and values, "B H L D".
-    """
-
-    cache: str = "B H L D"
+    cache: str = "B H L D"  # the dimensions of cached keys and values, "B H L D"
 
     def __call__(  # type: ignore[override]  # chunks are no size
         self,

@@ -16,7 +16,7 @@ from trainer.model.challenge import Kind
 
 _LAYOUTS = ("transposed", "strided", "expanded")
 _WITH_LIMIT = ("memory", "held", "work")
-_IN_PAIRS = ("vectorised", "held")
+_IN_PAIRS = ("vectorised",)
 _FIELDS = get_type_hints(Case)
 
 

@@ -40,70 +40,54 @@ class Roles(Protocol):
 
 @dataclass(frozen=True)
 class SecondCall:
-    """A second call on the same object.
+    """A second call on the same object."""
 
-    Attributes:
-        mask: the mask, as for the first call.
-        sizes: the sizes that differ from the first call.
-        inputs: inputs that are not drawn, by the names of the first call.
-    """
-
-    mask: Mask = None
+    mask: Mask = None  # the mask, as for the first call
+    # The sizes that differ from the first call.
     sizes: Mapping[str, int] = field(default_factory=dict)
+    # Inputs that are not drawn, by the names of the first call.
     inputs: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class MaskAxes:
-    """The letters of a mask's axes; "" for an axis that the mask does not have.
+    """The letters of a mask's axes; "" for an axis that the mask does not have."""
 
-    Attributes:
-        batch: the first axis.
-        heads: "" if a mask is the same for all heads.
-        queries: "" if a mask is the same for all queries.
-        keys: the last axis.
-    """
-
-    batch: str
-    heads: str
-    queries: str
-    keys: str
+    batch: str  # the first axis
+    heads: str  # "" if a mask is the same for all heads
+    queries: str  # "" if a mask is the same for all queries
+    keys: str  # the last axis
 
 
 @dataclass(frozen=True)
 class CaseMaker:
     """Make the cases of one challenge. Call an instance with a name and the sizes of a case.
 
-        case = CaseMaker(
-            draw,
-            init={"d_model": "M", "num_heads": "H"},
-            inputs={"x": "B L M"},
-            outputs={"out": "B L M"},
-            products={"M": "H D"},
-            mask="B H L L",
-        )
-        yield case("no mask", B=2, L=5, H=3, D=4)
-        yield case("causal", B=2, L=5, H=3, D=4, mask="causal")
-
-    Attributes:
-        draw: the argument of `cases(draw)`.
-        inputs: the dimensions of every drawn input, in letters.
-        outputs: the dimensions of every output, in letters.
-        init: the letter of every constructor argument that is a size. If a case has no size for the
-            letter, the argument keeps its default.
-        products: sizes that are products of other sizes: `{"M": "H D"}` makes M = H * D.
-        mask: the dimensions to which every mask broadcasts; "" if there is no input `mask`. The
-            dimensions may have no heads, "B Lq Lk", or no queries, "B Lk". All masks have exactly
-            these axes then. Letters of lengths must begin with L.
-        roles: the source of queries, keys and values. Several suites need it.
+    case = CaseMaker(
+        draw,
+        init={"d_model": "M", "num_heads": "H"},
+        inputs={"x": "B L M"},
+        outputs={"out": "B L M"},
+        products={"M": "H D"},
+        mask="B H L L",
+    )
+    yield case("no mask", B=2, L=5, H=3, D=4)
+    yield case("causal", B=2, L=5, H=3, D=4, mask="causal")
     """
 
-    draw: Draw
-    inputs: Mapping[str, str]
-    outputs: Mapping[str, str]
+    draw: Draw  # the argument of `cases(draw)`
+    inputs: Mapping[str, str]  # the dimensions of every drawn input, in letters
+    outputs: Mapping[str, str]  # the dimensions of every output, in letters
+    # The letter of every constructor argument that is a size. If a case has no size for the letter,
+    # the argument keeps its default.
     init: Mapping[str, str] = field(default_factory=dict)
+    # Sizes that are products of other sizes: `{"M": "H D"}` makes M = H * D.
     products: Mapping[str, str] = field(default_factory=dict)
+    # The dimensions to which every mask broadcasts; "" if there is no input `mask`. The dimensions
+    # may have no heads, "B Lq Lk", or no queries, "B Lk". All masks have exactly these axes then.
+    # Letters of lengths must begin with L.
     mask: str = ""
+    # The source of queries, keys and values. Several suites need it.
     roles: Roles | None = None
 
     def __call__(

@@ -25,18 +25,13 @@ Positions = Tensor | str | int | None
 
 @dataclass(frozen=True)
 class RotaryMaker(CaseMaker):
-    """Make the cases of a challenge with the input `position_ids`.
+    """Make the cases of a challenge with the input `position_ids`."""
 
-    Attributes:
-        places: the dimensions of the positions, "B L" or "L".
-        rows: the letter for the number of rows in the table of positions; "" if there is no table
-            and positions have no limit.
-        words: a suffix for the name of every case.
-    """
-
-    places: str = "B L"
+    places: str = "B L"  # the dimensions of the positions, "B L" or "L"
+    # The letter for the number of rows in the table of positions; "" if there is no table and
+    # positions have no limit.
     rows: str = "T"
-    words: str = ""
+    words: str = ""  # a suffix for the name of every case
 
     def __call__(
         self,

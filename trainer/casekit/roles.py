@@ -16,17 +16,11 @@ HUGE = 1e36
 
 @dataclass(frozen=True)
 class Direct:
-    """Roles for a function whose inputs are queries, keys and values.
+    """Roles for a function whose inputs are queries, keys and values."""
 
-    Attributes:
-        q: the name of the input with the queries.
-        k: the name of the input with the keys.
-        v: the name of the input with the values.
-    """
-
-    q: str = "q"
-    k: str = "k"
-    v: str = "v"
+    q: str = "q"  # the name of the input with the queries
+    k: str = "k"  # the name of the input with the keys
+    v: str = "v"  # the name of the input with the values
 
     def scored(self, case: CaseMaker, sizes: Sizes, scores: Scores) -> Parts:
         """Return inputs whose feature 0 gives the scores; the other features add about ±1."""
@@ -53,32 +47,22 @@ class Direct:
 
 @dataclass(frozen=True)
 class Projected:
-    """Roles for a module that projects its inputs to queries, keys and values: H heads of width D.
+    """Roles for a module that projects its inputs to q, k and v: H heads of width D."""
 
-    Attributes:
-        q: the name of the query projection.
-        k: the name of the key projection.
-        v: the name of the value projection.
-        o: the name of the output projection.
-        fused: the name of the projection that makes q, k and v together. The module then has no
-            projections `q`, `k` and `v`.
-        kv_heads: the letter for the number of key/value heads; "" for a single key/value head.
-        bias: whether the projections have biases by default; None if the constructor has no `bias`.
-        query: the input that becomes queries.
-        key: the input that becomes keys.
-        value: the input that becomes values.
-    """
-
-    q: str = "q_proj"
-    k: str = "k_proj"
-    v: str = "v_proj"
-    o: str = "o_proj"
+    q: str = "q_proj"  # the name of the query projection
+    k: str = "k_proj"  # the name of the key projection
+    v: str = "v_proj"  # the name of the value projection
+    o: str = "o_proj"  # the name of the output projection
+    # The name of the projection that makes q, k and v together. The module then has no projections
+    # `q`, `k` and `v`.
     fused: str = ""
+    # The letter for the number of key/value heads; "" for a single key/value head.
     kv_heads: str = "H"
+    # Whether the projections have biases by default; None if the constructor has no `bias`.
     bias: bool | None = True
-    query: str = "x"
-    key: str = "x"
-    value: str = "x"
+    query: str = "x"  # the input that becomes queries
+    key: str = "x"  # the input that becomes keys
+    value: str = "x"  # the input that becomes values
 
     def scored(self, case: CaseMaker, sizes: Sizes, scores: Scores) -> Parts:
         """Return inputs and weights so that feature 0 of a head gives the scores.

@@ -10,21 +10,15 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of a case. The score of a query and a key is `keys * queries * heads`, within ±1.
+    """The scores of a case: the score of a pair is `keys * queries * heads`, within ±1."""
 
-    Attributes:
-        keys: the factor of each key, [Lk] or [B, Lk], up to ±200.
-        queries: the factor of each query, [Lq] or [B, Lq], ±1; None for 1.
-        alternating: whether the heads have alternating signs.
-        huge: [Lk] bool. Marked keys have values of 1e36, and all others have values of about 1e-6.
-        factored: whether scores are products of smaller factors and outputs are small, so that the
-            gradients of right answers lose little precision.
-    """
-
-    keys: Tensor
-    queries: Tensor | None = None
-    alternating: bool = False
+    keys: Tensor  # the factor of each key, [Lk] or [B, Lk], up to ±200
+    queries: Tensor | None = None  # the factor of each query, [Lq] or [B, Lq], ±1; None for 1
+    alternating: bool = False  # whether the heads have alternating signs
+    # [Lk] bool. Marked keys have values of 1e36, and all others have values of about 1e-6.
     huge: Tensor | None = None
+    # Whether scores are products of smaller factors and outputs are small, so that the gradients of
+    # right answers lose little precision.
     factored: bool = False
 
     def of_heads(self, heads: int) -> Tensor:

@@ -25,10 +25,7 @@ from trainer.classroom.result_store import ClassFile, GradedTask, ResultStore
 
 
 def results_of(store: ResultStore, record: ClassFile) -> Iterator[StudentResult]:
-    """Yield the valid results of a class, in the order of its students and challenges.
-
-    Only one result at a time is in memory, because a whole class may not fit.
-    """
+    """Yield the valid results of a class, in the order of its students and challenges."""
     tasks: dict[str, list[GradedTask]] = {}
     for task in record.tasks:
         tasks.setdefault(task.submission.student, []).append(task)

@@ -287,7 +287,7 @@ def _request(plan: GradingPlan, job: Job, source: str) -> Grade:
         seed=job.seed,
         is_shared=not plan.per_student_seed,
         content=plan.content[job.submission.challenge],
-        isolation="weaker" if plan.allow_weaker else "full",
+        needs_isolation=not plan.allow_weaker,
         seconds=plan.assignment.seconds,
         memory_mib=plan.assignment.memory_mib,
     )

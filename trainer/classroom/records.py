@@ -9,6 +9,7 @@ from typing import Literal
 
 from trainer.model.challenge import Mistake
 from trainer.model.checks import Status, Verdict
+from trainer.model.limits import DEFAULT
 from trainer.model.report import Outcome, Report
 
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
@@ -140,8 +141,8 @@ class Assignment:
 
     title: str
     challenges: tuple[AssignedChallenge, ...]
-    seconds: float = 10.0
-    memory_mib: int = 2048
+    seconds: float = DEFAULT.seconds
+    memory_mib: int = DEFAULT.memory_mib
     due: float | None = None
     shown: Shown = "report"
     why: bool = True

@@ -176,6 +176,9 @@ class ResultStore:
     def __init__(self, out: Path, challenges: list[str]) -> None:
         self.out = out
         self._several = len(challenges) > 1
+        # By path: the time and the size of the file, and the result that it holds. The tables and
+        # pages of a class read every result several times.
+        self._kept: dict[Path, tuple[tuple[int, int], StudentResult]] = {}
 
     def path(self, student: str, challenge: str) -> Path:
         """Return the path of a result: `results/<student>.json`.
@@ -199,10 +202,15 @@ class ResultStore:
 
         A submission without a readable result is graded again.
         """
+        path = self.path(student, challenge)
         try:
-            result = decode_result(self.path(student, challenge).read_bytes())
+            status = path.stat()
+            state = status.st_mtime_ns, status.st_size
+            if path not in self._kept or self._kept[path][0] != state:
+                self._kept[path] = state, decode_result(path.read_bytes())
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
+        result = self._kept[path][1]
         # A file that somebody renamed holds the result of another student.
         is_same = (result.student, result.challenge) == (student, challenge)
         return result if is_same else None

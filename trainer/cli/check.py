@@ -21,6 +21,7 @@ from trainer.cli.page_files import check_page_name, write_page
 from trainer.cli.parameters import LearnerFile, complete_id
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
+from trainer.model.limits import DEFAULT
 from trainer.model.submission import Submission
 from trainer.practice.journal import default_journal
 from trainer.practice.learner_files import read_source
@@ -88,10 +89,10 @@ def check(
             metavar="S",
             help="CPU seconds for all cases; other load on the machine does not count.",
         ),
-    ] = 10.0,
+    ] = DEFAULT.seconds,
     memory_limit: Annotated[
         int, typer.Option("--memory-limit", metavar="MIB", help="Memory beyond torch's own.")
-    ] = 2048,
+    ] = DEFAULT.memory_mib,
 ) -> None:
     """Grade your file on hidden cases, and show what differs and where."""
     known_packs: KnownPacks = context.obj

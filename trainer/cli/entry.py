@@ -1,57 +1,44 @@
-"""The entry point of every command. A command that grades continues in a clean process.
+"""The entry point of every command.
 
 This module imports nothing that takes time, because most commands need no torch.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
+import signal
 import sys
 
-from trainer.sandbox import environment
-from trainer.worker import launch
-
-# Commands that start workers in their own process. Other commands use a grading server.
-_GRADING = frozenset({"check", "trace", "repro", "hunt", "doctor"})
-_APP = "trainer.cli.commands"
+# Commands that grade a file at once. Their grading server starts before the command line is read.
+_GRADING = ("check", "trace", "repro")
+_WITHOUT_GRADING = ("-h", "--help", "--version")
 
 
 def main() -> None:
     """Run the command line."""
-    with launch.exit_on_interrupt():
-        if starts_workers(sys.argv[1:]) and hasattr(os, "fork"):
-            # After an OSError the fork server starts in a separate process.
-            with contextlib.suppress(OSError):
-                launch.replace_this_process(_APP, sys.argv[1:])
-        from trainer.cli import commands  # imports typer, which takes time
+    # A script in the background ignores SIGINT. Otherwise Ctrl-C ends this process until the
+    # command handles it, because a KeyboardInterrupt can be lost during an import.
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
+    if will_grade(sys.argv[1:]):
+        from trainer.app.grade_file import start_early
+
+        start_early()
+    from trainer.cli import commands  # imports typer, which takes time
+
+    signal.signal(signal.SIGINT, usual)
     commands.main()
 
 
-def starts_workers(arguments: list[str]) -> bool:
-    """Return True if the command will start workers for a challenge that may exist.
-
-    A wrong guess only costs time.
-
-    Args:
-        arguments: the command line without the program's name.
-    """
+def will_grade(arguments: list[str]) -> bool:
+    """Return True if the command will probably grade a file. A wrong guess only costs time."""
     if any(name.startswith("_ATTN_DRILL_COMPLETE") for name in os.environ):
         return False
-    if any(argument in ("-h", "--help", "--version") for argument in arguments):
-        return False
     words = [argument for argument in arguments if not argument.startswith("-")]
-    if not words or words[0] not in _GRADING:
-        return False
-    named_elsewhere = "ATTN_DRILL_PACK" in os.environ or any(
-        "--pack" in argument for argument in arguments
-    )
-    if words[0] == "doctor" or named_elsewhere:
-        return True
-    if words[0] == "hunt" and "--check" not in arguments:
-        return False
-    if len(words) < 2:
-        return words[0] == "check"  # the default is the last started challenge
-    folder = words[1].replace("-", "_").lower()
-    roots = (environment.ROOT, environment.ROOT / "trainer" / "_pack")
-    return any((root / "challenges" / folder).is_dir() for root in roots)
+    return bool(words) and words[0] in _GRADING and not set(arguments) & set(_WITHOUT_GRADING)
+
+
+def _end(*_: object) -> None:
+    os.write(2, b"Interrupted.\n")
+    os._exit(130)

@@ -31,26 +31,25 @@ def repro(
     if seed is None:
         seed = grade_file.last_seed(journal, challenge)
     submission = Submission(str(path), source)
-    failing_case = grade_file.failing_case(known_packs, challenge, submission, seed, case)
+    script = path.with_name(f"{path.stem}_repro.py")
+    tensors = path.with_name(f"{path.stem}_repro.safetensors")
+    failing_case = grade_file.failing_case(known_packs, challenge, submission, seed, case, tensors)
     if failing_case is None:
         raise DrillError(
             f"{path} passes with seed {seed}; nothing fails there. "
             "Name a case with `--case N` to step through that case."
         )
-    from trainer.diagnosis.repro_script import MARK
-
-    script = path.with_name(f"{path.stem}_repro.py")
-    tensors = path.with_name(f"{path.stem}_repro.safetensors")
+    mark = failing_case.script.partition("\n")[0]
     try:
         if script.exists():
             old_text = script.read_text(encoding="utf-8", errors="replace")
-            if not old_text.startswith(MARK):
+            if not old_text.startswith(mark):
                 raise DrillError(
                     f"{script} exists and was not written by `attn-drill repro`. "
                     "Move it away first."
                 )
-        tensors.write_bytes(failing_case.tensors())
-        script.write_text(failing_case.script(path, tensors), encoding="utf-8")
+        tensors.write_bytes(failing_case.tensors)
+        script.write_text(failing_case.script, encoding="utf-8")
     except OSError as error:
         raise DrillError(
             f"{script} cannot be written: {error.strerror}. "

@@ -413,7 +413,7 @@ class _Diagnosis:
         calls = question.calls if question else None
         if index is not None:
             alone = self._case_set.only([index])
-            both = alone.followed_by(calls, "outputs") if calls else alone
+            both = alone.followed_by(calls) if calls else alone
             self._recording = self._reruns.begin(both, "lines")
         elif calls:
             self._recording = self._reruns.begin(calls, "outputs")

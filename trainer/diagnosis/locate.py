@@ -28,11 +28,11 @@ from trainer.diagnosis.source_analysis import (
     names_read_at,
 )
 from trainer.diagnosis.value_graph import ValueGraph, graph_of
+from trainer.grading.calls import Purpose
 from trainer.grading.grader import Judgement
 from trainer.grading.shapes import name_shape
 from trainer.model.challenge import Mistake
 from trainer.model.report import Frame
-from trainer.worker.protocol import Purpose
 from trainer.worker.worker_client import WorkerResult
 
 _MOST_PASSED = 8

@@ -92,11 +92,11 @@ def _observed(comparison: Comparison, result: CaseResult) -> Observed:
         behaviour = Behaviour(f"{failure.type}: {failure.message}", {})
         return Observed(result.index, dtype, behaviour, False, True, True, is_extreme)
     outputs = _outputs(comparison, reply.outputs)
-    second_outputs = _outputs(comparison, reply.outputs_repeated)
-    is_random = bool(second_outputs) and not all(
-        is_equal(value, second_outputs.get(name, ""), dtype) for name, value in outputs.items()
+    repeated = _outputs(comparison, comparison.repeated(result).outputs)
+    is_random = bool(repeated) and not all(
+        is_equal(value, repeated.get(name, ""), dtype) for name, value in outputs.items()
     )
-    mismatches = comparison.attribute_mismatches(result, reply.outputs)
+    mismatches = comparison.attribute_mismatches(result)
     is_wrong = next(mismatches, None) is not None or not comparison.right(result)
     is_clear = False
     for name, expected in result.expected.outputs.items():

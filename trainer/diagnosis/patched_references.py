@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from trainer.diagnosis.layout import LAYOUTS, features
 from trainer.diagnosis.value_graph import ValueGraph, content_graph, right_graphs
+from trainer.grading.calls import Purpose
 from trainer.grading.case_set import CaseSet
 from trainer.grading.challenge_content import load_module
 from trainer.grading.checks_load import accepted_types
@@ -32,10 +33,10 @@ from trainer.model.report import Report
 from trainer.packs.mistakes import lines_of, read_mistakes, read_styles, replaced
 from trainer.worker.arguments import call_entry
 from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors, laid_out
-from trainer.worker.counters import tensors_in
 from trainer.worker.execution import Given, build
 from trainer.worker.guarded_call import GuardedCall
-from trainer.worker.protocol import DTYPES, CallFailure, Purpose, RefusedCall, fill
+from trainer.worker.meter import tensors_in
+from trainer.worker.protocol import DTYPES, CallFailure, RefusedCall, fill
 from trainer.worker.returns import as_tuple, describe, plain_value
 from trainer.worker.worker_client import WorkerResult
 

@@ -93,7 +93,7 @@ def recorded_case(
         return None
     comparison_alone = Comparison(alone, worker_result)
     (result,) = comparison_alone.results
-    mismatches = comparison_alone.attribute_mismatches(result, result.reply.outputs)
+    mismatches = comparison_alone.attribute_mismatches(result)
     is_right_alone = comparison_alone.right(result) and next(mismatches, None) is None
     among_others = comparison.result_of(index)
     wrong = () if among_others is None else tuple(comparison.wrong_outputs(among_others))

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import partial
 
 from trainer.diagnosis.patched_references import PATH, Graded
+from trainer.grading.calls import Purpose
 from trainer.grading.case_set import CaseSet
 from trainer.grading.comparison import Comparison
 from trainer.grading.grader import Judgement
 from trainer.grading.judge import judge
 from trainer.grading.ready_workers import Workers
 from trainer.model.submission import Submission
-from trainer.worker.protocol import Purpose
 from trainer.worker.worker_client import WorkerResult, WorkerRun
 
 

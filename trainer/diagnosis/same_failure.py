@@ -205,26 +205,23 @@ def _failed_in(report: Report, names: Collection[str | None]) -> set[tuple[str, 
 def _same_traces(
     comparison: Comparison, result: CaseResult, other_comparison: Comparison, other: CaseResult
 ) -> bool:
-    """Return whether two runs of a case have equal gradients and equal inputs after the call."""
-    reply, other_reply, dtype = result.reply, other.reply, result.case.dtype
-    compared = (
-        (reply.gradients, other_reply.gradients, result.expected.gradient_scale),
-        (reply.inputs_after, other_reply.inputs_after, 0.0),
-    )
-    for own_ids, other_ids, scale in compared:
-        for name in own_ids.keys() | other_ids.keys():
-            value = comparison.tensor(own_ids.get(name, -1))
-            other_value = other_comparison.tensor(other_ids.get(name, -1))
-            # A missing gradient equals a gradient of zeros: a part of a fused layer has zeros, and
-            # a separate layer has no gradient.
-            if value is None and other_value is not None:
-                is_same = not bool(other_value.any())
-            elif other_value is None and value is not None:
-                is_same = not bool(value.any())
-            else:
-                is_same = is_equal(value, other_value, dtype, scale)
-            if not is_same:
-                return False
+    """Return whether two runs of a case have equal gradients and change the same inputs."""
+    reply, other_reply, dtype = result.reply.first, other.reply.first, result.case.dtype
+    if reply.changed != other_reply.changed:
+        return False
+    for name in reply.gradients.keys() | other_reply.gradients.keys():
+        value = comparison.tensor(reply.gradients.get(name, -1))
+        other_value = other_comparison.tensor(other_reply.gradients.get(name, -1))
+        # A missing gradient equals a gradient of zeros: a part of a fused layer has zeros, and a
+        # separate layer has no gradient.
+        if value is None and other_value is not None:
+            is_same = not bool(other_value.any())
+        elif other_value is None and value is not None:
+            is_same = not bool(value.any())
+        else:
+            is_same = is_equal(value, other_value, dtype, result.expected.gradient_scale)
+        if not is_same:
+            return False
     return True
 
 

@@ -15,13 +15,14 @@ import torch
 from torch import Tensor
 
 from trainer.diagnosis.layout import LAYOUTS, Core, equal, features
+from trainer.grading.calls import Purpose
 from trainer.grading.case_set import CaseSet
 from trainer.grading.challenge_content import load_module
 from trainer.model.errors import PackError
 from trainer.packs.pack_reader import also_right, read_text, solution
 from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors
 from trainer.worker.guarded_call import GuardedCall
-from trainer.worker.protocol import Purpose, RunReply
+from trainer.worker.protocol import RunReply
 from trainer.worker.protocol import Step as RecordedStep
 
 _LARGE = 1000

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
+import msgspec
 import torch
 from torch import Tensor
 
 from trainer.casekit.draw import Draw
+from trainer.grading.calls import Calls, Purpose, calls_for, graded_calls
 from trainer.grading.challenge_content import Content, in_authors_words, load_content
-from trainer.grading.counted_calls import CountedCalls, counted_calls, shape_of_call
 from trainer.grading.expected import Expected
 from trainer.grading.prepared_case import PreparedCase
 from trainer.grading.reference import Reference
@@ -27,7 +28,6 @@ from trainer.worker.execution import map_leaves
 from trainer.worker.protocol import (
     DTYPES,
     Assigned,
-    Purpose,
     RefusedCall,
     Request,
     Run,
@@ -46,19 +46,12 @@ Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # changes inputs or p
 
 @dataclass(frozen=True, eq=False)
 class CaseSet:
-    """All data needed to grade a submission of one challenge under one seed.
+    """All data needed to grade a submission of one challenge under one seed."""
 
-    Attributes:
-        content: the challenge's `cases.py` and reference.
-        seed: the seed of all random values.
-        prepared: the cases with their inputs and weights, in order.
-        refusals: calls with bad sizes that the submission must refuse.
-    """
-
-    content: Content
-    seed: int
-    prepared: tuple[PreparedCase, ...]
-    refusals: tuple[Refusal, ...]
+    content: Content  # the challenge's `cases.py` and reference
+    seed: int  # the seed of all random values
+    prepared: tuple[PreparedCase, ...]  # the cases with their inputs and weights, in order
+    refusals: tuple[Refusal, ...]  # calls with bad sizes that the submission must refuse
 
     @property
     def challenge(self) -> Challenge:
@@ -107,18 +100,17 @@ class CaseSet:
             case=replace(usual.case, layout={}, probe=None),
             cotangents={},
             smaller=None,
-            purpose=None,
             varied_from=usual,
         )
         varied = tuple(plain.varied(given, parameters) for given in inputs)
         return replace(self, prepared=varied, refusals=())
 
-    def followed_by(self, other: CaseSet, purpose: Purpose) -> CaseSet:
-        """Return these cases followed by the cases of `other`, which the worker runs for `purpose`.
+    def followed_by(self, other: CaseSet) -> CaseSet:
+        """Return these cases followed by the cases of `other`, of which the worker sends outputs.
 
         The result has no refusals.
         """
-        more = tuple(replace(prepared, purpose=purpose) for prepared in other.prepared)
+        more = tuple(replace(prepared, is_asked=True) for prepared in other.prepared)
         return replace(self, prepared=self.prepared + more, refusals=())
 
     def altered(self, inputs: Change, parameters: Change) -> CaseSet:
@@ -129,22 +121,26 @@ class CaseSet:
         )
         return replace(self, prepared=altered, refusals=())
 
-    def request(
-        self,
-        assignment: Assigned | None = None,
-        purpose: Purpose = "grade",
-        *,
-        measured: bool = False,
-    ) -> bytes:
+    @cached_property
+    def calls(self) -> tuple[Calls, ...]:
+        """The calls of each case that a verdict needs."""
+        return graded_calls(self.prepared)
+
+    def request(self, assignment: Assigned | None = None, purpose: Purpose = "grade") -> bytes:
         """Return the message that makes a worker process run a submission on all cases.
 
         Args:
             assignment: the roles of the learner's layers. By default, the worker takes the first
                 assignment that fits all cases.
             purpose: the kind of run that the worker makes.
-            measured: whether the kernel's memory count of the worker restarts before each call.
         """
-        runs, refused, table = self._runs
+        usual_runs, refused, table = self._runs
+        runs = list(usual_runs)
+        for place, prepared in enumerate(self.prepared):
+            actual: Purpose = "outputs" if prepared.is_asked else purpose
+            if actual != "grade":
+                calls = list(calls_for(actual, self.calls[place]))
+                runs[place] = msgspec.structs.replace(runs[place], calls=calls)
         body = Request(
             drive_source=self.content.drive_source,
             kind=self.challenge.kind,
@@ -153,8 +149,6 @@ class CaseSet:
             runs=runs,
             refusals=refused,
             assignment={path: list(roles) for path, roles in (assignment or {}).items()},
-            purpose=purpose,
-            measured=measured,
             signatures=list(self.content.signatures),
             forbids=list(self.challenge.forbids),
             realistic=self._realistic_run() if purpose == "facts" else None,
@@ -170,14 +164,14 @@ class CaseSet:
             sizes=dict(case.sizes),
             init=dict(case.init),
             inputs=TensorTable().tree(case.inputs),  # shapes only, so no tensor enters the table
-            again={},
+            second={},
             parameters={},
             cotangents={},
             dtype=case.dtype,
             mode=case.mode,
             layout={},
             differentiable=[],
-            probe=None,
+            calls=[],
         )
 
     def decoded_request(self, purpose: Purpose) -> tuple[Request, list[Tensor]]:
@@ -196,14 +190,10 @@ class CaseSet:
     @cached_property
     def _runs(self) -> tuple[list[Run], list[RefusedCall], TensorTable]:
         table = TensorTable()
-        shapes_of_calls: set[str] = set()
-        runs: list[Run] = []
-        calls = counted_calls(self.prepared, has_modes=self.challenge.kind == "module")
-        for prepared, counted in zip(self.prepared, calls, strict=True):
-            shape = shape_of_call(prepared.case)
-            is_new = shape not in shapes_of_calls
-            shapes_of_calls.add(shape)
-            runs.append(_run(prepared, counted, is_new, table))
+        runs = [
+            _run(prepared, graded, table)
+            for prepared, graded in zip(self.prepared, self.calls, strict=True)
+        ]
         refused = [
             RefusedCall(
                 refusal.call or self.challenge.entry[0],
@@ -215,35 +205,21 @@ class CaseSet:
         return runs, refused, table
 
 
-def _run(prepared: PreparedCase, counted: CountedCalls, is_new: bool, table: TensorTable) -> Run:
-    """Return the part of a request that describes one case.
-
-    Args:
-        prepared: the case.
-        counted: the calls that the worker counts.
-        is_new: whether no earlier case is called in the same way. A submission could reuse stored
-            results only in calls that record no gradients, so the worker calls these cases once
-            more without gradients.
-        table: receives the tensors of the case.
-    """
+def _run(prepared: PreparedCase, calls: Calls, table: TensorTable) -> Run:
+    """Return the part of a request that describes one case. Its tensors go into the table."""
     case = prepared.case
     return Run(
         sizes=dict(case.sizes),
         init=dict(case.init),
         inputs=table.tree(prepared.inputs),
-        again=table.tree(prepared.again),
+        second=table.tree(prepared.second),
         parameters={name: table.add(value) for name, value in prepared.parameters.items()},
         cotangents={name: table.add(value) for name, value in prepared.cotangents.items()},
         dtype=case.dtype,
         mode=case.mode,
         layout=dict(case.layout),
         differentiable=prepared.differentiable,
-        probe=case.probe,
-        purpose=prepared.purpose,
-        counted=counted.first,
-        ways=list(counted.further),
-        repeat_without_gradients=is_new,
-        random=case.dropout is not None,
+        calls=list(calls),
         initial=case.initial,
     )
 
@@ -275,7 +251,7 @@ def load_case_set(challenge: Challenge, seed: int) -> CaseSet:
                 PreparedCase(
                     case=case,
                     inputs=_rounded(case, case.inputs),
-                    again=_rounded(case, second.inputs),
+                    second=_rounded(case, second.inputs),
                     parameters=(
                         _drawn_parameters(content, case, exact, weights) if is_module else {}
                     ),
@@ -341,7 +317,7 @@ def _with_growth(prepared: Sequence[PreparedCase]) -> tuple[PreparedCase, ...]:
     waiting: dict[str, PreparedCase] = {}
     for current in prepared:
         probe = current.case.probe
-        if probe in ("vectorised", "held"):
+        if probe == "vectorised":
             if probe in waiting:
                 current = replace(current, smaller=waiting.pop(probe))
             else:

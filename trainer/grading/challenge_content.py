@@ -99,27 +99,16 @@ def load_module(name: str, path: str, source: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """The cases and the reference of one challenge.
+    """The cases and the reference of one challenge."""
 
-    Attributes:
-        challenge: the challenge.
-        cases_path: the path of `cases.py`, for messages.
-        names: the names that `cases.py` defines.
-        drive_source: the source of `drive` and of everything `drive` needs to run.
-        reference: the names that the reference defines.
-        reference_path: the path of the reference, for messages.
-        reference_source: the source of the reference.
-        signatures: the callables of the contract.
-    """
-
-    challenge: Challenge
-    cases_path: str
-    names: Mapping[str, Any]
-    drive_source: str
-    reference: Mapping[str, Any]
-    reference_path: str
-    reference_source: str
-    signatures: Sequence[Signature]
+    challenge: Challenge  # the challenge
+    cases_path: str  # the path of `cases.py`, for messages
+    names: Mapping[str, Any]  # the names that `cases.py` defines
+    drive_source: str  # the source of `drive` and of everything `drive` needs to run
+    reference: Mapping[str, Any]  # the names that the reference defines
+    reference_path: str  # the path of the reference, for messages
+    reference_source: str  # the source of the reference
+    signatures: Sequence[Signature]  # the callables of the contract
 
     @property
     def drive(self) -> Drive:

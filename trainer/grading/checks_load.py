@@ -16,7 +16,6 @@ from trainer.worker.layer_matching import (
     assignment_in_words,
     contract_of,
     explain_mismatch,
-    lazy_in_words,
 )
 from trainer.worker.protocol import FoundParameter, Reply
 
@@ -184,11 +183,8 @@ def _wrong_parameters(result: CaseResult) -> str:
     reply = result.reply
     expected = {name: tuple(value.shape) for name, value in result.prepared.parameters.items()}
     contract = contract_of(expected)
-    if reply.lazy:
-        text = lazy_in_words(contract, reply.lazy)
-    else:
-        shapes = {name: tuple(shape) for name, shape in reply.parameters.items()}
-        text = explain_mismatch(contract, expected, shapes)
+    shapes = {name: tuple(shape) for name, shape in reply.parameters.items()}
+    text = explain_mismatch(contract, expected, shapes)
     twins = [
         f"{name} is the same parameter as {other}"
         for name, other in reply.shared.items()

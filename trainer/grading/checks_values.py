@@ -60,7 +60,7 @@ def shapes(comparison: Comparison) -> Iterator[Outcome]:
     """Check that every output is a tensor of the right shape."""
     for result in comparison.results:
         if result.reply.failure is None:
-            mismatches = comparison.attribute_mismatches(result, result.reply.outputs)
+            mismatches = comparison.attribute_mismatches(result)
             wrong = (found for found in mismatches if found.kind in ("missing", "shape"))
             yield _attribute("shapes", result, next(wrong, None))
 
@@ -69,7 +69,7 @@ def dtype(comparison: Comparison) -> Iterator[Outcome]:
     """Check that every output has the dtype and device of the input, or the declared type."""
     for result in comparison.results:
         if comparison.ran(result):
-            mismatches = comparison.attribute_mismatches(result, result.reply.outputs)
+            mismatches = comparison.attribute_mismatches(result)
             yield _attribute("dtype", result, next(mismatches, None))
 
 
@@ -113,8 +113,7 @@ def _compared(comparison: Comparison, check: str) -> Iterator[Outcome]:
         if result.case.check != check or result.case.dropout is not None:
             continue
         if comparison.ran(result):
-            found = comparison.value_mismatch(result, result.reply.outputs)
-            yield _valued(check, result, found)
+            yield _valued(check, result, comparison.value_mismatch(result))
 
 
 def _valued(check: str, result: CaseResult, found: Mismatch | None, when: str = "") -> Outcome:
@@ -164,30 +163,16 @@ def percent(part: int, whole: int) -> str:
 def gradients(comparison: Comparison) -> Iterator[Outcome]:
     """Check that right gradients reach every floating-point input and every parameter."""
     for result in comparison.results:
-        if not result.expected.gradients or not comparison.right(result):
-            continue
-        if not _is_spoilt(comparison, result):  # the check `properties` reports a spoilt call
+        if result.expected.gradients and comparison.right(result):
             yield _gradients_of(comparison, result)
-
-
-def _is_spoilt(comparison: Comparison, result: CaseResult) -> bool:
-    """Return whether a later call on the same object fails or gives wrong values."""
-    if result.reply.again_failure is not None:
-        return True
-    again = result.reply.outputs_repeated
-    return bool(again) and comparison.value_mismatch(result, again) is not None
 
 
 def _gradients_of(comparison: Comparison, result: CaseResult) -> Outcome:
     reply = result.reply
-    if reply.gradient_failure is not None:
-        return _raised("gradients", result, reply.gradient_failure)
+    if reply.first.failure is not None:
+        return _raised("gradients", result, reply.first.failure)
     if result.case.dtype == "bfloat16":
         return _arrives(comparison, result)
-    if reply.outputs_with_gradients:
-        found = comparison.value_mismatch(result, reply.outputs_with_gradients)
-        if found is not None:
-            return _valued("gradients", result, found, "with gradients enabled, ")
     for name, want in result.expected.gradients.items():
         got = comparison.gradient(reply, name)
         bound = result.expected.gradient_bounds[name]
@@ -235,20 +220,26 @@ _UNDER_DROPOUT = "the backward pass must drop and scale the same entries as the 
 
 def _dropped(comparison: Comparison, result: CaseResult, name: str, dropout: float) -> Outcome:
     """Check one output that equals the attention weights under dropout."""
-    reply = result.reply
-    value = comparison.value_of(reply.outputs.get(name))
-    if value is None:
+    first, *others = (
+        comparison.value_of(result.reply.call(place).outputs.get(name))
+        for place in range(len(comparison.calls(result)))
+    )
+    if first is None:
         return result.failed("train/eval", f"{name} is missing")
-    trouble = _wrong_dropout(result, name, value, dropout)
-    again = comparison.value_of(reply.outputs_repeated.get(name))
-    if trouble is None and again is not None and torch.equal(again, value):
-        trouble = (
-            "another call in training mode drops the same attention weights: "
-            "every call must draw new random numbers"
-        )
-    if trouble is None and reply.gradient_failure is not None:
-        return _raised("train/eval", result, reply.gradient_failure)
-    trouble = trouble or _dropped_gradients(comparison, result, name, dropout)
+    trouble = _wrong_dropout(result, name, first, dropout)
+    failure = next((call.failure for call in result.reply.calls if call.failure), None)
+    if trouble is None and failure is not None:
+        return _raised("train/eval", result, failure)
+    for value in others:
+        if value is None:
+            return result.failed("train/eval", f"another call gives no {name}")
+        trouble = trouble or _wrong_dropout(result, name, value, dropout)
+        if trouble is None and torch.equal(value, first):
+            trouble = (
+                "another call in training mode drops the same attention weights: "
+                "every call must draw new random numbers"
+            )
+    trouble = trouble or _dropped_gradients(comparison, result, name)
     return result.failed("train/eval", trouble) if trouble else result.passed("train/eval")
 
 
@@ -260,22 +251,14 @@ def _wrong_dropout(result: CaseResult, name: str, value: Tensor, dropout: float)
     return compare_dropout(name, case.dims[name], sizes, want.value, value, bound, dropout)
 
 
-def _dropped_gradients(
-    comparison: Comparison, result: CaseResult, name: str, dropout: float
-) -> str | None:
+def _dropped_gradients(comparison: Comparison, result: CaseResult, name: str) -> str | None:
     """Return a sentence if the gradients under dropout are wrong, or None.
 
     Args:
         comparison: the comparison of the submission.
         result: the result of a case with dropout.
         name: the name of the output that equals the attention weights.
-        dropout: the probability of dropping.
     """
-    value = comparison.value_of(result.reply.outputs_with_gradients.get(name))
-    if value is None:
-        return None
-    if trouble := _wrong_dropout(result, name, value, dropout):
-        return f"with gradients enabled, {trouble}"
     under = comparison.gradients_under(result, name)
     if under is None:
         return None
@@ -299,51 +282,29 @@ def properties(comparison: Comparison) -> Iterator[Outcome]:
     for result in comparison.results:
         if result.reply.failure is not None:
             continue
-        if changed := _changed_inputs(comparison, result):
+        changed = dict.fromkeys(name for call in result.reply.calls for name in call.changed)
+        if changed:
             message = f"the input {', '.join(changed)} is changed in place; work on a copy"
             yield result.failed("properties", message)
         elif not result.case.probe and result.case.dropout is None and comparison.right(result):
             yield _further_calls(comparison, result)
 
 
-def _changed_inputs(comparison: Comparison, result: CaseResult) -> list[str]:
-    """Return the names of the inputs that the submission changed in place."""
-    changed = []
-    for name, before in result.prepared.tensors.items():
-        after = comparison.tensor(result.reply.inputs_after.get(name, -1))
-        has_form = after is not None and before.shape == after.shape and before.dtype == after.dtype
-        if after is None or not has_form or not _is_same(before, after):
-            changed.append(name)
-    return changed
-
-
-def _is_same(before: Tensor, after: Tensor) -> bool:
-    """Return whether two tensors of one shape have the same entries. NaN equals NaN here."""
-    if torch.equal(before, after):
-        return True
-    holes = before.isnan()
-    return torch.equal(holes, after.isnan()) and torch.equal(
-        before.masked_fill(holes, 0), after.masked_fill(holes, 0)
-    )
-
-
 def _further_calls(comparison: Comparison, result: CaseResult) -> Outcome:
-    reply = result.reply
-    if reply.again_failure is not None:
-        return _raised("properties", result, reply.again_failure)
-    if reply.overwritten:
-        names = ", ".join(reply.overwritten)
-        message = f"a second call changes {names} that the first call returned"
-        return result.failed("properties", message)
-    if reply.changed_again:
-        names = ", ".join(reply.changed_again)
-        message = (
-            f"the input {names} is changed in place in a call without gradients; work on a copy"
+    """Check the calls after the first call on the same object."""
+    for place, call in enumerate(comparison.calls(result)[1:], 1):
+        reply = result.reply.call(place)
+        if reply.failure is not None:
+            return _raised("properties", result, reply.failure)
+        if reply.overwritten:
+            names = ", ".join(reply.overwritten)
+            message = f"a second call changes {names} that the first call returned"
+            return result.failed("properties", message)
+        when = (
+            "on a second call with new values, "
+            if call.values == "second"
+            else "on a third call with the first values, "
         )
-        return result.failed("properties", message)
-    found = comparison.value_mismatch(result, reply.outputs_again, again=True)
-    if found is not None:
-        return _valued("properties", result, found, "on a second call with new values, ")
-    third = reply.outputs_repeated or reply.outputs_with_gradients
-    found = comparison.value_mismatch(result, third) if third else None
-    return _valued("properties", result, found, "on a third call with the first values, ")
+        if found := comparison.value_mismatch(result, place):
+            return _valued("properties", result, found, when)
+    return result.passed("properties")

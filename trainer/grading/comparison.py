@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import torch
 from torch import Tensor
 
 from trainer.grading.case_set import CaseSet
 from trainer.grading.expected import Expected
-from trainer.grading.held_memory import HeldMemory
 from trainer.grading.prepared_case import PreparedCase
 from trainer.grading.tensor_comparison import compare_values
 from trainer.model.case import Case
 from trainer.model.report import Frame, Mismatch, Outcome
-from trainer.worker.protocol import CallFailure, FrameData, Reply, Returned, RunReply, name_of
+from trainer.worker.protocol import (
+    Call,
+    CallFailure,
+    CallReply,
+    FrameData,
+    Reply,
+    Returned,
+    RunReply,
+    name_of,
+)
 from trainer.worker.worker_client import WorkerResult
 
 Returns = Mapping[str, Returned]  # the outputs of one call, by name
@@ -24,17 +31,11 @@ Returns = Mapping[str, Returned]  # the outputs of one call, by name
 
 @dataclass(frozen=True)
 class CaseResult:
-    """One case with its expected results and the worker's reply.
+    """One case with its expected results and the worker's reply."""
 
-    Attributes:
-        index: the index of the case, from 0.
-        prepared: the case with its inputs and its expected results.
-        reply: the worker's reply for this case.
-    """
-
-    index: int
-    prepared: PreparedCase
-    reply: RunReply
+    index: int  # the index of the case, from 0
+    prepared: PreparedCase  # the case with its inputs and its expected results
+    reply: RunReply  # the worker's reply for this case
 
     @property
     def number(self) -> int:
@@ -73,14 +74,18 @@ class Comparison:
         case_set: the cases that the submission ran on.
         worker_result: the worker's reply, and the way in which the worker ended.
         only: the index of the single graded case; None to grade all cases.
+        loop: after a timeout, a sentence about the count that grows with the sizes.
     """
 
     def __init__(
-        self, case_set: CaseSet, worker_result: WorkerResult, only: int | None = None
+        self,
+        case_set: CaseSet,
+        worker_result: WorkerResult,
+        only: int | None = None,
+        loop: str = "",
     ) -> None:
         self.case_set, self.worker_result, self.only = case_set, worker_result, only
-        self.held: HeldMemory | None = None  # the kernel's memory count, if it was taken
-        self.loop = ""  # after a timeout: a sentence about the count that grows with the sizes
+        self.loop = loop
         self._compared: dict[tuple[int, int], Mismatch | None] = {}
         self._gradients: dict[tuple[int, str], Mismatch | None] = {}
         self._ran: dict[int, bool] = {}
@@ -104,21 +109,16 @@ class Comparison:
         """Return the result of a case; None if the case is not graded or was not run."""
         return next((result for result in self.results if result.index == index), None)
 
-    def agreeing_assignments(self) -> list[int]:
-        """Return the indices of the layer assignments that are right in the probe case.
+    def calls(self, result: CaseResult) -> Sequence[Call]:
+        """Return the calls that the worker was to make in a case."""
+        return self.case_set.calls[result.index]
 
-        No other assignment can pass. The list is empty if the worker did not try several
-        assignments.
-        """
-        tried = self.worker_result.tried
-        if tried is None or not 0 <= tried.case_index < len(self.case_set.prepared):
-            return []
-        result = CaseResult(tried.case_index, self.case_set.prepared[tried.case_index], RunReply())
-        return [
-            index
-            for index, outputs in enumerate(tried.outputs[: len(tried.assignments)])
-            if self.value_mismatch(result, outputs) is None
-        ]
+    def repeated(self, result: CaseResult) -> CallReply:
+        """Return the results of another call on the first values; empty if there was none."""
+        for place, call in enumerate(self.calls(result)):
+            if place and call.values == "first":
+                return result.reply.call(place)
+        return CallReply()
 
     def compare_ahead(self) -> None:
         """Compare the results received so far, while the worker is still running.
@@ -135,70 +135,20 @@ class Comparison:
 
     def _agrees(self, result: CaseResult) -> bool:
         """Return whether all compared outputs and gradients of a case are as expected."""
-        reply, expected = result.reply, result.expected
-        if reply.failure is not None:
+        if result.reply.failure is not None:
             return True
         if result.case.dropout is not None:
-            for name in expected.outputs:
+            for name in result.expected.outputs:
                 self.gradients_under(result, name)  # stores the result for the checks
             return True
-        calls: list[tuple[Returns, bool]] = [(reply.outputs, False)]
-        names: tuple[str, ...] = ()
-        if not result.case.probe:
-            further = (
-                (reply.outputs_with_gradients, False),
-                (reply.outputs_repeated, False),
-                (reply.outputs_again, True),
-            )
-            calls += [(outputs, again) for outputs, again in further if outputs]
-            names = tuple(expected.gradients) if result.case.dtype != "bfloat16" else ()
-        if self._agrees_at_once(result, calls, names):
-            self._compared |= {(result.index, id(outputs)): None for outputs, _ in calls}
-            self._gradients |= {(result.index, name): None for name in names}
-            return True
-        for outputs, again in calls:
-            if self.value_mismatch(result, outputs, again=again) is not None:
-                return False
-        return all(self.gradient_mismatch(result, name) is None for name in names)
-
-    def _agrees_at_once(
-        self, result: CaseResult, calls: list[tuple[Returns, bool]], names: tuple[str, ...]
-    ) -> bool:
-        """Return whether all tensors are present, have one dtype and are within their bounds.
-
-        One comparison of all entries is faster than many, and most cases are right.
-
-        Args:
-            result: the result of the case.
-            calls: the outputs of each call, and whether the call is the second one, which has other
-                values.
-            names: the names of the compared gradients.
-        """
-        expected, reply = result.expected, result.reply
-        row = expected.in_one_row(tuple(again for _, again in calls), names)
-        if row is None:
+        if any(self.value_mismatch(result, place) for place in range(len(self.calls(result)))):
             return False
-        pairs: list[tuple[Tensor, Tensor | None]] = []
-        for outputs, again in calls:
-            wanted = expected.again if again else expected.outputs
-            for name, want in wanted.items():
-                pairs.append((want.value, self.value_of(outputs.get(name))))
-        for name in names:
-            pairs.append((expected.gradients[name].value, self.gradient(reply, name)))
-        received: list[Tensor] = []
-        for value, tensor in pairs:
-            if tensor is None or tensor.shape != value.shape or not tensor.is_floating_point():
-                return False
-            received.append(tensor)
-        if any(tensor.dtype != received[0].dtype for tensor in received):
-            return False
-        values, bounds = row
-        actual = torch.cat([tensor.reshape(-1) for tensor in received]).to(torch.float64)
-        return bool(((actual - values).abs() <= bounds).all())
+        names = result.expected.gradients if result.case.dtype != "bfloat16" else ()
+        return not any(self.gradient_mismatch(result, name) for name in names)
 
     def gradient(self, reply: RunReply, name: str) -> Tensor | None:
         """Return the gradient of an input or parameter, if the worker sent one."""
-        return self.tensor(reply.gradients.get(name, -1))
+        return self.tensor(reply.first.gradients.get(name, -1))
 
     def gradient_mismatch(self, result: CaseResult, name: str) -> Mismatch | None:
         """Return the difference of a gradient from the expected one, or None.
@@ -224,7 +174,7 @@ class Comparison:
             result: the result of a case with dropout.
             output: the name of the output that shows which weights were dropped.
         """
-        value = self.value_of(result.reply.outputs_with_gradients.get(output))
+        value = self.value_of(result.reply.outputs.get(output))
         if value is None or value.shape != result.expected.outputs[output].value.shape:
             return None
         prepared = result.prepared
@@ -242,8 +192,9 @@ class Comparison:
         tensor = self.tensor(returned.tensor_id)
         return tensor if tensor is not None and list(tensor.shape) == returned.shape else None
 
-    def attribute_mismatches(self, result: CaseResult, outputs: Returns) -> Iterator[Mismatch]:
-        """Yield the outputs of one call that are missing or have a wrong shape, dtype or device."""
+    def attribute_mismatches(self, result: CaseResult) -> Iterator[Mismatch]:
+        """Yield the outputs that are missing or have a wrong shape, dtype or device."""
+        outputs = result.reply.outputs
         for name, want in result.expected.outputs.items():
             got, dims, shape = outputs.get(name), result.case.dims[name], tuple(want.value.shape)
             if got is None or not (got.shape or got.dtype):
@@ -264,29 +215,23 @@ class Comparison:
         tensor = self.tensor(got.tensor_id)
         return got.dtype if tensor is None else name_of(tensor.dtype)
 
-    def value_mismatch(
-        self, result: CaseResult, outputs: Returns, *, again: bool = False
-    ) -> Mismatch | None:
+    def value_mismatch(self, result: CaseResult, place: int = 0) -> Mismatch | None:
         """Return the difference of the first wrong output of one call, or None.
 
         Args:
             result: the result of the case.
-            outputs: the outputs of the call.
-            again: whether the call is the second one, which has other values.
+            place: the place of the call among the calls of the case, from 0.
         """
-        # Several checks compare the same call. The id is a safe key: the reply keeps `outputs`.
-        key = (result.index, id(outputs))
+        key = result.index, place  # several checks compare the same call
         if key not in self._compared:
-            mismatches = self._value_mismatches(result, outputs, again=again)
-            self._compared[key] = next(mismatches, None)
+            self._compared[key] = next(self._value_mismatches(result, place), None)
         return self._compared[key]
 
-    def _value_mismatches(
-        self, result: CaseResult, outputs: Returns, *, again: bool
-    ) -> Iterator[Mismatch]:
-        case, expected = result.case, result.expected
-        bounds = expected.bounds_again if again else expected.bounds
-        for name, want in (expected.again if again else expected.outputs).items():
+    def _value_mismatches(self, result: CaseResult, place: int) -> Iterator[Mismatch]:
+        case, expected, outputs = result.case, result.expected, result.reply.call(place).outputs
+        is_second = self.calls(result)[place].values == "second"
+        bounds = expected.bounds_second if is_second else expected.bounds
+        for name, want in (expected.second if is_second else expected.outputs).items():
             value = self.value_of(outputs.get(name))
             if value is None or value.shape != want.value.shape:
                 yield _missing(name, case.dims[name], tuple(want.value.shape), outputs.get(name))
@@ -294,7 +239,7 @@ class Comparison:
                 name, case.dims[name], case.sizes, want.value, value, bounds[name]
             ):
                 yield found
-        for name, text in (expected.plain_again if again else expected.plain).items():
+        for name, text in (expected.plain_second if is_second else expected.plain).items():
             got = outputs.get(name)
             if got is None or got.plain != case.plain[name]:
                 yield _wrong_type(name, case.plain[name], got)
@@ -305,15 +250,15 @@ class Comparison:
 
     def wrong_outputs(self, result: CaseResult) -> set[str]:
         """Return the names of the outputs of the first call that are not as expected."""
-        outputs, expected = result.reply.outputs, result.expected
-        wrong = {mismatch.tensor for mismatch in self.attribute_mismatches(result, outputs)}
-        wrong |= {found.tensor for found in self._value_mismatches(result, outputs, again=False)}
+        expected = result.expected
+        wrong = {mismatch.tensor for mismatch in self.attribute_mismatches(result)}
+        wrong |= {found.tensor for found in self._value_mismatches(result, 0)}
         return wrong & {*expected.outputs, *expected.plain}
 
     def ran(self, result: CaseResult) -> bool:
         """Return whether the first call of a case gave outputs of the right shapes."""
         if result.index not in self._ran:
-            mismatches = self.attribute_mismatches(result, result.reply.outputs)
+            mismatches = self.attribute_mismatches(result)
             is_wrong = any(found.kind in ("missing", "shape") for found in mismatches)
             self._ran[result.index] = result.reply.failure is None and not is_wrong
         return self._ran[result.index]
@@ -326,7 +271,7 @@ class Comparison:
         if not self.ran(result):
             return False
         is_random = result.case.dropout is not None
-        return is_random or self.value_mismatch(result, result.reply.outputs) is None
+        return is_random or self.value_mismatch(result) is None
 
 
 def _missing(name: str, dims: str, shape: tuple[int, ...], got: Returned | None) -> Mismatch:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from weakref import WeakKeyDictionary
 
 from trainer.grading.case_set import CaseSet, load_case_set
-from trainer.grading.checks_counted import loop_between
+from trainer.grading.checks_counted import growth_pairs, loop_between
 from trainer.grading.comparison import CaseResult, Comparison
-from trainer.grading.held_memory import HeldMemory, held_memory, measured_pair
 from trainer.grading.judge import judge
 from trainer.grading.ready_workers import Workers
 from trainer.grading.unfinished import unfinished
+from trainer.model.case import Case
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
+from trainer.model.limits import Limits
 from trainer.model.report import Report
 from trainer.model.submission import Submission
 from trainer.sandbox.isolation import Isolation
-from trainer.worker.forkserver_client import ForkServerLostError, Limits
+from trainer.worker.forkserver_client import ForkServerLostError
 from trainer.worker.protocol import Assigned
 from trainer.worker.worker_client import WorkerResult
 
@@ -30,17 +30,11 @@ _FORK_SERVERS_PER_SUBMISSION = 2
 
 @dataclass(frozen=True)
 class Judgement:
-    """A judged submission.
+    """A judged submission."""
 
-    Attributes:
-        submission: the submission.
-        report: the report, without a diagnosis.
-        comparison: the comparison that the report is made from.
-    """
-
-    submission: Submission
-    report: Report
-    comparison: Comparison
+    submission: Submission  # the submission
+    report: Report  # the report, without a diagnosis
+    comparison: Comparison  # the comparison that the report is made from
 
     @property
     def case_set(self) -> CaseSet:
@@ -89,7 +83,6 @@ class Grader:
         self.workers = Workers(packs, limits, interrupt, isolation)
         self._meanwhile = meanwhile
         self._case_sets: dict[tuple[Path, int], CaseSet] = {}
-        self._own_growth: WeakKeyDictionary[CaseSet, int] = WeakKeyDictionary()
 
     def __enter__(self) -> Grader:
         return self
@@ -159,7 +152,8 @@ class Grader:
         started = time.monotonic()
         for _ in range(_FORK_SERVERS_PER_SUBMISSION):
             try:
-                return self._judged(case_set, submission, only, started)
+                comparison = self._under_the_meant_assignment(case_set, submission, only)
+                return _judgement(comparison, submission, started)
             except ForkServerLostError:
                 self.workers.replace_fork_server()
         reason = (
@@ -168,108 +162,72 @@ class Grader:
         comparison = Comparison(case_set, WorkerResult("died", reason=reason), only)
         return _judgement(comparison, submission, started)
 
-    def _judged(
-        self, case_set: CaseSet, submission: Submission, only: int | None, started: float
-    ) -> Judgement:
-        comparison = self._compared(case_set, submission, {}, only)
-        tried, likely = comparison.worker_result.tried, comparison.agreeing_assignments()
-        if comparison.worker_result.how == "stopped" and tried is not None:
-            meant = tried.assignments[likely[0]]
-            comparison = self._compared(case_set, submission, meant, only)
-            comparison.reply.assignments = tried.assignments
-        if comparison.worker_result.how == "timeout" and not comparison.worker_result.slept:
-            comparison.loop = self._loop(comparison, submission)
-        elif only is None and _is_all_right(comparison):
-            comparison.held = self._held_memory(comparison, submission)
-        judgement = _judgement(comparison, submission, started)
-        return self._with_best_assignment(judgement, likely, started)
+    def _under_the_meant_assignment(
+        self, case_set: CaseSet, submission: Submission, only: int | None
+    ) -> Comparison:
+        """Run and compare a submission. If several assignments of its layers fit, find the meant.
 
-    def _compared(
+        The worker then makes no calls, and the submission runs again with the meant assignment.
+        """
+        comparison = self._run_and_compare(case_set, submission, {}, only)
+        possible = comparison.reply.assignments
+        if len(possible) < 2:
+            return comparison
+        meant = self._meant_assignment(case_set, submission, possible)
+        comparison = self._run_and_compare(case_set, submission, meant, only)
+        comparison.reply.assignments = possible
+        return comparison
+
+    def _meant_assignment(
+        self, case_set: CaseSet, submission: Submission, possible: Sequence[Assigned]
+    ) -> Assigned:
+        """Return the assignment under which the first plain case is right, or else the first.
+
+        No other assignment can pass. The trials together have as much CPU time as one run.
+        """
+        plain = [index for index, case in enumerate(case_set.cases) if _is_plain(case)][:1]
+        alone, used = case_set.only(plain), 0.0
+        for assignment in possible:
+            running = self.workers.begin(alone, submission, assignment)
+            result = self.workers.finish(running, is_end_awaited=True)
+            if _is_all_right(Comparison(alone, result)):
+                return assignment
+            used += result.cpu
+            if used > self.workers.limits.seconds:
+                break
+        return possible[0]
+
+    def _run_and_compare(
         self, case_set: CaseSet, submission: Submission, assignment: Assigned, only: int | None
     ) -> Comparison:
-        """Run a submission, and compare its results while the worker is running.
-
-        If several assignments of layers fit and a probe case shows that the first assignment is
-        wrong, stop the worker.
-        """
+        """Run a submission, and compare its results while the worker is running."""
         running = self.workers.begin(case_set, submission, assignment)
         case_set.expect()  # uses the time in which the worker runs
         self._meanwhile()
         comparison = Comparison(case_set, running.result, only)
-
-        def compare() -> bool:
-            likely = comparison.agreeing_assignments() if not assignment else []
-            if likely and 0 not in likely:
-                return True
-            comparison.compare_ahead()
-            return False
-
-        self.workers.finish(running, compare)
+        result = self.workers.finish(running, comparison.compare_ahead)
+        self._confirm_loops(comparison, submission, assignment)
+        if result.how == "timeout" and not result.slept:
+            return Comparison(case_set, result, only, self._loop(comparison, submission))
         return comparison
 
-    def _with_best_assignment(
-        self, judgement: Judgement, likely: list[int], started: float
-    ) -> Judgement:
-        """Return the judgement under the layer assignment with the best report.
+    def _confirm_loops(
+        self, comparison: Comparison, submission: Submission, assignment: Assigned
+    ) -> None:
+        """Count the two cases of a growth probe again, alone, if their counts show a loop.
 
-        The names of the layers may allow several assignments. The learner means the assignment
-        under which every output is right.
-
-        Args:
-            judgement: the judgement under the first assignment.
-            likely: the indices of the assignments to try; empty to try all.
-            started: the time at which grading began, in seconds of `time.monotonic`.
+        An earlier case may have left a table for one of the lengths, for example in
+        `functools.cache`. Then the counts differ by the work of making the other table.
         """
-        best = judgement
-        case_set, only = judgement.case_set, judgement.comparison.only
-        possible = judgement.comparison.reply.assignments
-        if len(possible) < 2 or not _has_wrong_values(judgement.report):
-            return best
-        chosen = [possible[index] for index in likely if index < len(possible)] or possible
-        for assignment in chosen:
-            if time.monotonic() > started + self.workers.limits.seconds:
-                break
-            if assignment == judgement.assignment:
+        for small, large in growth_pairs(comparison):
+            if not loop_between(small, large):
                 continue
-            comparison = self._compared(case_set, judgement.submission, assignment, only)
-            comparison.reply.assignments = possible
-            other = _judgement(comparison, judgement.submission, started)
-            if _badness(other.report) < _badness(best.report):
-                best = other
-            if best.report.verdict == "passed":
-                break
-        return best
-
-    def _held_memory(self, comparison: Comparison, submission: Submission) -> HeldMemory | None:
-        """Return the kernel's count of the memory; None if the challenge does not compare it."""
-        case_set, assignment = comparison.case_set, comparison.reply.assignment
-        pair = measured_pair(case_set)
-        if pair is None:
-            return None
-
-        def most_held(index: int) -> int:
-            alone = case_set.only([index], alone=True)
-            return self.workers.most_held(alone, submission, assignment)
-
-        def own_bytes(afresh: bool) -> int:
-            if afresh or case_set not in self._own_growth:
-                self._own_growth[case_set] = self._measured_growth(case_set, pair)
-            return self._own_growth[case_set]
-
-        return held_memory(case_set.cases, pair, most_held, own_bytes)
-
-    def _measured_growth(self, case_set: CaseSet, pair: tuple[int, int]) -> int:
-        """Return the number of bytes that the reference takes more in the larger of two cases.
-
-        Tensors that the reference itself holds are not counted.
-        """
-        content = case_set.content
-        reference = Submission(content.challenge.file_name, content.reference_source)
-        small, large = (case_set.only([index], alone=True) for index in pair)
-        few, many = (self.workers.most_held(alone, reference, {}) for alone in (small, large))
-        runs = self.workers.run(large, reference).reply.runs
-        held = max((counts.alive for run in runs for counts in run.counts), default=0)
-        return many - few - held
+            pair = comparison.case_set.only([small.index, large.index])
+            runs = self.workers.run(pair, submission, assignment).reply.runs
+            if len(runs) == 2:
+                small.reply.cost, large.reply.cost = (run.cost for run in runs)
+            if loop_between(small, large):
+                return  # one loop is enough to fail
 
     def _loop(self, comparison: Comparison, submission: Submission) -> str:
         """Return a sentence about the count that grows with the sizes after a timeout, or "".
@@ -321,21 +279,13 @@ def _judgement(comparison: Comparison, submission: Submission, started: float) -
 
 
 def _is_all_right(comparison: Comparison) -> bool:
-    """Return whether the worker replied and all values of all cases are right."""
+    """Return whether the worker replied and the first calls of all cases are right."""
     if comparison.worker_result.how != "replied":
         return False
     return all(comparison.right(result) for result in comparison.results)
 
 
-def _has_wrong_values(report: Report) -> bool:
-    """Return whether the values of a case are wrong. Another assignment changes values only."""
-    return any(
-        outcome.check == "values" and outcome.status == "failed" and outcome.number is not None
-        for outcome in report.outcomes
-    )
-
-
-def _badness(report: Report) -> tuple[bool, int]:
-    """Return a sort key that is smaller for better reports."""
-    failed = sum(outcome.status == "failed" for outcome in report.outcomes)
-    return report.verdict != "passed", failed
+def _is_plain(case: Case) -> bool:
+    """Return whether a case has no probe, no dropout, no memory layout and no coarse rounding."""
+    is_usual = case.probe is None and case.mode == "eval" and not case.layout
+    return is_usual and case.dtype != "bfloat16"

@@ -5,58 +5,122 @@ A check is skipped if a check that it needs has failed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 
 from trainer.grading import checks_counted, checks_load, checks_values
 from trainer.grading.comparison import CaseResult, Comparison
-from trainer.grading.due_checks import due_cases, is_due
 from trainer.grading.pictures import with_pictures
+from trainer.grading.prepared_case import PreparedCase
 from trainer.grading.sudden_end import sudden_end
 from trainer.model.checks import CHECK_ORDER, Status, Verdict, status_of_each
 from trainer.model.report import Outcome, Report
 from trainer.worker.protocol import cap
 
-Check = Callable[[Comparison], Iterator[Outcome]]
 
-CHECKS: dict[str, Check] = {
-    "loads": checks_load.loads,
-    "interface": checks_load.interface,
-    "parameters": checks_load.parameters,
-    "runs": checks_values.runs,
-    "shapes": checks_values.shapes,
-    "dtype": checks_values.dtype,
-    "values": checks_values.values,
-    "masks": checks_values.masks,
-    "gradients": checks_values.gradients,
-    "train/eval": checks_values.train_eval,
-    "properties": checks_values.properties,
-    "bad sizes": checks_load.bad_sizes,
-    "from scratch": checks_counted.from_scratch,
-    "vectorised": checks_counted.vectorised,
-    "memory": checks_counted.memory,
-    "work": checks_counted.work,
-}
-assert tuple(CHECKS) == CHECK_ORDER
+def _all(prepared: PreparedCase) -> bool:
+    return True
 
-# The checks that each check needs. If one of them failed, the check is not made. A check on cases
-# also leaves out single cases that did not run or that already have wrong values.
-NEEDS: dict[str, tuple[str, ...]] = {
-    "interface": ("loads",),
-    "parameters": ("interface",),
-    "runs": ("interface", "parameters"),
-    "shapes": ("interface", "parameters"),
-    "dtype": ("interface", "parameters"),
-    "values": ("interface", "parameters"),
-    "masks": ("values",),
-    "gradients": ("values", "shapes"),
-    "train/eval": ("values",),
-    "properties": ("values", "masks"),
-    "bad sizes": ("interface",),
-    "vectorised": ("interface", "parameters"),
-    "memory": ("values",),
-    "work": ("values",),
-}
+
+def _none(prepared: PreparedCase) -> bool:
+    return False
+
+
+def _is_about_values(check: str) -> Callable[[PreparedCase], bool]:
+    return lambda prepared: prepared.case.check == check and prepared.case.dropout is None
+
+
+def _has_dropout(prepared: PreparedCase) -> bool:
+    return prepared.case.check == "train/eval" or prepared.case.dropout is not None
+
+
+def _has_gradients(prepared: PreparedCase) -> bool:
+    return bool(prepared.expected.gradients)
+
+
+def _has_several_calls(prepared: PreparedCase) -> bool:
+    return not prepared.case.probe and prepared.case.dropout is None
+
+
+def _is_larger(prepared: PreparedCase) -> bool:
+    """Return whether a case is the larger case of a growth probe. It counts for both cases."""
+    return prepared.case.probe == "vectorised" and prepared.smaller is not None
+
+
+def _has_memory_limit(prepared: PreparedCase) -> bool:
+    return prepared.case.probe in ("memory", "held") and prepared.case.limit is not None
+
+
+def _has_work_limit(prepared: PreparedCase) -> bool:
+    return prepared.case.probe == "work" and prepared.case.limit is not None
+
+
+def _is_module(comparison: Comparison) -> bool:
+    return comparison.case_set.challenge.kind == "module"
+
+
+def _has_refusals(comparison: Comparison) -> bool:
+    return bool(comparison.case_set.refusals) and comparison.only is None
+
+
+def _grades_all_cases(comparison: Comparison) -> bool:
+    return comparison.only is None
+
+
+@dataclass(frozen=True)
+class Check:
+    """One row of the table of checks."""
+
+    name: str  # the name of the check
+    run: Callable[[Comparison], Iterator[Outcome]]  # makes the check and yields its outcomes
+    # The checks that must not have failed before. A check on cases also leaves out single cases
+    # that did not run or that already have wrong values.
+    needs: tuple[str, ...] = ()
+    # Whether the check must have looked at a case before it can pass. A check that looks at cases
+    # is due if there is such a case.
+    looks_at: Callable[[PreparedCase], bool] = _all
+    # A further condition on which the check is due.
+    due: Callable[[Comparison], bool] = lambda comparison: True
+
+    def cases(self, comparison: Comparison) -> set[int]:
+        """Return the indices of the graded cases that the check must look at."""
+        return {
+            index
+            for index, prepared in enumerate(comparison.case_set.prepared)
+            if comparison.only in (None, index) and self.looks_at(prepared)
+        }
+
+    def is_due(self, comparison: Comparison) -> bool:
+        """Return whether the graded cases of the challenge give the check something to look at."""
+        has_cases = self.looks_at in (_all, _none) or bool(self.cases(comparison))
+        return has_cases and self.due(comparison)
+
+
+_ON_CASES = ("interface", "parameters")
+CHECKS = (
+    Check("loads", checks_load.loads, looks_at=_none),
+    Check("interface", checks_load.interface, ("loads",), looks_at=_none),
+    Check("parameters", checks_load.parameters, ("interface",), due=_is_module),
+    Check("runs", checks_values.runs, _ON_CASES),
+    Check("shapes", checks_values.shapes, _ON_CASES),
+    Check("dtype", checks_values.dtype, _ON_CASES),
+    Check("values", checks_values.values, _ON_CASES, _is_about_values("values")),
+    Check("masks", checks_values.masks, ("values",), _is_about_values("masks")),
+    Check("gradients", checks_values.gradients, ("values", "shapes"), _has_gradients),
+    Check("train/eval", checks_values.train_eval, ("values",), _has_dropout),
+    Check("properties", checks_values.properties, ("values", "masks"), _has_several_calls),
+    Check("bad sizes", checks_load.bad_sizes, ("interface",), due=_has_refusals),
+    Check("from scratch", checks_counted.from_scratch),
+    Check("vectorised", checks_counted.vectorised, _ON_CASES, _is_larger, _grades_all_cases),
+    Check("memory", checks_counted.memory, ("values",), _has_memory_limit),
+    Check("work", checks_counted.work, ("values",), _has_work_limit),
+)
+assert tuple(check.name for check in CHECKS) == CHECK_ORDER
+
+
+def due_checks(comparison: Comparison) -> list[str]:
+    """Return the names of the checks that are due, in order."""
+    return [check.name for check in CHECKS if check.is_due(comparison)]
 
 
 def judge(comparison: Comparison, file: str, elapsed_seconds: float) -> Report:
@@ -67,7 +131,7 @@ def judge(comparison: Comparison, file: str, elapsed_seconds: float) -> Report:
         file: the name of the file, for the report.
         elapsed_seconds: the duration of grading, for the report.
     """
-    outcomes = sudden_end(comparison)
+    outcomes = sudden_end(comparison, due_checks(comparison))
     if outcomes is None:
         outcomes = [_with_cast(comparison, outcome) for outcome in _checked(comparison)]
     case_set = comparison.case_set
@@ -109,19 +173,20 @@ def _checked(comparison: Comparison) -> list[Outcome]:
     check is made, because its failures are valid, but the check cannot pass.
     """
     outcomes: list[Outcome] = []
-    status_by_check: dict[str, Status] = {}
-    for name, check in CHECKS.items():
-        due = is_due(comparison, name)
-        failed = _needs_with(status_by_check, name, "failed")
-        if failed:
-            made = [Outcome(name, "skipped", f"needs {failed[0]}")] if due else []
-            status_by_check[name] = "failed"  # a check that needs this check is not made either
+    blocked: set[str] = set()  # failed checks, and checks that need them
+    statuses: dict[str, Status] = {}
+    for check in CHECKS:
+        is_due = check.is_due(comparison)
+        if failed := [need for need in check.needs if need in blocked]:
+            blocked.add(check.name)
+            made = [Outcome(check.name, "skipped", f"needs {failed[0]}")] if is_due else []
         else:
-            made = list(check(comparison))
-            if due:
-                skipped = _needs_with(status_by_check, name, "skipped")
-                made = _with_gaps(comparison, name, made, skipped)
-            status_by_check |= status_of_each((outcome.check, outcome.status) for outcome in made)
+            made = list(check.run(comparison))
+            if is_due:
+                skipped = [need for need in check.needs if statuses.get(need) == "skipped"]
+                made = _with_gaps(comparison, check, made, skipped)
+            statuses |= status_of_each((outcome.check, outcome.status) for outcome in made)
+            blocked |= {name for name, status in statuses.items() if status == "failed"}
         outcomes.extend(made)
     return outcomes
 
@@ -142,19 +207,14 @@ def _with_cast(comparison: Comparison, outcome: Outcome) -> Outcome:
     return replace(outcome, message=f"{outcome.message}; {advice}")
 
 
-def _needs_with(status_by_check: dict[str, Status], check: str, status: Status) -> list[str]:
-    """Return the checks that `check` needs and that have the given status."""
-    return [need for need in NEEDS.get(check, ()) if status_by_check.get(need) == status]
-
-
 def _with_gaps(
-    comparison: Comparison, check: str, made: list[Outcome], skipped: list[str]
+    comparison: Comparison, check: Check, made: list[Outcome], skipped: Collection[str]
 ) -> list[Outcome]:
     """Return the outcomes of a check, with a skipped outcome if the check missed some cases.
 
     Args:
         comparison: the results of the submission.
-        check: the name of the check.
+        check: the check.
         made: the outcomes of the check itself.
         skipped: the skipped checks that the check needs.
     """
@@ -163,28 +223,28 @@ def _with_gaps(
     gap = _gap(comparison, check, made)
     if not gap and made and not skipped:
         return made
-    reason = gap or (f"needs {skipped[0]}" if skipped else "no case got that far")
+    reason = gap or (f"needs {next(iter(skipped))}" if skipped else "no case got that far")
     if any(outcome.number is not None for outcome in made):
-        return [*made, Outcome(check, "skipped", reason)]
+        return [*made, Outcome(check.name, "skipped", reason)]
     # The outcome of this check is about the whole file, but the check has not seen the whole file.
-    return [Outcome(check, "skipped", reason) for _ in made or (None,)]
+    return [Outcome(check.name, "skipped", reason) for _ in made or (None,)]
 
 
-def _gap(comparison: Comparison, check: str, made: list[Outcome]) -> str:
+def _gap(comparison: Comparison, check: Check, made: list[Outcome]) -> str:
     """Return words for the cases that a check did not look at; "" if the check missed no case."""
-    due = due_cases(comparison, check)
+    due = check.cases(comparison)
     results = comparison.results
-    if check == "bad sizes":
-        is_module = comparison.case_set.challenge.kind == "module"
+    if check.name == "bad sizes":
+        is_module = _is_module(comparison)
         raised = [result for result in results if _raised_early(result, is_module)]
         if not raised:
             return ""
         name = "the constructor" if is_module else "the function"
         return f"{name} raises in {len(raised)} of {len(due)} cases with valid sizes"
     run = {result.index for result in results if _has_run(result)}
-    if check == "parameters":
+    if check.name == "parameters":
         looked_at = {result.index for result in results if result.reply.parameters}
-    elif check == "from scratch":
+    elif check.name == "from scratch":
         looked_at = run
     else:
         looked_at = {outcome.number - 1 for outcome in made if outcome.number is not None}
@@ -216,7 +276,7 @@ def _verdict(comparison: Comparison, outcomes: list[Outcome]) -> Verdict:
     if result.out_of_memory or short_of_memory:
         return "memory"
     failed = {outcome.check for outcome in outcomes if outcome.status == "failed"}
-    if "from scratch" in failed or checks_counted.tampered(comparison):
+    if "from scratch" in failed:
         return "not-allowed"
     if result.how != "replied" or failed & {"loads", "runs"}:
         return "error"
@@ -224,8 +284,8 @@ def _verdict(comparison: Comparison, outcomes: list[Outcome]) -> Verdict:
         return "failed"
     # Nothing failed, but a pass needs more: every due check must have passed.
     statuses = status_of_each((outcome.check, outcome.status) for outcome in outcomes)
-    due = (name for name in CHECK_ORDER if is_due(comparison, name))
-    return "passed" if all(statuses.get(name) == "passed" for name in due) else "failed"
+    is_complete = all(statuses.get(name) == "passed" for name in due_checks(comparison))
+    return "passed" if is_complete else "failed"
 
 
 def _stdout(comparison: Comparison, outcomes: list[Outcome]) -> str:

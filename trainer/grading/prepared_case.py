@@ -13,7 +13,6 @@ from torch import Tensor
 from trainer.grading.expected import Expected
 from trainer.model.case import Case
 from trainer.worker.execution import leaves
-from trainer.worker.protocol import Purpose
 
 
 class ResultSource(Protocol):
@@ -30,31 +29,21 @@ class ResultSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PreparedCase:
-    """A case with its inputs, weights and expected results.
+    """A case with its inputs, weights and expected results."""
 
-    Attributes:
-        case: the case as `cases.py` describes it.
-        inputs: the inputs of the first call in the case's dtype, by name.
-        again: the inputs of the second call, which has other values.
-        parameters: the weights, by the names of the contract.
-        cotangents: the output gradients of the backward pass, by output; empty if the case compares
-            no gradients.
-        reference: computes the expected results.
-        exact: the reference's module or function in float64.
-        smaller: the smaller case of the same growth probe, if this case is the larger one.
-        purpose: the purpose of the run, if it differs from the purpose of the request.
-        varied_from: the original case, if this case is a variant with other inputs or weights.
-    """
-
-    case: Case
-    inputs: Mapping[str, Any]
-    again: Mapping[str, Any]
-    parameters: Mapping[str, Tensor]
+    case: Case  # the case as `cases.py` describes it
+    inputs: Mapping[str, Any]  # the inputs of the first call in the case's dtype, by name
+    second: Mapping[str, Any]  # the inputs of the second call, which has other values
+    parameters: Mapping[str, Tensor]  # the weights, by the names of the contract
+    # The output gradients of the backward pass, by output; empty if the case compares no gradients.
     cotangents: Mapping[str, Tensor]
-    reference: ResultSource
-    exact: Any
+    reference: ResultSource  # computes the expected results
+    exact: Any  # the reference's module or function in float64
+    # The smaller case of the same growth probe, if this case is the larger one.
     smaller: PreparedCase | None = None
-    purpose: Purpose | None = None
+    # True if the diagnosis only asks for the outputs, whatever the request is for.
+    is_asked: bool = False
+    # The original case, if this case is a variant with other inputs or weights.
     varied_from: PreparedCase | None = None
 
     @cached_property
@@ -97,7 +86,7 @@ class PreparedCase:
         return replace(
             self,
             inputs=dict(inputs),
-            again=dict(inputs),
+            second=dict(inputs),
             parameters=dict(parameters),
             varied_from=self.varied_from or self,
         )

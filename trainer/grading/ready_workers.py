@@ -8,13 +8,14 @@ from pathlib import Path
 
 import torch
 
+from trainer.grading.calls import Purpose
 from trainer.grading.case_set import CaseSet
+from trainer.model.limits import Limits
 from trainer.model.submission import Submission
-from trainer.sandbox.copy_check import Copies
 from trainer.sandbox.isolation import Isolation
-from trainer.worker.forkserver_client import ForkServer, Limits
-from trainer.worker.protocol import Assigned, Purpose, SubmittedFile, cap
-from trainer.worker.selftest import SelfTestResult, copies_readable_by, selftest_fork_server
+from trainer.worker.forkserver_client import ForkServer
+from trainer.worker.protocol import Assigned, SubmittedFile, cap
+from trainer.worker.selftest import SelfTestResult, selftest_fork_server
 from trainer.worker.worker_client import SupersededError, WorkerResult, WorkerRun
 
 TRAINER = Path(__file__).resolve().parents[1]
@@ -71,15 +72,6 @@ class Workers:
         """Test what a worker can do on this machine."""
         return selftest_fork_server(self._fork_server, self._hidden)
 
-    def readable_copies(self) -> Copies:
-        """Search for references that a worker can read.
-
-        Without isolation of files, return an empty result: a worker can then read all files.
-        """
-        if self._fork_server.isolation == "limits":
-            return Copies()
-        return copies_readable_by(self._fork_server, self._hidden)
-
     def preload(self, case_set: CaseSet) -> None:
         """Send the cases to the fork server once for many submissions.
 
@@ -131,19 +123,26 @@ class Workers:
         running.submit(_file_of(submission))
         return running
 
-    def finish(self, running: WorkerRun, more: Callable[[], bool] | None = None) -> WorkerResult:
+    def finish(
+        self,
+        running: WorkerRun,
+        more: Callable[[], object] = lambda: None,
+        *,
+        is_end_awaited: bool = False,
+    ) -> WorkerResult:
         """Wait for a worker and return its result.
 
         Args:
             running: the running worker.
-            more: is called after each part of the reply. If it returns True, the worker is stopped.
+            more: is called after each part of the reply.
+            is_end_awaited: also wait until the worker is gone, so that its CPU time is known.
 
         Raises:
             SupersededError: if the result is no longer needed.
         """
         # With preloaded cases, many submissions follow: throughput matters more than latency.
         poll_seconds = 0.0 if self._preloaded is None else _POLL_SECONDS
-        return running.finish(self._interrupt, more, poll_seconds)
+        return running.finish(self._interrupt, more, poll_seconds, is_end_awaited=is_end_awaited)
 
     def run(
         self,
@@ -154,14 +153,6 @@ class Workers:
     ) -> WorkerResult:
         """Run a submission in a worker and return the worker's result."""
         return self.finish(self.begin(case_set, submission, assignment, purpose))
-
-    def most_held(self, case_set: CaseSet, submission: Submission, assignment: Assigned) -> int:
-        """Return the most bytes that a separate worker held; 0 if the worker did not reply."""
-        frame = case_set.request(assignment, "outputs", measured=True)
-        running = WorkerRun(self._fork_server, frame, self.limits, measured=True)
-        running.submit(_file_of(submission))
-        result = running.finish(self._interrupt)
-        return result.most_bytes if result.how == "replied" else 0
 
     def check_interrupt(self) -> None:
         """Check that the current work is still needed.

@@ -35,17 +35,11 @@ _MOST_DRAWINGS = 16  # dropout patterns whose gradients are kept
 
 @dataclass(frozen=True)
 class _Evaluated:
-    """The results of one call of the reference.
+    """The results of one call of the reference."""
 
-    Attributes:
-        outputs: the outputs that are tensors, by name.
-        gradients: the gradients, by the name of the input or parameter.
-        plain: the other outputs as text, by name.
-    """
-
-    outputs: dict[str, Tensor]
-    gradients: dict[str, Tensor]
-    plain: dict[str, str]
+    outputs: dict[str, Tensor]  # the outputs that are tensors, by name
+    gradients: dict[str, Tensor]  # the gradients, by the name of the input or parameter
+    plain: dict[str, str]  # the other outputs as text, by name
 
 
 class Reference:
@@ -99,19 +93,19 @@ class Reference:
         exact = self._evaluate(prepared, exact_module, prepared.inputs, "float64", wanted)
         lowered = self._evaluate(prepared, low_module, prepared.inputs, low, wanted)
         self._check_shapes(case, exact.outputs)
-        again = again_lowered = _Evaluated({}, {}, {})
-        if not case.probe and prepared.again is prepared.inputs:
-            again, again_lowered = exact, lowered
+        second = second_lowered = _Evaluated({}, {}, {})
+        if not case.probe and prepared.second is prepared.inputs:
+            second, second_lowered = exact, lowered
         elif not case.probe:
-            again = self._evaluate(prepared, exact_module, prepared.again, "float64", False)
-            again_lowered = self._evaluate(prepared, low_module, prepared.again, low, False)
+            second = self._evaluate(prepared, exact_module, prepared.second, "float64", False)
+            second_lowered = self._evaluate(prepared, low_module, prepared.second, low, False)
         self._check_plain(case, exact.plain, lowered.plain)
-        self._check_plain(case, again.plain, again_lowered.plain)
+        self._check_plain(case, second.plain, second_lowered.plain)
         return Expected(
             outputs=_values(case, exact.outputs, lowered.outputs),
-            again=_values(case, again.outputs, again_lowered.outputs),
+            second=_values(case, second.outputs, second_lowered.outputs),
             plain=exact.plain,
-            plain_again=again.plain,
+            plain_second=second.plain,
             gradients=_values(case, exact.gradients, lowered.gradients),
             dtype=case.dtype,
         )
@@ -177,7 +171,7 @@ class Reference:
         exact, lowered = found
         return Expected(
             outputs=_values(case, exact.outputs, lowered.outputs),
-            again={},
+            second={},
             gradients=_values(case, exact.gradients, lowered.gradients),
             dtype=case.dtype,
         )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from trainer.grading.comparison import Comparison
-from trainer.grading.due_checks import is_due
-from trainer.model.checks import CHECK_ORDER
 from trainer.model.report import Outcome
 from trainer.worker.forkserver import SLEEP_FACTOR
 from trainer.worker.worker_client import WorkerResult
@@ -15,10 +14,14 @@ RAISE_MEMORY = "`--memory-limit` raises the limit"
 _RAISE_TIME = "`--time-limit` raises the limit"
 
 
-def sudden_end(comparison: Comparison) -> list[Outcome] | None:
+def sudden_end(comparison: Comparison, due: Iterable[str]) -> list[Outcome] | None:
     """Return the outcomes if the worker did not send a complete reply, else None.
 
     The failed outcome has the last step of the worker and the way in which the worker ended.
+
+    Args:
+        comparison: the results of the submission.
+        due: the checks that are due. All except the failed check are skipped.
     """
     result, case_set = comparison.worker_result, comparison.case_set
     if result.how == "replied" and _is_complete(comparison):
@@ -28,7 +31,7 @@ def sudden_end(comparison: Comparison) -> list[Outcome] | None:
     if step is None or step < 0:
         message = f"while the file was imported: {how}"
         failed = Outcome("loads", "failed", message, frames=frames, advice=_advice(comparison))
-        return [failed, *_rest(comparison, "loads")]
+        return [failed, *_rest(due, "loads")]
     if step < len(cases):
         failed = Outcome("runs", "failed", how, cases[step].name, step + 1, frames=frames)
     elif step < len(cases) + len(refusals):
@@ -39,7 +42,7 @@ def sudden_end(comparison: Comparison) -> list[Outcome] | None:
     else:
         failed = Outcome("runs", "failed", how, frames=frames)
     failed = replace(failed, advice=_advice(comparison))
-    return [Outcome("loads", "passed"), failed, *_rest(comparison, failed.check)]
+    return [Outcome("loads", "passed"), failed, *_rest(due, failed.check)]
 
 
 def _is_complete(comparison: Comparison) -> bool:
@@ -76,10 +79,10 @@ def _how_long(result: WorkerResult) -> str:
     return f"it used {result.seconds:g} s of CPU time"
 
 
-def _rest(comparison: Comparison, failed: str) -> list[Outcome]:
+def _rest(due: Iterable[str], failed: str) -> list[Outcome]:
     """Return skipped outcomes for all other checks that are due."""
     return [
         Outcome(check, "skipped", f"needs {failed}")
-        for check in CHECK_ORDER
-        if check not in ("loads", failed) and is_due(comparison, check)
+        for check in due
+        if check not in ("loads", failed)
     ]

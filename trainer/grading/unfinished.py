@@ -70,7 +70,7 @@ def _failures(comparison: Comparison) -> Iterator[CallFailure]:
     """Yield the exceptions that the file raised while it was loaded and called."""
     found = [comparison.reply.load_failure]
     for run in comparison.reply.runs:
-        found += [run.failure, run.gradient_failure, run.again_failure]
+        found += [run.failure, *(call.failure for call in run.calls)]
     yield from (failure for failure in found if failure is not None)
 
 

@@ -17,54 +17,44 @@ class Case:
     """One run of `drive`: its inputs, and the known properties of its outputs.
 
     A challenge's `cases.py` makes the cases.
-
-    Attributes:
-        name: a few words that a report shows.
-        inputs: the values that `drive` reads, by name: tensors (float64; the engine rounds them
-            to `dtype`), numbers, None, and tuples of these.
-        dims: the named dimensions of every output, for example {"out": "B L M"}. "(H D)" is one
-            axis that joins two dimensions.
-        sizes: the size of every letter in `dims`.
-        plain: outputs that are not tensors, with their types, for example {"total": "int"}.
-            They are compared exactly.
-        init: constructor arguments (challenges of kind "module").
-        parameters: values for some parameters of the module; the engine draws the others.
-        initial: True if the module keeps the values with which it was constructed.
-        dtype: the dtype of the floating-point inputs and of the module.
-        mode: the mode of the module.
-        check: the check that fails if the values of this case are wrong.
-        part: the part of the challenge that the case tests, for challenges with `parts`.
-        gradients: True if gradients are compared.
-        constants: floating-point inputs that get no gradient and keep float32, for example
-            tables.
-        layout: the memory layout of an input, by its name: "transposed", "strided" or
-            "expanded". The last axis always has stride 1.
-        dropout: the dropout probability, if the outputs are attention weights under dropout.
-        probe: the quantity that is counted: "vectorised" (operations), "memory" (the largest
-            tensor), "held" (all memory in use at the same time) or "work" (FLOPs).
-        limit: upper bound for the probes "memory", "held" and "work", in entries or operations.
-        larger: the same case with larger sizes. The probes "vectorised" and "held" compare the
-            counts of both cases.
     """
 
-    name: str
+    name: str  # a few words that a report shows
+    # The values that `drive` reads, by name: tensors (float64; the engine rounds them to `dtype`),
+    # numbers, None, and tuples of these.
     inputs: Mapping[str, object]
+    # The named dimensions of every output, for example {"out": "B L M"}. "(H D)" is one axis that
+    # joins two dimensions.
     dims: Mapping[str, str]
-    sizes: Mapping[str, int]
+    sizes: Mapping[str, int]  # the size of every letter in `dims`
+    # Outputs that are not tensors, with their types, for example {"total": "int"}. They are
+    # compared exactly.
     plain: Mapping[str, Literal["int", "str"]] = field(default_factory=dict)
+    # Constructor arguments (challenges of kind "module").
     init: Mapping[str, object] = field(default_factory=dict)
+    # Values for some parameters of the module; the engine draws the others.
     parameters: Mapping[str, object] = field(default_factory=dict)
-    initial: bool = False
+    initial: bool = False  # True if the module keeps the values with which it was constructed
+    # The dtype of the floating-point inputs and of the module.
     dtype: Literal["float32", "float64", "bfloat16"] = "float32"
-    mode: Literal["eval", "train"] = "eval"
+    mode: Literal["eval", "train"] = "eval"  # the mode of the module
+    # The check that fails if the values of this case are wrong.
     check: Literal["values", "masks", "train/eval", "properties"] = "values"
-    part: str = ""
-    gradients: bool = True
+    part: str = ""  # the part of the challenge that the case tests, for challenges with `parts`
+    gradients: bool = True  # True if gradients are compared
+    # Floating-point inputs that get no gradient and keep float32, for example tables.
     constants: frozenset[str] = frozenset()
+    # The memory layout of an input, by its name: "transposed", "strided" or "expanded". The last
+    # axis always has stride 1.
     layout: Mapping[str, str] = field(default_factory=dict)
+    # The dropout probability, if the outputs are attention weights under dropout.
     dropout: float | None = None
+    # The quantity that is counted: "vectorised" (operations), "memory" (the largest tensor), "held"
+    # (all memory in use at the same time) or "work" (FLOPs).
     probe: Literal["vectorised", "memory", "held", "work"] | None = None
+    # Upper bound for the probes "memory", "held" and "work", in entries or operations.
     limit: int | None = None
+    # The same case with larger sizes. The probe "vectorised" compares the counts of both cases.
     larger: Case | None = None
 
     def output_shape(self, output: str) -> tuple[int, ...]:
@@ -84,25 +74,19 @@ class Case:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A call with bad arguments, which must raise ValueError or AssertionError.
+    """A call with bad arguments, which must raise ValueError or AssertionError."""
 
-    Attributes:
-        why: the reason, in words that a report shows.
-        arguments: the arguments by name: those of the constructor (challenges of kind "module"), or
-            those of the function. Tensors and tuples of tensors are allowed.
-        call: the name of the function, if a challenge has several; by default the first.
-        init: the constructor arguments, if a call of the module must fail and not its
-            construction. `drive` makes this call then, and reads `arguments` as its inputs.
-        only_value_error: True if an AssertionError does not count.
-        shown_call: the call as a learner writes it, if `drive` makes another call than the
-            arguments say, for example "generate(model, tokens [2, 3], 4)".
-    """
-
-    why: str
+    why: str  # the reason, in words that a report shows
+    # The arguments by name: those of the constructor (challenges of kind "module"), or those of the
+    # function. Tensors and tuples of tensors are allowed.
     arguments: Mapping[str, object]
-    call: str = ""
+    call: str = ""  # the name of the function, if a challenge has several; by default the first
+    # The constructor arguments, if a call of the module must fail and not its construction. `drive`
+    # makes this call then, and reads `arguments` as its inputs.
     init: Mapping[str, object] | None = None
-    only_value_error: bool = False
+    only_value_error: bool = False  # True if an AssertionError does not count
+    # The call as a learner writes it, if `drive` makes another call than the arguments say, for
+    # example "generate(model, tokens [2, 3], 4)".
     shown_call: str = ""
 
 

@@ -44,54 +44,38 @@ class Signature:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A known mistake, as a patch of the reference.
-
-    Attributes:
-        was: the text to replace; the reference contains it exactly once.
-        now: the replacement.
-        says: the mistake in one sentence.
-        hint: a question or sentence that leads to the repair.
-        twins: ids of earlier mistakes in the file that have the same effect. A diagnosis may
-            name either of them.
-    """
+    """A known mistake, as a patch of the reference."""
 
     id: str
-    was: str
-    now: str
-    says: str
-    hint: str
+    was: str  # the text to replace; the reference contains it exactly once
+    now: str  # the replacement
+    says: str  # the mistake in one sentence
+    hint: str  # a question or sentence that leads to the repair
+    # Ids of earlier mistakes in the file that have the same effect. A diagnosis may name either of
+    # them.
     twins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Challenge:
-    """One challenge of a pack, as its folder under `challenges/` describes it.
-
-    Attributes:
-        entry: the names that the learner's file must define.
-        builds_on: ids of challenges to solve first.
-        hints: three hints; each reveals more than the one before.
-        folder: the folder in `challenges/`.
-        solutions: the folder in `solutions/`.
-        topic: the name of the file in the question bank that belongs to the challenge.
-        parts: a word for what each name of `entry` does, for example "loss"; () if bug hunts do not
-            tell the parts apart.
-        forbids: names of operations of torch that a submission must not call, for example
-            "torch.cumsum". The library's attention is forbidden in every challenge.
-    """
+    """One challenge of a pack, as its folder under `challenges/` describes it."""
 
     id: str
     title: str
     level: Literal["easy", "medium", "hard"]
     minutes: int
     kind: Kind
-    entry: tuple[str, ...]
-    builds_on: tuple[str, ...]
-    hints: tuple[str, str, str]
-    folder: Path
-    solutions: Path
-    topic: str = "other"
+    entry: tuple[str, ...]  # the names that the learner's file must define
+    builds_on: tuple[str, ...]  # ids of challenges to solve first
+    hints: tuple[str, str, str]  # three hints; each reveals more than the one before
+    folder: Path  # the folder in `challenges/`
+    solutions: Path  # the folder in `solutions/`
+    topic: str = "other"  # the name of the file in the question bank that belongs to the challenge
+    # Names of operations of torch that a submission must not call, for example "torch.cumsum". The
+    # library's attention is forbidden in every challenge.
     forbids: tuple[str, ...] = ()
+    # A word for what each name of `entry` does, for example "loss"; () if bug hunts do not tell the
+    # parts apart.
     parts: tuple[str, ...] = ()
 
     @property

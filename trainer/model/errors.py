@@ -1,10 +1,18 @@
-"""Errors whose text is a sentence for the user."""
+"""Errors whose text is a sentence for the user, and the exit codes of the commands.
+
+DrillError            2  an error of use: the user can mend it
+    PackError         2  an error in the content of a pack
+GraderError           3  the grader itself failed, so there is no verdict
+    ForkServerLostError  (worker.forkserver_client) a new fork server can do the work again
+"""
 
 from __future__ import annotations
 
 
 class DrillError(Exception):
-    """An error of use. Its text states the problem, both values and the next step. Exit code 2."""
+    """An error of use. Its text states the problem, both values and the next step."""
+
+    exit_code = 2
 
 
 class PackError(DrillError):
@@ -12,4 +20,6 @@ class PackError(DrillError):
 
 
 class GraderError(Exception):
-    """A failure of the grader itself, so that a submission gets no verdict. Exit code 3."""
+    """A failure of the grader itself, so that a submission gets no verdict."""
+
+    exit_code = 3

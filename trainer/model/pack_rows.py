@@ -12,18 +12,14 @@ _AND = " and "  # between the ids of a pair
 
 @dataclass(frozen=True)
 class Row:
-    """The result for one item.
-
-    Attributes:
-        refused_by: the failed checks, if the item is one that must not pass.
-    """
+    """The result for one item."""
 
     challenge: str
     kind: Kind
     name: str
     ok: bool
     message: str = ""
-    refused_by: tuple[str, ...] = ()
+    refused_by: tuple[str, ...] = ()  # the failed checks, if the item is one that must not pass
 
 
 def pair_name(first: str, second: str) -> str:

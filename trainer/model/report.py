@@ -15,34 +15,21 @@ from trainer.model.checks import CHECK_ORDER, Status, Verdict, status_of_each
 
 @dataclass(frozen=True)
 class Slice:
-    """A few neighbouring entries along the last axis of a tensor.
+    """A few neighbouring entries along the last axis of a tensor."""
 
-    Attributes:
-        index: the index of the first entry.
-        actual: entries of the submission's tensor.
-        expected: entries of the reference's tensor.
-        wrong: for each entry, True if it is out of tolerance.
-    """
-
-    index: tuple[int, ...]
-    actual: tuple[float, ...]
-    expected: tuple[float, ...]
-    wrong: tuple[bool, ...]
+    index: tuple[int, ...]  # the index of the first entry
+    actual: tuple[float, ...]  # entries of the submission's tensor
+    expected: tuple[float, ...]  # entries of the reference's tensor
+    wrong: tuple[bool, ...]  # for each entry, True if it is out of tolerance
 
 
 @dataclass(frozen=True)
 class Affected:
-    """The wrong entries along one named dimension.
+    """The wrong entries along one named dimension."""
 
-    Attributes:
-        dim: the name of the dimension.
-        size: its length.
-        wrong: the indices that hold at least one wrong entry.
-    """
-
-    dim: str
-    size: int
-    wrong: tuple[int, ...]
+    dim: str  # the name of the dimension
+    size: int  # its length
+    wrong: tuple[int, ...]  # the indices that hold at least one wrong entry
 
 
 @dataclass(frozen=True)
@@ -137,23 +124,17 @@ class Frame:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one check for one case.
-
-    Attributes:
-        case: the name of the case; None if the outcome is for the whole submission.
-        number: the case number for `--case`, from 1.
-        frames: the traceback within the learner's file, or the line to blame.
-        advice: words about an option of the command line that helps, or "". They are not part of
-            the message, because the students of a class have no command line.
-    """
+    """The outcome of one check for one case."""
 
     check: str
     status: Status
     message: str = ""
-    case: str | None = None
-    number: int | None = None
+    case: str | None = None  # the name of the case; None if the outcome is for the whole submission
+    number: int | None = None  # the case number for `--case`, from 1
     mismatch: Mismatch | None = None
-    frames: tuple[Frame, ...] = ()
+    frames: tuple[Frame, ...] = ()  # the traceback within the learner's file, or the line to blame
+    # Words about an option of the command line that helps, or "". They are not part of the message,
+    # because the students of a class have no command line.
     advice: str = ""
 
     @property
@@ -167,37 +148,24 @@ class EffectiveMask:
     """The keys that each query attends to.
 
     Each string is the row of one query, with `#` for each key that the query attends to.
-
-    Attributes:
-        difference: the difference in words; "" if there is none.
-        item: index of the batch item that is shown.
-        actual: rows of the submission; () if there is no difference.
-        expected: rows of the reference.
-        cached: the number of keys that come from the cache. They are the first keys.
-        number: the case whose mask this is, from 1; None if it is not known.
     """
 
-    difference: str
-    item: int
-    actual: tuple[str, ...]
-    expected: tuple[str, ...]
+    difference: str  # the difference in words; "" if there is none
+    item: int  # index of the batch item that is shown
+    actual: tuple[str, ...]  # rows of the submission; () if there is no difference
+    expected: tuple[str, ...]  # rows of the reference
+    # The number of keys that come from the cache. They are the first keys.
     cached: int = 0
-    number: int | None = None
+    number: int | None = None  # the case whose mask this is, from 1; None if it is not known
 
 
 @dataclass(frozen=True)
 class WrongFunction:
-    """A function of the challenge that is wrong too.
+    """A function of the challenge that is wrong too."""
 
-    Attributes:
-        function: its name.
-        number: the case that shows it, from 1.
-        first_line: the first line that computed a wrong value.
-    """
-
-    function: str
-    number: int
-    first_line: Frame
+    function: str  # its name
+    number: int  # the case that shows it, from 1
+    first_line: Frame  # the first line that computed a wrong value
 
 
 @dataclass(frozen=True)
@@ -254,124 +222,87 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Curve:
-    """The loss over the steps of a small training; None for a loss that is not finite.
+    """The loss over the steps of a small training; None for a loss that is not finite."""
 
-    Attributes:
-        actual: the losses of the learner's file; () if it raised an exception.
-        expected: the losses of the reference.
-    """
-
+    # The losses of the learner's file; () if it raised an exception.
     actual: tuple[float | None, ...]
-    expected: tuple[float | None, ...]
+    expected: tuple[float | None, ...]  # the losses of the reference
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a challenge with several functions, for example its loss.
+    """A part of a challenge with several functions, for example its loss."""
 
-    Attributes:
-        name: the name of the part.
-        state: "unknown" if the part fails, but an earlier part that it uses is wrong too.
-    """
-
-    name: str
+    name: str  # the name of the part
+    # "unknown" if the part fails, but an earlier part that it uses is wrong too.
     state: Literal["right", "wrong", "unknown"]
 
 
 @dataclass(frozen=True)
 class Repair:
-    """The progress of a bug hunt with several planted mistakes.
+    """The progress of a bug hunt with several planted mistakes."""
 
-    Attributes:
-        planted: how many mistakes were planted.
-        left: the planted mistakes that are still in the file; None if the file behaves like no
-            choice of the planted mistakes.
-        parts: the parts of the challenge; () if it has none.
-        curve: the loss over a small training; None if the challenge describes none.
-    """
-
-    planted: int
+    planted: int  # how many mistakes were planted
+    # The planted mistakes that are still in the file; None if the file behaves like no choice of
+    # the planted mistakes.
     left: tuple[Mistake, ...] | None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Part, ...] = ()  # the parts of the challenge; () if it has none
+    # The loss over a small training; None if the challenge describes none.
     curve: Curve | None = None
 
 
 @dataclass(frozen=True)
 class TraceRow:
-    """A tensor that one line of the learner's file made.
-
-    Attributes:
-        depth: nesting depth of calls of the file's own functions.
-        shape: shape with letters, e.g. "[B=2, H=4, L=7, D=5]"; "" if there is nothing to show.
-        low: the least finite entry.
-        high: the greatest finite entry.
-        not_finite: count of entries that are not finite.
-        milestone: the reference's named result that equals the tensor, or "".
-        entries: count of all entries.
-        true: count of the entries that are True; None if the tensor is not boolean.
-        is_wrong: whether this is the first wrong value.
-    """
+    """A tensor that one line of the learner's file made."""
 
     line: int
     text: str
-    depth: int
+    depth: int  # nesting depth of calls of the file's own functions
+    # Shape with letters, e.g. "[B=2, H=4, L=7, D=5]"; "" if there is nothing to show.
     shape: str
     dtype: str
-    low: float
-    high: float
-    not_finite: int
-    milestone: str
-    entries: int = 0
-    true: int | None = None
-    is_wrong: bool = False
+    low: float  # the least finite entry
+    high: float  # the greatest finite entry
+    not_finite: int  # count of entries that are not finite
+    milestone: str  # the reference's named result that equals the tensor, or ""
+    entries: int = 0  # count of all entries
+    true: int | None = None  # count of the entries that are True; None if the tensor is not boolean
+    is_wrong: bool = False  # whether this is the first wrong value
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The tensors of one case, line by line.
-
-    Attributes:
-        number: the case number, from 1.
-        failure: the exception that ended the run, or "".
-    """
+    """The tensors of one case, line by line."""
 
     case: Case
-    number: int
+    number: int  # the case number, from 1
     seed: int
     rows: tuple[TraceRow, ...]
-    failure: str = ""
+    failure: str = ""  # the exception that ended the run, or ""
 
 
 @dataclass(frozen=True)
 class Report:
-    """The result of grading one submission. Other packages show the report without changes.
-
-    Attributes:
-        seed: the seed of the cases; None if no cases were drawn.
-        stdout: text that the submission printed.
-        only_case: the case number of `--case`, from 1; None if all cases ran.
-        unfinished: why the file is not a finished answer, e.g. "does not parse: line 12, invalid
-            syntax"; "" if it is finished.
-        source: the text that was graded; "" if it is not known.
-        signatures: the callables of the contract; () if they are not known.
-        repair: the progress of a bug hunt; None for other files.
-    """
+    """The result of grading one submission. Other packages show the report without changes."""
 
     challenge: str
     file: str
-    seed: int | None
+    seed: int | None  # the seed of the cases; None if no cases were drawn
     verdict: Verdict
     outcomes: tuple[Outcome, ...]
     cases: tuple[Case, ...] = ()
-    stdout: str = ""
+    stdout: str = ""  # text that the submission printed
     elapsed_seconds: float = 0.0
-    only_case: int | None = None
+    only_case: int | None = None  # the case number of `--case`, from 1; None if all cases ran
     notes: tuple[str, ...] = ()
     diagnosis: Diagnosis | None = None
+    # Why the file is not a finished answer, e.g. "does not parse: line 12, invalid syntax"; "" if
+    # it is finished.
     unfinished: str = ""
-    source: str = ""
+    source: str = ""  # the text that was graded; "" if it is not known
+    # The callables of the contract; () if they are not known.
     signatures: tuple[Signature, ...] = ()
-    repair: Repair | None = None
+    repair: Repair | None = None  # the progress of a bug hunt; None for other files
 
     def statuses(self) -> dict[str, Status]:
         """Return the status of each check that was due, over all cases, in order."""

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Submission:
-    """A learner's file.
+    """A learner's file."""
 
-    Attributes:
-        name: the file name that a report shows.
-        source: the text of the file.
-    """
-
-    name: str
-    source: str
+    name: str  # the file name that a report shows
+    source: str  # the text of the file

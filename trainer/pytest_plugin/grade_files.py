@@ -12,9 +12,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from trainer.app.grade_file import MEMORY_MIB, SECONDS, check_limits, check_seed, fresh_seed
+from trainer.app.grade_file import check_limits, check_seed, fresh_seed
 from trainer.app.open_packs import open_packs
 from trainer.model.errors import DrillError
+from trainer.model.limits import DEFAULT
 from trainer.model.report import Report
 from trainer.model.submission import Submission
 from trainer.practice.learner_files import read_source
@@ -146,9 +147,9 @@ def repeating_command(
     words.append(f"--drill-seed={seed}")
     # With a space instead of `=`, pytest would read the folder as a folder of tests.
     words += [f"--drill-pack={pack}" for pack in config.getoption("attn_drill_packs")]
-    if (seconds := config.getoption("attn_drill_seconds")) != SECONDS:
+    if (seconds := config.getoption("attn_drill_seconds")) != DEFAULT.seconds:
         words.append(f"--drill-time-limit={seconds:g}")
-    if (memory_mib := config.getoption("attn_drill_mib")) != MEMORY_MIB:
+    if (memory_mib := config.getoption("attn_drill_mib")) != DEFAULT.memory_mib:
         words.append(f"--drill-memory-limit={memory_mib}")
     return shlex.join([*words, "::".join([file, *names])])
 

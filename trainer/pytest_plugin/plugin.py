@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         "--drill-time-limit",
         dest="attn_drill_seconds",
         type=float,
-        default=10.0,
+        default=10.0,  # as in `model.limits`, which a run without `--drill` does not import
         metavar="S",
         help=_SECONDS,
     )

@@ -23,8 +23,6 @@ from typing import Any
 
 import torch
 
-from trainer.sandbox.copy_search import run_search
-
 _PTRACE_SEIZE = 0x4206  # attaching would stop the grader
 _PR_GET_NO_NEW_PRIVS = 39
 _CAPABILITIES_3 = 0x20080522  # <linux/capability.h>
@@ -39,7 +37,7 @@ def run_trial(trial: Mapping[str, Any], folder: str) -> bytes:
     """Run one trial and return its result as JSON.
 
     Args:
-        trial: `kind` is "all", "disk", "threads" or "copies". The other entries belong to the kind:
+        trial: `kind` is "all", "disk" or "threads". The other entries belong to the kind:
             paths and the grader's pid, which the worker tries to reach, and sizes.
         folder: the worker's own folder.
     """
@@ -48,8 +46,6 @@ def run_trial(trial: Mapping[str, Any], folder: str) -> bytes:
             return json.dumps({"refused": _fails(lambda: _fill(folder, trial["bytes"]))}).encode()
         case "threads":
             return json.dumps({"refused": _fails(lambda: _start_threads(trial["count"]))}).encode()
-        case "copies":
-            return run_search(trial)
     started_pids: list[int] = []
     tried = {
         "open a network socket": _fails(
@@ -229,16 +225,18 @@ def _has_no_privileges() -> bool:
 
 
 def _fill(folder: str, count: int) -> None:
+    """Write so many bytes, then wait for the fork server, which ends this worker for it."""
     for index in range(-(-count // len(_MIB))):
         Path(folder, f"{index}.bin").write_bytes(_MIB)
+    time.sleep(5)
 
 
 def _start_threads(count: int) -> None:
-    """Start threads that live for 5 seconds; wait a second, so that the fork server notices."""
+    """Start threads that live for 5 seconds; wait for the fork server, which ends this worker."""
     threading.stack_size(64 << 10)
     for _ in range(count):
         threading.Thread(target=time.sleep, args=(5,), daemon=True).start()
-    time.sleep(1)
+    time.sleep(5)
 
 
 def _torch_threads_work() -> bool:

@@ -22,13 +22,13 @@ from functools import cache
 from pathlib import Path
 
 from trainer.sandbox import seccomp
+from trainer.sandbox.isolation import has_seccomp
 from trainer.sandbox.readable_files import readable_paths as readable_paths
 from trainer.sandbox.syscalls import (
     CAPSET,
     LANDLOCK_ADD_RULE,
     LANDLOCK_CREATE_RULESET,
     LANDLOCK_RESTRICT_SELF,
-    SECCOMP,
 )
 
 _PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
@@ -49,7 +49,11 @@ _READ_ONLY = _READ_FILE | _READ_DIR
 _ALL = (1 << 16) - 1
 
 
-def limit(memory_bytes: int, seconds: float) -> bool:
+class ConfinementError(Exception):
+    """The kernel refused a part of the confinement that it has. No submission may run then."""
+
+
+def limit(memory_bytes: int, seconds: float) -> None:
     """Limit this process: address space, CPU time, file size, open files. Forbid core dumps.
 
     The fork server ends a worker whose CPU time is over. The kernel is the second line of defence:
@@ -60,8 +64,8 @@ def limit(memory_bytes: int, seconds: float) -> bool:
         memory_bytes: limit of the address space, beyond the memory that is mapped now.
         seconds: limit of the CPU time, counted from now.
 
-    Returns:
-        True if all limits are set, the limit of the address space too.
+    Raises:
+        ConfinementError: if the kernel does not accept a limit.
     """
     used_seconds = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     soft_seconds = math.ceil(used_seconds + seconds) + 1
@@ -80,12 +84,12 @@ def limit(memory_bytes: int, seconds: float) -> bool:
             if current_hard != resource.RLIM_INFINITY:
                 soft, hard = min(soft, current_hard), min(hard, current_hard)
             resource.setrlimit(resource_id, (soft, hard))
-    except (OSError, ValueError):
-        return False
-    return resource.RLIMIT_AS in limits
+    except (OSError, ValueError) as error:
+        raise ConfinementError(f"the kernel does not accept a limit: {error}") from error
 
 
 def _mapped_bytes() -> int | None:
+    """Return the mapped bytes of this process; None if the system has no /proc (macOS)."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[0]) * resource.getpagesize()
@@ -127,14 +131,11 @@ class Landlock:
     of all workers: it lets them write to the room, which is the folder that holds the workers'
     folders. The second layer is made for one worker: inside the room it allows only the folder of
     this worker.
-
-    Attributes:
-        ruleset: a descriptor of the ruleset of all workers; -1 if the kernel has no Landlock.
-        around: folders that together contain every readable path, but nothing of the room
-            (`_folder_outside_room`).
     """
 
-    ruleset: int
+    ruleset: int  # a descriptor of the ruleset of all workers; -1 if the kernel has no Landlock
+    # Folders that together contain every readable path, but nothing of the room
+    # (`_folder_outside_room`).
     around: tuple[str, ...]
 
     @classmethod
@@ -162,21 +163,18 @@ class Landlock:
             writable: the folder of this worker, in which it may write.
 
         Raises:
-            OSError: if the kernel has Landlock and refuses a layer. No submission may run then.
+            ConfinementError: if the kernel has Landlock and refuses a layer.
         """
         if self.ruleset < 0:
             return
         if (own_ruleset := _new_ruleset()) < 0:
-            raise OSError(ctypes.get_errno(), "the kernel makes no Landlock rules for this worker")
+            raise _refused("make Landlock rules for a worker")
         for path in self.around:
             _add_rule(own_ruleset, path, _READ_ONLY | _WRITE_FILE)
         _add_rule(own_ruleset, writable, _ALL & ~_EXECUTE)
         for ruleset in (self.ruleset, own_ruleset):
             if _libc().syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0) != 0:
-                raise OSError(
-                    ctypes.get_errno(),
-                    "the kernel does not apply the Landlock rules to this worker",
-                )
+                raise _refused("apply the Landlock rules to a worker")
             os.close(ruleset)
 
 
@@ -188,14 +186,22 @@ def confine(landlock: Landlock | None, writable: str) -> None:
     Args:
         landlock: the rules on files; None to apply no rules on files.
         writable: the folder of this worker, in which it may write.
+
+    Raises:
+        ConfinementError: if the kernel refuses a part that it has.
     """
     if sys.platform != "linux":
         return
-    _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise _refused("forbid new privileges")
     if landlock is not None:
         landlock.restrict(writable)
     _drop_capabilities()
     _seccomp()
+
+
+def _refused(action: str) -> ConfinementError:
+    return ConfinementError(f"the kernel does not {action}: {os.strerror(ctypes.get_errno())}")
 
 
 def _libc() -> ctypes.CDLL:
@@ -266,10 +272,11 @@ def _drop_capabilities() -> None:
         if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
             break
     version_3 = 0x20080522
-    libc.syscall(number, struct.pack("<Ii", version_3, 0), bytes(24))
+    if libc.syscall(number, struct.pack("<Ii", version_3, 0), bytes(24)) != 0:
+        raise _refused("drop the capabilities of a worker")
 
 
 def _seccomp() -> None:
     """Refuse every system call that torch and Python do not need, with ENOSYS."""
-    if (machine := platform.machine()) in SECCOMP:
-        seccomp.install(machine, os.getpid())
+    if has_seccomp() and not seccomp.install(platform.machine(), os.getpid()):
+        raise _refused("accept the seccomp filter")

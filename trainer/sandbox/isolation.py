@@ -1,4 +1,4 @@
-"""Choose the isolation of workers, and isolate a whole fork server: bubblewrap, bounded folders.
+"""Choose the isolation of workers, isolate a fork server by bubblewrap, and keep their folders.
 
 Landlock and seccomp confine a worker from inside (`confine`) and are preferred. If the kernel lacks
 one of them, the fork server itself is started inside bubblewrap. If bubblewrap is missing too, only
@@ -12,10 +12,9 @@ import ctypes
 import io
 import os
 import platform
-import re
+import secrets
 import shutil
 import stat
-import struct
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from typing import Literal, get_args
 
 from trainer.model.errors import DrillError
 from trainer.sandbox.environment import clean_environment
-from trainer.sandbox.syscalls import LANDLOCK_CREATE_RULESET, MOUNT_SETATTR, SECCOMP
+from trainer.sandbox.syscalls import LANDLOCK_CREATE_RULESET, SECCOMP
 
 Isolation = Literal["kernel", "bubblewrap", "limits"]
 
@@ -37,22 +36,7 @@ FOLDER_BYTES = 64 << 20  # the most bytes that a worker's files may have at one 
 # leave in the room next to their folders is removed.
 ROOM_INSIDE = "/room"
 ARCHIVE = f"{ROOM_INSIDE}/engine.zip"
-FOLDER_FILES = 4096
 _TRAINER = Path(__file__).resolve().parents[1]
-_CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
-_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 1, 2, 4, 8, 32
-_MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
-# The options of a mount as /proc/self/mounts names them. A remount must repeat them.
-_MOUNT_FLAGS = {
-    "nosuid": _MS_NOSUID,
-    "nodev": _MS_NODEV,
-    "noexec": _MS_NOEXEC,
-    "noatime": 1 << 10,
-    "nodiratime": 1 << 11,
-    "relatime": 1 << 21,
-}
-_MNT_DETACH = 2
-_AT_FDCWD, _AT_RECURSIVE, _MOUNT_ATTR_RDONLY = -100, 0x8000, 1
 _PR_GET_SECCOMP = 21
 
 
@@ -72,7 +56,7 @@ def chosen_isolation() -> Isolation:
         )
     if sys.platform != "linux":
         return "limits"
-    if _has_landlock() and _has_seccomp():
+    if _has_landlock() and has_seccomp():
         return "kernel"
     return "bubblewrap" if bubblewrap_works() else "kernel"  # the parts that the kernel has
 
@@ -81,7 +65,8 @@ def _has_landlock() -> bool:
     return int(_libc().syscall(LANDLOCK_CREATE_RULESET, None, 0, 1)) >= 1
 
 
-def _has_seccomp() -> bool:
+def has_seccomp() -> bool:
+    """Return whether this kernel has seccomp, and attn-drill knows the calls of this machine."""
     return platform.machine() in SECCOMP and _libc().prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
 
 
@@ -90,35 +75,21 @@ def bubblewrap_works() -> bool:
     program = shutil.which("bwrap")
     if program is None:
         return False
-    trial = [
-        program,
-        "--unshare-all",
-        "--die-with-parent",
-        "--ro-bind",
-        "/",
-        "/",
-        "--proc",
-        "/proc",
-        "--dev",
-        "/dev",
-        "--tmpfs",
-        "/tmp",
-        "true",
-    ]
+    words = (
+        "--unshare-all --die-with-parent --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp true"
+    )
     try:
-        return (
-            subprocess.run(
-                trial,
-                check=False,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=20,
-            ).returncode
-            == 0
+        done = subprocess.run(
+            [program, *words.split()],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=20,
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
+    return done.returncode == 0
 
 
 def bubblewrap() -> str:
@@ -159,59 +130,26 @@ def start_in_bubblewrap(control: int, readable: Iterable[str]) -> subprocess.Pop
         f"import sys; sys.path[:0] = [{ARCHIVE!r}]; sys.path += {import_folders!r}; "
         f"from trainer.worker.forkserver import serve_inside; serve_inside({control})"
     )
-    variables = [
-        word
-        for name, value in clean_environment(os.environ).items()
-        for word in ("--setenv", name, value)
-    ]
-    command = [
-        bubblewrap(),
-        "--unshare-all",
-        "--die-with-parent",
-        "--new-session",
-        "--cap-drop",
-        "ALL",
-        "--clearenv",
-        *variables,
-    ]
-    command += [
-        "--size",
-        str(FOLDER_BYTES),
-        "--tmpfs",
-        ROOM_INSIDE,
-        "--dir",
-        "/tmp",
-        "--proc",
-        "/proc",
-        "--dev",
-        "/dev",
-    ]
+    environment = clean_environment(os.environ)
+    command = [bubblewrap(), *"--unshare-all --die-with-parent --new-session --clearenv".split()]
+    command += ["--cap-drop", "ALL"]
+    for name, value in environment.items():
+        command += ["--setenv", name, value]
+    command += ["--size", str(FOLDER_BYTES), "--tmpfs", ROOM_INSIDE]
+    command += "--dir /tmp --proc /proc --dev /dev".split()
     interpreter = os.path.realpath(sys.executable)
-    for path in (
-        *(path for path in readable if not path.startswith(("/dev/", "/proc/"))),
-        interpreter,
-    ):
-        command += ["--ro-bind-try", path, path]
+    for path in (*readable, interpreter):
+        if not path.startswith(("/dev/", "/proc/")):
+            command += ["--ro-bind-try", path, path]
     for path in ("/lib", "/lib64", "/bin"):  # on most systems these are links into /usr
         if os.path.islink(path):
             command += ["--symlink", os.readlink(path), path]
     # The root and /dev lie in memory too. Without the remount, one submission could leave files
     # there for the next submission.
     command += ["--remount-ro", "/dev", "--remount-ro", "/"]
-    command += [
-        "--file",
-        str(archive.fileno()),
-        ARCHIVE,
-        "--chdir",
-        ROOM_INSIDE,
-        interpreter,
-        "-I",
-        "-B",
-        "-c",
-        boot,
-    ]
+    command += ["--file", str(archive.fileno()), ARCHIVE, "--chdir", ROOM_INSIDE]
+    command += [interpreter, "-I", "-B", "-c", boot]
     with archive:
-        environment = clean_environment(os.environ)
         return subprocess.Popen(
             command,
             env=environment,
@@ -236,229 +174,66 @@ def _own_code() -> bytes:
 class Folders:
     """The folders of workers, below a parent folder that the caller removes at the end.
 
-    If this process may mount, each folder has a bounded size, and other processes do not see its
-    content. Then this process and its children can write to `parent` and to nothing else.
-
     Args:
         parent: the folder in which the folders are made.
-        shared: True if workers may write to `parent` itself, as they may inside bubblewrap.
-            `remove` then also removes the files that workers left there.
-
-    Attributes:
-        bounded: True if this process may mount, so that the folders have a bounded size.
     """
 
-    def __init__(self, parent: str, *, shared: bool = False) -> None:
+    def __init__(self, parent: str) -> None:
         self._parent = parent
         self._made: set[str] = set()
-        self.bounded = sys.platform == "linux" and not shared and _mount_apart(parent)
-        # Workers with limits alone can write to `parent` too.
-        self._shared = shared or self.bounded
 
     def make(self) -> str:
         """Make an empty folder and return its path.
 
         Raises:
-            OSError: if no folder, or no folder of bounded size, can be made.
+            OSError: if no folder can be made.
         """
         folder = tempfile.mkdtemp(dir=self._parent)
-        if self.bounded and not _mount_tmpfs(folder):
-            os.rmdir(folder)
-            raise OSError("cannot mount another folder of bounded size")
         self._made.add(folder)
         return folder
 
     def remove(self, folder: str) -> None:
-        """Remove a folder with its content, and everything that workers have left next to it."""
-        if self.bounded and _libc().umount2(os.fsencode(folder), _MNT_DETACH) == 0:
-            os.rmdir(folder)
-        else:
-            remove_tree(folder)
+        """Remove a folder with its content, and everything that workers have left next to it.
+
+        Without Landlock, a worker can write to the parent folder too.
+        """
         self._made.discard(folder)
-        for name in os.listdir(self._parent) if self._shared else ():
+        for name in os.listdir(self._parent):
             if (path := os.path.join(self._parent, name)) not in self._made:
-                if os.path.isdir(path) and not os.path.islink(path):
-                    remove_tree(path)
-                else:
-                    os.unlink(path)
+                remove_tree(path)
 
 
-def _mount_apart(parent: str) -> bool:
-    """Give this process its own view of the file system, in which only `parent` is writable.
+def remove_tree(path: str) -> None:
+    """Remove a file, or a folder that a worker wrote, whatever modes and depth it has.
 
-    Returns:
-        True if this process may mount. If it may not, nothing has changed.
-
-    Raises:
-        OSError: if `parent` became read-only with everything else and cannot be made writable.
+    Python's `rmtree` cannot remove very deep folders, and inside bubblewrap there is no `rm`.
     """
-    if os.geteuid() != 0 and not _in_a_child(lambda: _enter_namespaces() and _can_mount(parent)):
-        # The trial ran in a child: this process could not leave a user namespace again, even if
-        # mounting fails in it.
-        return False
-    if not (_enter_namespaces() and _can_mount(parent)):
-        return False
-    _make_read_only(parent)
-    return True
-
-
-def _make_read_only(writable: str) -> None:
-    """Make the file system read-only except one folder, for this process and its children.
-
-    If the kernel refuses, the mounts do not change. Devices, pipes and files that are already open
-    remain writable.
-    """
-    at = os.fsencode(os.path.realpath(writable))  # the form in which /proc/self/mounts names it
-    # The folder becomes a separate mount, which can stay writable.
-    if _libc().mount(at, at, None, _MS_BIND, None) != 0:
+    if os.path.islink(path) or not os.path.isdir(path):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
         return
-    if not _change_mounts(b"/", _AT_RECURSIVE, add=_MOUNT_ATTR_RDONLY):
-        _remount_each_read_only(at)  # before Linux 5.12
-    elif not _change_mounts(at, 0, remove=_MOUNT_ATTR_RDONLY):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), writable)
-
-
-def _change_mounts(path: bytes, flags: int, *, add: int = 0, remove: int = 0) -> bool:
-    """Add attributes to a mount and remove others; return True if the kernel agreed.
-
-    Args:
-        path: the path of the mount.
-        flags: `_AT_RECURSIVE` to change all mounts below the path too, or 0.
-        add: the attributes to add.
-        remove: the attributes to remove.
-    """
-    attributes = struct.pack("<QQQQ", add, remove, 0, 0)
-    at, size = _AT_FDCWD, len(attributes)
-    return int(_libc().syscall(MOUNT_SETATTR, at, path, flags, attributes, size)) == 0
-
-
-def _remount_each_read_only(writable: bytes) -> None:
-    with open("/proc/self/mounts", "rb") as file:
-        lines = file.read().splitlines()
-    for line in lines:
-        _, escaped, _, options, *_ = line.split(b" ")
-        target = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), escaped)
-        flags = _MS_REMOUNT | _MS_BIND | _MS_RDONLY
-        for option in options.decode("ascii", "replace").split(","):
-            flags |= _MOUNT_FLAGS.get(option, 0)
-        # The call fails for a mount that another mount covers, and for a mount whose folder this
-        # process cannot reach. No worker can reach these mounts either.
-        if target != writable:
-            _libc().mount(None, target, None, flags, None)
-
-
-def _enter_namespaces() -> bool:
-    libc = _libc()
-    user, group = os.geteuid(), os.getegid()
-    if user == 0:
-        entered = libc.unshare(_CLONE_NEWNS) == 0
-    else:
-        entered = libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS) == 0
-        try:
-            for name, text in (
-                (
-                    ("setgroups", "deny"),
-                    ("uid_map", f"{user} {user} 1"),
-                    ("gid_map", f"{group} {group} 1"),
-                )
-                if entered
-                else ()
-            ):
-                Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
-        except OSError:
-            return False
-    return entered and bool(libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None) == 0)
-
-
-def _can_mount(parent: str) -> bool:
-    trial = tempfile.mkdtemp(dir=parent)
-    mounted = _mount_tmpfs(trial)
-    if mounted:
-        _libc().umount2(os.fsencode(trial), _MNT_DETACH)
-    os.rmdir(trial)
-    return mounted
-
-
-def _mount_tmpfs(folder: str) -> bool:
-    options = f"size={FOLDER_BYTES},nr_inodes={FOLDER_FILES},mode=0700".encode()
-    flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
-    return bool(_libc().mount(b"tmpfs", os.fsencode(folder), b"tmpfs", flags, options) == 0)
-
-
-def _in_a_child(action: object) -> bool:
-    """Return True if the action succeeds in a separate process."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            code = 0 if callable(action) and action() else 1
-        finally:
-            os._exit(code)
-    return os.waitpid(pid, 0)[1] == 0
-
-
-def remove_tree(folder: str) -> None:
-    """Remove a folder with its content. Skip everything that cannot be removed.
-
-    The folder may be nested too deep for Python's recursion, and parts of it may be unreadable.
-    """
-    try:
-        shutil.rmtree(folder)
-    except FileNotFoundError:
-        return
-    except (RecursionError, OSError):
-        with contextlib.suppress(OSError):
-            _flatten_away(folder)
-
-
-def _flatten_away(folder: str) -> None:
-    """Remove a tree level by level, without recursion and without another program.
-
-    The folders of the second level are moved up to the first level, so that no path becomes long.
-    """
-    if os.path.islink(folder):
-        os.unlink(folder)
-        return
-    os.chmod(folder, 0o700)
-    top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    last_name = 0
-    try:
-        while names := os.listdir(top):
+    with contextlib.suppress(OSError):  # what stays is tried again with the next folder
+        os.chmod(path, 0o700)
+        while names := os.listdir(path):
             for name in names:
-                if not _is_folder(name, top):
-                    os.unlink(name, dir_fd=top)
-                    continue
-                os.chmod(name, 0o700, dir_fd=top)
-                inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
-                try:
-                    for child in os.listdir(inner):
-                        if _is_folder(child, inner):
-                            # Without this permission, only root may move the folder.
-                            os.chmod(child, 0o700, dir_fd=inner)
-                            last_name = _next_free_name(last_name, top)
-                            os.rename(child, str(last_name), src_dir_fd=inner, dst_dir_fd=top)
-                        else:
-                            os.unlink(child, dir_fd=inner)
-                finally:
-                    os.close(inner)
-                os.rmdir(name, dir_fd=top)
-    finally:
-        os.close(top)
-    os.rmdir(folder)
+                _remove_one_level(path, os.path.join(path, name))
+        os.rmdir(path)
 
 
-def _is_folder(name: str, parent: int) -> bool:
-    return stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode)
-
-
-def _next_free_name(last_name: int, parent: int) -> int:
-    """Return the next number that is not yet the name of an entry in a folder."""
-    while True:
-        last_name += 1
-        try:
-            os.lstat(str(last_name), dir_fd=parent)
-        except FileNotFoundError:
-            return last_name
+def _remove_one_level(top: str, path: str) -> None:
+    """Remove a file, or a folder in `top`. The folders in it move up, so no path gets long."""
+    if os.path.islink(path) or not os.path.isdir(path):
+        os.unlink(path)
+        return
+    os.chmod(path, 0o700)
+    for name in os.listdir(path):
+        inner = os.path.join(path, name)
+        if os.path.islink(inner) or not os.path.isdir(inner):
+            os.unlink(inner)
+        else:
+            os.chmod(inner, 0o700)  # a folder can be moved only by somebody who may write to it
+            os.rename(inner, os.path.join(top, secrets.token_hex(16)))
+    os.rmdir(path)
 
 
 def used_bytes(folder: str, most: int) -> int:
@@ -491,9 +266,20 @@ def used_bytes(folder: str, most: int) -> int:
     return used
 
 
-def unlinked_bytes(pid: int) -> int:
-    """Return the bytes on the disk of files that a process has unlinked and keeps open."""
+def unlinked_bytes(pid: int, folder: str, *, mapped: bool = True) -> int:
+    """Return the bytes on the disk of files that a process has unlinked and keeps open or mapped.
+
+    Args:
+        pid: the process.
+        folder: the folder of the process, in which it can make and map files.
+        mapped: also count mapped files. This takes some milliseconds.
+    """
     total = 0
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+        for line in file if mapped else ():
+            if line.rstrip().endswith("(deleted)") and folder in line:
+                start, end = line.split()[0].split("-")
+                total += int(end, 16) - int(start, 16)
     with contextlib.suppress(OSError):
         for name in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError):

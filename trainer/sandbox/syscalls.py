@@ -13,7 +13,6 @@ from typing import Final
 SECCOMP: dict[str, tuple[int, int]] = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 CAPSET: dict[str, int] = {"x86_64": 126, "aarch64": 91}
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
-MOUNT_SETATTR = 442
 
 Numbers = tuple[int | None, int | None]
 

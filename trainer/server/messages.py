@@ -8,25 +8,30 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
+from trainer.model.errors import DrillError, GraderError
 from trainer.model.lesson import Lesson
+from trainer.model.limits import DEFAULT
 from trainer.model.pack_rows import Item, Row
 from trainer.model.report import Report, Trace
 from trainer.model.submission import Submission
 
-SECONDS = 10.0  # default limit of CPU time
-MEMORY_MIB = 2048  # default limit of memory
 MOST_BYTES = 1 << 28  # of a message
 _MOST_ROWS = 8  # rows and columns of a matrix that is sent
 _LENGTH = struct.Struct("<I")
 HEAD_BYTES = _LENGTH.size
 
-# "own": the user's own file, which needs no isolation. "weaker": weaker isolation is accepted.
-# "tested": another server of the same pool has passed the test of the isolation.
-IsolationNeed = Literal["own", "weaker", "full", "tested"]
+
+class Hello(msgspec.Struct, tag=True, frozen=True):
+    """The first message to a server. Before it, the server has forked its fork server."""
+
+    # The folders of packs. A challenge comes from the first pack that has it.
+    packs: tuple[str, ...]
+    environment: dict[str, str]  # the environment variables of the user
+    path: tuple[str, ...]  # the folders from which Python imports
 
 
 class Prepare(msgspec.Struct, tag=True, frozen=True):
@@ -36,46 +41,27 @@ class Prepare(msgspec.Struct, tag=True, frozen=True):
 
 
 class Grade(msgspec.Struct, tag=True, frozen=True):
-    """Grade a submission. The replies are verdicts, or a refusal.
+    """Grade a submission. The replies are verdicts, or a refusal."""
 
-    Attributes:
-        challenge: the id of the challenge.
-        submission: the submission to grade.
-        seed: of the cases; None for a fresh seed.
-        case: the number of the only case to run, from 1; None for all cases.
-        id: copied to the replies.
-        is_early_wanted: whether a failing verdict is sent twice, first without its diagnosis.
-        is_shared: whether more submissions with this seed will follow.
-        content: digest of the challenge's folders; a server with another digest refuses. "" skips
-            this comparison.
-        isolation: the isolation that the submission needs.
-        seconds: limit of CPU time.
-        memory_mib: limit of memory in MiB, in addition to torch's own memory.
-        planted: the ids of the mistakes that a bug hunt put into the file.
-    """
-
-    challenge: str
-    submission: Submission
-    seed: int | None = None
-    case: int | None = None
-    id: int = 0
+    challenge: str  # the id of the challenge
+    submission: Submission  # the submission to grade
+    seed: int | None = None  # of the cases; None for a fresh seed
+    case: int | None = None  # the number of the only case to run, from 1; None for all cases
+    id: int = 0  # copied to the replies
+    # Whether a failing verdict is sent twice, first without its diagnosis.
     is_early_wanted: bool = False
-    is_shared: bool = False
+    is_shared: bool = False  # whether more submissions with this seed will follow
+    # Digest of the challenge's folders; a server with another digest refuses. "" skips this
+    # comparison.
     content: str = ""
-    isolation: IsolationNeed = "own"
-    seconds: float = SECONDS
-    memory_mib: int = MEMORY_MIB
-    planted: tuple[str, ...] = ()
-
-
-class CheckIsolation(msgspec.Struct, tag=True, frozen=True):
-    """Test if submissions with this need of isolation may be graded on this machine.
-
-    The reply is `Isolated`, or a refusal with the reason.
-    """
-
-    isolation: IsolationNeed
-    id: int = 0
+    # Whether to refuse if the self-test of the sandbox fails on this machine.
+    needs_isolation: bool = False
+    seconds: float = DEFAULT.seconds  # limit of CPU time
+    memory_mib: int = (
+        DEFAULT.memory_mib
+    )  # limit of memory in MiB, in addition to torch's own memory
+    planted: tuple[str, ...] = ()  # the ids of the mistakes that a bug hunt put into the file
+    is_diagnosed: bool = True  # whether a failure is explained
 
 
 class GradeReference(msgspec.Struct, tag=True, frozen=True):
@@ -87,12 +73,27 @@ class GradeReference(msgspec.Struct, tag=True, frozen=True):
 
 
 class TraceLines(msgspec.Struct, tag=True, frozen=True):
-    """Trace a submission: return the result of every line with this seed."""
+    """Trace a submission: return the result of every line with this seed.
+
+    `case` is the number of the case, from 1; None for the first case that fails.
+    """
 
     challenge: str
     submission: Submission
     seed: int
+    case: int | None = None
     id: int = 0
+
+
+class Reproduce(msgspec.Struct, tag=True, frozen=True):
+    """Write a failing case as a script."""
+
+    challenge: str  # the id of the challenge
+    submission: Submission  # the submission; its name is the path of the learner's file
+    seed: int  # of the cases
+    tensors: str  # the path of the tensors' file, for the script
+    case: int | None = None  # the number of the case, from 1; None for the first case that fails
+    id: int = 0  # copied to the reply
 
 
 class Teach(msgspec.Struct, tag=True, frozen=True):
@@ -117,12 +118,6 @@ class Ready(msgspec.Struct, tag=True, frozen=True):
     """The first reply: the server has imported torch and handles requests without delay."""
 
 
-class Isolated(msgspec.Struct, tag=True, frozen=True):
-    """The isolation of this machine is as good as needed."""
-
-    id: int
-
-
 class Verdict(msgspec.Struct, tag=True, frozen=True):
     """A report. If the report is not final, the same report with a diagnosis follows."""
 
@@ -136,6 +131,15 @@ class Traced(msgspec.Struct, tag=True, frozen=True):
 
     id: int
     trace: Trace
+
+
+class Reproduced(msgspec.Struct, tag=True, frozen=True):
+    """A script with its tensors; the case number is 0 if no case fails."""
+
+    id: int
+    case_number: int
+    script: str = ""
+    tensors: bytes = b""
 
 
 class Taught(msgspec.Struct, tag=True, frozen=True):
@@ -153,21 +157,22 @@ class Checked(msgspec.Struct, tag=True, frozen=True):
 
 
 class Refused(msgspec.Struct, tag=True, frozen=True):
-    """There is no verdict.
+    """There is no verdict."""
 
-    Attributes:
-        id: of the request.
-        sentence: the reason.
-        is_for_all: whether the server would refuse every other submission, too.
-    """
+    id: int  # of the request
+    sentence: str  # the reason
+    is_for_all: bool = False  # whether the server would refuse every other submission, too
+    # Of a command that ends for this reason, as in `model.errors`.
+    exit_code: int = GraderError.exit_code
 
-    id: int
-    sentence: str
-    is_for_all: bool = False
+    def error(self) -> DrillError | GraderError:
+        """Return the refusal as an exception."""
+        kind = DrillError if self.exit_code == DrillError.exit_code else GraderError
+        return kind(self.sentence)
 
 
-Request = Prepare | Grade | CheckIsolation | GradeReference | TraceLines | Teach | CheckItems
-Reply = Ready | Isolated | Verdict | Traced | Taught | Checked | Refused
+Request = Hello | Prepare | Grade | GradeReference | TraceLines | Reproduce | Teach | CheckItems
+Reply = Ready | Verdict | Traced | Reproduced | Taught | Checked | Refused
 Message = Request | Reply
 
 

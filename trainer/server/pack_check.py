@@ -42,7 +42,7 @@ from trainer.packs.prompt_facts import translation_troubles
 from trainer.packs.stub_levels import TEXT_LEVELS, at_level, steps
 from trainer.worker.answer_facts import realistic_facts
 from trainer.worker.execution import Given, build
-from trainer.worker.forbidden_ops import AUTOGRAD, kernels_of
+from trainer.worker.library_calls import is_known
 from trainer.worker.protocol import DTYPES as TORCH_DTYPES
 
 FEWEST_MISTAKES = 12
@@ -258,7 +258,7 @@ def _case_troubles(content: Content, cases: Sequence[Case]) -> Iterator[str]:
 def _unknown_operations(challenge: Challenge) -> Iterator[str]:
     """Yield a sentence for each forbidden operation that torch does not have."""
     for operation in challenge.forbids:
-        if operation != AUTOGRAD and not kernels_of(operation):
+        if not is_known(operation):
             toml = challenge.folder / "challenge.toml"
             yield (
                 f"{toml}: `forbids` names {operation!r}, but torch has no operation of this name. "

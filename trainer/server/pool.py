@@ -5,14 +5,10 @@ from __future__ import annotations
 import atexit
 import threading
 
-import msgspec
-
 from trainer.server.messages import (
-    CheckIsolation,
     Grade,
     GradeReference,
-    Isolated,
-    IsolationNeed,
+    Hello,
     Prepare,
     Refused,
     Reply,
@@ -38,8 +34,6 @@ class ServerPool:
         self._waiting: dict[Packs, list[ServerProcess]] = {}
         self._at_work: set[ServerProcess] = set()
         self._is_closed = False
-        self._test_lock = threading.Lock()
-        self._tested: set[tuple[Packs, IsolationNeed]] = set()
 
     def ask(self, packs: Packs, request: Request) -> Reply:
         """Return the last reply to a request.
@@ -51,7 +45,7 @@ class ServerPool:
             packs: folders of packs. A challenge comes from the first pack that has it.
             request: the request.
         """
-        lost, request_id = "", 0 if isinstance(request, Prepare) else request.id
+        lost, request_id = "", 0 if isinstance(request, Hello | Prepare) else request.id
         for _ in range(_TRIES):
             try:
                 server = self._take(packs)
@@ -62,7 +56,7 @@ class ServerPool:
                     "processes. Start it again.",
                 )
             try:
-                reply = self._ask(server, packs, request)
+                reply = server.ask(request)
             except ServerLostError as error:
                 lost = str(error)
                 self._drop(server)
@@ -79,27 +73,10 @@ class ServerPool:
             sentence += "`attn-drill doctor` shows what this machine can do."
         return Refused(request_id, sentence)
 
-    def _ask(self, server: ServerProcess, packs: Packs, request: Request) -> Reply:
-        """Return a server's reply. The first server tests the isolation for all servers.
-
-        All servers of a pool run on one machine, as one user and with the same settings.
-        """
-        if not isinstance(request, Grade) or request.isolation in ("own", "tested"):
-            return server.ask(request)
-        with self._test_lock:
-            if (packs, request.isolation) not in self._tested:
-                reply = server.ask(CheckIsolation(request.isolation, request.id))
-                if not isinstance(reply, Isolated):
-                    return reply
-                self._tested.add((packs, request.isolation))
-        return server.ask(msgspec.structs.replace(request, isolation="tested"))
-
     def open(self) -> None:
-        """Allow servers to start on demand, also after `close`. Isolation is tested again."""
+        """Allow servers to start on demand, also after `close`."""
         with self._lock:
             self._is_closed = False
-        with self._test_lock:
-            self._tested.clear()
 
     def close(self) -> None:
         """End all servers, also servers that handle a request. Start no more servers."""
@@ -138,8 +115,8 @@ def _in_words(request: Request) -> str:
             return f"Grading {submission.name}"
         case GradeReference(challenge=challenge):
             return f"Grading the reference of {challenge}"
-        case CheckIsolation():
-            return "Testing the isolation"
+        case Hello():
+            return "Starting"
     return f"Working on {request.challenge}"
 
 

@@ -6,18 +6,20 @@ import contextlib
 import os
 import select
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from trainer.model.limits import DEFAULT
 from trainer.sandbox import environment
 from trainer.server.messages import (
     HEAD_BYTES,
-    SECONDS,
     CheckItems,
     Grade,
+    Hello,
     Prepare,
     Ready,
     Reply,
@@ -28,9 +30,8 @@ from trainer.server.messages import (
     packed,
     unpacked_reply,
 )
-from trainer.worker import launch
 
-_SERVER = "trainer.server.server"
+_MAIN = "trainer.server"
 _END_SECONDS = 2.0
 _PATIENCE_SECONDS = 300.0  # for the import of torch, a diagnosis, or a machine that is blocked
 _TIMES_THE_LIMIT = 60  # the limit is CPU time, and many submissions may share a core
@@ -41,7 +42,7 @@ def _patience_with(request: Request) -> float:
     if isinstance(request, Grade):
         return _PATIENCE_SECONDS + _TIMES_THE_LIMIT * request.seconds
     if isinstance(request, CheckItems):
-        return _PATIENCE_SECONDS + _TIMES_THE_LIMIT * SECONDS * len(request.items)
+        return _PATIENCE_SECONDS + _TIMES_THE_LIMIT * DEFAULT.seconds * len(request.items)
     return _PATIENCE_SECONDS
 
 
@@ -49,28 +50,25 @@ class ServerLostError(Exception):
     """Raised if the server ended, or did not reply within the longest possible time."""
 
 
-def start(packs: list[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+def start(errors: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start the process of a grading server. Requests go to its stdin; replies are on its stdout.
 
+    The server forks its fork server before it knows anything: it has no arguments, a short
+    environment, and its own folder. The first request tells it the rest.
+
     Args:
-        packs: folders of packs.
         errors: the file for its stderr.
     """
-    handoff = launch.handoff(_SERVER, packs, os.environ)
-    try:
-        return subprocess.Popen(
-            [*environment.command(), launch.__name__, str(handoff)],
-            # In the user's folder Python would import files that are named like modules.
-            cwd=environment.ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env=environment.clean_environment(os.environ),
-            pass_fds=(handoff,),
-            start_new_session=True,  # Ctrl-C in the terminal must reach the client only
-        )
-    finally:
-        os.close(handoff)
+    return subprocess.Popen(
+        [*environment.command(), _MAIN],
+        # In the user's folder Python would import files that are named like modules.
+        cwd=environment.ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        env=environment.clean_environment(os.environ),
+        start_new_session=True,  # Ctrl-C in the terminal must reach the client only
+    )
 
 
 class ServerProcess:
@@ -79,16 +77,24 @@ class ServerProcess:
     A request waits until the server has imported torch.
 
     Args:
-        packs: folders of packs. A challenge comes from the first pack that has it.
+        packs: folders of packs. A challenge comes from the first pack that has it. None if the
+            packs are not known yet: then `greet` must follow.
     """
 
-    def __init__(self, packs: Sequence[Path | str]) -> None:
+    def __init__(self, packs: Sequence[Path | str] | None) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
-        self._process = start([str(pack) for pack in packs], self._errors)
+        self._process = start(self._errors)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._requests: IO[bytes] = self._process.stdin
         self.replies: IO[bytes] = self._process.stdout
+        if packs is not None:
+            self.greet(packs)
+
+    def greet(self, packs: Sequence[Path | str]) -> None:
+        """Tell the server its packs and the user's environment."""
+        hello = Hello(tuple(map(str, packs)), dict(os.environ), tuple(sys.path))
+        self.send(hello)  # if the process has ended, the first request finds out why
 
     @property
     def pid(self) -> int:
@@ -111,7 +117,7 @@ class ServerProcess:
             ServerLostError: if there is no reply. The server cannot be used any more.
         """
         deadline = time.monotonic() + _patience_with(request)
-        wanted = 0 if isinstance(request, Prepare) else request.id
+        wanted = 0 if isinstance(request, Hello | Prepare) else request.id
         if not self.send(request):
             raise ServerLostError(self.last_words() or "the grading process ended")
         try:
@@ -149,6 +155,13 @@ class ServerProcess:
         except ValueError:
             return ""
         return lines[-1] if lines else ""
+
+    def leave(self) -> None:
+        """Let the process end by itself, and do not wait for it."""
+        for stream in (self._requests, self.replies, self._errors):
+            with contextlib.suppress(OSError, ValueError):
+                stream.close()
+        self._process.returncode = 0  # nobody waits for it
 
     def close(self, patience: float = _END_SECONDS) -> None:
         """End the process and its workers.

@@ -1,47 +1,39 @@
-"""Run the grading process: import torch once, and fork a fork server before any reference runs.
+"""Answer the requests of one client: grade, explain, trace, teach, check the items of a pack.
 
-    python -m trainer.server.server PACK…    requests on stdin, replies on stdout
-
-A new request ends the request that is in progress. The process ends when its stdin is closed.
+A new request ends the request that is in progress. `trainer.server` starts the process; it ends
+when its stdin is closed.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
-import os
 import secrets
 import select
-import signal
-import sys
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-os.environ.setdefault(
-    "OMP_NUM_THREADS", "1"
-)  # before torch, because a process with threads cannot fork safely
-
-from trainer.diagnosis.diagnose import Diagnoser
-from trainer.diagnosis.tracing import trace
 from trainer.grading.grader import Grader, Judgement
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
+from trainer.model.limits import Limits
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.packs.digest import content_digest
 from trainer.packs.pack_reader import find_in
 from trainer.server.messages import (
     Checked,
-    CheckIsolation,
     CheckItems,
     Grade,
     GradeReference,
-    Isolated,
-    IsolationNeed,
+    Hello,
     Prepare,
     Ready,
     Refused,
     Reply,
+    Reproduce,
+    Reproduced,
     Request,
     Taught,
     Teach,
@@ -52,10 +44,11 @@ from trainer.server.messages import (
     unpacked_request,
     write_message,
 )
-from trainer.server.pack_check import PackChecker
-from trainer.teaching.teacher import Teacher, preload
-from trainer.worker.forkserver_client import Limits
 from trainer.worker.worker_client import SupersededError
+
+if TYPE_CHECKING:
+    from trainer.diagnosis.diagnose import Diagnoser
+    from trainer.server.pack_check import PackChecker
 
 _MOST_SHARED = 8  # case sets that are kept, for the challenges of an assignment
 
@@ -70,15 +63,26 @@ class GradingServer:
 
     def __init__(self, grader: Grader, folders: Sequence[Path]) -> None:
         self._grader, self._packs = grader, folders
-        self._diagnoser = Diagnoser(grader.workers)
-        self._pack_checker = PackChecker(grader, self._diagnoser, folders[1:])
         self._next: Challenge | None = None  # the expected challenge of the next submission
         self._next_seed = _fresh_seed()
         self._shared: list[tuple[Challenge, int]] = []
         self._checked: Challenge | None = None
         self._passed: Judgement | None = None  # the last pass, which a lesson may be about
-        self._refusals: dict[bool, str] = {}
         self._digests: dict[Path, str] = {}
+
+    @cached_property
+    def _diagnoser(self) -> Diagnoser:
+        # The diagnosis, and everything else that a pass does not need, is imported at its first use
+        # or while the server waits.
+        from trainer.diagnosis.diagnose import Diagnoser
+
+        return Diagnoser(self._grader.workers)
+
+    @cached_property
+    def _pack_checker(self) -> PackChecker:
+        from trainer.server.pack_check import PackChecker
+
+        return PackChecker(self._grader, self._diagnoser, self._packs[1:])
 
     def make_ready(self) -> None:
         """Prepare the cases of a fresh seed and a worker for the next submission."""
@@ -86,6 +90,9 @@ class GradingServer:
             return
         try:
             self._grader.workers.prepare(self._grader.case_set(self._next, self._next_seed))
+            _ = self._diagnoser
+            from trainer.teaching.teacher import preload
+
             preload()  # now, because a lesson should not keep a save waiting
         except (DrillError, GraderError):
             self._next = None  # the next request gets the same error and reports it
@@ -102,20 +109,23 @@ class GradingServer:
                     self._prepare(self._found(request.challenge))
                 case Grade():
                     yield from self._grade(request)
-                case CheckIsolation():
-                    yield self._check_isolation(request)
                 case GradeReference():
                     yield self._grade_reference(request)
                 case TraceLines():
-                    challenge = self._found(request.challenge)
-                    traced = trace(self._grader, challenge, request.submission, request.seed)
+                    challenge, submission = self._found(request.challenge), request.submission
+                    from trainer.diagnosis.tracing import trace
+
+                    traced = trace(self._grader, challenge, submission, request.seed, request.case)
                     yield Traced(request.id, traced)
+                case Reproduce():
+                    yield self._reproduce(request)
                 case Teach():
                     yield self._teach(request)
                 case CheckItems():
                     yield self._check_items(request)
         except (DrillError, GraderError) as error:
-            yield Refused(0 if isinstance(request, Prepare) else request.id, str(error))
+            request_id = 0 if isinstance(request, Hello | Prepare) else request.id
+            yield Refused(request_id, str(error), exit_code=error.exit_code)
 
     def _prepare(self, challenge: Challenge) -> None:
         if self._next is not None and self._next != challenge:
@@ -127,14 +137,14 @@ class GradingServer:
         return find_in(self._packs, name)
 
     def _grade(self, request: Grade) -> Iterator[Reply]:
-        if refusal := self._refusal(request.isolation):
-            yield Refused(request.id, refusal, is_for_all=True)
+        if request.needs_isolation and self._weakness:
+            yield Refused(request.id, self._weakness, is_for_all=True)
             return
         challenge = self._found(request.challenge)
         if refusal := self._other_content(request, challenge):
             yield Refused(request.id, refusal, is_for_all=True)
             return
-        self._grader.workers.limits = Limits(request.seconds, request.memory_mib << 20)
+        self._grader.workers.limits = Limits(request.seconds, request.memory_mib)
         seed = self._next_seed if request.seed is None else request.seed
         if seed == self._next_seed:
             self._next_seed = _fresh_seed()  # used, even if the request is superseded
@@ -146,13 +156,28 @@ class GradingServer:
                 yield Verdict(request.id, judgement.report, is_final=False)
             if judgement.report.verdict == "passed":
                 self._passed = judgement
-            yield Verdict(request.id, self._diagnoser.report(judgement, request.planted))
+            report = judgement.report
+            if request.is_diagnosed and (report.verdict != "passed" or request.planted):
+                report = self._diagnoser.report(judgement, request.planted)
+            yield Verdict(request.id, report)
         finally:
             if not request.is_shared:
                 self._grader.forget(challenge)
 
+    def _reproduce(self, request: Reproduce) -> Reply:
+        challenge, submission = self._found(request.challenge), request.submission
+        from trainer.diagnosis.repro_script import repro
+
+        found = repro(self._grader, challenge, submission, request.seed, request.case)
+        if found is None:
+            return Reproduced(request.id, 0)
+        script = found.script(Path(submission.name), Path(request.tensors))
+        return Reproduced(request.id, found.case_number, script, found.tensors())
+
     def _teach(self, request: Teach) -> Reply:
         """Return the lesson about the last pass. Judge the submission again if it is another."""
+        from trainer.teaching.teacher import Teacher
+
         last = self._passed
         is_last = (
             last is not None
@@ -196,7 +221,9 @@ class GradingServer:
         if not request.content:
             return ""
         folder = challenge.folder
-        digest = self._digests.setdefault(folder, content_digest(challenge))
+        if folder not in self._digests:
+            self._digests[folder] = content_digest(challenge)
+        digest = self._digests[folder]
         if digest == request.content:
             return ""
         return (
@@ -205,32 +232,11 @@ class GradingServer:
             "Install the same version of attn-drill and of the pack on every machine."
         )
 
-    def _check_isolation(self, request: CheckIsolation) -> Reply:
-        if refusal := self._refusal(request.isolation):
-            return Refused(request.id, refusal, is_for_all=True)
-        return Isolated(request.id)
-
-    def _refusal(self, need: IsolationNeed) -> str:
-        """Return why submissions with this need of isolation may not be graded here, or "".
-
-        The reason is determined once. Weaker isolation can be accepted. A readable copy of a
-        reference cannot be accepted if the sandbox hides the reference itself, because a submission
-        that finds the copy passes.
-        """
-        if need in ("own", "tested"):
-            return ""
-        is_weaker = need == "weaker"
-        if is_weaker not in self._refusals:
-            self._refusals[is_weaker] = self._found_refusal(is_weaker)
-        return self._refusals[is_weaker]
-
-    def _found_refusal(self, is_weaker: bool) -> str:
-        workers = self._grader.workers
-        isolated = None if is_weaker else workers.selftest()
-        copies = workers.readable_copies() if isolated is None else isolated.copies
-        if copies.found and not copies.originals:
-            return copies.sentence
-        if isolated is None or not isolated.open:
+    @cached_property
+    def _weakness(self) -> str:
+        """A sentence about what a submission could do on this machine, or ""."""
+        isolated = self._grader.workers.selftest()
+        if not isolated.open:
             return ""
         return (
             f"On this machine, a submission could {', '.join(isolated.open)}. Grade on a machine "
@@ -258,22 +264,17 @@ def serve(server: GradingServer, requests: int, replies: int) -> None:
             continue
 
 
-def main() -> None:
-    """Serve on stdin and stdout."""
-    # The client handles Ctrl-C and then closes stdin of this process.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests, replies = os.dup(0), os.dup(1)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nowhere, 0)
-    os.dup2(2, 1)  # so that a print cannot damage the replies
-    gc.collect()
-    folders = [Path(folder) for folder in sys.argv[1:]]
+def run(hello: Hello, requests: int, replies: int) -> None:
+    """Serve a client until it closes its end.
+
+    Args:
+        hello: the client's first message.
+        requests: the descriptor of the requests.
+        replies: the descriptor of the replies.
+    """
+    folders = [Path(folder) for folder in hello.packs]
     with (
         Grader(folders, interrupt=requests) as grader,
         contextlib.suppress(BrokenPipeError),  # the client has ended
     ):
         serve(GradingServer(grader, folders), requests, replies)
-
-
-if __name__ == "__main__":
-    main()

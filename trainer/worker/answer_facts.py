@@ -9,9 +9,7 @@ depends on them.
 
 from __future__ import annotations
 
-import gc
 import sys
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -22,9 +20,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from trainer.worker.counters import flops_of, tensors_in
 from trainer.worker.execution import without_first_weights
+from trainer.worker.meter import Meter, tensors_in
 from trainer.worker.protocol import CopyFact, Facts, HeldFact
+from trainer.worker.torch_private import storage_id as _memory
 
 _COMPILER = "torch._dynamo"
 _MOST_DEPTH = 200  # frames that are searched for the file's own
@@ -48,16 +47,11 @@ _HALF = (torch.bfloat16, torch.float16)
 
 @dataclass
 class _Held:
-    """The memory of a new tensor.
+    """The memory of a new tensor."""
 
-    Attributes:
-        line: the line that made the tensor.
-        size: its bytes.
-        last: the index of the last memory that was made before this was freed; None if it is not.
-    """
-
-    line: int
-    size: int
+    line: int  # the line that made the tensor
+    size: int  # its bytes
+    # The index of the last memory that was made before this was freed; None if it is not.
     last: int | None = None
 
 
@@ -75,8 +69,8 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # as above
         self._path, self._truth, self._start = path, truth, start
-        self.operations = self.flops = 0
-        self.alive = self.peak = 0
+        self._meter = Meter()
+        self.operations = 0
         self.copies: list[CopyFact] = []
         self.reads: set[int] = set()
         self.other_device: set[int] = set()
@@ -113,7 +107,7 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
             args, kwargs = self._on_one_device(line, args, kwargs)
             given = tensors_in((args, kwargs))
         result = func(*args, **kwargs)
-        self.flops += flops_of(name, args)
+        self._meter.count(name, args)
         self._observe_dtype(name, given, kwargs, result, line)
         old = {_memory(tensor) for tensor in given}
         made = [tensor for tensor in tensors_in(result) if _memory(tensor) not in old]
@@ -131,8 +125,8 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         held.sort(key=lambda made: -made.size)
         return Facts(
             operations=self.operations,
-            multiply_adds=self.flops // 2,
-            peak_bytes=self.peak,
+            multiply_adds=self._meter.flops // 2,
+            peak_bytes=self._meter.peak,
             copies=self.copies[:_MOST_FACTS],
             held=[HeldFact(made.line, made.size) for made in held[:_MOST_FACTS]],
             reads=_few(self.reads),
@@ -154,21 +148,14 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
 
     def _hold(self, tensor: Tensor, line: int) -> None:
         """Count the memory of a new tensor until it is freed."""
-        storage = tensor.untyped_storage()
-        made = _Held(line, storage.nbytes())
+        made = _Held(line, tensor.untyped_storage().nbytes())
         self._held.append(made)
-        self.alive += made.size
-        if self.alive > self.peak:
-            # torch's own Python code makes reference cycles that hold tensors. In a worker, the
-            # garbage collector does not run by itself.
-            gc.collect(0)
-        if self.alive > self.peak:
-            self.peak, self._last_at_peak = self.alive, len(self._held) - 1
-        weakref.finalize(storage, self._release, made, _memory(tensor)).atexit = False
+        if self._meter.hold(tensor, self._release, made, _memory(tensor)):
+            self._last_at_peak = len(self._held) - 1
 
-    def _release(self, made: _Held, memory: int) -> None:
+    def _release(self, size: int, made: _Held, memory: int) -> None:
         """Forget memory that is freed. Another tensor may get the same number."""
-        self.alive -= made.size
+        self._meter.alive -= size
         made.last = len(self._held) - 1
         self._made_on.pop(memory, None)
         self._of_default_dtype.pop(memory, None)
@@ -243,11 +230,6 @@ def _is_chosen_by_values(name: str, args: Any) -> bool:
     if name != "index":
         return False
     return any(index.dtype is torch.bool for index in tensors_in(args[1]))
-
-
-def _memory(tensor: Tensor) -> int:
-    """Return a number that tells the memory of a tensor from other memory."""
-    return int(tensor.untyped_storage()._cdata)
 
 
 @contextmanager

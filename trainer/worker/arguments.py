@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType, SimpleNamespace
+from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
@@ -158,23 +158,13 @@ class _Places:
         given = {**dict(zip(self._contract, args, strict=False)), **kwargs}
         by_place: list[Any] = []
         by_name: dict[str, Any] = {}
-        skipped: list[inspect.Parameter] = []
         for name in self._contract:
-            parameter = self._parameters.get(self._own_names.get(name, name))
-            if name not in given:
-                skipped += [parameter] if parameter is not None else []
-                continue
-            value = given.pop(name)
-            if parameter is None or parameter.kind.name == "KEYWORD_ONLY":
-                by_name[name] = value
-            elif not skipped:
-                by_place.append(value)
-            elif parameter.kind.name == "POSITIONAL_ONLY":
-                by_place += [other.default for other in skipped]
-                by_place.append(value)
-                skipped = []
-            else:
-                by_name[parameter.name] = value
+            own_name = self._own_names.get(name, name)
+            parameter = self._parameters.get(own_name)
+            if parameter is not None and parameter.kind.name == "POSITIONAL_ONLY":
+                by_place.append(given.pop(name, parameter.default))
+            elif name in given:
+                by_name[own_name] = given.pop(name)
         return by_place, by_name | given
 
 
@@ -210,6 +200,7 @@ def own_module(implementation: Any) -> Any:
     return implementation._target if isinstance(implementation, Wrapped) else implementation
 
 
+@lru_cache(maxsize=64)  # every case constructs the same class
 def _places(contract: Signature | None, function: Any, *, skip_self: bool) -> _Places | None:
     """Return the places of the arguments; None if the callable takes the contract's names."""
     parameters = None if contract is None else _inspected(function, skip_self=skip_self)
@@ -217,10 +208,6 @@ def _places(contract: Signature | None, function: Any, *, skip_self: bool) -> _P
         return None
     places = _Places(contract, parameters)
     return places if places.is_needed else None
-
-
-# Every case constructs the same class, so the arguments of its constructor are inspected once.
-_of_constructors: WeakKeyDictionary[FunctionType, _Places | None] = WeakKeyDictionary()
 
 
 def construct(
@@ -234,15 +221,9 @@ def construct(
         init: the arguments, by the contract's names.
         signatures: the contract's callables.
     """
-    function = getattr(make, "__init__", None)
-    if type(function) is FunctionType and function in _of_constructors:
-        places = _of_constructors[function]
-    else:
-        wanted = f"{name}.__init__"
-        contract = next((signature for signature in signatures if signature.name == wanted), None)
-        places = _places(contract, function, skip_self=True)
-        if type(function) is FunctionType:
-            _of_constructors[function] = places
+    wanted = f"{name}.__init__"
+    contract = next((signature for signature in signatures if signature.name == wanted), None)
+    places = _places(contract, getattr(make, "__init__", None), skip_self=True)
     by_place, by_name = ([], init) if places is None else places.fill((), init)
     return make(*by_place, **by_name)
 

@@ -24,15 +24,11 @@ Drive = Callable[[Any, Any], dict[str, Tensor]]
 
 @dataclass(frozen=True)
 class Given:
-    """The part of a case that `drive` sees.
+    """The part of a case that `drive` sees."""
 
-    Attributes:
-        inputs: the inputs by name. Each input is also an attribute of this object.
-        sizes: the sizes of the case by name.
-    """
-
+    # The inputs by name. Each input is also an attribute of this object.
     inputs: Mapping[str, Any]
-    sizes: Mapping[str, int]
+    sizes: Mapping[str, int]  # the sizes of the case by name
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -72,8 +68,7 @@ def build(
         file of a module defines functions too, `functions_of` gives access to them.
     """
     if kind == "module":
-        with quick_first_weights():
-            module = construct(namespace[entry[0]], entry[0], init, signatures)
+        module = construct(namespace[entry[0]], entry[0], init, signatures)
         module = _in_dtype(module, dtype, [] if lost is None else lost).train(mode == "train")
         if len(entry) > 1:
             set_functions(module, {name: namespace[name] for name in entry[1:]})
@@ -101,55 +96,17 @@ def functions_of(module: nn.Module) -> Any:
 
 
 @contextmanager
-def quick_first_weights() -> Iterator[None]:
-    """While active, let linear layers draw their first weights in less time.
+def without_first_weights() -> Iterator[None]:
+    """While active, leave the weights of new linear layers undrawn.
 
-    The weights are the same as torch's. `nn.init`, which torch calls for them, takes longer than
-    the rest of the construction of a layer, so it is not called.
-
-    The weights must be drawn, although the grader's weights replace most of them: a layer that is
-    not among the module's parameters, for example in a plain list, keeps the drawn weights.
+    To draw the weights of a large layer takes longer than everything else about it.
     """
     usual = nn.Linear.reset_parameters
-    draw = _draw_nothing if _only_shapes_matter else _draw_weights
-    nn.Linear.reset_parameters = draw  # type: ignore[assignment,method-assign]  # put back below
+    nn.Linear.reset_parameters = lambda self: None  # type: ignore[method-assign]  # put back below
     try:
         yield
     finally:
         nn.Linear.reset_parameters = usual  # type: ignore[method-assign]  # as it was
-
-
-_only_shapes_matter: list[bool] = []  # not empty while weights are not drawn
-
-
-@contextmanager
-def without_first_weights() -> Iterator[None]:
-    """While active, `build` leaves the weights of linear layers undrawn.
-
-    To draw the weights of a large layer takes longer than everything else about it.
-    """
-    _only_shapes_matter.append(True)
-    try:
-        yield
-    finally:
-        _only_shapes_matter.pop()
-
-
-def _draw_nothing(layer: nn.Linear) -> None:
-    """Leave the weights of a layer as they are."""
-
-
-def _draw_weights(layer: nn.Linear) -> None:
-    """Draw the weight, then the bias, uniformly within ±1 / sqrt(in_features).
-
-    The drawn values are exactly those of `nn.Linear.reset_parameters`.
-    """
-    if layer.in_features:
-        bound = layer.in_features**-0.5
-        with torch.no_grad():
-            for parameter in (layer.weight, layer.bias):
-                if parameter is not None:
-                    parameter.uniform_(-bound, bound)
 
 
 def _in_dtype(module: Any, dtype: torch.dtype, lost: list[str]) -> Any:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import gc
-import importlib
+import importlib.metadata
+import importlib.util
 import json
 import os
 import resource
@@ -30,7 +31,7 @@ import msgspec
 import torch
 from torch import Tensor
 
-from trainer.sandbox import break_out, confine, refusals
+from trainer.sandbox import break_out, confine
 from trainer.sandbox.environment import QUIET
 from trainer.sandbox.isolation import (
     ARCHIVE,
@@ -42,20 +43,12 @@ from trainer.sandbox.isolation import (
     unlinked_bytes,
     used_bytes,
 )
-from trainer.sandbox.unlisted_folders import remember_names
-from trainer.worker import forbidden_ops
 from trainer.worker.channel import Channel
-from trainer.worker.counters import count_in_threads, guard
 from trainer.worker.execution import Drive
 from trainer.worker.guarded_call import is_out_of_memory
+from trainer.worker.library_calls import hide_packages
 from trainer.worker.protocol import REPLY, Request, SubmittedFile, decode
-from trainer.worker.warmup import (
-    choose_kernels,
-    give_memory_back,
-    have_memory_ready,
-    keep_freed_memory,
-    rehearse,
-)
+from trainer.worker.warmup import choose_kernels, have_memory_ready, rehearse
 from trainer.worker.worker import Worker, load_drive
 
 # Exit code of a worker in which attn-drill's own code failed, most likely because the submission
@@ -63,8 +56,11 @@ from trainer.worker.worker import Worker, load_drive
 BROKEN_WORKER = 86
 # Exit code of a worker in which attn-drill's own code found no free memory.
 OUT_OF_MEMORY = 87
+# Exit code of a worker that the kernel did not confine. It has run no submission.
+NOT_CONFINED = 88
 SLEEP_FACTOR = 4  # a worker may sleep for this many times its limit of CPU seconds
 _LOOK_SECONDS = 0.05
+_LOOKS_AT_MAPS = 10  # every tenth look includes mapped files, because torch maps a thousand parts
 # Between two looks, at most this many seconds count as sleep, because the whole machine may have
 # been suspended.
 _LONGEST_LOOK = 0.25
@@ -91,97 +87,61 @@ class WorkerRecord:
     """The fork server's record of a worker.
 
     All times are in seconds.
-
-    Attributes:
-        folder: the worker's folder.
-        seconds: the worker's limit of CPU time.
-        ended_for: the reason why the worker had to be ended, or "".
-        out_of: the kind of time that the worker has used up: "cpu", "sleep" or "".
-        used: the CPU time that the worker had used when its clock started; None before that.
-        looked: the time of the last look at the worker.
-        slept: how long the worker has slept since its clock started.
-        warned: the time when the worker got a signal to print its line, because its time is over.
-            The worker is killed soon after. None before that.
-        used_then: the CPU time that the worker had used at the time `warned`.
     """
 
-    folder: str
-    seconds: float
-    ended_for: str = ""
-    out_of: str = ""
+    folder: str  # the worker's folder
+    seconds: float  # the worker's limit of CPU time
+    ended_for: str = ""  # the reason why the worker had to be ended, or ""
+    out_of: str = ""  # the kind of time that the worker has used up: "cpu", "sleep" or ""
+    # The CPU time that the worker had used when its clock started; None before that.
     used: float | None = None
-    looked: float = 0.0
-    slept: float = 0.0
+    looked: float = 0.0  # the time of the last look at the worker
+    looks: int = 0
+    slept: float = 0.0  # how long the worker has slept since its clock started
+    # The time when the worker got a signal to print its line, because its time is over. The worker
+    # is killed soon after. None before that.
     warned: float | None = None
-    used_then: float = 0.0
-
-
-def serve(control: socket.socket) -> NoReturn:
-    """Serve the process that forked this fork server, then exit.
-
-    Args:
-        control: the fork server's end of the control socket.
-    """
-    _serve_on(control)
+    used_then: float = 0.0  # the CPU time that the worker had used at the time `warned`
 
 
 def main() -> NoReturn:
-    """Serve from a fresh interpreter, then exit.
-
-    The only command line argument is the descriptor of the control socket.
-    """
-    torch.set_num_threads(1)
-    gc.collect()
-    gc.freeze()
-    _serve_on(socket.socket(fileno=int(sys.argv[1])))
+    """Serve from a fresh interpreter on the socket whose descriptor is the only argument."""
+    serve_alone(int(sys.argv[1]))
 
 
 def serve_inside(descriptor: int) -> NoReturn:
-    """Serve inside bubblewrap, then exit.
-
-    Args:
-        descriptor: the descriptor of the control socket.
-    """
+    """Serve inside bubblewrap on the socket with this descriptor, then exit."""
     with contextlib.suppress(OSError):
         os.unlink(ARCHIVE)
     confine.shut_memory()
+    serve_alone(descriptor)
+
+
+def serve_alone(descriptor: int) -> NoReturn:
+    """Serve in a process that has done nothing else, then exit."""
     torch.set_num_threads(1)
     gc.collect()
     gc.freeze()
-    _serve_on(socket.socket(fileno=descriptor))
+    serve(socket.socket(fileno=descriptor))
 
 
-def _serve_on(control: socket.socket) -> NoReturn:
+def serve(control: socket.socket) -> NoReturn:
+    """Serve on the fork server's end of the control socket, then exit."""
     code = 1
-    server = None
+    server = _ForkServer(control)
     try:
         # The grader handles Ctrl-C; it then closes the socket.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _prepare()
+        hide_packages()
         confine.become_subreaper()
         _close_all_except(control.fileno(), 0, 1, 2)
-        server = _ForkServer(control)
         server.carry_out_orders()
         code = 0
     except BaseException:
         traceback.print_exc()
     finally:
-        if server is not None:
-            server.close()
+        server.close()
         os._exit(code)
-
-
-def _prepare() -> None:
-    """Make the preparations that all workers need, once. Meanwhile the grader loads its cases."""
-    gc.disable()  # a collection would visit 200,000 objects of torch that stay
-    if not forbidden_ops.is_prepared():
-        gc.unfreeze()  # `prepare` must also see the objects that were frozen before the fork
-        forbidden_ops.prepare()
-    keep_freed_memory()
-    count_in_threads()
-    guard()
-    gc.freeze()
-    gc.enable()
 
 
 class _ForkServer:
@@ -189,7 +149,7 @@ class _ForkServer:
         self._control = control
         self._isolation: Isolation = "limits"
         self._landlock: confine.Landlock | None = None
-        self._folders: Folders | None = None
+        self.folders: Folders  # the workers' folders; the first order, "open", names their room
         self._records: dict[int, WorkerRecord] = {}
         self._preloaded: PreloadedRequest | None = None
 
@@ -211,22 +171,10 @@ class _ForkServer:
     def _open(self, order: dict[str, Any]) -> None:
         """Store the isolation, and prepare the workers' room and the rules on readable paths."""
         self._isolation = order["isolation"]
-        self._folders = Folders(order["room"], shared=self._isolation == "bubblewrap")
-        # The rules name the room, so `Folders` must have made it a separate mount before.
+        self.folders = Folders(order["room"])
         if self._isolation == "kernel":
             self._landlock = confine.Landlock.of(order["readable"], order["room"])
-            remember_names(order["readable"])
-
-    @property
-    def folders(self) -> Folders:
-        """The workers' folders.
-
-        Raises:
-            RuntimeError: if the first order was not "open".
-        """
-        if self._folders is None:
-            raise RuntimeError("the first order must be to open")
-        return self._folders
+            _list_import_folders()
 
     def _carry_out(self, order: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         match order["do"]:
@@ -234,9 +182,6 @@ class _ForkServer:
                 return {"pid": self._fork_worker(order, descriptors)}
             case "preload":
                 self._preload(descriptors[0])
-                return {}
-            case "forget peak":
-                forget_peak(order["pid"])
                 return {}
             case "clock":
                 self._start_clock(order["pid"])
@@ -258,13 +203,13 @@ class _ForkServer:
         One read may return two orders, with the descriptors of both.
         """
         rest, descriptors = b"", list[int]()
-        descriptor_counts = {"run": 3, "trial": 3, "preload": 1}
+        descriptor_counts = {"run": 4, "trial": 4, "preload": 1}
         while True:
             while not select.select(
                 [self._control], [], [], _LOOK_SECONDS if self._records else None
             )[0]:
                 self._watch_workers()
-            part, part_descriptors, _, _ = socket.recv_fds(self._control, 1 << 16, 3)
+            part, part_descriptors, _, _ = socket.recv_fds(self._control, 1 << 16, 4)
             if not part:
                 return
             rest += part
@@ -286,10 +231,13 @@ class _ForkServer:
             )
             if record.ended_for:
                 _kill_family(pid)
-        if any(record.ended_for for record in self._records.values()):
+        orphans = self._orphans()
+        if len(orphans) > _MOST_PROCESSES or any(
+            record.ended_for for record in self._records.values()
+        ):
             # A process that the worker started in this moment, or that one of its dead children
             # started, keeps the channel open. The grader would wait for this process.
-            for orphan in self._orphans():
+            for orphan in orphans:
                 _kill(orphan, group=False)
 
     def _orphans(self) -> list[int]:
@@ -297,17 +245,20 @@ class _ForkServer:
         return [child for child in children(os.getpid()) if child not in self._records]
 
     def _excess(self, pid: int, record: WorkerRecord) -> str:
-        if (
-            not self.folders.bounded
-            and used_bytes(record.folder, FOLDER_BYTES) + unlinked_bytes(pid) > FOLDER_BYTES
-        ):
+        record.looks += 1
+        written = used_bytes(record.folder, FOLDER_BYTES)
+        written += unlinked_bytes(pid, record.folder, mapped=record.looks % _LOOKS_AT_MAPS == 0)
+        if written > FOLDER_BYTES:
             return f"it wrote more than the {FOLDER_BYTES >> 20} MiB that a submission may write"
         with contextlib.suppress(OSError):
             if (threads := len(os.listdir(f"/proc/{pid}/task"))) > MOST_THREADS:
                 return f"it started {threads} threads; at most {MOST_THREADS} are allowed"
-        # The fork server adopts orphans. So every descendant that is not a worker was started by a
-        # worker.
-        family = set(descendants(os.getpid())) - set(self._records)
+        # The fork server adopts orphans. An orphan is still in the session of its worker, unless it
+        # has left the session; then nobody knows whose it was, and it ends with the next worker.
+        family = {
+            *descendants(pid),
+            *(orphan for orphan in self._orphans() if _session(orphan) == pid),
+        }
         if len(family) > _MOST_PROCESSES:
             return f"it started {len(family)} processes; a submission may start none"
         return ""
@@ -326,7 +277,7 @@ class _ForkServer:
         gc.freeze()
 
     def _fork_worker(self, order: dict[str, Any], descriptors: list[int]) -> int:
-        requests, replies, output = descriptors
+        requests, replies, output, faults = descriptors
         try:
             folder = self.folders.make()
         except BaseException:
@@ -344,11 +295,14 @@ class _ForkServer:
                     os._exit(1)
                 self._control.close()
                 _set_up_worker(output, folder)
-                self._work(Channel(requests, replies), folder, order)
+                self._work(Channel(requests, replies), faults, folder, order)
                 code = 0
             except BaseException as error:
+                if isinstance(error, confine.ConfinementError):
+                    code = NOT_CONFINED
+                    print(error, file=sys.stderr)
                 # The submission has taken all the memory, and attn-drill's own code got none.
-                if is_out_of_memory(error):
+                elif is_out_of_memory(error):
                     code = OUT_OF_MEMORY
                 else:
                     traceback.print_exc()
@@ -362,7 +316,7 @@ class _ForkServer:
         self._records[pid] = WorkerRecord(folder, order["seconds"])
         return pid
 
-    def _work(self, channel: Channel, folder: str, order: dict[str, Any]) -> None:
+    def _work(self, channel: Channel, faults: int, folder: str, order: dict[str, Any]) -> None:
         if order["do"] == "trial":
             self._confine(order, folder)
             channel.send(REPLY, break_out.run_trial(order["trial"], folder))
@@ -375,14 +329,11 @@ class _ForkServer:
             if order["rehearsed"]:
                 have_memory_ready()
                 rehearse()
-        if order["measured"]:
-            give_memory_back()
         self._confine(order, folder)
-        refusals.watch()
-        faulthandler.enable(file=2, all_threads=False)
+        faulthandler.enable(file=faults, all_threads=False)
         # The kernel or the fork server sends this signal when the worker's time is over. Then
         # faulthandler prints the line.
-        faulthandler.register(signal.SIGXCPU, file=2, all_threads=False)
+        faulthandler.register(signal.SIGXCPU, file=faults, all_threads=False)
         body = channel.receive()  # in a session, the worker waits here for the next save
         file = msgspec.json.decode(body, type=SubmittedFile)
         channel.send(
@@ -426,12 +377,10 @@ class _ForkServer:
             _kill(pid, group=False)
             exit_state = os.wait4(pid, 0)[1:]
         status, usage = exit_state
-        family = 0
         for _ in range(200):  # an orphan may have children, which become orphans in turn
             if not (orphans := self._orphans()):
                 break
             for orphan in orphans:
-                family += 1
                 _kill(orphan, group=False)
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(orphan, 0)
@@ -441,9 +390,7 @@ class _ForkServer:
             "killed": alive,
             "ended_for": record.ended_for,
             "out_of": record.out_of or _time_is_up(record, usage, status),
-            "family": family,
             "cpu": usage.ru_utime + usage.ru_stime,
-            "most_bytes": usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
         }
 
 
@@ -455,6 +402,23 @@ def _time_is_up(record: WorkerRecord, usage: resource.struct_rusage, status: int
         if os.WIFSIGNALED(status) and record.used is not None and used >= record.seconds
         else ""
     )
+
+
+def _session(pid: int) -> int:
+    """Return the session of a process; 0 if it is gone."""
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0
+
+
+def _list_import_folders() -> None:
+    """Let Python list all import folders now, because a worker may not list some of them.
+
+    Python's finders keep a listing as long as the folder does not change.
+    """
+    importlib.util.find_spec("attn_drill_looks_for_no_module")
+    list(importlib.metadata.distributions(name="attn-drill-looks-for-no-package"))
 
 
 def _out_of_time(pid: int, record: WorkerRecord, now: float) -> str:
@@ -525,18 +489,6 @@ def _is_asleep(pid: int) -> bool:
     except (OSError, IndexError):
         return False
     return True
-
-
-def forget_peak(pid: int) -> None:
-    """Make the kernel forget the peak memory of a process, so that it counts from now (Linux).
-
-    If the kernel cannot do this, the peak stays.
-    """
-    with (
-        contextlib.suppress(OSError),
-        open(f"/proc/{pid}/clear_refs", "w", encoding="ascii") as file,
-    ):
-        file.write("5")
 
 
 def line_of(words: dict[str, Any]) -> bytes:

@@ -2,10 +2,10 @@
 
 The fork server must know nothing, because a worker can read all memory that the fork server had at
 the time of the fork. So the fork server is forked from a process that was started with a clean
-environment and without arguments (`launch`), and before any reference is loaded. The grader and the
-fork server communicate over a socket pair, so there is no address to which a submission could
-connect, and no worker inherits the socket. A worker has only pipes. `forkserver` is the code of the
-fork server itself.
+environment and without arguments (`trainer.server`), and before any reference is loaded. The grader
+and the fork server communicate over a socket pair, so there is no address to which a submission
+could connect, and no worker inherits the socket. A worker has only pipes. `forkserver` is the code
+of the fork server itself.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trainer.model.errors import GraderError
+from trainer.model.limits import Limits
 from trainer.sandbox import confine, environment
 from trainer.sandbox.isolation import (
     ROOM_INSIDE,
@@ -47,42 +48,39 @@ _ANSWER_SECONDS = 120.0  # a fork server that does not answer for this long is l
 
 
 @dataclass(frozen=True)
-class Limits:
-    """The limits of one run of a worker.
+class WorkerEnd:
+    """The fork server's report on the end of a worker."""
 
-    Attributes:
-        seconds: CPU time of all threads of the worker, counted from the time when it gets the file.
-            Other load on the machine does not count. A worker that sleeps has several times as long
-            (`forkserver.SLEEP_FACTOR`).
-        memory_bytes: memory beyond the memory of torch itself.
-    """
-
-    seconds: float = 10.0
-    memory_bytes: int = 2048 << 20
+    status: int  # the worker's wait status
+    killed: bool  # True if the worker was still alive and was killed
+    # The reason why the fork server ended the worker earlier, for example that it wrote too much;
+    # "" if the fork server did not.
+    ended_for: str = ""
+    # "cpu" if the worker used up its CPU time, "sleep" if it slept for too long, or "".
+    out_of: Literal["", "cpu", "sleep"] = ""
+    cpu: float = 0.0  # the CPU seconds of all threads of the worker since its start
 
 
 @dataclass(frozen=True)
-class WorkerEnd:
-    """The fork server's report on the end of a worker.
+class StartedWorker:
+    """A worker that was forked, and the grader's ends of its pipes."""
 
-    Attributes:
-        status: the worker's wait status.
-        killed: True if the worker was still alive and was killed.
-        ended_for: the reason why the fork server ended the worker earlier, for example that it
-            wrote too much; "" if the fork server did not.
-        out_of: "cpu" if the worker used up its CPU time, "sleep" if it slept for too long, or "".
-        family: the count of processes that the worker left behind. They were ended with it.
-        most_bytes: the worker's peak memory in bytes, counted by the kernel.
-        cpu: the CPU seconds of all threads of the worker since its start.
-    """
+    pid: int  # the worker's process
+    requests: int  # to send requests to the worker
+    replies: int  # to read the worker's replies
+    output: int  # to read the worker's printed output
+    # To read the lines that the worker was running when it crashed or its time was over.
+    faults: int
 
-    status: int
-    killed: bool
-    ended_for: str = ""
-    out_of: Literal["", "cpu", "sleep"] = ""
-    family: int = 0
-    most_bytes: int = 0
-    cpu: float = 0.0
+    @property
+    def pipes(self) -> tuple[int, int, int, int]:
+        """All descriptors."""
+        return self.requests, self.replies, self.output, self.faults
+
+    def close_pipes(self) -> None:
+        """Close all descriptors."""
+        for descriptor in self.pipes:
+            os.close(descriptor)
 
 
 def _widen(pipe: int) -> None:
@@ -115,7 +113,7 @@ def prepare() -> None:
 
 def fork_here() -> Started:
     """Fork a fork server from this process; return its process id and the control socket."""
-    import torch  # noqa: PLC0415  # `launch` reports an ImportError later
+    import torch  # noqa: PLC0415  # only the process that grades imports it
 
     # If torch's thread pool had run in this process, a forked worker might hang in its first
     # operation.
@@ -176,54 +174,44 @@ class ForkServer:
         readable = confine.readable_paths(hidden)
         self._room = tempfile.mkdtemp(prefix="attn-drill-")
         self._wrapper: subprocess.Popen[bytes] | None = None
-        if self.isolation == "bubblewrap":
-            grader_end, server_end = socket.socketpair()
-            with server_end:
-                self._wrapper = start_in_bubblewrap(server_end.fileno(), readable)
-            self._pid, self._control = self._wrapper.pid, grader_end
-        else:
-            self._pid, self._control = _prepared.pop() if _prepared else start()
-        self._control.settimeout(_ANSWER_SECONDS)
         self._received = b""
         self._dismissed = 0  # count of orders whose answers are not yet read
+        try:
+            if self.isolation == "bubblewrap":
+                self._control, server_end = socket.socketpair()
+                with server_end:
+                    self._wrapper = start_in_bubblewrap(server_end.fileno(), readable)
+                self._pid = self._wrapper.pid
+            else:
+                self._pid, self._control = _prepared.pop() if _prepared else start()
+        except BaseException:
+            remove_tree(self._room)
+            raise
+        self._control.settimeout(_ANSWER_SECONDS)
         room = self._room if self._wrapper is None else ROOM_INSIDE
-        self._send({"do": "open", "room": room, "isolation": self.isolation, "readable": readable})
+        try:
+            self._send(
+                {"do": "open", "room": room, "isolation": self.isolation, "readable": readable}
+            )
+        except BaseException:
+            self.close()
+            raise
 
     def start_worker(
-        self,
-        limits: Limits,
-        *,
-        preloaded: bool = False,
-        rehearsed: bool = False,
-        measured: bool = False,
-    ) -> tuple[int, int, int, int]:
+        self, limits: Limits, *, preloaded: bool = False, rehearsed: bool = False
+    ) -> StartedWorker:
         """Fork a worker.
 
         Args:
             limits: the limits of the worker's run.
             preloaded: True if the worker uses the preloaded request.
             rehearsed: True if the worker rehearses first, because its file comes later.
-            measured: True if the kernel's count of the worker's memory will be read.
-
-        Returns:
-            The worker's pid, and three descriptors: to send requests to the worker, to read its
-            replies, and to read its printed output.
         """
         order = {"do": "run", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes}
-        return self._start(
-            {**order, "preloaded": preloaded, "rehearsed": rehearsed, "measured": measured}
-        )
+        return self._start({**order, "preloaded": preloaded, "rehearsed": rehearsed})
 
-    def start_trial(self, limits: Limits, trial: Mapping[str, Any]) -> tuple[int, int, int, int]:
-        """Fork a worker that runs a trial of the self-test (`break_out.run_trial`).
-
-        Args:
-            limits: the limits of the worker's run.
-            trial: the trial.
-
-        Returns:
-            The values that `start_worker` returns.
-        """
+    def start_trial(self, limits: Limits, trial: Mapping[str, Any]) -> StartedWorker:
+        """Fork a worker that runs a trial of the self-test (`break_out.run_trial`)."""
         return self._start(
             {
                 "do": "trial",
@@ -233,37 +221,28 @@ class ForkServer:
             }
         )
 
-    def _start(self, order: dict[str, Any]) -> tuple[int, int, int, int]:
+    def _start(self, order: dict[str, Any]) -> StartedWorker:
         worker_requests, requests = os.pipe()
-        replies, worker_replies = os.pipe()
-        output, worker_output = os.pipe()
+        pairs = [os.pipe() for _ in range(3)]
+        replies, output, faults = (reading for reading, _ in pairs)
+        worker_ends = [worker_requests, *(writing for _, writing in pairs)]
         _widen(requests)
         _widen(replies)
+        os.set_blocking(worker_ends[-1], False)  # faults are read at the end only
         try:
-            pid = self._ask(order, [worker_requests, worker_replies, worker_output])["pid"]
+            pid = self._ask(order, worker_ends)["pid"]
         except BaseException:
-            for descriptor in (requests, replies, output):
-                os.close(descriptor)
+            StartedWorker(0, requests, replies, output, faults).close_pipes()
             raise
         finally:
-            for descriptor in (worker_requests, worker_replies, worker_output):
+            for descriptor in worker_ends:
                 os.close(descriptor)
-        return pid, requests, replies, output
+        return StartedWorker(pid, requests, replies, output, faults)
 
     def start_clock(self, pid: int) -> None:
         """Start a worker's clock: it is about to get its file, and its time counts from now on."""
         self._send({"do": "clock", "pid": pid})
         self._dismissed += 1
-
-    def forget_peak(self, pid: int) -> None:
-        """Make the kernel forget the peak memory of a worker, so that it counts from now.
-
-        If the kernel cannot do this, the peak stays.
-        """
-        if self._wrapper is not None:  # outside bubblewrap the worker has another pid
-            self._ask({"do": "forget peak", "pid": pid})
-        else:  # the file system, and with it /proc, is read-only for the fork server
-            forkserver.forget_peak(pid)
 
     def preload(self, frame: bytes) -> None:
         """Have the fork server read a request once for many workers.

@@ -7,7 +7,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from trainer.sandbox import refusals
+from trainer.sandbox.confine import FILE_BYTES
+from trainer.sandbox.isolation import FOLDER_BYTES
 from trainer.worker.protocol import CallFailure, FrameData, cap
 from trainer.worker.returns import UnexpectedReturnError
 
@@ -48,7 +49,9 @@ class GuardedCall:
 
     def _described(self, phase: str, error: BaseException) -> CallFailure:
         text = _text_of(error)
-        if refused := refusals.sentence(error):
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            text = f"No module named {error.name!r}"  # Python words a hidden package in another way
+        if refused := refused_action(error):
             text = f"{refused} ({text})"
         if (
             isinstance(error, SyntaxError)
@@ -71,6 +74,37 @@ class GuardedCall:
         return CallFailure(
             phase, cap(type(error).__name__, 200), cap(text), frames, is_out_of_memory(error)
         )
+
+
+_TOO_MUCH = {
+    errno.ENOSPC: f"it wrote more than the {FOLDER_BYTES >> 20} MiB that a submission may write",
+    errno.EFBIG: f"it wrote a file of more than {FILE_BYTES >> 20} MiB, which no submission may",
+}
+_REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOSYS)
+_MOST_CAUSES = 8
+
+
+def refused_action(error: BaseException) -> str:
+    """Return a sentence if the system refused something that the submission tried, or "".
+
+    Args:
+        error: the exception that the submission raised. The refusal may be this exception, or one
+            of the exceptions that caused it.
+    """
+    cause: BaseException | None = error
+    for _ in range(_MOST_CAUSES):
+        if isinstance(cause, OSError) and cause.errno in _TOO_MUCH:
+            return _TOO_MUCH[cause.errno]
+        if isinstance(cause, OSError) and cause.errno in _REFUSED:
+            path = cause.filename if isinstance(cause.filename, str) else ""
+            if path and cause.errno != errno.ENOSYS:  # a path of a call that is not allowed at all
+                return f"it tried to read or change {path[:200]}, which a submission may not do"
+            return (
+                "it tried to use the network, to start a process, or to do something else that a "
+                "submission may not do"
+            )
+        cause = None if cause is None else cause.__cause__ or cause.__context__
+    return ""
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -46,21 +46,13 @@ _BY_NAME_ONLY = frozenset({"gate", "up", "down"})
 
 @dataclass(frozen=True)
 class Atom:
-    """One role of the contract.
+    """One role of the contract."""
 
-    Attributes:
-        layer: the contract's layer that holds the role.
-        start: the index of the role's first row in that layer.
-        rows: the number of the role's rows.
-        columns: the number of columns.
-        bias: True if the layer has a bias.
-    """
-
-    layer: str
-    start: int
-    rows: int
-    columns: int
-    bias: bool
+    layer: str  # the contract's layer that holds the role
+    start: int  # the index of the role's first row in that layer
+    rows: int  # the number of the role's rows
+    columns: int  # the number of columns
+    bias: bool  # True if the layer has a bias
 
 
 @dataclass(frozen=True)
@@ -74,15 +66,11 @@ class Layer:
 
 @dataclass(frozen=True)
 class Contract:
-    """The contract's parameters.
+    """The contract's parameters."""
 
-    Attributes:
-        atoms: the roles of the contract, by name.
-        plain: name and shape of the parameters that are neither the weight nor the bias of a layer,
-            for example the weight of a norm.
-    """
-
-    atoms: dict[str, Atom]
+    atoms: dict[str, Atom]  # the roles of the contract, by name
+    # Name and shape of the parameters that are neither the weight nor the bias of a layer, for
+    # example the weight of a norm.
     plain: dict[str, tuple[int, ...]]
 
     @cached_property
@@ -315,176 +303,103 @@ def _complete(
 
 
 def explain_mismatch(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
-    """Return in words why no assignment exists: the smallest set of differences that explains it.
+    """Return in words why no assignment exists: the parameters that differ from the contract's.
+
+    A layer counts as the roles of its name. A layer without a known name counts as the first role
+    that is left and has its shape, or as the only role that is left.
 
     Args:
         contract: the roles of the contract.
         expected: name and shape of every parameter of the contract.
         shapes: name and shape of every parameter of the learner's module.
     """
-    pieces = _pieces(shapes)
-    held = _nearest(contract, pieces)
-    wanted = _as_held(contract, expected, pieces, held)
-    bare = [path for path in held if pieces[path].is_bare]
-    twice = _held_twice(contract, pieces, held)
+    held, twice = _held_roles(contract, layers(shapes)[0])
+    bare = _bare_parameters(contract, shapes, held)
+    wanted = _as_held(contract, expected, held | {name: (role,) for name, role in bare.items()})
     own = {
         name: shape
         for name, shape in shapes.items()
-        if name not in bare and _path(name) not in twice
+        if name not in bare and name.rpartition(".")[0] not in twice
     }
-    wrong = [
+    parts = [
         f"{name} is {list(own[name])} and must be {list(shape)}"
         for name, shape in wanted.items()
         if name in own and tuple(own[name]) != tuple(shape)
     ]
-    missing = [f"{name} {list(shape)}" for name, shape in wanted.items() if name not in own]
-    extra = [f"{name} {list(shape)}" for name, shape in own.items() if name not in wanted]
-    parts = ["; ".join(wrong)] if wrong else []
-    parts += [_bare_in_words(contract, pieces[path], held[path]) for path in bare]
-    parts += [
-        f"{path} and {other} both hold {roles}: keep one of them"
-        for path, (other, roles) in twice.items()
-    ]
-    if missing:
-        parts.append(f"the contract asks for {', '.join(missing)}, which your module lacks")
-    if extra:
-        parts.append(f"your module has {', '.join(extra)}, which the contract does not have")
-    if not parts:
+    for name, role in bare.items():
+        atom = contract.atoms[role]
+        bias = "" if atom.bias else ", bias=False"
         parts.append(
-            f"your parameters {', '.join(shapes)} cannot all be matched with {', '.join(expected)}"
+            f"{name} is a bare nn.Parameter {list(shapes[name])} where the contract asks for "
+            f"{atom.layer}.weight {[atom.rows, atom.columns]}; "
+            f"use nn.Linear({atom.columns}, {atom.rows}{bias})"
         )
-    if taken := _taken_in_words(contract, pieces, held):
-        parts.append(taken)
-    return "; ".join(parts)
+    for path, other in twice.items():
+        roles = " and ".join(_named_roles(contract, path) or ())
+        parts.append(f"{path} and {other} both hold {roles}: keep one of them")
+    names = {*own, *(f"{name}.weight" for name in bare), *(f"{name}.bias" for name in bare)}
+    if missing := [f"{name} {list(wanted[name])}" for name in wanted if name not in names]:
+        parts.append(f"the contract asks for {', '.join(missing)}, which your module lacks")
+    if extra := [f"{name} {list(shape)}" for name, shape in own.items() if name not in wanted]:
+        parts.append(f"your module has {', '.join(extra)}, which the contract does not have")
+    for path in held:
+        taken_for = list(dict.fromkeys(contract.atoms[role].layer for role in held[path]))
+        of_layer = [name for name in wanted if name.rpartition(".")[0] == path]
+        if taken_for != [path] and any(own.get(name) != wanted[name] for name in of_layer):
+            parts.append(f"{path} is taken for {' and '.join(taken_for)}")
+    return "; ".join(parts) or (
+        f"your parameters {', '.join(shapes)} cannot all be matched with {', '.join(expected)}"
+    )
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """A weight in the learner's module that may be meant for roles of the contract.
+def _held_roles(
+    contract: Contract, found: Mapping[str, Layer]
+) -> tuple[Assignment, dict[str, str]]:
+    """Return the roles that each layer is meant for, and the layers whose roles another holds."""
+    held: Assignment = {}
+    twice: dict[str, str] = {}
+    holder: dict[str, str] = {}
+    own = _roles_of_layers(contract)
+    for path in sorted(found, key=lambda path: path not in own):  # the contract's names win
+        roles = _named_roles(contract, path) or ()
+        others = {holder.get(role, "") for role in roles}
+        if roles and others == {""}:
+            held[path] = roles
+            holder |= dict.fromkeys(roles, path)
+        elif len(others) == 1:
+            twice[path] = others.pop()
+    if contract.is_by_name:
+        return held, twice
+    unnamed = [path for path in found if _named_roles(contract, path) is None]
+    for path in unnamed:
+        layer = found[path]
+        for role, atom in contract.atoms.items():
+            if role not in holder and (atom.rows, atom.columns) == (layer.rows, layer.columns):
+                held[path], holder[role] = (role,), path
+                break
+    left = [path for path in unnamed if path not in held]
+    roles_left = [role for role in contract.atoms if role not in holder]
+    if len(left) == len(roles_left) == 1:
+        held[left[0]] = (roles_left[0],)
+    return held, twice
 
-    Attributes:
-        path: the path of its layer, or the name of a bare parameter.
-        shape: the shape of the weight.
-        bias: True if the layer has a bias.
-        is_bare: True if the weight is a bare nn.Parameter and belongs to no layer.
-    """
 
-    path: str
-    shape: tuple[int, ...]
-    bias: bool
-    is_bare: bool
-
-
-# The costs of differences between the learner's layers and the contract. The cheapest explanation
-# is reported. A missing layer together with a foreign layer costs more than a layer of a wrong
-# shape.
-_NO_NAME, _OTHER_NAME = 1, 3
-_STACKED_WITHOUT_NAME = 6
-_OTHER_BIAS, _NO_LAYER = 4, 4
-_NAMED_OTHER_SHAPE, _OTHER_SHAPE = 5, 9
-_ABSENT = 6
-_MOST_OPEN = 12  # the most roles, and the most pieces, in one search
-
-
-def _path(name: str) -> str:
-    return name.removesuffix(".weight").removesuffix(".bias")
-
-
-def _pieces(shapes: Shapes) -> dict[str, _Piece]:
-    """Return the weights with two or more dims, by the path of the layer or by their own name."""
-    found: dict[str, _Piece] = {}
-    for name, shape in shapes.items():
-        if len(shape) < 2 or name.endswith(".bias"):
-            continue
-        path = name.removesuffix(".weight")
-        bias = shapes.get(f"{path}.bias") == shape[:1]
-        found[path] = _Piece(path, tuple(shape), bias, is_bare=path == name)
+def _bare_parameters(contract: Contract, shapes: Shapes, held: Assignment) -> dict[str, str]:
+    """Return the parameters outside layers that are meant for a role, by their names."""
+    taken = {role for roles in held.values() for role in roles}
+    found: dict[str, str] = {}
+    for name, shape in layers(shapes)[1].items():
+        named = _named_roles(contract, name) or ()
+        for role, atom in contract.atoms.items():
+            is_meant = role in named if named else not contract.is_by_name
+            if role not in taken and is_meant and math.prod(shape) == atom.rows * atom.columns:
+                found[name] = role
+                taken.add(role)
+                break
     return found
 
 
-def _nearest(contract: Contract, pieces: Mapping[str, _Piece]) -> Assignment:
-    """Return the roles that each piece is most likely meant for. Leave out pieces without roles."""
-    found: Assignment = {}
-    taken: set[str] = set()
-    for path, piece in pieces.items():
-        roles = _named_roles(contract, path)
-        if roles and not taken & set(roles) and _cost(contract, piece, roles) == 0:
-            found[path] = roles
-            taken |= set(roles)
-    if contract.is_by_name:
-        return found
-    roles_left = tuple(role for role in contract.atoms if role not in taken)
-    pieces_left = [piece for path, piece in pieces.items() if path not in found]
-    # Pieces with a known name go first: if there are too many pieces, the search skips the last.
-    pieces_left.sort(key=lambda piece: _named_roles(contract, piece.path) is None)
-    cheapest: dict[tuple[int, tuple[str, ...]], tuple[int, Assignment]] = {}
-
-    def search(index: int, roles_open: tuple[str, ...]) -> tuple[int, Assignment]:
-        if index == min(len(pieces_left), _MOST_OPEN):
-            return _ABSENT * len(roles_open), {}
-        key = index, roles_open
-        if key not in cheapest:
-            piece = pieces_left[index]
-            cost, rest = search(index + 1, roles_open)
-            best = cost + _ABSENT, rest
-            for roles in _candidates(contract, piece.path, roles_open):
-                own = _cost(contract, piece, roles)
-                if own is not None:
-                    cost, rest = search(
-                        index + 1, tuple(role for role in roles_open if role not in roles)
-                    )
-                    if cost + own < best[0]:
-                        best = cost + own, {piece.path: roles, **rest}
-            cheapest[key] = best
-        return cheapest[key]
-
-    return {**found, **search(0, roles_left[:_MOST_OPEN])[1]}
-
-
-def _candidates(
-    contract: Contract, path: str, roles_open: tuple[str, ...]
-) -> list[tuple[str, ...]]:
-    """Return the roles that a piece may be meant for.
-
-    A piece with a name of the contract may be meant for the roles of that name only.
-    """
-    own = _roles_of_layers(contract).get(path)
-    fused = dict.fromkeys(roles for roles in ROLES_BY_NAME.values() if len(roles) > 1)
-    possible = [own] if own else [*((role,) for role in roles_open), *fused]
-    return [roles for roles in possible if set(roles) <= set(roles_open)]
-
-
-def _named_roles(contract: Contract, path: str) -> tuple[str, ...] | None:
-    roles = _roles_of_layers(contract).get(path) or _roles_of_path(contract, path)
-    return roles if roles and set(roles) <= contract.atoms.keys() else None
-
-
-def _cost(contract: Contract, piece: _Piece, roles: tuple[str, ...]) -> int | None:
-    """Return the cost of giving these roles to a piece; None if the piece cannot hold them."""
-    atoms = [contract.atoms[role] for role in roles]
-    if len({(atom.columns, atom.bias) for atom in atoms}) > 1:
-        return None
-    rows, columns = sum(atom.rows for atom in atoms), atoms[0].columns
-    named = _named_roles(contract, piece.path)
-    cost = 0 if named == roles else _NO_NAME if named is None else _OTHER_NAME
-    if named != roles and len(roles) > 1:
-        cost += _STACKED_WITHOUT_NAME
-    if piece.is_bare:
-        if math.prod(piece.shape) != rows * columns:
-            return None
-        return cost + _NO_LAYER + (piece.shape != (rows, columns))
-    if piece.shape != (rows, columns):
-        if named != roles and (
-            len(piece.shape) != 2 or (piece.shape[0] != rows and piece.shape[1] != columns)
-        ):
-            return None
-        cost += _NAMED_OTHER_SHAPE if named == roles else _OTHER_SHAPE
-    return cost + _OTHER_BIAS * (piece.bias != atoms[0].bias)
-
-
-def _as_held(
-    contract: Contract, expected: Shapes, pieces: Mapping[str, _Piece], held: Assignment
-) -> dict[str, tuple[int, ...]]:
+def _as_held(contract: Contract, expected: Shapes, held: Assignment) -> dict[str, tuple[int, ...]]:
     """Return the contract's parameters under the names of the learner's layers that hold them."""
     wanted = {name: tuple(shape) for name, shape in expected.items()}
     taken = {role for roles in held.values() for role in roles}
@@ -499,8 +414,6 @@ def _as_held(
                     shape = (atom.rows, atom.columns) if suffix == "weight" else (atom.rows,)
                     wanted[f"the rows of {role} in {layer}.{suffix}"] = shape
     for path, roles in held.items():
-        if pieces[path].is_bare:
-            continue
         atoms = [contract.atoms[role] for role in roles]
         rows = sum(atom.rows for atom in atoms)
         wanted[f"{path}.weight"] = (rows, atoms[0].columns)
@@ -509,86 +422,9 @@ def _as_held(
     return wanted
 
 
-def _held_twice(
-    contract: Contract, pieces: Mapping[str, _Piece], held: Assignment
-) -> dict[str, tuple[str, str]]:
-    """Return the layers whose names claim roles that another layer holds.
-
-    Returns:
-        The path of such a layer -> the path of the layer that holds the roles, and the roles in
-        words.
-    """
-    holder = {role: path for path, roles in held.items() for role in roles}
-    found: dict[str, tuple[str, str]] = {}
-    for path in pieces:
-        roles = _named_roles(contract, path) or ()
-        others = {holder.get(role) for role in roles}
-        if path not in held and len(others) == 1 and (other := others.pop()) is not None:
-            found[path] = (other, " and ".join(roles))
-    return found
-
-
-def _bare_in_words(contract: Contract, piece: _Piece, roles: tuple[str, ...]) -> str:
-    atoms = [contract.atoms[role] for role in roles]
-    rows, columns = sum(atom.rows for atom in atoms), atoms[0].columns
-    wanted_layers = _layers_of(contract, roles)
-    wanted = (
-        f"{wanted_layers[0]}.weight" if len(wanted_layers) == 1 else " and ".join(wanted_layers)
-    )
-    bias = "" if atoms[0].bias else ", bias=False"
-    return (
-        f"{piece.path} is a bare nn.Parameter {list(piece.shape)} where the contract asks for "
-        f"{wanted} {[rows, columns]}; use nn.Linear({columns}, {rows}{bias})"
-    )
-
-
-def _taken_in_words(contract: Contract, pieces: Mapping[str, _Piece], held: Assignment) -> str:
-    """Return the contract layers that differing layers are taken for, if names or shapes decide."""
-    phrases: list[str] = []
-    for path, roles in held.items():
-        piece = pieces[path]
-        exact = _named_roles(contract, path) == roles and _cost(contract, piece, roles) == 0
-        if exact or piece.is_bare or _layers_of(contract, roles) == [path]:
-            continue
-        possible = [role for role in contract.atoms if _fits_weight(contract, (role,), piece)]
-        fits = _fits_weight(contract, roles, piece)
-        differs = not fits or piece.bias != contract.atoms[roles[0]].bias
-        named = _named_roles(contract, path) == roles
-        if differs and (named or not fits or len(roles) > 1 or possible == list(roles)):
-            phrases.append(f"{path} is taken for {' and '.join(_layers_of(contract, roles))}")
-    return ", ".join(phrases)
-
-
-def _fits_weight(contract: Contract, roles: tuple[str, ...], piece: _Piece) -> bool:
-    atoms = [contract.atoms[role] for role in roles]
-    return piece.shape == (sum(atom.rows for atom in atoms), atoms[0].columns)
-
-
-def _layers_of(contract: Contract, roles: tuple[str, ...]) -> list[str]:
-    return list(
-        dict.fromkeys(contract.atoms[role].layer for role in roles if role in contract.atoms)
-    )
-
-
-def lazy_in_words(contract: Contract, lazy: Mapping[str, str]) -> str:
-    """Return in words that layers have no shape yet, and which layers to use instead.
-
-    Args:
-        contract: the roles of the contract.
-        lazy: the class of each lazy layer, by its path.
-    """
-    phrases: list[str] = []
-    for path, kind in lazy.items():
-        roles = _named_roles(contract, path) or ()
-        atoms = [contract.atoms[role] for role in roles]
-        rows = sum(atom.rows for atom in atoms)
-        usual = f"nn.{kind.removeprefix('Lazy')}"
-        instead = f"nn.Linear({atoms[0].columns}, {rows})" if atoms else f"{usual} with both sizes"
-        phrases.append(
-            f"{path} is a lazy layer (nn.{kind}): its shape is not known before the first call; "
-            f"use {instead}"
-        )
-    return "; ".join(phrases)
+def _named_roles(contract: Contract, path: str) -> tuple[str, ...] | None:
+    roles = _roles_of_layers(contract).get(path) or _roles_of_path(contract, path)
+    return roles if roles and set(roles) <= contract.atoms.keys() else None
 
 
 def assignment_in_words(assignment: Assignment) -> str:

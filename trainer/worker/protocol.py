@@ -10,8 +10,6 @@ a payload. The kinds are:
 - NOTE: the index of the run that is about to start; -1 for the import of the file.
 - PART: a frame with finished runs. The worker may send it before the reply, so that the grader can
   compare these runs while the worker goes on.
-- COUNT: the counts of one call.
-- READY: the worker waits until the grader has reset the kernel's count of its memory.
 
 The grader does not trust the bytes of a worker: it limits sizes before it reads a message, and it
 checks the header against its types before it uses a value.
@@ -34,7 +32,7 @@ from trainer.worker.layer_matching import MOST_ASSIGNMENTS
 
 T = TypeVar("T")
 
-NOTE, PART, REPLY, FILE, COUNT, READY = b"N", b"P", b"R", b"F", b"C", b"Y"
+NOTE, PART, REPLY, FILE = b"N", b"P", b"R", b"F"
 MOST_REPLY_BYTES = 64 << 20
 MOST_HEADER_BYTES = 4 << 20
 MOST_HEADER_PARTS = 100_000  # objects and lists: to decode millions of empty lists takes minutes
@@ -45,14 +43,13 @@ MOST_DIMS = 16
 _ALIGNED = 8  # bytes
 _MOST_EMPTY = 1 << 40  # entries that an empty tensor would have if its sizes of 0 were 1
 
-# The purpose of a request:
-# - "grade": make all calls that a verdict needs.
-# - "lines": make one call for each case, and record the results of each line with their names.
+# The observation of a call:
+# - "cost": count its cost.
+# - "lines": record the result of each line, with the names of the results.
 # - "tensors": record the tensors only.
 # - "gradients": record the tensors while gradients are recorded too.
-# - "outputs": make one call for each case, and send its outputs.
-# - "facts": as "outputs", with facts about every call and about the realistic call.
-Purpose = Literal["grade", "lines", "tensors", "gradients", "outputs", "facts"]
+# - "facts": gather facts for the lesson.
+Observe = Literal["", "cost", "lines", "tensors", "gradients", "facts"]
 
 # The limits of a reply. The decoder refuses longer or larger values, whoever made the reply.
 Text = Annotated[str, msgspec.Meta(max_length=MOST_TEXT + 8)]
@@ -110,69 +107,48 @@ Frames = Annotated[list[FrameData], msgspec.Meta(max_length=8)]
 
 
 class CallFailure(msgspec.Struct, frozen=True):
-    """An exception that the learner's code raised.
+    """An exception that the learner's code raised."""
 
-    Attributes:
-        phase: the phase of the run, for example "forward" or "backward".
-        type: the name of the exception's type.
-        message: the exception's message.
-        frames: the places in the learner's file, outermost first.
-        out_of_memory: True if the limit of memory was reached.
-    """
-
-    phase: Name
-    type: Name
-    message: Text
-    frames: Frames = []
-    out_of_memory: bool = False
+    phase: Name  # the phase of the run, for example "forward" or "backward"
+    type: Name  # the name of the exception's type
+    message: Text  # the exception's message
+    frames: Frames = []  # the places in the learner's file, outermost first
+    out_of_memory: bool = False  # True if the limit of memory was reached
 
 
 class Returned(msgspec.Struct, frozen=True):
-    """One output of a call.
+    """One output of a call."""
 
-    Attributes:
-        description: the output in words, for example "a tensor" or "None".
-        shape: the shape of a tensor.
-        dtype: the name of a tensor's dtype.
-        device: the type of a tensor's device.
-        tensor_id: the index of the tensor in the frame; -1 if the output is not a tensor, or if the
-            tensor was not sent.
-        plain: "int" or "str" if the output has one of these types, else "".
-        text: the value of an int or a str.
-    """
-
-    description: Text
-    shape: Shape = []
-    dtype: Name = ""
-    device: Name = ""
+    description: Text  # the output in words, for example "a tensor" or "None"
+    shape: Shape = []  # the shape of a tensor
+    dtype: Name = ""  # the name of a tensor's dtype
+    device: Name = ""  # the type of a tensor's device
+    # The index of the tensor in the frame; -1 if the output is not a tensor, or if the tensor was
+    # not sent.
     tensor_id: Index = -1
-    plain: Name = ""
-    text: Name = ""
+    plain: Name = ""  # "int" or "str" if the output has one of these types, else ""
+    text: Name = ""  # the value of an int or a str
 
 
 class FoundParameter(msgspec.Struct, frozen=True):
-    """One argument of the learner's callable.
+    """One argument of the learner's callable."""
 
-    Attributes:
-        name: the name of the argument.
-        kind: the kind, as in the `inspect` module.
-        required: True if the argument has no default.
-        default: the repr of the default; None if there is no default or it is not a literal.
-    """
-
-    name: Name
+    name: Name  # the name of the argument
+    # The kind, as in the `inspect` module.
     kind: Literal[
         "POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD"
     ]
-    required: bool
+    required: bool  # True if the argument has no default
+    # The repr of the default; None if there is no default or it is not a literal.
     default: Name | None = None
 
 
 class NotAllowed(msgspec.Struct, frozen=True):
-    """A library attention that was called, and the places of the call in the learner's file."""
+    """A function of torch that was called and must not be called."""
 
-    name: Name
-    frames: Frames = []
+    name: Name  # the function, in words that learners know
+    is_by_challenge: bool = False  # True if only this challenge forbids the function
+    frames: Frames = []  # the places of the call in the learner's file
 
 
 class Step(msgspec.Struct, frozen=True, array_like=True):
@@ -192,59 +168,25 @@ class Step(msgspec.Struct, frozen=True, array_like=True):
     is_cut: bool = False
 
 
-class Counts(msgspec.Struct, frozen=True):
-    """The counts of one call of a probe. The worker counts them: they are evidence, not proof.
+class RunCost(msgspec.Struct, frozen=True):
+    """The cost of one call. The worker counts it, so it is evidence and not proof."""
 
-    Attributes:
-        operations: tensor operations, in all threads.
-        lines: lines of Python that ran outside the libraries.
-        left_torch: entries of tensors that left torch as plain data (`tolist`, `numpy` …).
-        entered_torch: entries of tensors that were made from data outside torch.
-        flops: 2 for each multiply-add, of all products.
-        matrix_flops: 2 for each multiply-add of products of matrices and vectors.
-        largest: entries of the largest tensor that was made.
-        alive: the most bytes of tensors that were alive at once, without those from before the
-            call; 0 if the bytes were not counted.
-        training: True if the module was in training mode.
-        gradients: True if gradients were recorded.
-        tampered: a sentence about counters that contradict each other; "" if they agree.
-    """
-
-    operations: Count = 0
-    lines: Count = 0
-    left_torch: Count = 0
-    entered_torch: Count = 0
-    flops: Count = 0
-    matrix_flops: Count = 0
-    largest: Count = 0
-    alive: Count = 0
-    training: bool = False
-    gradients: bool = False
-    tampered: Name = ""
-
-
-class Counted(msgspec.Struct, frozen=True):
-    """A message with the counts of a call of one run.
-
-    The worker sends the message as soon as the call is over, before other code of the learner runs.
-    """
-
-    run: Annotated[int, msgspec.Meta(ge=0, le=1000)]
-    counts: Counts
+    operations: Count = 0  # tensor operations, views too
+    lines: Count = 0  # lines of the learner's file that ran
+    left: Count = 0  # entries of tensors that left torch as plain data (`tolist`, `numpy` …)
+    entered: Count = 0  # entries of tensors that were made from data outside torch
+    flops: Count = 0  # 2 for each multiply-add, of all products
+    matrix_flops: Count = 0  # 2 for each multiply-add of products of matrices and vectors
+    largest: Count = 0  # entries of the largest tensor that was made
+    peak_bytes: Count = 0  # the most bytes of new tensors that were alive at once
 
 
 class CopyFact(msgspec.Struct, frozen=True):
-    """A copy that repeats entries.
+    """A copy that repeats entries."""
 
-    Attributes:
-        line: the line of the file.
-        before: the bytes of the entries that are repeated.
-        after: the bytes of the copy.
-    """
-
-    line: Index
-    before: Count
-    after: Count
+    line: Index  # the line of the file
+    before: Count  # the bytes of the entries that are repeated
+    after: Count  # the bytes of the copy
 
 
 class HeldFact(msgspec.Struct, frozen=True):
@@ -258,91 +200,66 @@ Places = Annotated[list[Index], msgspec.Meta(max_length=50)]
 
 
 class Facts(msgspec.Struct):
-    """The facts about one call.
+    """The facts about one call."""
 
-    Attributes:
-        operations: the number of tensor operations, without views.
-        multiply_adds: the number of multiply-adds.
-        peak_bytes: the most bytes of new tensors that were alive at once.
-        copies: the copies that repeat entries.
-        held: the tensors that were alive at the peak, the largest first.
-        reads: the lines at which Python read a value, or at which a shape depends on values.
-        other_device: the lines that made or used a tensor on another device than the input.
-        default_dtype: the lines that made a tensor without a dtype, which made values of half
-            precision float32.
-        half_softmax: the lines with a softmax in bfloat16 or float16.
-        unused: the names of parameters and buffers that the call does not read.
-    """
-
-    operations: Count = 0
-    multiply_adds: Annotated[int, msgspec.Meta(ge=0, le=1 << 62)] = 0
-    peak_bytes: Count = 0
+    operations: Count = 0  # the number of tensor operations, without views
+    multiply_adds: Annotated[int, msgspec.Meta(ge=0, le=1 << 62)] = 0  # the number of multiply-adds
+    peak_bytes: Count = 0  # the most bytes of new tensors that were alive at once
+    # The copies that repeat entries.
     copies: Annotated[list[CopyFact], msgspec.Meta(max_length=50)] = []
+    # The tensors that were alive at the peak, the largest first.
     held: Annotated[list[HeldFact], msgspec.Meta(max_length=50)] = []
+    # The lines at which Python read a value, or at which a shape depends on values.
     reads: Places = []
+    # The lines that made or used a tensor on another device than the input.
     other_device: Places = []
+    # The lines that made a tensor without a dtype, which made values of half precision float32.
     default_dtype: Places = []
-    half_softmax: Places = []
+    half_softmax: Places = []  # the lines with a softmax in bfloat16 or float16
+    # The names of parameters and buffers that the call does not read.
     unused: Annotated[list[Name], msgspec.Meta(max_length=50)] = []
 
 
+class Call(msgspec.Struct, frozen=True):
+    """One call of an implementation in a case."""
+
+    # The inputs of the call: "first", or "second" for new values of the same shapes.
+    values: Literal["first", "second"] = "first"
+    gradients: bool = False  # True if gradients are recorded and computed
+    # True if the inputs are written into the tensors of the call before.
+    is_in_same_memory: bool = False
+    observe: Observe = ""  # the observation of the call
+
+
 class Run(msgspec.Struct, frozen=True):
-    """One case, as the worker receives it. The worker does not receive the name of the case.
+    """One case, as the worker receives it: build the implementation once, then make the calls.
 
-    In `inputs` and `again`, each tensor is replaced by {"tensor": tensor_id}.
-
-    Attributes:
-        sizes: the sizes of the case by name.
-        init: the arguments of the constructor.
-        inputs: the inputs of the first call.
-        again: the inputs of the second call: new values of the same shapes.
-        parameters: the tensor ids of the weights, named as in the contract.
-        cotangents: the tensor ids of the factors of the outputs in the backward pass.
-        dtype: the name of the module's dtype.
-        mode: "train" or "eval".
-        layout: the memory layout of inputs, by name; `execution.lay_out` describes the layouts.
-        differentiable: the names of the inputs whose gradients are compared.
-        probe: the kind of the probe that counts the call; None if the call is not counted.
-        purpose: None for the purpose of the request.
-        counted: for a probe: True if the first call is counted. The first call uses the declared
-            mode and records no gradients.
-        ways: for a probe: further counted calls, as pairs (training, gradients).
-        random: True if two calls on the same values may differ, because of dropout.
-        initial: True if the module keeps the values with which it was constructed.
-        repeat_without_gradients: True if the third call must also be made without gradients,
-            whatever the call with gradients returned.
+    The worker does not receive the name of the case. In `inputs` and `second`, each tensor is
+    replaced by {"tensor": tensor_id}.
     """
 
-    sizes: dict[str, int]
-    init: dict[str, Any]
-    inputs: dict[str, Any]
-    again: dict[str, Any]
-    parameters: dict[str, int]
-    cotangents: dict[str, int]
-    dtype: str
-    mode: str
+    sizes: dict[str, int]  # the sizes of the case by name
+    init: dict[str, Any]  # the arguments of the constructor
+    inputs: dict[str, Any]  # the first values of the inputs
+    second: dict[str, Any]  # the second values of the inputs
+    parameters: dict[str, int]  # the tensor ids of the weights, named as in the contract
+    cotangents: dict[str, int]  # the tensor ids of the factors of the outputs in the backward pass
+    dtype: str  # the name of the module's dtype
+    mode: str  # "train" or "eval"
+    # The memory layout of inputs, by name; `execution.lay_out` describes the layouts.
     layout: dict[str, str]
-    differentiable: list[str]
-    probe: str | None
-    purpose: Purpose | None = None
-    counted: bool = True
-    ways: list[tuple[bool, bool]] = []
-    random: bool = False
-    initial: bool = False
-    repeat_without_gradients: bool = True
+    differentiable: list[str]  # the names of the inputs whose gradients are compared
+    calls: list[Call]  # the calls
+    initial: bool = False  # True if the module keeps the values with which it was constructed
 
 
 class RefusedCall(msgspec.Struct, frozen=True):
-    """A call that a submission must refuse.
+    """A call that a submission must refuse."""
 
-    Attributes:
-        call: the name of the class or function.
-        arguments: the arguments by name, with {"tensor": tensor_id} in place of tensors.
-        init: the constructor arguments, if `drive` makes the call on a module; else None.
-    """
-
-    call: str
+    call: str  # the name of the class or function
+    # The arguments by name, with {"tensor": tensor_id} in place of tensors.
     arguments: dict[str, Any]
+    # The constructor arguments, if `drive` makes the call on a module; else None.
     init: dict[str, Any] | None = None
 
 
@@ -350,37 +267,22 @@ class Request(msgspec.Struct, frozen=True):
     """The complete input of a worker except the learner's file.
 
     A request contains no expected values, no tolerances and no reference.
-
-    Attributes:
-        drive_source: the source of `drive` from the pack's cases.py with the definitions that it
-            needs, and nothing else of the pack.
-        kind: the kind of the challenge, for example "module".
-        entry: the names of the callables that the file must define.
-        random_seed: the seed of torch's random numbers.
-        runs: the cases.
-        refusals: calls that the submission must refuse.
-        assignment: the roles of the learner's layers; {} for the first assignment that fits all
-            cases.
-        purpose: the purpose of the runs that have no separate purpose.
-        measured: True if the worker waits before each call until the kernel's count of its memory
-            is reset.
-        signatures: the contract's callables.
-        forbids: the names of further operations of torch that the submission must not call.
-        realistic: a call on tensors without values, for the purpose "facts".
     """
 
+    # The source of `drive` from the pack's cases.py with the definitions that it needs, and nothing
+    # else of the pack.
     drive_source: str
-    kind: str
-    entry: list[str]
-    random_seed: int
-    runs: list[Run]
-    refusals: list[RefusedCall]
+    kind: str  # the kind of the challenge, for example "module"
+    entry: list[str]  # the names of the callables that the file must define
+    random_seed: int  # the seed of torch's random numbers
+    runs: list[Run]  # the cases
+    refusals: list[RefusedCall]  # calls that the submission must refuse
+    # The roles of the learner's layers; {} for the first assignment that fits all cases.
     assignment: dict[Name, list[Name]] = {}
-    purpose: Purpose = "grade"
-    measured: bool = False
-    signatures: list[Signature] = []
+    signatures: list[Signature] = []  # the contract's callables
+    # The names of further operations of torch that the submission must not call.
     forbids: list[str] = []
-    realistic: Run | None = None
+    realistic: Run | None = None  # a call on tensors without values, whose facts are gathered
 
 
 class SubmittedFile(msgspec.Struct, frozen=True):
@@ -390,130 +292,86 @@ class SubmittedFile(msgspec.Struct, frozen=True):
     source: str
 
 
-class RunReply(msgspec.Struct):
-    """The results of one case.
+class CallReply(msgspec.Struct):
+    """The results of one call."""
 
-    The worker makes up to four calls:
-
-    - the first call, on the case's values, without gradients;
-    - the second call, on new values in the same memory;
-    - the third call, on the first values in new memory, with gradients if the case has gradients;
-    - a further call on the first values, without gradients. It is made if the case has no
-      gradients, if the third call returned other values than the first, if the case is random, or
-      if the run requests it.
-
-    If the run does not request the further call, and gradients have changed no result in the runs
-    before, the worker makes two calls only: the first records gradients, and the second is on new
-    values.
-
-    Attributes:
-        failure: the failure of the constructor, of the first call or of a counted call.
-        parameters: name and shape of the module's parameters.
-        shared: each further name of a parameter -> its first name.
-        lazy: the layers without a shape yet -> their classes.
-        lost_imaginary: the buffers whose imaginary part was cut off by the cast to the dtype.
-        unassigned: True if no assignment of the learner's layers fits.
-        outputs: the outputs of the first call.
-        outputs_with_gradients: the outputs of the third call.
-        outputs_again: the outputs of the second call.
-        outputs_repeated: the outputs of the further call without gradients.
-        gradients: the tensor ids of the gradients, named as in the contract.
-        gradient_failure: the failure of the third call or of its backward pass.
-        again_failure: the failure of the second or of the further call.
-        inputs_after: the tensor ids of the inputs after the first call.
-        overwritten: the outputs of the first call that the second call changed.
-        changed_again: the inputs that the second call changed.
-        steps: the steps of a recorded run.
-        made_by: the index of the step that made each output of a recorded run.
-        counts: the counts of the calls of a probe.
-        facts: the facts about the call of a run with the purpose "facts".
-    """
-
+    outputs: dict[Name, Returned] = {}  # the outputs
+    # The failure of the call; for a call with gradients, also that of the backward pass. If the
+    # call fails only while gradients are recorded, `outputs` are those without.
     failure: CallFailure | None = None
-    parameters: dict[Name, Shape] = {}
-    shared: dict[Name, Name] = {}
-    lazy: dict[Name, Name] = {}
+    gradients: dict[Name, Index] = {}  # the tensor ids of the gradients, named as in the contract
+    changed: list[Name] = []  # the inputs that the call changed in place
+    overwritten: list[Name] = []  # the outputs of the call before that this call changed
+
+
+class RunReply(msgspec.Struct):
+    """The results of one case."""
+
+    # The failure of the constructor or of the first call. A first call that fails only while
+    # gradients are recorded counts as a failure of the gradients.
+    failure: CallFailure | None = None
+    parameters: dict[Name, Shape] = {}  # name and shape of the module's parameters
+    shared: dict[Name, Name] = {}  # each further name of a parameter -> its first name
+    # The buffers whose imaginary part was cut off by the cast to the dtype.
     lost_imaginary: Annotated[list[Name], msgspec.Meta(max_length=50)] = []
-    unassigned: bool = False
-    outputs: dict[Name, Returned] = {}
-    outputs_with_gradients: dict[Name, Returned] = {}
-    outputs_again: dict[Name, Returned] = {}
-    outputs_repeated: dict[Name, Returned] = {}
-    gradients: dict[Name, Index] = {}
-    gradient_failure: CallFailure | None = None
-    again_failure: CallFailure | None = None
-    inputs_after: dict[Name, Index] = {}
-    overwritten: list[Name] = []
-    changed_again: list[Name] = []
+    unassigned: bool = False  # True if no assignment of the learner's layers fits
+    # The results of the calls, without those after a failed first call.
+    calls: Annotated[list[CallReply], msgspec.Meta(max_length=8)] = []
+    # The steps of a recorded call.
     steps: Annotated[list[Step], msgspec.Meta(max_length=10_000)] = []
+    # The index of the step that made each output of a recorded call.
     made_by: dict[Name, Index] = {}
-    counts: Annotated[list[Counts], msgspec.Meta(max_length=8)] = []
-    facts: Facts | None = None
+    cost: RunCost | None = None  # the cost of a counted call
+    facts: Facts | None = None  # the facts about a call
+
+    def call(self, place: int) -> CallReply:
+        """Return the results of a call, from 0; without outputs if the call was not made."""
+        return self.calls[place] if place < len(self.calls) else CallReply()
+
+    @property
+    def first(self) -> CallReply:
+        """The results of the first call."""
+        return self.call(0)
+
+    @property
+    def outputs(self) -> dict[Name, Returned]:
+        """The outputs of the first call."""
+        return self.first.outputs
 
 
 class Reply(msgspec.Struct):
-    """The complete output of a worker. It is evidence, not proof.
+    """The complete output of a worker. It is evidence, not proof."""
 
-    Attributes:
-        load_failure: the failure of the import of the file.
-        defined: the names of the callables that the file defines.
-        not_callable: the required names that are not callable -> a description of their values, or
-            "missing".
-        signatures: the arguments of the learner's callables; None if Python cannot find them.
-        assignments: all assignments of the learner's layers that fit all cases.
-        assignment: the assignment that the runs were made with.
-        runs: the results of the cases, without those that were sent in parts.
-        refusals: the failure of the call for each of the request's refusals; None if the
-            constructor accepted the arguments.
-        not_allowed: the library attention that was called.
-        realistic: the facts about the realistic call; None without such a call.
-        is_realistic_complete: True if the realistic call succeeded.
-    """
-
-    load_failure: CallFailure | None = None
+    load_failure: CallFailure | None = None  # the failure of the import of the file
+    # The names of the callables that the file defines.
     defined: Annotated[list[Name], msgspec.Meta(max_length=40)] = []
+    # The required names that are not callable -> a description of their values, or "missing".
     not_callable: dict[Name, Text] = {}
+    # The arguments of the learner's callables; None if Python cannot find them.
     signatures: dict[Name, Annotated[list[FoundParameter], msgspec.Meta(max_length=50)] | None] = {}
+    # All assignments of the learner's layers that fit all cases.
     assignments: Annotated[
         list[dict[Name, list[Name]]], msgspec.Meta(max_length=MOST_ASSIGNMENTS)
     ] = []
-    assignment: dict[Name, list[Name]] = {}
+    assignment: dict[Name, list[Name]] = {}  # the assignment that the runs were made with
+    # The results of the cases, without those that were sent in parts.
     runs: Annotated[list[RunReply], msgspec.Meta(max_length=1000)] = []
+    # The failure of the call for each of the request's refusals; None if the constructor accepted
+    # the arguments.
     refusals: Annotated[list[CallFailure | None], msgspec.Meta(max_length=1000)] = []
+    # The library attention that was called.
     not_allowed: Annotated[list[NotAllowed], msgspec.Meta(max_length=20)] = []
-    realistic: Facts | None = None
-    is_realistic_complete: bool = False
-
-
-class TriedAssignments(msgspec.Struct, frozen=True):
-    """The outputs of one run under each of several assignments of layers.
-
-    The worker sends the outputs before it makes the runs. By the outputs, the grader may know which
-    assignment is meant.
-
-    Attributes:
-        case_index: the index of the run.
-        assignments: the assignments.
-        outputs: the outputs of the run under each assignment.
-    """
-
-    case_index: Index
-    assignments: Annotated[list[dict[Name, list[Name]]], msgspec.Meta(max_length=MOST_ASSIGNMENTS)]
-    outputs: Annotated[list[dict[Name, Returned]], msgspec.Meta(max_length=MOST_ASSIGNMENTS)]
+    realistic: Facts | None = None  # the facts about the realistic call; None without such a call
+    is_realistic_complete: bool = False  # True if the realistic call succeeded
 
 
 class ReplyPart(msgspec.Struct, frozen=True):
     """The next finished runs, in order. The reply contains the runs after the last part.
 
     Tensor ids are counted through all parts and the reply.
-
-    Attributes:
-        runs: the results of the runs.
-        tried: the outputs under several assignments of layers, if several fit.
     """
 
     runs: Annotated[list[RunReply], msgspec.Meta(max_length=1000)]
-    tried: TriedAssignments | None = None
 
 
 class Header(msgspec.Struct):

@@ -1,14 +1,13 @@
 """Record the results of each line of a file, with the lines and the results they were made from.
 
 Operations are recorded in torch's dispatcher, below vmap, einsum and functions of the learner's
-own. Python numbers and returned values are recorded by a trace of the file's own frames. Given
-numbers are tracked numbers, which report every result computed from them.
+own. Python numbers and returned values are recorded by a trace of the file's own frames.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
@@ -17,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from trainer.worker.counters import tensors_in
-from trainer.worker.tracked_numbers import TrackedNumber, tracked
+from trainer.worker.meter import tensors_in
+from trainer.worker.torch_private import is_inside_transform
 
 MOST_STEPS = 2_500
 MOST_BYTES = 16 << 20
@@ -30,31 +29,24 @@ _OWN_GRADIENT = torch.autograd.Function.apply.__func__.__code__  # type: ignore[
 
 @dataclass
 class RecordedStep:
-    """One result of an operation.
+    """One result of an operation."""
 
-    Attributes:
-        lines: the file's own lines at that moment, innermost first; () if no line of the file was
-            running.
-        operation: torch's name of the operation; `input x` for a given tensor or number, `return`
-            for a returned tensor, `number` for a Python number.
-        value: a contiguous copy of the result, complex numbers as pairs; None if the result is too
-            large or the record is full.
-        parents: the indices of the steps that the result was made from.
-        name: the variable that the result was first bound to, or "".
-        written: the index of the step of the given tensor whose memory was written; -1 if no given
-            tensor was written.
-        entries: the number of entries of the result.
-        is_cut: True if gradients were off when the result was made, or if the result was detached
-            and then used.
-    """
-
+    # The file's own lines at that moment, innermost first; () if no line of the file was running.
     lines: tuple[int, ...]
+    # Torch's name of the operation; `input x` for a given tensor or number, `return` for a returned
+    # tensor, `number` for a Python number.
     operation: str
+    # A contiguous copy of the result, complex numbers as pairs; None if the result is too large or
+    # the record is full.
     value: Tensor | None
-    parents: tuple[int, ...]
-    name: str = ""
+    parents: tuple[int, ...]  # the indices of the steps that the result was made from
+    name: str = ""  # the variable that the result was first bound to, or ""
+    # The index of the step of the given tensor whose memory was written; -1 if no given tensor was
+    # written.
     written: int = -1
-    entries: int = 1
+    entries: int = 1  # the number of entries of the result
+    # True if gradients were off when the result was made, or if the result was detached and then
+    # used.
     is_cut: bool = False
 
 
@@ -111,35 +103,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             self._given[storage] = len(self.steps)
             self._add((), f"input {name}", tensor, (), storage)
 
-    def track_numbers(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the inputs with tracked numbers instead of plain numbers. Record the numbers."""
-        return {
-            name: tracked(value, self._number((), value, f"input {name}"), self)
-            if type(value) in (int, float)
-            else value
-            for name, value in inputs.items()
-        }
-
-    def add_result(self, value: float, parents: Sequence[int]) -> int:
-        """Record a number that was computed from tracked numbers, and return its step.
-
-        Args:
-            value: the number.
-            parents: the steps of the tracked numbers; -1 for a number that was not recorded.
-        """
-        recorded = tuple(parent for parent in parents if parent >= 0)
-        return self._number(self._lines(), value, parents=recorded)
-
-    def step_of(self, value: Tensor | TrackedNumber) -> int:
-        """Return the index of the step that made a tensor or a tracked number.
+    def step_of(self, tensor: Tensor) -> int:
+        """Return the index of the step that made a tensor.
 
         Returns:
             -1 if the step was not recorded, or if the tensor is a tensor of vmap.
         """
-        if isinstance(value, TrackedNumber):
-            return value.step
-        tensor = value
-        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        if is_inside_transform(tensor):
             return -1
         storage = _storage(tensor)
         return self._makers.get(_view(tensor, storage), self._makers.get(storage, -1))
@@ -254,45 +224,24 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         return self._trace
 
     def _record_bindings(self, frame: FrameType, line: int, names: dict[str, object]) -> None:
-        """Record the names, and the attributes of `self`, that the line before has bound."""
+        """Record the names that the line before has bound."""
         outer = self._outer_lines(frame)
         for name, value in frame.f_locals.items():
-            if name == "self" and type(attributes := getattr(value, "__dict__", None)) is dict:
-                for attribute, scalar in list(attributes.items()):
-                    if (
-                        type(scalar) in (int, float)
-                        and names.get(key := f"self.{attribute}") is not scalar
-                    ):
-                        names[key] = scalar
-                        self._number((line, *outer), scalar, name=key)
             if name in names and names[name] is value:
                 continue
             names[name] = value
             if type(value) is Tensor and (step := self.step_of(value)) >= 0:
                 if not self.steps[step].name and line in self.steps[step].lines[:2]:
                     self.steps[step].name = name
-            elif isinstance(value, TrackedNumber):
-                self._number((line, *outer), value, name=name, parents=(value.step,))
             elif type(value) in (int, float):
                 self._number((line, *outer), value, name=name)
 
-    def _number(
-        self,
-        lines: tuple[int, ...],
-        value: Any,
-        operation: str = "number",
-        name: str = "",
-        parents: tuple[int, ...] = (),
-    ) -> int:
-        """Record a Python number and return its step; -1 if the record is full."""
-        if len(self.steps) >= MOST_STEPS:
-            return -1
-        before, self._at_rest = self._at_rest, True
-        kind = torch.int64 if isinstance(value, int) else torch.float64
-        kept = torch.tensor(value, dtype=kind) if abs(value) < _MOST_NUMBER else None
-        self._at_rest = before
-        self.steps.append(RecordedStep(lines, operation, kept, parents, name))
-        return len(self.steps) - 1
+    def _number(self, lines: tuple[int, ...], value: float, name: str = "") -> None:
+        """Record a Python number, unless the record is full."""
+        if len(self.steps) < MOST_STEPS:
+            kind = torch.int64 if isinstance(value, int) else torch.float64
+            kept = torch.tensor(value, dtype=kind) if abs(value) < _MOST_NUMBER else None
+            self.steps.append(RecordedStep(lines, "number", kept, (), name))
 
     def _record_return(self, frame: FrameType, value: Any) -> None:
         lines = (frame.f_lineno, *self._outer_lines(frame))
@@ -307,9 +256,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             else (value,)
         )
         for part in parts:
-            if isinstance(part, TrackedNumber):
-                self._number(lines, part, parents=(part.step,))
-            elif type(part) in (int, float):
+            if type(part) in (int, float):
                 self._number(lines, part)
 
     def _outer_lines(self, frame: FrameType) -> tuple[int, ...]:

@@ -12,37 +12,28 @@ import select
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trainer.sandbox.copy_check import SECONDS, Copies, find_copies
+from trainer.model.limits import Limits
 from trainer.sandbox.isolation import FOLDER_BYTES, Isolation
 from trainer.worker.channel import HEAD_BYTES, payload_bytes
 from trainer.worker.forkserver import MOST_THREADS
-from trainer.worker.forkserver_client import ForkServer, Limits, WorkerEnd
+from trainer.worker.forkserver_client import ForkServer, WorkerEnd
 
 _TRAINER = Path(__file__).resolve().parents[1]
-_LIMITS = Limits(seconds=20.0, memory_bytes=1 << 30)
-_LIMITS_OF_SEARCH = Limits(seconds=SECONDS + 20.0, memory_bytes=1 << 30)
-COPIES = "find a reference or its cases"
+_LIMITS = Limits(seconds=20.0, memory_mib=1024)
 
 
 @dataclass(frozen=True)
 class SelfTestResult:
-    """The result of the self-test.
+    """The result of the self-test."""
 
-    Attributes:
-        isolation: the isolation of the workers.
-        refused: every forbidden action, and True if the worker could not do it.
-        works: every action that must be possible, and True if the worker could do it.
-        copies: the references and cases that a worker can read.
-    """
-
-    isolation: Isolation
-    refused: Mapping[str, bool]
+    isolation: Isolation  # the isolation of the workers
+    refused: Mapping[str, bool]  # every forbidden action, and True if the worker could not do it
+    # Every action that must be possible, and True if the worker could do it.
     works: Mapping[str, bool]
-    copies: Copies = field(default_factory=Copies)
 
     @property
     def open(self) -> list[str]:
@@ -105,28 +96,11 @@ def selftest_fork_server(fork_server: ForkServer, hidden: Iterable[Path]) -> Sel
     )
     refused["fill the disk"] = bool(disk.get("refused") or ended_at_disk.ended_for)
     refused["start too many threads"] = bool(threads.get("refused") or ended_at_threads.ended_for)
-    copies = copies_readable_by(fork_server, hidden)
-    refused[COPIES] = copies.none_readable
     works = {
         "threads that torch needs": bool(results.get("threads")),
         "its own folder to write to": bool(results.get("writes")),
     }
-    return SelfTestResult(fork_server.isolation, refused, works, copies)
-
-
-def copies_readable_by(fork_server: ForkServer, hidden: Iterable[Path]) -> Copies:
-    """Return the references and cases, anywhere, that a worker of this fork server can read.
-
-    Args:
-        fork_server: the fork server whose workers search.
-        hidden: folders that no worker may read.
-    """
-
-    def ask_worker(request: Mapping[str, Any]) -> Any:
-        answer = _run_trial(fork_server, {"kind": "copies", **request}, _LIMITS_OF_SEARCH)[0]
-        return None if answer == {} else answer
-
-    return find_copies(ask_worker, hidden)
+    return SelfTestResult(fork_server.isolation, refused, works)
 
 
 def _installed(otherwise: Path) -> str:
@@ -147,23 +121,19 @@ def _some_files_in(home: Path) -> list[str]:
     return [str(home)]
 
 
-def _run_trial(
-    fork_server: ForkServer, trial: Mapping[str, Any], limits: Limits = _LIMITS
-) -> tuple[Any, WorkerEnd]:
+def _run_trial(fork_server: ForkServer, trial: Mapping[str, Any]) -> tuple[Any, WorkerEnd]:
     """Run a trial in a worker.
 
     Returns:
         The result of the trial, {} if the worker ended without a result; and how the worker ended.
     """
-    pid, requests, replies, output = fork_server.start_trial(limits, trial)
+    worker = fork_server.start_trial(_LIMITS, trial)
     result: Any = {}
     try:
-        result = _read_reply(replies, limits.seconds)
+        result = _read_reply(worker.replies, _LIMITS.seconds)
     finally:
-        os.close(requests)
-        os.close(replies)
-        end = fork_server.end_worker(pid, patiently=not result)
-        os.close(output)
+        end = fork_server.end_worker(worker.pid, patiently=not result)
+        worker.close_pipes()
     return result, end
 
 

@@ -8,7 +8,6 @@ arrives, this costs no waiting time. The results of the rehearsal are thrown awa
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,12 +17,11 @@ from torch import Tensor, nn
 from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors
 from trainer.worker.execution import Given, leaves
 from trainer.worker.guarded_call import GuardedCall
-from trainer.worker.protocol import Request, Run, fill
+from trainer.worker.protocol import Call, Request, Run, fill
 
 _WIDTH = 4
 _SMALL = 1 << 16  # entries of all input tensors of a case together
 _READY_BYTES = 16 << 20
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # <malloc.h>
 
 
 class _Rehearsed(nn.Module):
@@ -80,7 +78,7 @@ def choose_kernels(request: Request, tensors: Sequence[Tensor]) -> None:
         tensors: the tensors of the request.
     """
     sizes = [_entries(run, tensors) for run in request.runs if run.dtype == "bfloat16"]
-    torch._C._set_mkldnn_enabled(not sizes or max(sizes) > _SMALL)
+    torch.backends.mkldnn.set_flags(not sizes or max(sizes) > _SMALL)  # type: ignore[no-untyped-call]  # torch gives no types
 
 
 def _entries(run: Run, tensors: Sequence[Tensor]) -> int:
@@ -91,17 +89,6 @@ def _entries(run: Run, tensors: Sequence[Tensor]) -> int:
     )
 
 
-def keep_freed_memory() -> None:
-    """Make the allocator keep freed memory.
-
-    The profiler takes a megabyte for each call that it counts. If the allocator returned this
-    memory, the kernel would have to clear each page of it again for the next call.
-    """
-    if hasattr(libc := ctypes.CDLL(None), "mallopt"):  # glibc
-        libc.mallopt(_M_MMAP_THRESHOLD, 4 << 20)
-        libc.mallopt(_M_TRIM_THRESHOLD, 64 << 20)
-
-
 def have_memory_ready() -> None:
     """Write to some memory once. The allocator keeps this memory.
 
@@ -109,20 +96,6 @@ def have_memory_ready() -> None:
     """
     blocks = [torch.ones(1 << 18) for _ in range(_READY_BYTES >> 20)]
     del blocks
-
-
-def give_memory_back() -> None:
-    """Make the allocator return freed memory to the system at once.
-
-    Then the kernel's count of this process's memory follows the memory that is in use.
-    """
-    if hasattr(libc := ctypes.CDLL(None), "mallopt"):  # glibc
-        # Freed blocks between blocks that are kept would stay in this process. So even the tensor
-        # of a single token gets pages of its own.
-        libc.mallopt(_M_MMAP_THRESHOLD, 8 << 10)
-        libc.mallopt(_M_TRIM_THRESHOLD, 0)
-        # Memory that the fork server freed and kept would hide the same amount of new memory.
-        libc.malloc_trim(0)
 
 
 def _drive(implementation: Any, given: Given) -> dict[str, Tensor]:
@@ -139,4 +112,5 @@ def _run(dtype: str, mode: str, shapes: Mapping[str, int], tensors: list[Tensor]
     ]
     parameters = {name: first_id + 1 + index for index, name in enumerate(shapes)}
     x = {"x": {"tensor": first_id}}
-    return Run({}, {}, x, x, parameters, {"out": first_id}, dtype, mode, {}, ["x"], None)
+    calls = [Call(gradients=True), Call("second", is_in_same_memory=True)]
+    return Run({}, {}, x, x, parameters, {"out": first_id}, dtype, mode, {}, ["x"], calls)

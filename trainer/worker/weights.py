@@ -17,7 +17,7 @@ from trainer.worker.layer_matching import Assignment, Contract, plain_names
 def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
     """Return the parameters of a module by name, and the names that share a parameter.
 
-    Lazy parameters are left out, because they have no shape yet.
+    Parameters of lazy layers are left out, because they have no shape before the first call.
 
     Returns:
         The shape of every parameter by its first name, in the order of declaration, and a dict of
@@ -36,18 +36,6 @@ def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict
             first[id(parameter)] = name
             shapes[name] = tuple(parameter.shape)
     return shapes, again
-
-
-def lazy_layers(module: nn.Module) -> dict[str, str]:
-    """Return the layers whose parameters have no shape yet: path -> class.
-
-    For example, `{"q_proj": "LazyLinear"}`.
-    """
-    return {
-        path: type(layer).__name__
-        for path, layer in module.named_modules()
-        if any(is_lazy(parameter) for parameter in layer._parameters.values())
-    }
 
 
 def load(

@@ -15,40 +15,33 @@ import sys
 import tokenize
 import traceback
 import types
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import torch
 from torch import Tensor, nn
 
-from trainer.worker import forbidden_ops
 from trainer.worker.arguments import found_parameters
 from trainer.worker.case_runner import RECORDED, CaseRunner, Hooks
 from trainer.worker.channel import Channel
 from trainer.worker.execution import Drive
 from trainer.worker.guarded_call import GuardedCall
+from trainer.worker.library_calls import LibraryCalls
 from trainer.worker.protocol import (
-    COUNT,
     NOTE,
     PART,
-    READY,
-    CallFailure,
-    Counted,
-    Counts,
     NotAllowed,
     ReplyPart,
     Request,
     SubmittedFile,
     TensorTable,
-    TriedAssignments,
     cap,
     encode,
     mark,
 )
 from trainer.worker.returns import describe
+from trainer.worker.torch_private import run_scripts_as_python
 
 MODULE_NAME = "submission"
 _RUNS_PER_PART = 3
@@ -78,10 +71,10 @@ class Worker(Hooks):
         self.path = os.path.join(folder, Path(file.name).name)
         self.table = TensorTable()
         self.guarded = GuardedCall(self.path)
-        self.runner = CaseRunner(request, tensors, self.guarded, self.table, self)
+        rules = LibraryCalls(request.forbids, self._note_not_allowed)
+        self.runner = CaseRunner(request, tensors, self.guarded, self.table, self, rules)
         self.reply = self.runner.reply
         self._sent_runs = 0
-        self._watch: forbidden_ops.Watch | None = None
 
     def work(self, drive: Drive) -> bytes:
         """Carry out the request and return the encoded reply.
@@ -90,18 +83,12 @@ class Worker(Hooks):
             drive: the challenge's function that calls an implementation.
         """
         torch.manual_seed(self.request.random_seed)
-        self._watch = forbidden_ops.watch(self._note_not_allowed, self.request.forbids)
         namespace = self._load_submission()
-        self._watch.begin()
         if namespace is not None and self._has_entries(namespace):
             self._record_signatures(namespace)
             self.runner.run_all(namespace, drive)
         self.reply.runs = self.reply.runs[self._sent_runs :]
         return encode(self.reply, self.table)
-
-    @cached_property
-    def _code(self) -> types.CodeType:
-        return compile(self.source, self.path, "exec", dont_inherit=True)
 
     def start_run(self, run_index: int) -> None:
         """Send the index of the run that starts now, so that a sudden death is reported with it."""
@@ -109,32 +96,17 @@ class Worker(Hooks):
 
     def finish_runs(self, count: int) -> None:
         """Send the finished runs, several at a time. The grader reads them on another core."""
-        if self.request.purpose == "grade" and count >= self._sent_runs + _RUNS_PER_PART:
-            self._send(ReplyPart(self.runner.runs[self._sent_runs : count]))
-            self._sent_runs = count
-
-    def send_counts(self, run_index: int, counts: Counts) -> None:
-        """Send the counts now, because the learner's code runs again before the reply is sent."""
-        if self.request.purpose == "grade":
-            self.channel.send(COUNT, msgspec.json.encode(Counted(run_index, counts)))
-
-    def await_measurement(self) -> None:
-        """Wait until the grader has made the kernel forget this process's peak memory."""
-        self.channel.send(READY, b"")
-        self.channel.receive()
-
-    def offer_assignments(self, try_all: Callable[[], TriedAssignments | None]) -> None:
-        """Send the outputs of one run under each assignment of layers, before the other runs.
-
-        If another assignment than the first one fits, the grader starts a new worker with it.
-        """
-        if self.request.purpose == "grade" and (tried := try_all()) is not None:
-            self._send(ReplyPart([], tried))
-
-    def _send(self, part: ReplyPart) -> None:
-        table, self.table = self.table, TensorTable(self.table.first + len(self.table.specs))
+        if count < self._sent_runs + _RUNS_PER_PART:
+            return
+        part, table = ReplyPart(self.runner.runs[self._sent_runs : count]), self.table
+        self._sent_runs = count
+        self.table = TensorTable(table.first + len(table.specs))
         self.runner.table = self.table
         self.channel.send(PART, encode(part, table))
+
+    def leaves_choice(self) -> bool:
+        """Return True without a requested assignment: the grader finds out which is meant."""
+        return not self.request.assignment
 
     def mark_output(self, part: str) -> None:
         """Mark the printed output from now on as one part.
@@ -155,38 +127,17 @@ class Worker(Hooks):
         # The file must be on the disk, so that tracebacks, inspect.getsource and torch.jit find the
         # lines.
         Path(self.path).write_bytes(_encoded(self.source))
-        if self.request.purpose in RECORDED:
-            # A scripted function has no lines in Python, so its steps could not be recorded.
-            torch.jit._state.disable()
-        namespace, self.reply.load_failure = self._import()
-        return namespace
-
-    def _import(self) -> tuple[dict[str, Any] | None, CallFailure | None]:
+        if any(call.observe in RECORDED for run in self.request.runs for call in run.calls):
+            run_scripts_as_python()
         module = types.ModuleType(MODULE_NAME)
         module.__file__ = self.path
         sys.modules[MODULE_NAME] = module
-        failure = self.guarded.call("import", lambda: exec(self._code, module.__dict__))[1]
-        return (None, failure) if failure else (module.__dict__, None)
 
-    def import_again(self, namespace: dict[str, Any]) -> dict[str, Any]:
-        """Import the submission again for the counted calls and return the new namespace.
+        def run_file() -> None:
+            exec(compile(self.source, self.path, "exec", dont_inherit=True), module.__dict__)
 
-        The first import may keep a table for a length from another case. Its computation would then
-        be missing in the counts.
-
-        Returns:
-            The new namespace, or the given one if the new import fails.
-        """
-        first_module = sys.modules.get(MODULE_NAME)
-        with self._watch.without_notes() if self._watch is not None else contextlib.nullcontext():
-            new_namespace = self._import()[0] or {}
-        if first_module is not None:
-            sys.modules[MODULE_NAME] = first_module
-        return (
-            new_namespace
-            if all(callable(new_namespace.get(name)) for name in self.request.entry)
-            else namespace
-        )
+        _, self.reply.load_failure = self.guarded.call("import", run_file)
+        return None if self.reply.load_failure else module.__dict__
 
     def _has_entries(self, namespace: dict[str, Any]) -> bool:
         self.reply.defined = [
@@ -248,11 +199,10 @@ class Worker(Hooks):
         if len(self.reply.signatures) > 200:
             self.reply.signatures = dict(list(self.reply.signatures.items())[:200])
 
-    def _note_not_allowed(self, name: str) -> None:
+    def _note_not_allowed(self, name: str, is_by_challenge: bool) -> None:
         if len(self.reply.not_allowed) < 20:
-            self.reply.not_allowed.append(
-                NotAllowed(name, self.guarded.frames(traceback.extract_stack(limit=60)))
-            )
+            frames = self.guarded.frames(traceback.extract_stack(limit=60))
+            self.reply.not_allowed.append(NotAllowed(name, is_by_challenge, frames))
 
 
 def load_drive(request: Request) -> Drive:

@@ -7,6 +7,7 @@ that is gone has closed its pipes.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import select
@@ -20,37 +21,33 @@ from typing import Literal
 import msgspec
 from torch import Tensor
 
+from trainer.model.errors import GraderError
+from trainer.model.limits import Limits
 from trainer.model.report import Frame
 from trainer.worker.channel import HEAD_BYTES, payload_bytes
-from trainer.worker.forkserver import BROKEN_WORKER, OUT_OF_MEMORY
-from trainer.worker.forkserver_client import ForkServer, ForkServerLostError, Limits, WorkerEnd
+from trainer.worker.forkserver import BROKEN_WORKER, NOT_CONFINED, OUT_OF_MEMORY
+from trainer.worker.forkserver_client import ForkServer, ForkServerLostError, WorkerEnd
 from trainer.worker.protocol import (
-    COUNT,
     FILE,
     MOST_REPLY_BYTES,
     MOST_TENSORS,
     NOTE,
     PART,
-    READY,
     REPLY,
-    Counted,
-    Counts,
     ProtocolError,
     Reply,
     ReplyPart,
     RunReply,
     SubmittedFile,
-    TriedAssignments,
     decode,
     message,
 )
 
 MOST_OUTPUT_BYTES = 1 << 20  # the first part of the printed output, which is kept
-MOST_PART_BYTES = 16 << 10  # kept of each call's output, and of the end, which may report a fault
+MOST_PART_BYTES = 16 << 10  # kept of each call's output
+_MOST_FAULT_BYTES = 16 << 10
 _MOST_MESSAGES = 100_000
 _MOST_RUNS = 1000
-_MOST_COUNT_BYTES = 2000
-_MOST_MODES = 8  # a run is counted in at most this many modes
 _PIPE_BYTES = 1 << 20  # the most bytes that a pipe of an ordinary system holds
 _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
 _BUSY_BYTES = 32 << 10  # after a read of this many bytes, the grader reads on without a pause
@@ -58,11 +55,7 @@ _BUSY_BYTES = 32 << 10  # after a read of this many bytes, the grader reads on w
 # the fork server lets any worker live, even on a machine that is suspended from time to time.
 _DEADLINE_FACTOR = 40
 _DEADLINE_SECONDS = 120.0
-# `faulthandler` writes one of these lines above the lines of a file: for a fault, or for the signal
-# that the worker's time is over.
-_FAULT_HEAD = (
-    r"Fatal Python error: |Stack \(most recent call first\):|Current thread 0x[0-9a-f]{6,16}\b"
-)
+# A line of a report of `faulthandler`, for a fault or for the signal that the time is over.
 _FAULT = re.compile(
     r'File "(?P<path>[^"\n]{0,4096})", line (?P<line>\d{1,9}) in (?P<function>\S{1,100})'
 )
@@ -75,49 +68,88 @@ class SupersededError(BaseException):
     """
 
 
-How = Literal["replied", "timeout", "died", "garbage", "lost", "stopped"]
+How = Literal["replied", "timeout", "died", "garbage", "lost"]
 
 
 @dataclass
 class WorkerResult:
-    """The result of a worker's run.
+    """The result of a worker's run."""
+
+    # How the run ended: "replied"; "timeout"; "died"; "garbage" if the worker sent something else
+    # than a reply; "lost" if the fork server was gone, and the worker with it.
+    how: How
+    # The worker's reply; empty unless `how` is "replied".
+    reply: Reply = field(default_factory=Reply)
+    tensors: list[Tensor] = field(default_factory=list)  # the tensors of the reply
+    reason: str = ""  # a sentence about the end, if `how` is "died" or "garbage"
+    # True if the worker died because attn-drill's own code found no free memory.
+    out_of_memory: bool = False
+    # The index of the run that was in progress; -1 during the import of the file; None before the
+    # import.
+    last_note: int | None = None
+    # The printed output by part: `import`, or the index of a run.
+    printed: Mapping[str, str] = field(default_factory=dict)
+    flooded: int = 0  # the count of printed bytes that were not kept
+    # The lines of the submission that a fault report names, outermost first.
+    frames: tuple[Frame, ...] = ()
+    seconds: float = 0.0  # the limit of the worker's CPU time
+    slept: bool = False  # for a timeout, True if the worker slept instead of using up its CPU time
+    # The runs that arrived before the end, if no reply came.
+    partial: list[RunReply] = field(default_factory=list)
+    cpu: float = 0.0  # the CPU seconds that the worker used, if the grader waited for its end
+
+
+class _Printed:
+    """The printed output of a worker, read from its pipe. Only the first part is kept.
 
     Attributes:
-        how: how the run ended: "replied"; "timeout"; "died"; "garbage" if the worker sent something
-            else than a reply; "lost" if the fork server was gone, and the worker with it; "stopped"
-            if the grader ended the worker because it knew enough.
-        reply: the worker's reply; empty unless `how` is "replied".
-        tensors: the tensors of the reply.
-        reason: a sentence about the end, if `how` is "died" or "garbage".
-        out_of_memory: True if the worker died because attn-drill's own code found no free memory.
-        last_note: the index of the run that was in progress; -1 during the import of the file; None
-            before the import.
-        printed: the printed output by part: `import`, or the index of a run.
-        flooded: the count of printed bytes that were not kept.
-        frames: the lines of the submission that a fault report names, outermost first.
-        tried: the outputs of one case under several assignments of layers, if the worker sent them.
-        seconds: the limit of the worker's CPU time.
-        slept: for a timeout, True if the worker slept instead of using up its CPU time.
-        partial: the runs that arrived before the end, if no reply came.
-        most_bytes: the worker's peak memory in bytes, if the grader waited for its end.
-        cpu: the CPU seconds that the worker used, if the grader waited for its end.
+        flooded: the count of bytes that were not kept.
     """
 
-    how: How
-    reply: Reply = field(default_factory=Reply)
-    tensors: list[Tensor] = field(default_factory=list)
-    reason: str = ""
-    out_of_memory: bool = False
-    last_note: int | None = None
-    printed: Mapping[str, str] = field(default_factory=dict)
-    flooded: int = 0
-    frames: tuple[Frame, ...] = ()
-    tried: TriedAssignments | None = None
-    seconds: float = 0.0
-    slept: bool = False
-    partial: list[RunReply] = field(default_factory=list)
-    most_bytes: int = 0
-    cpu: float = 0.0
+    def __init__(self, pipe: int) -> None:
+        self.flooded = 0
+        self._pipe = pipe
+        self._kept = bytearray()
+
+    @property
+    def bytes_so_far(self) -> int:
+        """How many bytes have arrived."""
+        return len(self._kept) + self.flooded
+
+    def read(self, most: float = math.inf) -> bool:
+        """Read what is in the pipe, up to about `most` bytes; return False at its end."""
+        read = 0
+        while read < most:
+            try:
+                part = os.read(self._pipe, 1 << 16)
+            except BlockingIOError:
+                return True
+            if not part:
+                return False
+            read += len(part)
+            kept = part[: MOST_OUTPUT_BYTES - len(self._kept)]
+            self._kept += kept
+            self.flooded += len(part) - len(kept)
+        return True
+
+    def text(self) -> str:
+        """Return the kept output without marks."""
+        return _MARK.sub(b"", bytes(self._kept)).decode("utf-8", "replace").strip()
+
+    def parts(self) -> dict[str, str]:
+        """Return the output split at the worker's marks: `import`, or the index of a run."""
+        found: dict[str, bytes] = {}
+        part = "import"
+        for position, piece in enumerate(_MARK.split(bytes(self._kept))):
+            if position % 2:
+                part = piece.decode("ascii")
+            elif part:
+                found[part] = (found.get(part, b"") + piece)[: MOST_PART_BYTES + 1]
+        texts = {part: piece.decode("utf-8", "replace") for part, piece in found.items()}
+        return {
+            part: text if len(text) <= MOST_PART_BYTES else text[:MOST_PART_BYTES] + "\n… cut here"
+            for part, text in texts.items()
+        }
 
 
 class WorkerRun:
@@ -131,8 +163,6 @@ class WorkerRun:
         frame: the encoded request, or None for the preloaded request.
         limits: the limits of the run.
         rehearsed: True if the file comes later, so that the worker has time to rehearse.
-        measured: True if the grader waits for the worker's end, so that the kernel reports the
-            worker's peak memory.
 
     Attributes:
         result: the result, as far as it is known.
@@ -145,171 +175,85 @@ class WorkerRun:
         limits: Limits,
         *,
         rehearsed: bool = False,
-        measured: bool = False,
     ) -> None:
-        self._fork_server, self._limits, self._measured = fork_server, limits, measured
-        self._pid, self._requests, self._replies, self._output = fork_server.start_worker(
-            limits, preloaded=frame is None, rehearsed=rehearsed, measured=measured
+        self._fork_server, self._limits = fork_server, limits
+        self._worker = fork_server.start_worker(
+            limits, preloaded=frame is None, rehearsed=rehearsed
         )
-        self._file_name = ""
-        self._deadline = time.monotonic() + _DEADLINE_FACTOR * limits.seconds + _DEADLINE_SECONDS
-        self._buffer = bytearray()
-        self._printed = bytearray()
-        self._end = b""
-        self._flooded = 0
-        self._note: int | None = None
-        self._counts: dict[int, list[Counts]] = {}
-        self._message_count = 0
-        self.result = WorkerResult("died", seconds=limits.seconds)
-        self._bytes = 0
-        self._received = 0
-        self._more: Callable[[], bool] | None = None
-        self._is_enough = False
-        self._reply: bytes | None = None
-        for descriptor in (self._requests, self._replies, self._output):
+        for descriptor in self._worker.pipes:
             os.set_blocking(descriptor, False)
+        self._printed = _Printed(self._worker.output)
+        self._file_name = ""
+        self._deadline = _deadline(limits)
+        self._buffer = bytearray()
+        self._received = self._message_count = 0
+        self._note: int | None = None
+        self._more: Callable[[], object] = lambda: None
+        self.result = WorkerResult("died", seconds=limits.seconds)
         if frame is not None:
             self._send(REPLY, frame)
 
     def submit(self, file: SubmittedFile) -> None:
         """Send the learner's file to the worker. The worker's time counts from now on."""
-        self._file_name = file.name
-        self._deadline = (
-            time.monotonic() + _DEADLINE_FACTOR * self._limits.seconds + _DEADLINE_SECONDS
-        )
-        self._fork_server.start_clock(self._pid)
+        self._file_name, self._deadline = file.name, _deadline(self._limits)
+        self._fork_server.start_clock(self._worker.pid)
         self._send(FILE, msgspec.json.encode(file))
 
     def _send(self, kind: bytes, payload: bytes) -> None:
         """Send a whole message. The worker waits for the message, and so reads all of it."""
-        rest = memoryview(message(kind, payload))
+        rest, requests = memoryview(message(kind, payload)), self._worker.requests
         with contextlib.suppress(OSError):  # the worker died; `finish` finds out how
             while rest and time.monotonic() < self._deadline:
-                select.select([], [self._requests], [], 1.0)
+                select.select([], [requests], [], 1.0)
                 with contextlib.suppress(BlockingIOError):
-                    rest = rest[os.write(self._requests, rest) :]
+                    rest = rest[os.write(requests, rest) :]
 
     def finish(
         self,
         interrupt: int | None = None,
-        more: Callable[[], bool] | None = None,
+        more: Callable[[], object] = lambda: None,
         poll_interval: float = 0.0,
+        *,
+        is_end_awaited: bool = False,
     ) -> WorkerResult:
         """Wait for the reply or the worker's death, then end the worker and its descendants.
 
         Args:
             interrupt: a descriptor. As soon as it is readable, the wait ends with an error.
-            more: is called whenever `result` contains more runs. If it returns True, the worker is
-                stopped. If no valid reply follows, these runs move to `partial`.
+            more: is called whenever `result` contains more runs. If no valid reply follows, these
+                runs move to `partial`.
             poll_interval: seconds to wait between two reads. A worker sends several hundred
                 messages, and a wake-up for each message takes this core from other processes.
+            is_end_awaited: wait until a worker that replied is gone, so that its CPU time is known.
 
         Raises:
             SupersededError: if the descriptor `interrupt` is readable.
             ForkServerLostError: if the fork server is gone, or did not end a worker whose time was
                 over.
+            GraderError: if the kernel refused to confine the worker.
         """
-        how: How = "died"
-        reason = ""
-        self._more = more
+        self._more, result = more, self.result
+        how: How = "timeout"  # after an error, the worker is not ending by itself
         try:
-            how = self._wait(interrupt, poll_interval)
-        except ProtocolError as error:
-            how, reason = "garbage", str(error)
-        except BaseException:
-            how = "timeout"  # the worker is not ending by itself
-            raise
+            how, result.reason = self._read(interrupt, poll_interval)
         finally:
-            os.close(self._replies)
-            os.close(self._requests)
-            try:
-                end = self._end_worker(how)
-            finally:
-                os.close(self._output)
-        result = self.result
-        result.how, result.reason = how, reason
-        result.most_bytes, result.cpu = end.most_bytes, end.cpu
-        if self._reply is not None:
-            try:
-                self._complete(self._reply)
-            except ProtocolError as error:
-                result.how, result.reason = "garbage", str(error)
-        elif how == "died" and end.out_of:
+            end = self._end_worker(how, is_end_awaited=is_end_awaited)
+        result.how, result.cpu = how, end.cpu
+        if how == "died" and end.out_of:
             result.how, result.slept = "timeout", end.out_of == "sleep"
         elif how == "died":
+            # Before its first note, a worker has not run the submission.
+            if self._note is None and os.waitstatus_to_exitcode(end.status) == NOT_CONFINED:
+                raise GraderError(
+                    f"No worker can be confined on this machine: {self._printed.text()}. "
+                    "Run `attn-drill doctor` to see what holds here."
+                )
             result.reason, result.out_of_memory = _how_it_died(end)
         if result.how != "replied":
             result.partial, result.reply, result.tensors = result.reply.runs, Reply(), []
         result.last_note = self._note
-        result.flooded = self._flooded
-        result.frames = self._frames_of_fault(
-            (self._printed + self._end).decode("utf-8", "replace")
-        )
-        result.printed = _parts(bytes(self._printed))
+        result.printed, result.flooded = self._printed.parts(), self._printed.flooded
         return result
-
-    def _take_part(self, payload: bytes) -> None:
-        """Add the runs of a partial reply to the result."""
-        part, tensors = decode(payload, ReplyPart)
-        self._add_runs(part.runs, tensors)
-        self.result.tried = self.result.tried or part.tried
-        if self._more is not None and self._more():
-            self._is_enough = True
-
-    def _complete(self, payload: bytes) -> None:
-        """Combine the last message of the reply with the parts before it."""
-        reply, tensors = decode(payload, Reply)
-        self._add_runs(reply.runs, tensors)
-        reply.runs = self.result.reply.runs
-        self.result.reply = reply
-
-    def _take_counts(self, payload: bytes) -> None:
-        """Keep the counts of a call.
-
-        A second message for the same call means that the submission also writes counts.
-        """
-        try:
-            counted = msgspec.json.decode(payload, type=Counted)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise ProtocolError(f"unreadable counts: {error}") from None
-        earlier = self._counts.setdefault(counted.run, [])
-        mode = (counted.counts.training, counted.counts.gradients)
-        if len(earlier) >= _MOST_MODES or mode in [
-            (known.training, known.gradients) for known in earlier
-        ]:
-            counted = Counted(counted.run, Counts(tampered="the counts of one call arrived twice"))
-        earlier.append(counted.counts)
-
-    def _use_sent_counts(self, first_index: int, runs: list[RunReply]) -> None:
-        """Give each run the counts that were sent right after it.
-
-        If the reply contains other counts, the submission has changed them since.
-        """
-        for run_index, run in enumerate(runs, first_index):
-            sent = self._counts.get(run_index, [])
-            if run.counts != sent:
-                sent = [*sent, Counts(tampered="counts were changed after they were sent")]
-            run.counts = sent
-
-    def _add_runs(self, runs: list[RunReply], tensors: list[Tensor]) -> None:
-        self._use_sent_counts(len(self.result.reply.runs), runs)
-        self.result.reply.runs += runs
-        self.result.tensors += tensors
-        if len(self.result.reply.runs) > _MOST_RUNS or len(self.result.tensors) > MOST_TENSORS:
-            raise ProtocolError(
-                f"{len(self.result.reply.runs)} runs and {len(self.result.tensors)} tensors"
-            )
-
-    def _end_worker(self, how: How) -> WorkerEnd:
-        """End the worker and its descendants, and read the rest of its printed output."""
-        # All output that was printed before the reply is in the pipe. Do not wait for the end.
-        if how == "replied" and not self._measured:
-            self._drain(_PIPE_BYTES)
-            self._fork_server.dismiss_worker(self._pid)
-            return WorkerEnd(0, killed=True)
-        end = self._fork_server.end_worker(self._pid, patiently=how in ("died", "replied"))
-        self._drain()
-        return end
 
     def stop(self, *, wait: bool = True) -> None:
         """End the worker and its descendants, if the reply is no longer needed.
@@ -317,126 +261,122 @@ class WorkerRun:
         Args:
             wait: wait until the worker is gone.
         """
-        for descriptor in (self._requests, self._replies):
-            os.close(descriptor)
         try:
             if wait:
-                self._fork_server.end_worker(self._pid, patiently=False)
+                self._fork_server.end_worker(self._worker.pid, patiently=False)
             else:
-                self._fork_server.dismiss_worker(self._pid)
+                self._fork_server.dismiss_worker(self._worker.pid)
         finally:
-            os.close(self._output)
+            self._worker.close_pipes()
 
-    def _wait(self, interrupt: int | None, poll_interval: float) -> How:
+    def _end_worker(self, how: How, *, is_end_awaited: bool) -> WorkerEnd:
+        """End the worker and its descendants, and read the rest of its printed output."""
+        try:
+            if how == "replied" and not is_end_awaited:
+                # All output that was printed before the reply is in the pipe.
+                self._printed.read(_PIPE_BYTES)
+                self._fork_server.dismiss_worker(self._worker.pid)
+                return WorkerEnd(0, killed=True)
+            is_ending = how in ("died", "replied")
+            end = self._fork_server.end_worker(self._worker.pid, patiently=is_ending)
+            self._printed.read()
+            self.result.frames = self._frames_of_fault()
+            return end
+        finally:
+            self._worker.close_pipes()
+
+    def _read(self, interrupt: int | None, poll_interval: float) -> tuple[How, str]:
+        """Read messages and output until the reply has come or the worker has ended.
+
+        Returns:
+            How the wait ended, and the reason if the worker sent something else than messages.
+        """
+        output, replies = self._worker.output, self._worker.replies
         with selectors.DefaultSelector() as selector:
-            selector.register(self._replies, selectors.EVENT_READ)
-            selector.register(self._output, selectors.EVENT_READ)
-            if interrupt is not None:
-                selector.register(interrupt, selectors.EVENT_READ)
+            for descriptor in (replies, output, *(() if interrupt is None else (interrupt,))):
+                selector.register(descriptor, selectors.EVENT_READ)
             while (seconds_left := self._deadline - time.monotonic()) > 0:
-                bytes_before = self._bytes_so_far()
-                ready = selector.select(seconds_left)
-                for key, _ in ready:
-                    if key.fd == interrupt:
-                        raise SupersededError
-                    if key.fd == self._output:
-                        if not self._drain(_PIPE_BYTES):
-                            selector.unregister(self._output)
-                        continue
+                bytes_before = self._received + self._printed.bytes_so_far
+                ready = {key.fd for key, _ in selector.select(seconds_left)}
+                if interrupt in ready:
+                    raise SupersededError
+                if output in ready and not self._printed.read(_PIPE_BYTES):
+                    selector.unregister(output)
+                if replies in ready:
                     try:
-                        part = os.read(self._replies, 1 << 20)
-                    except BlockingIOError:
-                        continue
-                    if not part:
-                        return "died"
-                    self._buffer += part
-                    self._received += len(part)
-                    if self._take_messages():
-                        return "replied"
-                    if self._is_enough:
-                        return "stopped"
+                        if (is_replied := self._read_messages()) is not None:
+                            return ("replied" if is_replied else "died"), ""
+                    except ProtocolError as error:
+                        return "garbage", str(error)
                 # A worker that sends much is waiting for space in the pipe.
-                if poll_interval and ready and self._bytes_so_far() - bytes_before < _BUSY_BYTES:
+                new_bytes = self._received + self._printed.bytes_so_far - bytes_before
+                if poll_interval and ready and new_bytes < _BUSY_BYTES:
                     time.sleep(poll_interval)
         raise ForkServerLostError(
             "The process that starts workers did not end a worker whose time was over. "
             "Run the check again."
         )
 
-    def _bytes_so_far(self) -> int:
-        """Return how many bytes have arrived, in the replies and in the printed output."""
-        return len(self._printed) + self._flooded + self._received
+    def _read_messages(self) -> bool | None:
+        """Read from the pipe of replies.
+
+        Returns:
+            True if the reply has come, False if the pipe is at its end, None otherwise.
+        """
+        try:
+            part = os.read(self._worker.replies, 1 << 20)
+        except BlockingIOError:
+            return None
+        if not part:
+            return False
+        self._buffer += part
+        self._received += len(part)
+        return True if self._take_messages() else None
 
     def _take_messages(self) -> bool:
         """Take complete messages from the buffer; return True when the reply has arrived."""
         while len(self._buffer) >= HEAD_BYTES:
             kind, length = bytes(self._buffer[:1]), payload_bytes(self._buffer)
-            most = {
-                NOTE: 32,
-                READY: 0,
-                COUNT: _MOST_COUNT_BYTES,
-                PART: MOST_REPLY_BYTES - self._bytes,
-                REPLY: MOST_REPLY_BYTES - self._bytes,
-            }.get(kind)
-            if most is None or length > most:
+            most = {NOTE: 32, PART: MOST_REPLY_BYTES, REPLY: MOST_REPLY_BYTES}.get(kind, -1)
+            if length > most or self._received > MOST_REPLY_BYTES + _MOST_MESSAGES * 32:
                 raise ProtocolError(f"a message of kind {kind!r} and {length} bytes")
             if len(self._buffer) < HEAD_BYTES + length:
                 return False
             payload = bytes(self._buffer[HEAD_BYTES : HEAD_BYTES + length])
             del self._buffer[: HEAD_BYTES + length]
-            if kind == REPLY:
-                self._reply = payload
+            if kind == NOTE:
+                self._take_note(payload)
+            elif kind == PART:
+                self._add_runs(*decode(payload, ReplyPart))
+                self._more()
+            else:
+                reply, tensors = decode(payload, Reply)
+                self._add_runs(reply, tensors)
+                reply.runs = self.result.reply.runs
+                self.result.reply = reply
                 return True
-            if kind == PART:
-                self._bytes += HEAD_BYTES + length
-                self._take_part(payload)
-                if self._is_enough:
-                    return False
-                continue
-            self._message_count += 1
-            if kind == READY and self._message_count <= _MOST_MESSAGES:
-                self._fork_server.forget_peak(self._pid)
-                self._send(REPLY, b"")
-                continue
-            if kind == COUNT and self._message_count <= _MOST_MESSAGES:
-                self._take_counts(payload)
-                continue
-            if self._message_count > _MOST_MESSAGES or not re.fullmatch(rb"-?\d{1,9}", payload):
-                raise ProtocolError("an unreadable note")
-            self._note = int(payload)
         return False
 
-    def _drain(self, most: int | None = None) -> bool:
-        """Read printed output and keep the first part of it.
+    def _take_note(self, payload: bytes) -> None:
+        """Keep the index of the run that starts now."""
+        self._message_count += 1
+        if self._message_count > _MOST_MESSAGES or not re.fullmatch(rb"-?\d{1,9}", payload):
+            raise ProtocolError("an unreadable note")
+        self._note = int(payload)
 
-        Args:
-            most: stop after about this many bytes; None for no limit.
+    def _add_runs(self, part: Reply | ReplyPart, tensors: list[Tensor]) -> None:
+        runs, all_tensors = self.result.reply.runs, self.result.tensors
+        runs += part.runs
+        all_tensors += tensors
+        if len(runs) > _MOST_RUNS or len(all_tensors) > MOST_TENSORS:
+            raise ProtocolError(f"{len(runs)} runs and {len(all_tensors)} tensors")
 
-        Returns:
-            False if the output is at its end.
-        """
-        read = 0
-        while most is None or read < most:
-            try:
-                part = os.read(self._output, 1 << 16)
-            except BlockingIOError:
-                return True
-            if not part:
-                return False
-            read += len(part)
-            kept = part[: MOST_OUTPUT_BYTES - len(self._printed)]
-            self._printed += kept
-            if len(kept) < len(part):
-                self._flooded += len(part) - len(kept)
-                self._end = (self._end + part[len(kept) :])[-MOST_PART_BYTES:]
-        return True
-
-    def _frames_of_fault(self, text: str) -> tuple[Frame, ...]:
-        """Return the submission's lines in a fault report of `faulthandler`, outermost first."""
-        heads = list(re.finditer(_FAULT_HEAD, text))
-        if not heads:
+    def _frames_of_fault(self) -> tuple[Frame, ...]:
+        """Return the submission's lines in the report of `faulthandler`, outermost first."""
+        try:
+            text = os.read(self._worker.faults, _MOST_FAULT_BYTES).decode("utf-8", "replace")
+        except BlockingIOError:
             return ()
-        text = text[heads[0].start() :]
         matches = [
             match
             for match in _FAULT.finditer(text)
@@ -447,27 +387,9 @@ class WorkerRun:
         )
 
 
-def _parts(printed: bytes) -> dict[str, str]:
-    """Split the printed output at the worker's marks."""
-    found: dict[str, bytes] = {}
-    part = "import"
-    for position, piece in enumerate(_MARK.split(printed)):
-        if position % 2:
-            part = piece.decode("ascii")
-        elif part:
-            found[part] = (found.get(part, b"") + piece)[: MOST_PART_BYTES + 1]
-    texts = {part: piece.decode("utf-8", "replace") for part, piece in found.items()}
-    return {
-        part: _without_fault(
-            text if len(text) <= MOST_PART_BYTES else text[:MOST_PART_BYTES] + "\n… cut here"
-        )
-        for part, text in texts.items()
-    }
-
-
-def _without_fault(text: str) -> str:
-    """Return the text without the report of `faulthandler`, which the submission did not print."""
-    return re.split(f"^(?:{_FAULT_HEAD})", text, maxsplit=1, flags=re.MULTILINE)[0]
+def _deadline(limits: Limits) -> float:
+    """Return the time at which the grader gives up on a worker that starts now."""
+    return time.monotonic() + _DEADLINE_FACTOR * limits.seconds + _DEADLINE_SECONDS
 
 
 def _how_it_died(end: WorkerEnd) -> tuple[str, bool]:

@@ -1,5 +1,6 @@
 # Defines a class where a function is expected: a call of the class returns an object.
 # of: prefix-sum
+# family: defines something else
 # verdict: failed error
 # says: prefix_sum
 

@@ -1,7 +1,8 @@
 # Listens at an abstract address, which is no file, so that another submission could find it.
 # of: prefix-sum
+# family: network
 # verdict: error
-# says: tried to open a network socket
+# says: it tried to use the network, to start a process, or to do something else
 # without: passed error
 import socket
 

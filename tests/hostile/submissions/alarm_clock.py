@@ -1,5 +1,6 @@
 # Sets an alarm and handles no signal, so that the alarm ends the process.
 # of: prefix-sum
+# family: signals to itself
 # verdict: error
 # says: ended by a signal
 # seconds: 20

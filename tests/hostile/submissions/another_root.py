@@ -1,7 +1,8 @@
 # Makes its own folder the root folder, in which it could build its own file system.
 # of: prefix-sum
+# family: rights of a process
 # verdict: error
-# says: it tried something that a submission may not do
+# says: it tried to use the network, to start a process, or to do something else
 # without: passed error
 import os
 

@@ -1,5 +1,6 @@
 # Overwrites the input with the answer, without raising its version, and returns a view of it.
 # of: prefix-sum
+# family: changed inputs
 # verdict: failed
 # says: changed in place
 

@@ -1,5 +1,6 @@
 # Waits for keyboard input.
 # of: prefix-sum
+# family: no keyboard
 # verdict: error
 # says: EOFError
 

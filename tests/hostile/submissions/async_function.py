@@ -1,5 +1,6 @@
 # Defines an async function, whose result must be awaited.
 # of: prefix-sum
+# family: defines something else
 # verdict: failed error
 # says: a coroutine
 

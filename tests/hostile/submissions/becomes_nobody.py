@@ -1,7 +1,8 @@
 # Becomes another user, to whom the limits of this user would not apply.
 # of: prefix-sum
+# family: rights of a process
 # verdict: error
-# says: tried something that a submission may not do|Invalid argument
+# says: it tried to use the network, to start a process, or to do something else|Invalid argument
 # without: passed error
 import os
 

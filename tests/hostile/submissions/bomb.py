@@ -1,5 +1,6 @@
 # Decompresses a few hundred kilobytes to a gigabyte.
 # of: prefix-sum
+# family: memory
 # verdict: memory
 # says: MemoryError
 # memory: 48

@@ -1,5 +1,6 @@
 # Right; a callable object that does its work in a descriptor.
 # of: prefix-sum
+# family: right: unusual function
 # verdict: passed
 
 

@@ -1,5 +1,6 @@
 # Matches a regular expression that tries every way to split a word.
 # of: prefix-sum
+# family: time in C
 # verdict: timeout
 # says: still running at the time limit
 # seconds: 0.5

@@ -1,7 +1,8 @@
 # Changes modes of files that it may only read.
 # of: prefix-sum
+# family: changes files outside
 # verdict: error
-# says: it tried to change the attributes of
+# says: it tried to (read or change|use the network, to start a process)
 # without: not run, it changes the mode of an installed file
 import os
 

@@ -1,5 +1,6 @@
 # Leaves its group, detaches from its parent, ignores all signals, then sleeps.
 # of: prefix-sum
+# family: time
 # verdict: timeout
 # says: still running at the time limit
 # seconds: 0.5

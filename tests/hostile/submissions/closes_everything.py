@@ -1,5 +1,6 @@
 # Closes every descriptor.
 # of: prefix-sum
+# family: broken channel
 # verdict: error
 # says: broken from inside
 import os

@@ -1,5 +1,6 @@
 # Closes the channel to the grader and continues.
 # of: prefix-sum
+# family: broken channel
 # verdict: error
 # says: closed its channel
 import os, time

@@ -1,5 +1,6 @@
 # Returns complex numbers whose real parts are right.
 # of: prefix-sum
+# family: odd results
 # verdict: failed error
 # says: complex
 import torch

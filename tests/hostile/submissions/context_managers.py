@@ -1,5 +1,6 @@
 # Right; runs in context managers that clear names, hide output and suppress an error.
 # of: prefix-sum
+# family: right: unusual function
 # verdict: passed
 import io
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress

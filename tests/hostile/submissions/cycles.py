@@ -1,5 +1,6 @@
 # Makes reference cycles, which nothing collects.
 # of: prefix-sum
+# family: memory
 # verdict: memory
 # memory: 192
 import gc

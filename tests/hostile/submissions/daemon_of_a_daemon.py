@@ -1,8 +1,9 @@
 # Forks twice and leaves its session in between: the grandchild is not in the parent's group.
 # Must not happen: the grandchild lives on.
 # of: prefix-sum
-# verdict: error
-# says: tried to start a process
+# family: processes
+# verdict: failed
+# says: it tried to use the network, to start a process, or to do something else
 # without: passed
 import os, time
 

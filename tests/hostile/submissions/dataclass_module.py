@@ -1,5 +1,6 @@
 # Right; a dataclass that is a module.
 # of: one-head
+# family: right: unusual class
 # verdict: passed
 from dataclasses import dataclass
 

@@ -1,7 +1,8 @@
 # Sends a datagram, which needs no connection: Landlock alone would let it out.
 # of: prefix-sum
+# family: network
 # verdict: error
-# says: tried to open a network socket
+# says: it tried to use the network, to start a process, or to do something else
 # without: passed
 import socket
 

@@ -1,5 +1,6 @@
 # Leaves folders that are nested deeper than Python's recursion limit.
 # of: prefix-sum
+# family: files that stay
 # verdict: error
 import os
 

@@ -1,5 +1,6 @@
 # Overflows the C stack.
 # of: prefix-sum
+# family: crash
 # verdict: error
 import sys
 

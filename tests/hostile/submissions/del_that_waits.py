@@ -1,5 +1,6 @@
 # Has an object whose `__del__` waits, in the middle of a run.
 # of: prefix-sum
+# family: time
 # verdict: timeout
 # says: still running at the time limit
 # seconds: 0.5

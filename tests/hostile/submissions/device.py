@@ -1,7 +1,8 @@
 # Makes a device file in its own folder. This device is harmless, but other devices are not.
 # of: prefix-sum
+# family: rights of a process
 # verdict: error
-# says: tried something that a submission may not do
+# says: it tried to use the network, to start a process, or to do something else
 # without: passed error
 import os
 

@@ -1,5 +1,6 @@
 # Right; each layer is reached by two names.
 # of: one-head
+# family: right: unusual class
 # verdict: passed
 from torch import nn
 

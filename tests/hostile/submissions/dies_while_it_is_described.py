@@ -1,5 +1,6 @@
 # Raises an exception whose class, text and causes form a circle.
 # of: prefix-sum
+# family: exceptions
 # verdict: error
 # says: Round: .*first
 class Round(OSError):

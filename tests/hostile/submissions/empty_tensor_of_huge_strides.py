@@ -1,5 +1,6 @@
 # Sends a frame with an empty tensor whose strides do not fit into 64 bits.
 # of: prefix-sum
+# family: garbage reply
 # verdict: error
 # says: did not send a valid result
 import json

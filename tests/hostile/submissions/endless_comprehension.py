@@ -1,5 +1,6 @@
 # Makes a list of a billion elements.
 # of: prefix-sum
+# family: memory
 # verdict: memory
 # says: MemoryError
 # memory: 32

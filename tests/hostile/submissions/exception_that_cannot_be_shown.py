@@ -1,5 +1,6 @@
 # Raises an exception whose `__str__` raises an error.
 # of: prefix-sum
+# family: exceptions
 # verdict: error
 
 

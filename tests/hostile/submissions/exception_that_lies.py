@@ -1,5 +1,6 @@
 # Raises a syntax error whose attributes raise errors when they are read.
 # of: prefix-sum
+# family: exceptions
 # verdict: error
 # diagnosis: yes
 

@@ -1,7 +1,8 @@
 # Replaces itself by a new interpreter, in which nothing would be overridden.
 # of: prefix-sum
+# family: processes
 # verdict: error
-# says: tried to start a process
+# says: it tried to use the network, to start a process, or to do something else
 import os
 
 

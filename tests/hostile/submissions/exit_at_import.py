@@ -1,5 +1,6 @@
 # Calls sys.exit during the import.
 # of: prefix-sum
+# family: exit
 # verdict: error
 # says: sys.exit\(0\)
 import sys

@@ -1,6 +1,7 @@
 # Makes the end of the interpreter wait forever: by exit handlers, threads and objects.
 # Must not happen: something waits for this end.
 # of: prefix-sum
+# family: exit
 # verdict: passed
 import atexit, threading, time
 

@@ -1,5 +1,6 @@
 # Ends the process with exit code 0.
 # of: prefix-sum
+# family: exit
 # verdict: error
 # says: the process ended itself
 import os

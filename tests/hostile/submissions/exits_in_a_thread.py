@@ -1,5 +1,6 @@
 # Ends the interpreter from a thread, while forward is at work.
 # of: prefix-sum
+# family: exit
 # verdict: error
 # says: the process ended itself
 import os, threading, time

@@ -1,5 +1,6 @@
 # Prints a forged fault report with a line number of five thousand digits, then hangs.
 # of: prefix-sum
+# family: odd output
 # verdict: timeout
 # says: still running
 # seconds: 0.5

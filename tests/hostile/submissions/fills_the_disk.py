@@ -1,5 +1,6 @@
 # Writes files until it gets an error.
 # of: prefix-sum
+# family: disk
 # verdict: error
 # says: wrote more than
 import itertools

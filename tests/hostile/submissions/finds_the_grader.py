@@ -1,6 +1,7 @@
 # Searches the engine and all frames below its own for a case set, or a sum from elsewhere.
 # Must not happen: it finds an object that did not come with the request.
 # of: prefix-sum
+# family: search for expected values
 # verdict: failed
 # says: differ
 import gc, sys

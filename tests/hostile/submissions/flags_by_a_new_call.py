@@ -1,21 +1,11 @@
 # Sets flags by a call of Linux 6.17, so that nobody can change a file that it may only read.
 # of: prefix-sum
+# base: system_calls
+# family: changes files outside
 # verdict: error
-# says: it tried something that a submission may not do
+# says: it tried to use the network, to start a process, or to do something else
 # without: not run, it changes the flags of an installed file
-import ctypes, os, struct
-
-NUMBERS = {"file_setattr": (469, 469)}  # on x86_64 and aarch64
-
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-def call(name, *arguments):
-    number = NUMBERS[name][("x86_64", "aarch64").index(os.uname().machine)]
-    found = libc.syscall(number, *(ctypes.c_long(one) if isinstance(one, int) else one for one in arguments))
-    if found < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return found
+import struct
 
 
 def prefix_sum(x, reverse=False):

@@ -1,7 +1,8 @@
 # Changes the flags of a file that is open for reading: the kernel checks only the owner.
 # of: prefix-sum
+# family: changes files outside
 # verdict: error
-# says: it tried something that a submission may not do
+# says: it tried to use the network, to start a process, or to do something else
 # without: not run, it changes the flags of an installed file
 import fcntl, os, struct
 

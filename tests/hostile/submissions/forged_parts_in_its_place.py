@@ -1,38 +1,13 @@
 # A wrong answer that sends a forged part for every run, as if nothing had failed.
-# verdict: error failed
-import atexit, builtins, ctypes, gc, glob, importlib, json, math, os, pathlib, signal, socket, struct, subprocess, sys, threading, time
-import torch
-import torch.nn.functional as F
-from torch import nn
+# of: gqa
+# base: gqa
+# family: forged reply
+# verdict: error
+# says: did not send a valid result
+import os
 
 
-
-
-class GroupedQueryAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, dropout=0.0, bias=True):
-        super().__init__()
-        if d_model % num_heads or num_heads % num_kv_heads:
-            raise ValueError(f"{d_model} {num_heads} {num_kv_heads}")
-        self.h, self.g, self.d = num_heads, num_kv_heads, d_model // num_heads
-        self.q_proj = nn.Linear(d_model, d_model, bias=bias)
-        self.k_proj = nn.Linear(d_model, self.g * self.d, bias=bias)
-        self.v_proj = nn.Linear(d_model, self.g * self.d, bias=bias)
-        self.o_proj = nn.Linear(d_model, d_model, bias=bias)
-        self.drop = nn.Dropout(dropout)
-
-    def right(self, x, mask=None):
-        b, n, m = x.shape
-        q = self.q_proj(x).view(b, n, self.h, self.d).transpose(1, 2)
-        k = self.k_proj(x).view(b, n, self.g, self.d).transpose(1, 2).repeat_interleave(self.h // self.g, 1)
-        v = self.v_proj(x).view(b, n, self.g, self.d).transpose(1, 2).repeat_interleave(self.h // self.g, 1)
-        s = q @ k.mT / self.d**0.5
-        if mask is not None:
-            s = s.masked_fill(~mask, float("-inf"))
-        return self.o_proj((self.drop(s.softmax(-1)) @ v).transpose(1, 2).reshape(b, n, m))
-
-    def wrong(self, x, mask=None):
-        return self.o_proj(x)
-
+class GroupedQueryAttention(GroupedQueryAttention):
     def forward(self, x, mask=None):
         from trainer.worker import protocol
         table = protocol.TensorTable()
@@ -40,7 +15,7 @@ class GroupedQueryAttention(nn.Module):
         for _ in range(54):
             number = table.add(torch.zeros(2, 5, 42))
             told = {"out": protocol.Returned("a tensor", [2, 5, 42], "float32", "cpu", number)}
-            runs.append(protocol.RunReply(outputs=told, outputs_with_gradients=told, outputs_again=told, outputs_repeated=told))
+            runs.append(protocol.RunReply(calls=[protocol.CallReply(told)] * 3))
         frame = protocol.message(protocol.PART, protocol.encode(protocol.ReplyPart(runs), table))
         frame += protocol.message(protocol.REPLY, protocol.encode(protocol.Reply(), protocol.TensorTable(54)))
         for fd in range(3, 64):
@@ -48,4 +23,4 @@ class GroupedQueryAttention(nn.Module):
                 os.write(fd, frame)
             except OSError:
                 pass
-        return self.wrong(x, mask)
+        return self.o_proj(x)

@@ -1,7 +1,8 @@
 # Forks without end.
 # of: prefix-sum
+# family: processes
 # verdict: error
-# says: OSError: it tried to start a process
+# says: it tried to use the network, to start a process, or to do something else
 # without: not run, they would be too many before they are found
 import os
 

@@ -1,7 +1,8 @@
 # Forks from several threads at the same time.
 # of: prefix-sum
-# verdict: error
-# says: it tried something that a submission may not do
+# family: processes
+# verdict: failed
+# says: it tried to use the network, to start a process, or to do something else
 # without: passed error
 import os, threading
 

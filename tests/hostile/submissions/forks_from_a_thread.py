@@ -1,6 +1,7 @@
 # Starts forty processes from a thread that stays alive.
 # Must not happen: the processes are missed because the first thread started none.
 # of: prefix-sum
+# family: processes
 # verdict: error
 # says: PermissionError
 # seconds: 3

@@ -1,5 +1,6 @@
 # Allocates 40 GB.
 # of: prefix-sum
+# family: memory
 # verdict: memory
 # says: requested more memory
 import torch

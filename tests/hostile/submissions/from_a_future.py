@@ -1,5 +1,6 @@
 # Imports a `__future__` feature that does not exist.
 # of: prefix-sum
+# family: no valid Python
 # verdict: error
 # says: SyntaxError: future feature nope is not defined
 from __future__ import nope

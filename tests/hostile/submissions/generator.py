@@ -1,5 +1,6 @@
 # A function that yields its answer.
 # of: prefix-sum
+# family: defines something else
 # verdict: failed error
 # says: a generator
 

@@ -1,5 +1,6 @@
 # Raises a group of three exceptions.
 # of: prefix-sum
+# family: exceptions
 # verdict: error
 # says: ExceptionGroup: three
 

@@ -1,6 +1,7 @@
 # Sends its own descriptors along with notes that look like the worker's notes.
 # Must not happen: a descriptor stays open in the grader.
 # of: prefix-sum
+# family: flooded channel
 # verdict: passed
 import os, socket, struct
 

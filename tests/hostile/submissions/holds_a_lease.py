@@ -1,7 +1,8 @@
 # Holds a lease on a compiled module, so that every program that opens it for writing must wait.
 # of: prefix-sum
+# family: changes files outside
 # verdict: error
-# says: it tried something that a submission may not do
+# says: it tried to use the network, to start a process, or to do something else
 # without: not run, others would wait for it
 import fcntl, os, sys
 

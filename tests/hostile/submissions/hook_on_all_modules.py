@@ -1,23 +1,7 @@
 # Registers a hook on all modules of the process that replaces the result of forward.
 # of: one-head
+# base: one_head
+# family: patched library
 # verdict: failed
 # says: values of out differ
-from torch import nn
-
 nn.modules.module.register_module_forward_hook(lambda module, given, out: tuple(2 * one for one in out) if isinstance(out, tuple) else None)
-
-
-class OneHead(nn.Module):
-    def __init__(self, width, dropout=0.0):
-        super().__init__()
-        if width < 1:
-            raise ValueError(f"width is {width}")
-        self.q_proj, self.k_proj, self.v_proj = (nn.Linear(width, width) for _ in range(3))
-        self.drop = nn.Dropout(dropout)
-
-    def forward(self, x, mask=None):
-        scores = self.q_proj(x) @ self.k_proj(x).mT / x.shape[-1] ** 0.5
-        if mask is not None:
-            scores = scores.masked_fill(~mask, float("-inf"))
-        weights = self.drop(scores.softmax(-1))
-        return weights @ self.v_proj(x), weights

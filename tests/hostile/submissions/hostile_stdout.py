@@ -1,5 +1,6 @@
 # Replaces stdout by an object that raises an interrupt when it is used.
 # of: prefix-sum
+# family: odd output
 # verdict: error
 # says: broken from inside
 import sys

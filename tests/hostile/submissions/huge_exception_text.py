@@ -1,5 +1,6 @@
 # Raises an exception with a text of 30 MB.
 # of: prefix-sum
+# family: exceptions
 # verdict: error
 # says: RuntimeError: xxx
 

@@ -1,5 +1,6 @@
 # Returns an integer with a hundred million bits.
 # of: prefix-sum
+# family: odd results
 # verdict: failed error
 # says: an int
 

@@ -1,5 +1,6 @@
 # Maps 40 GiB of shared memory.
 # of: prefix-sum
+# family: memory
 # verdict: memory
 import mmap
 

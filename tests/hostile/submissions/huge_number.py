@@ -1,5 +1,6 @@
 # Computes ten to the power of a hundred million in one step that nothing can interrupt.
 # of: prefix-sum
+# family: time in C
 # verdict: timeout
 # says: still running at the time limit
 # seconds: 0.5

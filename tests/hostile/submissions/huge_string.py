@@ -1,5 +1,6 @@
 # Makes a huge string by multiplication.
 # of: prefix-sum
+# family: memory
 # verdict: memory
 # says: MemoryError
 

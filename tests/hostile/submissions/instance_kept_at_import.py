@@ -1,32 +1,13 @@
 # Creates a layer during the import and calls it later.
+# of: gqa
+# base: gqa
+# family: honest: attention layers
 # verdict: not-allowed
 # says: nn.MultiheadAttention is called
-import torch
-import torch.nn.functional as F
-from torch import nn
-
 layer = nn.MultiheadAttention(48, 4, batch_first=True)
 assert layer(*[torch.ones(1, 2, 48)] * 3)[0].shape == (1, 2, 48)
 
 
-class GroupedQueryAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, dropout=0.0, bias=True):
-        super().__init__()
-        if d_model % num_heads or num_heads % num_kv_heads:
-            raise ValueError(f"{d_model} {num_heads} {num_kv_heads}")
-        self.h, self.g, self.d = num_heads, num_kv_heads, d_model // num_heads
-        self.q_proj = nn.Linear(d_model, d_model, bias=bias)
-        self.k_proj = nn.Linear(d_model, self.g * self.d, bias=bias)
-        self.v_proj = nn.Linear(d_model, self.g * self.d, bias=bias)
-        self.o_proj = nn.Linear(d_model, d_model, bias=bias)
-        self.drop = nn.Dropout(dropout)
-
+class GroupedQueryAttention(GroupedQueryAttention):
     def forward(self, x, mask=None):
-        b, n, m = x.shape
-        q = self.q_proj(x).view(b, n, self.h, self.d).transpose(1, 2)
-        k = self.k_proj(x).view(b, n, self.g, self.d).transpose(1, 2)
-        v = self.v_proj(x).view(b, n, self.g, self.d).transpose(1, 2)
-        k = k.repeat_interleave(self.h // self.g, 1)
-        v = v.repeat_interleave(self.h // self.g, 1)
-        o = layer(x, x, x)[0].view(b, n, self.h, self.d).transpose(1, 2)
-        return self.o_proj(o.transpose(1, 2).reshape(b, n, m))
+        return self.o_proj(layer(x, x, x)[0])

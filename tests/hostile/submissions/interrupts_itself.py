@@ -1,5 +1,6 @@
 # Interrupts its main thread like Ctrl-C, a moment later.
 # of: prefix-sum
+# family: signals to itself
 # verdict: error
 # says: KeyboardInterrupt
 import _thread, threading, time

@@ -1,7 +1,8 @@
 # Signals every process that it can name, with signal 0, which does no harm if it passes.
 # of: prefix-sum
+# family: signals to others
 # verdict: error
-# says: tried to signal a process
+# says: it tried to use the network, to start a process, or to do something else
 # without: not run, it signals
 import os
 

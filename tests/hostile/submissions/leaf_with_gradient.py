@@ -1,5 +1,6 @@
 # Returns a tensor that requires gradients but passes none on.
 # of: prefix-sum
+# family: wrong gradients
 # verdict: failed
 # says: gradient
 

@@ -1,7 +1,8 @@
 # Leaves its folder upwards, and makes, renames and links files there.
 # of: prefix-sum
+# family: writes outside
 # verdict: error
-# says: PermissionError: it tried to change /tmp/attn-drill|Read-only
+# says: PermissionError: it tried to read or change /tmp/attn-drill|Read-only
 # without: not run, it writes outside its folder
 # must not exist: /tmp/attn-drill-escaped
 import os

@@ -1,5 +1,6 @@
 # Returns a list whose length raises an error.
 # of: prefix-sum
+# family: odd results
 # verdict: failed error
 class Uncountable(list):
     def __len__(self):

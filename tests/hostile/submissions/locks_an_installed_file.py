@@ -1,7 +1,8 @@
 # Locks a file that it may only read, so that other processes that lock it must wait.
 # of: prefix-sum
+# family: changes files outside
 # verdict: error
-# says: it tried something that a submission may not do
+# says: it tried to use the network, to start a process, or to do something else
 # without: passed
 import fcntl, os
 

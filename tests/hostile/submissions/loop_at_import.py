@@ -1,5 +1,6 @@
 # Contains an endless loop that runs during the import.
 # of: prefix-sum
+# family: time
 # verdict: timeout
 # says: while the file was imported: still running at the time limit
 # seconds: 0.5

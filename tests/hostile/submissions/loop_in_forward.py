@@ -1,5 +1,6 @@
 # An endless loop in forward.
 # of: prefix-sum
+# family: time
 # verdict: timeout
 # says: still running at the time limit at line
 # seconds: 0.5

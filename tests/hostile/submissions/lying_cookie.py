@@ -1,6 +1,7 @@
 # -*- coding: no-such-code -*-
 # Says that it is written in a code that nobody knows; it is UTF-8, as every file here.
 # of: prefix-sum
+# family: right: unusual text
 # verdict: passed
 
 

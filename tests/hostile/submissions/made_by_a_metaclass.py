@@ -1,5 +1,6 @@
 # Right; a metaclass wraps every method of the class.
 # of: one-head
+# family: right: unusual class
 # verdict: passed
 import functools
 

@@ -1,5 +1,6 @@
 # Right; the code is assembled from strings, so it has no lines in the file.
 # of: one-head
+# family: right: unusual text
 # verdict: passed
 from textwrap import indent
 

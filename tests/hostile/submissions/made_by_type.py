@@ -1,5 +1,6 @@
 # Right; the class is made by a call of type.
 # of: one-head
+# family: right: unusual class
 # verdict: passed
 from torch import nn
 

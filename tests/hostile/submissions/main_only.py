@@ -1,5 +1,6 @@
 # Defines its function only if the file is run as a program.
 # of: prefix-sum
+# family: defines something else
 # verdict: failed
 # says: defines no prefix_sum
 

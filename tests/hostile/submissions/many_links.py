@@ -1,5 +1,6 @@
 # Makes endless links to one file.
 # of: prefix-sum
+# family: disk
 # verdict: error
 # says: wrote more than
 # seconds: 30

@@ -1,6 +1,7 @@
 # Writes to unlinked files through memory mappings.
 # Must not happen: the written bytes stay after its end.
 # of: prefix-sum
+# family: disk
 # verdict: error passed
 import mmap, os
 

@@ -1,5 +1,6 @@
 # Right; by vmap over the rows.
 # of: prefix-sum
+# family: right: unusual function
 # verdict: passed
 import torch
 

@@ -1,5 +1,6 @@
 # Takes memory in small steps until none is left.
 # of: prefix-sum
+# family: memory
 # verdict: memory
 # memory: 256
 import torch

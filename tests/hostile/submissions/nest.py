@@ -1,5 +1,6 @@
 # Returns a list that is nested deeper than every recursion limit.
 # of: prefix-sum
+# family: odd results
 # verdict: failed error
 # says: a list of 1
 

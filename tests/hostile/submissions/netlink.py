@@ -1,7 +1,8 @@
 # Asks the kernel for the machine's interfaces.
 # of: prefix-sum
+# family: network
 # verdict: error
-# says: tried to open a network socket
+# says: it tried to use the network, to start a process, or to do something else
 # without: passed
 import socket
 

@@ -1,7 +1,8 @@
 # Opens a network connection.
 # of: prefix-sum
+# family: network
 # verdict: error
-# says: it tried to open a network socket
+# says: it tried to use the network, to start a process, or to do something else
 # without: error
 import socket
 

@@ -1,5 +1,6 @@
 # Computes the answer and returns nothing.
 # of: prefix-sum
+# family: odd results
 # verdict: failed error
 # says: None \(is a `return` missing\?\)
 

@@ -1,5 +1,6 @@
 # Deletes the builtins that all code needs.
 # of: prefix-sum
+# family: patched library
 # verdict: error
 import builtins
 

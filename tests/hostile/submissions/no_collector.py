@@ -1,5 +1,6 @@
 # Right; switches the garbage collector off and raises every limit of the interpreter.
 # of: prefix-sum
+# family: right: unusual settings
 # verdict: passed
 import gc, sys
 

@@ -1,5 +1,6 @@
 # Defines no forward.
 # of: one-head
+# family: defines something else
 # verdict: failed error
 # says: forward
 from torch import nn

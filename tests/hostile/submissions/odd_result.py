@@ -1,5 +1,6 @@
 # Returns an object that raises an error at every access.
 # of: prefix-sum
+# family: odd results
 # verdict: failed error
 # says: an? 
 class Odd:

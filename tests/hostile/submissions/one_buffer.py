@@ -1,5 +1,6 @@
 # Writes all its results to the same memory.
 # of: prefix-sum
+# family: kept results
 # verdict: failed
 # says: overwritten|overwrites|second call|earlier
 import torch

@@ -1,5 +1,6 @@
 # Contains only comments.
 # of: prefix-sum
+# family: defines something else
 # verdict: failed
 # says: defines no prefix_sum, and no other class or function
 

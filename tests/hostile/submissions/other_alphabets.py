@@ -1,5 +1,6 @@
 # Right; uses names in many alphabets, one of them in two notations.
 # of: prefix-sum
+# family: right: unusual text
 # verdict: passed
 
 

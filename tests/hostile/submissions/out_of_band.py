@@ -1,5 +1,6 @@
 # Sends an out-of-band byte on every descriptor, which only sockets deliver.
 # of: prefix-sum
+# family: broken channel
 # verdict: passed error
 import os
 import socket

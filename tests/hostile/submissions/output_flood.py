@@ -1,5 +1,6 @@
 # Prints without end.
 # of: prefix-sum
+# family: output flood
 # verdict: timeout
 # seconds: 0.5
 

@@ -1,5 +1,6 @@
 # Right; reads and writes in its own folder in all usual ways.
 # of: prefix-sum
+# family: right: its own folder
 # verdict: passed
 import inspect, os, pathlib, shutil, sqlite3, tempfile, zipfile
 

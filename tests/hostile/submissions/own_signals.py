@@ -1,5 +1,6 @@
 # Right; installs handlers for signals that never arrive, and starts a timer.
 # of: prefix-sum
+# family: right: unusual settings
 # verdict: passed
 import faulthandler, signal
 

@@ -1,5 +1,6 @@
 # Right; returns its own tensor subclass, which only adds a method.
 # of: prefix-sum
+# family: right: own torch classes
 # verdict: passed
 import torch
 

@@ -1,6 +1,7 @@
 # Scores every old query again, in numpy.
 # of: kv-cache
-# verdict: failed not-allowed error
+# family: honest: work
+# verdict: failed
 # without: the same, it does nothing that a sandbox would see
 import numpy as np
 import torch
@@ -8,10 +9,7 @@ from torch import nn
 
 
 def everything(q, k):
-    left, right = np.empty(q.shape), np.empty(k.shape)
-    torch.from_numpy(left).copy_(q)
-    torch.from_numpy(right).copy_(k)
-    return np.einsum("bhid,bhjd->bhij", left, right)
+    return np.einsum("bhid,bhjd->bhij", q.double().numpy(), k.double().numpy())
 
 
 class CachedMultiHeadAttention(nn.Module):

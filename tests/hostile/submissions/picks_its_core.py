@@ -1,7 +1,8 @@
 # Binds itself to one core.
 # of: prefix-sum
+# family: rights of a process
 # verdict: error
-# says: tried something that a submission may not do
+# says: it tried to use the network, to start a process, or to do something else
 # without: passed
 import os
 

@@ -1,6 +1,7 @@
 # Leaves files in its folder and its home that a starting interpreter would load.
 # Must not happen: the next worker, or the grader, loads one of the files.
 # of: prefix-sum
+# family: files that stay
 # verdict: passed
 import os, pathlib, sys
 

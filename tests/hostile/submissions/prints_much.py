@@ -1,5 +1,6 @@
 # Right; prints much on both streams and directly on a descriptor.
 # of: prefix-sum
+# family: output flood
 # verdict: passed
 import logging, os, sys
 

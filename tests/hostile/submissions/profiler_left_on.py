@@ -1,5 +1,6 @@
 # Right; leaves a profiler, a tracer and a thread hook active.
 # of: prefix-sum
+# family: right: unusual settings
 # verdict: passed
 import sys, threading
 

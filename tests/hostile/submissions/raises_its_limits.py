@@ -1,7 +1,8 @@
 # Raises its own limits.
 # of: prefix-sum
+# family: rights of a process
 # verdict: error
-# says: it tried to change its own limits
+# says: it tried to use the network, to start a process, or to do something else
 # without: passed error
 import resource
 

@@ -1,5 +1,6 @@
 # Right; drops objects whose `__del__` raises an error.
 # of: prefix-sum
+# family: right: objects that resist
 # verdict: passed
 class Falling:
     def __del__(self):

@@ -1,7 +1,8 @@
 # Opens a raw socket, which sees the packets of other processes.
 # of: prefix-sum
+# family: network
 # verdict: error
-# says: tried to open a network socket
+# says: it tried to use the network, to start a process, or to do something else
 # without: passed error
 import socket
 

@@ -1,8 +1,9 @@
 # Reads the environment with which the first process of the family was started.
 # Must not happen: it learns a variable of the grader.
 # of: prefix-sum
+# family: reads outside
 # verdict: error
-# says: tried to read /proc/self/environ|nothing of it is there
+# says: tried to read or change /proc/self/environ|nothing of it is there
 # without: passed
 
 def prefix_sum(x, reverse=False):

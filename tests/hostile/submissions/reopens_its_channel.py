@@ -1,7 +1,8 @@
 # Opens the channel to the grader again through /proc.
 # of: prefix-sum
+# family: broken channel
 # verdict: error
-# says: tried to write to /proc/self/fd|valid result|No such device
+# says: tried to read or change /proc/self/fd|valid result|No such device
 
 def prefix_sum(x, reverse=False):
     for fd in range(3, 64):

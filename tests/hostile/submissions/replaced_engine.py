@@ -1,6 +1,8 @@
 # Replaces the function that encodes the reply by a function that returns an empty reply.
 # of: prefix-sum
-# verdict: failed error
+# family: forged reply
+# verdict: error
+# says: did not send a valid result
 
 def prefix_sum(x, reverse=False):
     from trainer.worker import protocol, worker

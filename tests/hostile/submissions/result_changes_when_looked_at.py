@@ -1,5 +1,6 @@
 # Returns a tensor subclass whose copies have other values.
 # of: prefix-sum
+# family: lying tensors
 # verdict: failed error
 import torch
 

@@ -1,5 +1,6 @@
 # Returns a tensor of the right shape that has no values.
 # of: prefix-sum
+# family: odd results
 # verdict: failed
 # says: meta
 

@@ -1,7 +1,8 @@
 # Changes the installed torch package, which the next worker would use.
 # of: prefix-sum
+# family: writes outside
 # verdict: error
-# says: tried to write to .*torch
+# says: tried to read or change .*torch
 # without: not run, it writes to an installed package
 import torch
 

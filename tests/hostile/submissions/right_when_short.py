@@ -1,5 +1,6 @@
 # Right only for rows of up to five entries.
 # of: prefix-sum
+# family: wrong values
 # verdict: failed
 # says: values of out differ
 

@@ -1,7 +1,8 @@
 # Writes a program into a memory file and executes it.
 # of: prefix-sum
+# family: processes
 # verdict: error
-# says: tried something that a submission may not do
+# says: it tried to use the network, to start a process, or to do something else
 import os
 
 

@@ -1,5 +1,6 @@
 # Executes its own file recursively.
 # of: prefix-sum
+# family: exceptions
 # verdict: error
 # says: RecursionError
 with open(__file__) as file:

@@ -1,22 +1,12 @@
 # Returns one tensor as both outputs.
 # of: one-head
+# base: one_head
+# family: odd results
 # verdict: failed
 # says: weights
-from torch import nn
 
 
-class OneHead(nn.Module):
-    def __init__(self, width, dropout=0.0):
-        super().__init__()
-        if width < 1:
-            raise ValueError(f"width is {width}")
-        self.q_proj, self.k_proj, self.v_proj = (nn.Linear(width, width) for _ in range(3))
-        self.drop = nn.Dropout(dropout)
-
+class OneHead(OneHead):
     def forward(self, x, mask=None):
-        scores = self.q_proj(x) @ self.k_proj(x).mT / x.shape[-1] ** 0.5
-        if mask is not None:
-            scores = scores.masked_fill(~mask, float("-inf"))
-        weights = self.drop(scores.softmax(-1))
-        out = weights @ self.v_proj(x)
+        out, _ = super().forward(x, mask)
         return out, out

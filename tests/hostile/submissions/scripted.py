@@ -1,5 +1,6 @@
 # Right; the layers and the work are compiled by torch.jit.
 # of: one-head
+# family: right: TorchScript and numpy
 # verdict: passed
 import warnings
 from typing import Optional

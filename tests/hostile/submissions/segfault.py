@@ -1,5 +1,6 @@
 # Reads address 0.
 # of: prefix-sum
+# family: crash
 # verdict: error
 # says: segmentation fault at line
 import ctypes

@@ -1,5 +1,6 @@
 # Makes a named block of shared memory, which outlives the process.
 # of: prefix-sum
+# family: objects of the system
 # verdict: error
 # says: PermissionError|Read-only
 # without: not run, the block would stay in /dev/shm

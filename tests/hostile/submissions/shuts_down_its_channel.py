@@ -1,5 +1,6 @@
 # Replaces every descriptor by /dev/null, so that no reply can arrive, and continues.
 # of: prefix-sum
+# family: broken channel
 # verdict: error
 # says: broken from inside|closed its channel|ended itself
 import os

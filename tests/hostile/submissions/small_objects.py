@@ -1,5 +1,6 @@
 # Takes memory in many small objects.
 # of: prefix-sum
+# family: memory
 # verdict: memory
 # memory: 96
 

@@ -1,5 +1,6 @@
 # Allocates blocks on the disk without writing to them.
 # of: prefix-sum
+# family: disk
 # verdict: error
 # says: wrote more than
 # seconds: 30

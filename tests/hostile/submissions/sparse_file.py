@@ -1,7 +1,8 @@
 # Makes a file of a terabyte that takes up no blocks.
 # of: prefix-sum
+# family: disk
 # verdict: error
-# says: a file of more than the 16 MiB
+# says: a file of more than 16 MiB
 import os
 
 

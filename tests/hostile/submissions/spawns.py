@@ -1,7 +1,8 @@
 # Starts a program by posix_spawn, which needs no call of fork.
 # of: prefix-sum
+# family: processes
 # verdict: error
-# says: tried to start a process
+# says: it tried to use the network, to start a process, or to do something else
 # without: passed error
 import os
 

@@ -1,5 +1,6 @@
 # Right; imports all names of three modules, some of which hide builtins.
 # of: prefix-sum
+# family: right: unusual text
 # verdict: passed
 from math import *
 from os.path import *

@@ -1,5 +1,6 @@
 # Stops itself, like a job in a shell: it neither runs nor ends.
 # of: prefix-sum
+# family: signals to itself
 # verdict: timeout
 # says: still running at the time limit
 # seconds: 0.5

@@ -1,6 +1,7 @@
 # Takes all memory, keeps it, catches the errors and continues.
 # Must not happen: the grader reports a failure of attn-drill's own code in the worker.
 # of: prefix-sum
+# family: memory
 # verdict: memory passed error
 # memory: 192
 hoard = []

@@ -1,5 +1,6 @@
 # Is not valid Python.
 # of: prefix-sum
+# family: no valid Python
 # verdict: error
 # says: SyntaxError: invalid syntax at line
 

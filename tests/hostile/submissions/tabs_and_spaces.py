@@ -1,5 +1,6 @@
 # Mixes tabs and spaces in the indentation.
 # of: prefix-sum
+# family: no valid Python
 # verdict: error
 # says: TabError.* at line
 

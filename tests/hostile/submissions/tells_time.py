@@ -1,5 +1,6 @@
 # Counts its calls to guess the current case, and is right only in the early calls.
 # of: prefix-sum
+# family: right in some calls only
 # verdict: failed
 # says: differ
 import time

@@ -1,5 +1,6 @@
 # Starts threads without end.
 # of: prefix-sum
+# family: threads
 # verdict: error
 # says: it started \d+ threads; at most 256 are allowed
 # seconds: 20

@@ -1,5 +1,6 @@
 # Right; a thread pool does the work and is closed.
 # of: prefix-sum
+# family: right: unusual function
 # verdict: passed
 from concurrent.futures import ThreadPoolExecutor
 

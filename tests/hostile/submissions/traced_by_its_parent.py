@@ -1,23 +1,13 @@
 # Lets its parent trace it, so that signals stop it instead of ending it.
 # Must not happen: the parent takes a stop for an end, or waits for an end forever.
 # of: prefix-sum
+# base: system_calls
+# family: rights of a process
 # verdict: error
-# says: it tried something that a submission may not do
+# says: it tried to use the network, to start a process, or to do something else
 # without: timeout error
 # seconds: 0.5
-import ctypes, os, signal
-
-NUMBERS = {"ptrace": (101, 117)}  # on x86_64 and aarch64
-
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-def call(name, *arguments):
-    number = NUMBERS[name][("x86_64", "aarch64").index(os.uname().machine)]
-    found = libc.syscall(number, *(ctypes.c_long(one) if isinstance(one, int) else one for one in arguments))
-    if found < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return found
+import signal
 
 
 def prefix_sum(x, reverse=False):

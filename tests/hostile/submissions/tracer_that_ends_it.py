@@ -1,5 +1,6 @@
 # Leaves a tracer active that raises errors in all later code, also in attn-drill's own.
 # of: prefix-sum
+# family: patched library
 # verdict: error
 import sys
 

@@ -1,21 +1,12 @@
 # Stores its answer in a parameter and returns a view of the parameter.
 # of: one-head
+# base: one_head
+# family: lying parameters
 # verdict: failed error
-from torch import nn
 
 
-class OneHead(nn.Module):
-    def __init__(self, width, dropout=0.0):
-        super().__init__()
-        if width < 1:
-            raise ValueError(f"width is {width}")
-        self.q_proj, self.k_proj, self.v_proj = (nn.Linear(width, width) for _ in range(3))
-        self.drop = nn.Dropout(dropout)
-
+class OneHead(OneHead):
     def forward(self, x, mask=None):
-        scores = self.q_proj(x) @ self.k_proj(x).mT / x.shape[-1] ** 0.5
-        if mask is not None:
-            scores = scores.masked_fill(~mask, float("-inf"))
-        weights = self.drop(scores.softmax(-1))
-        self.v_proj.weight.data = weights @ self.v_proj(x)
+        out, weights = super().forward(x, mask)
+        self.v_proj.weight.data = out
         return self.v_proj.weight[:], weights

@@ -1,5 +1,6 @@
 # Reads from a pipe to which nobody writes.
 # of: prefix-sum
+# family: time
 # verdict: timeout
 # says: still running at the time limit
 # seconds: 0.5

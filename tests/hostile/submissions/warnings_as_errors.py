@@ -1,5 +1,6 @@
 # Right; turns every warning into an error.
 # of: prefix-sum
+# family: right: unusual settings
 # verdict: passed
 import warnings
 

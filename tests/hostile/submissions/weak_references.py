@@ -1,5 +1,6 @@
 # Right; registers callbacks on its results that raise errors when a result is deleted.
 # of: prefix-sum
+# family: right: objects that resist
 # verdict: passed
 import weakref
 

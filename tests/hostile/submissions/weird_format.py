@@ -1,5 +1,6 @@
 # Right; written in a very unusual format.
 # of: prefix-sum
+# family: right: unusual text
 # verdict: passed
 import torch ;  F=torch.flip
 

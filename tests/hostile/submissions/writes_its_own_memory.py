@@ -1,7 +1,8 @@
 # Writes to its own memory through /proc, which ignores the permissions of pages.
 # of: prefix-sum
+# family: reads other processes
 # verdict: error
-# says: tried to write to /proc/self/mem
+# says: tried to read or change /proc/self/mem
 # without: passed error
 import ctypes
 

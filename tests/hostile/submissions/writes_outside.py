@@ -1,5 +1,6 @@
 # Tries to write to every place where a program can usually write.
 # of: prefix-sum
+# family: writes outside
 # verdict: error
 # says: PermissionError|Read-only|No such file
 # without: not run, it writes outside its folder

@@ -1,6 +1,7 @@
 # Writes to files that are already unlinked.
 # Must not happen: more than its share lies on the disk, linked or not.
 # of: prefix-sum
+# family: disk
 # verdict: error
 # says: wrote more than
 # seconds: 30

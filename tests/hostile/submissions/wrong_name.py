@@ -1,5 +1,6 @@
 # Defines everything that is needed, under another name.
 # of: one-head
+# family: defines something else
 # verdict: failed
 # says: Rename OneHeaded
 from torch import nn

@@ -1,0 +1,24 @@
+"""The limits of a submission, which commands, messages, assignments and workers use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of one run of a worker."""
+
+    # CPU seconds of all threads of the worker, counted from the time when it gets the file. Other
+    # load on the machine does not count. A worker that sleeps has several times as long
+    # (`forkserver.SLEEP_FACTOR`).
+    seconds: float = 10.0
+    memory_mib: int = 2048  # beyond the memory of torch itself
+
+    @property
+    def memory_bytes(self) -> int:
+        """The limit of memory in bytes."""
+        return self.memory_mib << 20
+
+
+DEFAULT = Limits()

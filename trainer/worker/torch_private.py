@@ -1,0 +1,38 @@
+"""The only uses of private parts of torch. Each has a fall-back for versions without the part.
+
+Everything else in attn-drill uses torch's public interface, so that any version from 2.6 on works.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def storage_id(tensor: Tensor) -> int:
+    """Return a number that tells the memory of a tensor from other memory that is in use.
+
+    Tensors without values (device "meta") have no address, but each storage is an object of C++.
+    """
+    storage = tensor.untyped_storage()
+    found: int = getattr(storage, "_cdata", 0) or storage.data_ptr()
+    return found
+
+
+def is_inside_transform(tensor: Tensor) -> bool:
+    """Return whether a tensor belongs to vmap or another transform, and so has no memory."""
+    functorch = getattr(torch._C, "_functorch", None)
+    test: Any = getattr(functorch, "is_functorch_wrapped_tensor", None)
+    return test is not None and bool(test(tensor))
+
+
+def run_scripts_as_python() -> None:
+    """Make `torch.jit.script` return its function unchanged from now on.
+
+    A scripted function has no lines in Python, so its steps could not be recorded.
+    """
+    state: Any = getattr(torch.jit, "_state", None)
+    if hasattr(state, "disable"):
+        state.disable()
