@@ -34,7 +34,6 @@ def readable_paths(hidden: Iterable[Path]) -> list[str]:
         hidden: files and folders that no worker may read.
     """
     kept_out = {os.path.realpath(path) for path in hidden}
-    # A pack may lie anywhere in a checkout, whose history contains the same texts.
     around = {str(parent) for path in kept_out for parent in Path(path).parents}
     found: list[str] = []
     for tree in _trees():
