@@ -64,7 +64,7 @@ RIGHT = [
 
 
 @pytest.mark.thorough
-@pytest.mark.sampled(6)  # `pack check` grades all
+@pytest.mark.sampled(24)  # `pack check` grades all
 @pytest.mark.parametrize(
     ("challenge", "path"), RIGHT, ids=[f"{challenge.id}-{path.stem}" for challenge, path in RIGHT]
 )
@@ -75,7 +75,7 @@ def test_right_answers_pass(grader: Grader, challenge: Challenge, path: Path) ->
 
 
 @pytest.mark.thorough
-@pytest.mark.sampled(6)  # `pack check` grades all
+@pytest.mark.sampled(24)  # `pack check` grades all
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) -> None:
     """Grade a random tenth of the known mistakes.
@@ -92,7 +92,7 @@ def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) ->
 
 
 @pytest.mark.thorough
-@pytest.mark.sampled(6)  # `pack check` grades all
+@pytest.mark.sampled(24)  # `pack check` grades all
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_stub_is_refused_and_has_signatures(grader: Grader, challenge: Challenge) -> None:
     """The stub of every challenge defines the interface but does not pass."""

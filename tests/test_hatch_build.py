@@ -48,6 +48,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made
 
 
+@pytest.mark.thorough
 def test_only_wheels_contain_the_pack(wheels: dict[str, Path]) -> None:
     """An editable install uses the pack of the checkout. Submissions could read a second copy."""
     names_in_wheels = {
@@ -124,6 +125,7 @@ def installed(how: str, wheels: dict[str, Path], folder: Path) -> tuple[Path, di
     return python, environment
 
 
+@pytest.mark.thorough
 @needs_pip
 @needs_kernel
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ def riddles(source: str) -> Iterator[str]:
             yield f"the variable `one` in line {node.lineno}"
 
 
+@pytest.mark.thorough
 def test_words_are_plain() -> None:
     """No docstring begins with a question word, and no variable is named `one`."""
     found = [
@@ -59,6 +60,7 @@ def test_a_riddle_is_found(source: str) -> None:
     assert list(riddles(source))
 
 
+@pytest.mark.thorough
 def test_names_have_one_meaning() -> None:
     """No class name and no file name of `trainer/` occurs twice."""
     files = [path for path in sorted((ROOT / "trainer").rglob("*.py")) if path.stem[0] != "_"]

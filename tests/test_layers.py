@@ -142,6 +142,7 @@ def forbidden_words() -> set[str]:
     return names | {repr(name) for name in names}
 
 
+@pytest.mark.thorough
 def test_code_names_no_challenge() -> None:
     """No name and no whole string in `trainer/` is an id or an entry point of a challenge."""
     forbidden = forbidden_words()
@@ -198,6 +199,7 @@ def test_tests_mirror_the_source() -> None:
 NOT_DECLARED = {"markupsafe", "pytest", "_pytest", "IPython"}
 
 
+@pytest.mark.thorough
 def test_every_imported_package_is_declared() -> None:
     """An installation without the development tools has every package that the code imports."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -124,6 +124,7 @@ def test_report_on_a_wrong_cell_has_line_and_cause(notebook: Notebook) -> None:
     assert progress("gqa") == ChallengeProgress("started", attempts=1)
 
 
+@pytest.mark.thorough
 def test_likely_mistake_can_be_hidden(notebook: Notebook) -> None:
     """With `--no-why`, the report still has the line."""
     wrong = NORM.replace(".mean(dim=-1, keepdim=True)", ".sum(dim=-1, keepdim=True)")
@@ -255,6 +256,7 @@ def test_unwritable_journal_gives_a_warning(
     assert "progress is not kept" in output
 
 
+@pytest.mark.thorough
 def test_report_fits_a_narrow_ascii_pipe(tmp_path: Path) -> None:
     """The report is plain ASCII text.
 

@@ -23,6 +23,7 @@ def test_number_of_bugs_has_limits(count: int) -> None:
         check_bugs(count)
 
 
+@pytest.mark.thorough
 def test_same_seed_gives_the_same_bugs() -> None:
     """Two bugs of the small GPT, which differ."""
     first, second = (choose_bugs(BY_ID["mini-gpt"], 2, (), 7) for _ in range(2))

@@ -193,6 +193,7 @@ def test_table_is_complete_and_right_code_passes(suite: str) -> None:
     assert caught_by(cases, drive(), CACHED, CACHED) == set()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("suite", "name"), ROWS)
 def test_only_this_case_catches_the_mistake(suite: str, name: str) -> None:
     """If another case also caught the mistake, this case would be unnecessary."""

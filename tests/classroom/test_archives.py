@@ -379,6 +379,7 @@ def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "claim",
     [
@@ -400,6 +401,7 @@ def test_a_bomb_is_not_unpacked(claim: int, unpacked: list[int], tmp_path: Path)
     assert max(unpacked) <= 1 << 16
 
 
+@pytest.mark.thorough
 def test_members_that_share_their_bytes_are_refused(unpacked: list[int], tmp_path: Path) -> None:
     """An archive is refused if its members unpack to more bytes than deflate can produce.
 
@@ -436,6 +438,7 @@ def test_members_that_share_their_bytes_are_refused(unpacked: list[int], tmp_pat
     assert sum(unpacked) <= most + len(names) * (1 << 16) < 200 << 20
 
 
+@pytest.mark.thorough
 def test_best_possible_compression_is_accepted(tmp_path: Path) -> None:
     """Thirty submissions of the largest size, compressed a thousand times, are all read."""
     text = b"#" * MOST_SOURCE_BYTES
@@ -537,6 +540,7 @@ def test_full_disk_gives_an_error(
         collect(class_path, ONE)
 
 
+@pytest.mark.thorough
 def test_random_damage(tmp_path: Path) -> None:
     """A zip with random changes is read, or refused in one sentence without other errors."""
     random = Random(1)

@@ -1099,6 +1099,7 @@ def random_files(random: Random) -> dict[str, str]:
     return files
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("challenges", [pytest.param(ONE, id="one"), pytest.param(TWO, id="two")])
 def test_no_python_file_is_lost(

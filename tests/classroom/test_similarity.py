@@ -92,6 +92,7 @@ class _Renamed(ast.NodeTransformer):
         return node
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(24)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_independent_answers_are_not_reported(
@@ -187,6 +188,7 @@ def textbook(draw: random.Random) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("size", "classes", "most"), [(2, 50, 5), (5, 20, 1), (30, 4, 0), (150, 1, 0)]
@@ -367,6 +369,7 @@ def test_text_of_half_of_the_class_does_not_count() -> None:
     assert similar_pairs(class_of(2), [])[0].rare == 1.0 > pairs[0].rare > 0.5
 
 
+@pytest.mark.thorough
 def test_identical_files_are_paired_with_the_first_student() -> None:
     """100 students have the same file, and one of them has another layout."""
     text = also_right(by_name("mha"))["own_backward"]
@@ -469,6 +472,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_does_not_stop_the_comparison(text: str) -> None:
     """Other files are compared, even if a hostile text is handed in or is a known text."""
@@ -476,6 +480,7 @@ def test_hostile_text_does_not_stop_the_comparison(text: str) -> None:
     assert students(similar_pairs(sources, [text])) == [("a", "b")]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_is_cut_before_it_is_read(text: str) -> None:
     """The library gets no long lines, no blanks at the end of a line and no long files."""

@@ -44,6 +44,7 @@ def test_check_exits_with_0_after_a_pass_and_1_after_a_failure(solved: Path) -> 
     assert "attn-drill check rmsnorm wrong.py --seed 5 --case 1" in done.stdout
 
 
+@pytest.mark.thorough
 def test_command_of_the_report_repeats_the_failing_case(solved: Path) -> None:
     """The seed and the case number give the same values again."""
     (solved / "rmsnorm.py").write_text(NORM.replace(".mean(", ".sum("))
@@ -169,6 +170,7 @@ def test_full_disk_is_reported(solved: Path, home: Path) -> None:
     assert "progress is not kept" in done.stderr
 
 
+@pytest.mark.thorough
 def test_ctrl_c_exits_with_130_and_leaves_no_process(tmp_path: Path) -> None:
     """There is no traceback, and --json gives an object."""
     (tmp_path / "rmsnorm.py").write_text(
@@ -312,6 +314,7 @@ def test_long_printed_line_keeps_its_bar(hints_first: str) -> None:
     assert rows == [f"│ {'x' * 48}", f"│ {'x' * 48}", f"│ {'x' * 24}"]
 
 
+@pytest.mark.thorough
 def test_hints_first_hides_the_mistake_with_no_why(check_sums: Callable[..., str]) -> None:
     """The place, the line and the question are shown."""
     text = check_sums("--hints-first", "--no-why")
@@ -443,6 +446,7 @@ READS_A_VALUE = """def prefix_sum(x, *more, **named):
 _SUM = ("check", "prefix-sum", "sum.py", "--pack", "pack")
 
 
+@pytest.mark.thorough
 def test_notes_come_after_the_verdict_if_they_are_wanted(sums: Path) -> None:
     """A pipe has none by default. A challenge without answers offers no follow-up questions."""
     plain = drill(*_SUM, cwd=sums).stdout

@@ -121,6 +121,7 @@ def test_help_names_every_command(tmp_path: Path) -> None:
         assert name in text
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -131,6 +131,7 @@ def test_given_dtype_wins_over_that_of_the_preset(tmp_path: Path) -> None:
     assert "4 bytes a number." in " ".join(text.split())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "arguments",
     [[], ["--preset", "DeepSeek-V3", "--seq-len", "1000000", "--batch", "128"]],
@@ -291,6 +292,7 @@ BAD = [
 ]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("arguments", "says"), BAD)
 def test_bad_input(arguments: list[str], says: list[str], tmp_path: Path) -> None:
     """Exit with 2 and print one line with both values and the next step."""

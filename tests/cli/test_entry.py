@@ -20,6 +20,7 @@ def has_torch(pid: int) -> bool:
     return False
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc shows that torch is being imported")
 @pytest.mark.parametrize("seconds", [0.0, 0.4, 0.8])
 def test_ctrl_c_during_the_import_of_torch_exits_with_130(tmp_path: Path, seconds: float) -> None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.cli import drill
 from tests.support.exchange import HEADER
 
@@ -34,6 +36,7 @@ def test_export_to_stdout_and_to_a_file_are_equal(full_export: bytes, tmp_path: 
     )
 
 
+@pytest.mark.thorough
 def test_export_replaces_a_file_only_with_force(full_export: bytes, tmp_path: Path) -> None:
     """The journal itself is never replaced."""
     (tmp_path / "a").write_text("mine")
@@ -59,6 +62,7 @@ def test_empty_journal_is_exported_as_a_header(tmp_path: Path, home: Path) -> No
     )
 
 
+@pytest.mark.thorough
 def test_journal_that_cannot_be_used_is_not_exported(full_export: bytes, tmp_path: Path) -> None:
     """No rows are imported into it either."""
     (tmp_path / "other" / "journal.sqlite3").mkdir(parents=True)

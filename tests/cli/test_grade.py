@@ -437,6 +437,7 @@ def test_settled_name_is_graded(tmp_path: Path) -> None:
     assert "score" not in json.loads(gradescope.read_text())
 
 
+@pytest.mark.thorough
 def test_file_name_from_a_student_does_not_change_the_student(tmp_path: Path) -> None:
     """Only Blackboard's part of a file name counts. A user may have underscores."""
     day = "2026-11-01-10-00-00"
@@ -447,6 +448,7 @@ def test_file_name_from_a_student_does_not_change_the_student(tmp_path: Path) ->
     assert verdicts(tmp_path / "out") == {"bob": "passed", "eve_x": "failed"}
 
 
+@pytest.mark.thorough
 def test_assignment_with_two_challenges(tmp_path: Path) -> None:
     """The file has two challenges, weights and a due time. A missing file is not late."""
     for student, files in {
@@ -476,6 +478,7 @@ def test_assignment_with_two_challenges(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -613,6 +616,7 @@ def test_killed_command_leaves_no_process(tmp_path: Path) -> None:
     assert soon(lambda: not any(Path(f"/proc/{pid}").exists() for pid in family))
 
 
+@pytest.mark.thorough
 def test_interrupted_grading_can_be_resumed(tmp_path: Path) -> None:
     """Ctrl-C keeps finished results and does not wait for a submission that hangs.
 

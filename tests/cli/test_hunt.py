@@ -79,6 +79,7 @@ def test_changed_file_is_kept_and_untouched_file_is_replaced(tmp_path: Path) -> 
     compile((tmp_path / "gqa_hunt.py").read_text(), "gqa_hunt.py", "exec")
 
 
+@pytest.mark.thorough
 def test_check_finds_the_file_in_other_folders(tmp_path: Path, home: Path) -> None:
     """`--dir` creates the folder. A file that was moved into this folder is found too."""
     drill("hunt", "masks", "--dir", "deep/er", cwd=tmp_path)

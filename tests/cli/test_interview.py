@@ -56,6 +56,7 @@ def test_no_watch_is_refused(tmp_path: Path) -> None:
     assert "needs a terminal" in drill("--no-watch", cwd=tmp_path, code=2).stderr
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.usefixtures("left_at_once")
 @pytest.mark.parametrize(
     ("arguments", "says"),
@@ -82,6 +83,7 @@ def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} <= {"file", "score-sheet.html", "home"}
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("left_at_once")
 def test_debugging_round_begins_with_a_file_with_bugs(tmp_path: Path, home: Path) -> None:
     """The plan has the bugs and the continuation; the file has no command in it."""
@@ -115,6 +117,7 @@ def test_one_interview_at_a_time(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("interview-*"))) == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("left_at_once")
 def test_resumed_interview_still_grades_nothing(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
@@ -133,6 +136,7 @@ def test_resumed_interview_still_grades_nothing(
     assert entry[2]["is_graded"]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("left_at_once")
 @pytest.mark.parametrize("is_finished", [False, True])
 def test_interview_of_an_older_version_is_named(

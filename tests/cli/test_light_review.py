@@ -52,6 +52,7 @@ def exercise() -> GapExercise:
     return drawn
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("wrong", "rating"), [(1, 2), (0, 3), (2, 1)])
 def test_gaps_grade_the_challenge(
@@ -110,6 +111,7 @@ def test_known_mistake_is_explained(
     assert [review.rating for review in journal.reviews()] == [2]
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("lines", [[], ["quit"], ["other(1)", "q"], ["other(1)"]])
 def test_part_that_is_not_complete_is_not_recorded(

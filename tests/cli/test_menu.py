@@ -21,6 +21,7 @@ def test_without_a_terminal_the_challenges_are_listed(tmp_path: Path) -> None:
     assert drill(cwd=tmp_path).stdout == drill("list", cwd=tmp_path).stdout
 
 
+@pytest.mark.thorough
 def test_menu_starts_the_chosen_challenge(tmp_path: Path) -> None:
     """Typing filters, and Enter starts. The stub is written."""
     with terminal(["-m", "trainer"], tmp_path) as (_, end):

@@ -67,6 +67,7 @@ def commands_of_the_docs() -> list[list[str]]:
     ]
 
 
+@pytest.mark.thorough
 def test_commands_of_the_docs_make_a_working_pack(tmp_path: Path) -> None:
     """In an empty folder, the commands write a pack, verify it, list it and grade two files.
 

@@ -47,6 +47,7 @@ def test_light_parts_come_before_the_full_rewrite(tmp_path: Path, due: Journal) 
     assert (tmp_path / "gqa.py").exists()
 
 
+@pytest.mark.thorough
 def test_stopped_review_hands_out_no_stub(tmp_path: Path, due: Journal) -> None:
     """The end of the input ends the review too."""
     for given in ("quit\n", ""):

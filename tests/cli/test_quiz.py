@@ -93,6 +93,7 @@ def test_quiz_shows_and_records_all_answers(tmp_path: Path, home: Path) -> None:
     assert [review.reason for review in reviews] == given[1:]
 
 
+@pytest.mark.thorough
 def test_answered_question_is_not_repeated_today(tmp_path: Path, home: Path) -> None:
     """A question that has been due for long comes first, whatever the seed."""
     due = next(name for name in POOL.lines if name.startswith("line:mla:"))
@@ -107,6 +108,7 @@ def test_answered_question_is_not_repeated_today(tmp_path: Path, home: Path) -> 
     assert not set(again) & set(before)
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("given", "score"),
@@ -122,6 +124,7 @@ def test_end_of_input_ends_the_quiz(given: str, score: str, tmp_path: Path) -> N
     assert score in quiz("--seed", "2", given=given, cwd=tmp_path)
 
 
+@pytest.mark.thorough
 def test_interrupt_keeps_the_answers(tmp_path: Path, home: Path) -> None:
     """The exit code is 130."""
     environment = {
@@ -152,6 +155,7 @@ def test_interrupt_keeps_the_answers(tmp_path: Path, home: Path) -> None:
     assert len(Journal(home).reviews()) == 1
 
 
+@pytest.mark.thorough
 def test_quiz_on_a_terminal(tmp_path: Path) -> None:
     """Answers and code are in colour, and Ctrl-D ends the quiz."""
     controller, terminal = os.openpty()
@@ -192,6 +196,7 @@ def test_list_has_topics_and_challenges(tmp_path: Path) -> None:
             assert re.search(rf"(?m)^{name} +{len(pool.questions)} +{len(pool.lines)}( |$)", shown)
 
 
+@pytest.mark.thorough
 def test_quiz_works_in_ascii(tmp_path: Path) -> None:
     """Characters that the encoding lacks do not stop the quiz."""
     shown = quiz(

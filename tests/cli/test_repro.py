@@ -58,6 +58,7 @@ def test_script_of_a_right_case_passes(solved: Path) -> None:
     assert run(solved).returncode == 0
 
 
+@pytest.mark.thorough
 def test_repro_of_a_pass_writes_nothing(solved: Path) -> None:
     """The sentence says that nothing fails."""
     assert (

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.support.cli import drill
 from tests.support.menu import BUILT_IN, record_pass
 from trainer.packs import pack_reader
@@ -47,6 +49,7 @@ def test_full_rewrite_names_the_short_review(tmp_path: Path, home: Path) -> None
     assert "--minutes" not in drill("review", "gqa", cwd=tmp_path).stdout
 
 
+@pytest.mark.thorough
 def test_grade_of_a_pass_can_be_overruled(tmp_path: Path, home: Path) -> None:
     """`check` grades the first pass. A second pass is no second review."""
     norm = pack_reader.find_challenge(BUILT_IN, "rmsnorm")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.cli import GQA, drill
 from tests.support.menu import record_pass
 from trainer.packs import pack_reader
@@ -22,6 +24,7 @@ def test_solution_needs_a_pass_or_give_up(solved: Path) -> None:
     assert drill("solution", "gqa", cwd=solved).stdout.strip() == pack_reader.solution(GQA).strip()
 
 
+@pytest.mark.thorough
 def test_giving_up_grades_the_challenge_as_again(tmp_path: Path, home: Path) -> None:
     """It does so once, and in a later review again. After a pass it gives no grade."""
     for _ in range(2):

@@ -46,6 +46,7 @@ def test_stats_of_an_empty_journal(tmp_path: Path, home: Path) -> None:
     assert not home.exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("used_home")
 def test_stats_fit_the_terminal_and_its_encoding(tmp_path: Path) -> None:
     """The mistake is described in words of the pack. `--json` prints only JSON."""
@@ -64,6 +65,7 @@ def test_stats_fit_the_terminal_and_its_encoding(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_days_are_counted_in_the_local_time_zone(tmp_path: Path, home: Path) -> None:
     """A moment can belong to different days in two time zones."""
     with contextlib.closing(Journal(home)) as journal:

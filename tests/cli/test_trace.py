@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.support.cli import BUILT_IN, drill
 from trainer.packs import pack_reader
 
@@ -21,6 +23,7 @@ def test_trace_names_the_equal_result_of_the_reference(tiled: Path) -> None:
     assert "k.repeat_interleave" not in shown
 
 
+@pytest.mark.thorough
 def test_trace_takes_the_failing_case_of_the_last_attempt(tmp_path: Path) -> None:
     """The seed is that of the last attempt."""
     (tmp_path / "rmsnorm.py").write_text(NORM.replace(".mean(", ".sum("))
@@ -32,6 +35,7 @@ def test_trace_takes_the_failing_case_of_the_last_attempt(tmp_path: Path) -> Non
     assert f"seed {report['seed']}" in " ".join(shown.split())
 
 
+@pytest.mark.thorough
 def test_trace_of_an_exception_ends_with_it(tmp_path: Path) -> None:
     """The lines before the exception are shown."""
     (tmp_path / "rmsnorm.py").write_text(NORM.replace("torch.rsqrt(", "wide.mT @ torch.rsqrt("))

@@ -43,6 +43,7 @@ CACHED = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.thorough  # test_cached_keys_are_counted needs no grader
 @pytest.mark.parametrize("folder", ["kv_cache", "gqa_kv_cache"])
 @pytest.mark.parametrize("name", CACHED)
@@ -70,6 +71,7 @@ PROBED = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(18)
 @pytest.mark.parametrize("challenge", PROBED, ids=[challenge.id for challenge in PROBED])
 def test_all_right_answers_have_the_same_proved_pattern(

@@ -14,6 +14,7 @@ from trainer.model.submission import Submission
 SDPA = CHALLENGES["sdpa"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("mistake", "text"),
     [
@@ -35,6 +36,7 @@ def test_line_of_a_failure_that_is_not_a_wrong_value(
     assert location.case == answer.first.number
 
 
+@pytest.mark.thorough
 def test_line_of_a_refused_size_is_the_first_division(grader: Grader) -> None:
     """The constructor must refuse bad sizes before it divides."""
     challenge = CHALLENGES["mha"]

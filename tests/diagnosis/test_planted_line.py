@@ -86,6 +86,7 @@ def test_line_is_found_after_edits_elsewhere() -> None:
     assert edited.splitlines()[number - 1].strip().startswith("return loss.item()")
 
 
+@pytest.mark.thorough
 def test_report_of_a_hunt_marks_the_planted_line(
     grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,7 @@ def test_syntax_error_is_found_again() -> None:
     assert words("x = 1\0", "SyntaxError: x").startswith(("Syntax", "Python cannot read"))
 
 
+@pytest.mark.thorough
 def test_a_text_that_ends_the_process_that_compiles_it_is_only_parsed() -> None:
     """The compiler of Python overflows its stack, and the grades of the class would be lost."""
     nested = f"x = [a {'for a in b ' * 90_000}]\n"

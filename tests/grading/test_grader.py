@@ -225,6 +225,7 @@ def test_right_answer_in_another_style_passes(
 HONEST_FILES = sorted((TESTS / "honest").glob("*.py"))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", HONEST_FILES, ids=[path.stem for path in HONEST_FILES])
 def test_right_answers_in_uncommon_styles_pass(grader: Grader, path: Path) -> None:
@@ -244,6 +245,7 @@ def test_right_answer_passes_the_memory_check(grader: Grader) -> None:
     assert report.statuses()["memory"] == "passed"
 
 
+@pytest.mark.thorough
 def test_single_case_has_the_same_values(grader: Grader) -> None:
     """With a case number, only this case is graded, on the same values as in a full run."""
     wrong = SOLUTION.replace('float("-inf")', "-100.0")

@@ -31,6 +31,7 @@ def test_reference_is_built_twice_for_each_constructor(monkeypatch: pytest.Monke
     assert len(built) - built.count(torch.float64) == len(constructors) < len(case_set.cases)
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     "challenge",

@@ -70,6 +70,7 @@ def test_right_dropout_passes(grader: Grader, line: str) -> None:
     assert report.verdict == "passed", report.first_failure()
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("line", "backward"),

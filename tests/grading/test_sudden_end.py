@@ -21,6 +21,7 @@ def impatient(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> Grader:
     return grader
 
 
+@pytest.mark.thorough
 def test_endless_import_is_reported_with_its_line(impatient: Grader) -> None:
     """The message says that the file was still being imported."""
     failure = grade_prefix_sum(impatient, "x = 1\nwhile True:\n    x += 1\n").first_failure()

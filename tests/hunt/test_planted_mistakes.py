@@ -32,6 +32,7 @@ def code(text: str) -> str:
     return ast.dump(ast.Module(tree.body[1:], []))
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(28)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_hunt_file_does_not_show_where_the_mistake_is(challenge: Challenge) -> None:
@@ -82,6 +83,7 @@ def test_changed_lines_are_the_only_difference(challenge: Challenge) -> None:
         ), mistake.id
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(28)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_reported_lines_have_the_numbers_of_the_reference(challenge: Challenge) -> None:
@@ -139,6 +141,7 @@ def test_two_chosen_mistakes_change_different_lines(challenge: Challenge) -> Non
         assert source.index(first.was) + len(first.was) <= source.index(second.was)
 
 
+@pytest.mark.thorough
 def test_mistakes_are_not_chosen_twice_in_a_row() -> None:
     """About a third of the hunts have two mistakes. The same seed chooses the same mistakes."""
     challenge = BY_ID["masks"]

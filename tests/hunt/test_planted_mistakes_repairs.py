@@ -202,6 +202,7 @@ def test_table_is_large_enough() -> None:
     assert all(len(set(repairs)) >= 3 for _, repairs in REPAIRS.values())
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(33)
 @pytest.mark.parametrize(
     ("mistake", "index"),

@@ -16,6 +16,7 @@ def test_old_pytest_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         drill_run.take_part(config_of(Path()))
 
 
+@pytest.mark.thorough
 def test_without_paths_only_the_hidden_checks_run(folder: Path) -> None:
     """The first failed test of a file shows the whole report.
 
@@ -130,6 +131,7 @@ SENTENCES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("files", "reference", "options", "expected"),

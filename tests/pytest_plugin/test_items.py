@@ -27,6 +27,7 @@ CHOICES: dict[str, tuple[list[str], dict[str, int]]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("choice", CHOICES)
 def test_tests_are_chosen_by_word_id_or_path(folder: Path, choice: str) -> None:

@@ -66,6 +66,7 @@ def test_items_that_are_not_due_come_only_without_other_items() -> None:
     assert order_items(QuestionPool({}, {}), known, 10 * DAY, 5, Random(0)) == []
 
 
+@pytest.mark.thorough
 def test_new_items_are_mixed() -> None:
     """A quarter are lines.
 

@@ -67,6 +67,7 @@ def test_without_a_sandbox_the_trials_succeed(tmp_path: Path) -> None:
     assert result["threads"]
 
 
+@pytest.mark.thorough
 def test_the_disk_trial_writes_the_given_bytes(tmp_path: Path) -> None:
     """The files have at least this size together."""
     count = (2 << 20) + 1

@@ -40,6 +40,7 @@ OWNS_A_PIPE = """import fcntl
     os.write(w, b'x')"""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "how", [pytest.param("kernel", marks=linux), pytest.param("bubblewrap", marks=needs_bubblewrap)]
 )

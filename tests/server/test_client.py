@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.paths import ROOT
 from trainer.packs import pack_reader
 
 
+@pytest.mark.thorough
 def test_server_imports_nothing_from_the_folder_of_the_learner(tmp_path: Path) -> None:
     """A learner's file with the name of another module does not break the grading process."""
     for name in ("random", "torch", "trainer"):

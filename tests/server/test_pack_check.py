@@ -21,6 +21,7 @@ from trainer.server.pack_check import PackChecker, _without_levels, in_words_of
 CONTENT = "prompt, hints, cases"  # the row of the texts and files of a challenge
 
 
+@pytest.mark.thorough
 def test_undeclared_twin_is_refused(tmp_path: Path) -> None:
     """Two mistakes with the same effect must be declared as twins."""
     for folder in ("challenges", "solutions"):
@@ -196,6 +197,7 @@ CHALLENGE = "challenges/attention_pooling"
 SOLUTIONS = "solutions/attention_pooling"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("file", "old", "new", "row", "says"),
     [

@@ -33,6 +33,7 @@ def test_two_processes_give_the_same_rows_as_one() -> None:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("processes", [1, 2])
 def test_fault_of_a_challenge_is_reported_once(pack: Path, processes: int) -> None:
     """A challenge that cannot be read has a single row with the reason. Others have all rows."""

@@ -13,6 +13,7 @@ from trainer.server.process import ServerLostError, ServerProcess
 pytestmark = pytest.mark.usefixtures("new_servers")
 
 
+@pytest.mark.thorough
 def test_close_ends_a_request_and_all_child_processes() -> None:
     """A hanging submission is ended, too, and the waiting thread gets an error."""
     server = ServerProcess(PACKS)

@@ -155,6 +155,7 @@ def test_failure_is_reported_before_and_after_its_diagnosis(process: Process) ->
     assert any(row.milestone == "k" for row in traced.trace.rows)
 
 
+@pytest.mark.thorough
 def test_verdict_equals_that_of_the_check_command(process: Process) -> None:
     """With the same seed, the server and `check` give the same outcomes for several challenges."""
     for name in ("sdpa", "attention-cost"):
@@ -194,6 +195,7 @@ def test_new_request_supersedes_the_request_in_progress(process: Process) -> Non
     assert soon(lambda: len(process.family()) <= 2), "the fork server and a ready worker"
 
 
+@pytest.mark.thorough
 def test_save_supersedes_the_lesson_about_the_save_before(process: Process) -> None:
     """The next verdict does not wait for the measurement."""
     process.send(grade_of("gqa", RIGHT, id=1))
@@ -219,6 +221,7 @@ def test_invalid_request_is_refused_with_a_sentence(process: Process) -> None:
     assert isinstance(reply, Verdict)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 @pytest.mark.usefixtures("new_servers")
 @pytest.mark.parametrize(
@@ -324,6 +327,7 @@ def test_weaker_isolation_is_refused_unless_accepted(monkeypatch: pytest.MonkeyP
         weak.close()
 
 
+@pytest.mark.thorough
 def test_a_pass_imports_no_diagnosis() -> None:
     """A new process grades a right answer, then a wrong answer, which the diagnosis explains."""
     code = (

@@ -101,6 +101,7 @@ def test_questions_then_score_sheet(tmp_path: Path, home: Path, size: tuple[int,
     assert run.state.question_seconds == 20.0
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("key", "ending"),
@@ -135,6 +136,7 @@ def test_questions_can_be_left_and_resumed(
     assert resumed.return_value == "next"
 
 
+@pytest.mark.thorough
 def test_time_that_is_up_during_questions(tmp_path: Path, home: Path) -> None:
     """The top line and a sentence show it, and answers still count."""
     app = end_app(tmp_path, home)
@@ -149,6 +151,7 @@ def test_time_that_is_up_during_questions(tmp_path: Path, home: Path) -> None:
     assert len(app.interview.state.answers) == 1
 
 
+@pytest.mark.thorough
 def test_question_and_sheet_follow_the_width(tmp_path: Path, home: Path) -> None:
     """After a resize every line fits, and a wide score sheet has two columns."""
     app = end_app(tmp_path, home, 1)

@@ -93,6 +93,7 @@ def test_typing_filters_and_enter_starts() -> None:
     assert drive(nothing) is None
 
 
+@pytest.mark.thorough
 def test_tab_keeps_the_focus_in_the_line(tmp_path: Path) -> None:
     """After Tab, typing still filters and Enter still starts."""
 
@@ -164,6 +165,7 @@ def test_commands_are_below_all_challenges() -> None:
     assert name_of(drive(script)) == "start gqa"
 
 
+@pytest.mark.thorough
 def test_hunt_takes_the_challenge_under_the_cursor() -> None:
     """If another row is under the cursor, any passed challenge will do."""
 

@@ -147,6 +147,7 @@ def test_grading_process_that_is_killed_is_replaced(file: Path, home: Path) -> N
         app.grader.close()
 
 
+@pytest.mark.thorough
 def test_grading_process_that_ended_is_replaced(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,6 +166,7 @@ def test_grading_process_that_ended_is_replaced(
     drive(app, script)
 
 
+@pytest.mark.thorough
 def test_grading_process_that_keeps_ending_is_not_replaced_for_ever(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,7 +187,7 @@ def test_grading_process_that_keeps_ending_is_not_replaced_for_ever(
     assert app.return_value is not None
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("harm", "says"),
     [
@@ -294,6 +296,7 @@ def is_drawn(pilot: Pilot[SessionResult], text: str) -> bool:
     return text in words(pilot)
 
 
+@pytest.mark.thorough
 def test_next_verdict_shows_the_first_stage_again(file: Path, home: Path) -> None:
     """A hint that was taken for one answer does not name the mistake of the next."""
     app = app_on(file, home, stage="line", purpose="interview", sitting=SITTING)
@@ -373,6 +376,7 @@ def test_reset_keeps_the_old_file(file: Path, home: Path) -> None:
     assert file.read_text() == pack_reader.stub(GQA)
 
 
+@pytest.mark.thorough
 def test_verdict_that_comes_after_a_reset_is_ignored(file: Path, home: Path) -> None:
     """A verdict on the old text is not an attempt at the fresh stub."""
     app = app_on(file, home)
@@ -391,6 +395,7 @@ def test_verdict_that_comes_after_a_reset_is_ignored(file: Path, home: Path) -> 
     drive(app, script)
 
 
+@pytest.mark.thorough
 def test_fault_of_the_screen_ends_the_session(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -477,6 +482,7 @@ def test_terminal_that_is_too_small_shows_both_sizes(file: Path, home: Path) -> 
     drive(app, script)
 
 
+@pytest.mark.thorough
 def test_tick_and_verdict_while_the_screen_ends_do_no_harm(file: Path, home: Path) -> None:
     """At the end Textual removes the widgets one by one."""
     app = app_on(file, home)
@@ -558,6 +564,7 @@ def test_autosave_during_typing_makes_no_failed_attempts(file: Path, home: Path)
     assert (review.rating, "0 failed attempts" in review.reason) == (4, True)
 
 
+@pytest.mark.thorough
 def test_two_sessions_on_one_file_both_record_attempts(file: Path, home: Path) -> None:
     """Both sessions see every save."""
     first, second = app_on(file, home), app_on(file, home)
@@ -644,6 +651,7 @@ def test_pass_shows_the_next_line_at_once_and_the_notes_when_they_come(
     drive(app, script, size=(80, 60))
 
 
+@pytest.mark.thorough
 def test_failure_of_the_measurement_changes_no_verdict(file: Path, home: Path) -> None:
     """The screen says so, and does not wait for ever."""
     app = app_on(file, home)
@@ -662,6 +670,7 @@ def test_failure_of_the_measurement_changes_no_verdict(file: Path, home: Path) -
     drive(app, script, size=(80, 60))
 
 
+@pytest.mark.thorough
 def test_trace_and_unfinished_text_ask_for_the_lesson_again(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -690,6 +699,7 @@ def test_trace_and_unfinished_text_ask_for_the_lesson_again(
     drive(app, script)
 
 
+@pytest.mark.thorough
 def test_next_text_is_judged_and_taught_while_a_page_is_open(file: Path, home: Path) -> None:
     """A failure is shown in place of the page. The questions go on after the next pass."""
     app = app_on(file, home)
@@ -716,6 +726,7 @@ def test_next_text_is_judged_and_taught_while_a_page_is_open(file: Path, home: P
     drive(app, script, size=(80, 60))
 
 
+@pytest.mark.thorough
 def test_questions_are_rated_only_while_they_are_shown(file: Path, home: Path) -> None:
     """Before Enter, and behind the task, the keys 1 to 4 rate no question."""
     app = app_on(file, home)
@@ -753,6 +764,7 @@ def test_other_answers_stay_hidden_until_the_pass(file: Path, home: Path) -> Non
     drive(app, script)
 
 
+@pytest.mark.thorough
 def test_reset_question_is_taken_back_by_any_key_and_by_a_verdict(file: Path, home: Path) -> None:
     """A second x much later must not be a surprise."""
     app = app_on(file, home)

@@ -94,6 +94,7 @@ def test_path_and_time_stay_in_view(
     run_app(app, script, size)
 
 
+@pytest.mark.thorough
 def test_top_line_shows_the_overtime(file: Path, home: Path) -> None:
     """The overtime of the problem and of the interview are shown separately."""
     clock = Clock()
@@ -109,6 +110,7 @@ def test_top_line_shows_the_overtime(file: Path, home: Path) -> None:
     run_app(app, script, (80, 24))
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [(80, 24), (50, 20)], ids=str)
 def test_nothing_is_graded_without_a_grader(file: Path, home: Path, size: tuple[int, int]) -> None:

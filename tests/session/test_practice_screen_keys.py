@@ -193,6 +193,7 @@ def test_every_shown_key_changes_the_screen_or_leaves(
     assert ({"n", "1"} <= set(pressed)) == (state == "passed")
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("focus", ["task", "report"])
 @pytest.mark.parametrize("width", [80, 140])
@@ -203,6 +204,7 @@ def test_keys_work_with_any_pane_focused(
     assert len(press_all("failed", width, focus)) == 8
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_opening_page_has_the_keys_enter_and_q(
@@ -213,6 +215,7 @@ def test_opening_page_has_the_keys_enter_and_q(
     assert press_all("fresh", width, sitting=sitting, purpose="interview") == ["enter", "q"]
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(9)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("key", ["tab", "shift+tab"])
@@ -253,6 +256,7 @@ def test_click_on_a_pane_lets_the_arrows_scroll_it(file: Path, home: Path) -> No
     run_app(app, script, (140, 24))
 
 
+@pytest.mark.thorough
 def test_only_q_works_in_a_terminal_that_is_too_small(file: Path, home: Path) -> None:
     """A change that cannot be seen must not happen."""
     app = app_on(file, home)
@@ -271,6 +275,7 @@ def test_only_q_works_in_a_terminal_that_is_too_small(file: Path, home: Path) ->
     assert app.return_value is not None
 
 
+@pytest.mark.thorough
 def test_why_shows_the_report_in_place_of_the_trace(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,6 +86,7 @@ def test_every_kind_of_save_is_graded_once(file: Path, home: Path) -> None:
     drive(app, script)
 
 
+@pytest.mark.thorough
 def test_save_without_an_event_is_noticed(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,7 @@ HARM = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", HARM)
 def test_harm_during_the_measurement_hurts_nothing_else(
@@ -170,6 +171,7 @@ def test_error_is_the_root_mean_square_of_the_errors_by_that_of_the_values(grade
         assert relative_error([(expected, bad)]) is None
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ANSWERS)
 def test_answer_passes_and_its_lesson_has_the_deserved_notes(

@@ -122,6 +122,7 @@ def write_bad(folder: Path, kind: str) -> Path:
     return path
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("kind", "says"),
     [

@@ -80,6 +80,7 @@ def test_unlinked_open_files_count() -> None:
         assert "it wrote more than the 64 MiB" in message_of(grade(grader, body, seconds=20))
 
 
+@pytest.mark.thorough
 def test_a_worker_that_makes_too_many_files_is_ended() -> None:
     """Every empty file counts as one block."""
     with grader_by() as grader:
@@ -103,6 +104,7 @@ def test_a_worker_that_writes_little_is_not_ended() -> None:
         assert grade(grader, body).verdict == "passed"
 
 
+@pytest.mark.thorough
 @linux
 @pytest.mark.parametrize("how", [None, LIMITS])
 def test_a_worker_with_too_many_threads_is_ended(how: Isolation | None) -> None:
@@ -164,6 +166,7 @@ STARTS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(2)
 @linux
 @pytest.mark.parametrize("body", STARTS.values(), ids=STARTS)
@@ -210,6 +213,7 @@ MISCHIEF = (
 )
 
 
+@pytest.mark.thorough
 @linux
 @pytest.mark.parametrize("how", [None, LIMITS])
 def test_twenty_runs_leave_nothing_behind(how: Isolation | None) -> None:
@@ -356,6 +360,7 @@ def test_a_worker_gets_cpu_time_to_print_its_line_on_a_busy_machine() -> None:
             process.communicate()
 
 
+@pytest.mark.thorough
 def test_a_worker_that_sleeps_too_long_is_ended(hasty: Grader) -> None:
     """A worker that sleeps is ended after several times its limit, even if it prints."""
     body = "import time\n    while True:\n        print('on', flush=True)\n        time.sleep(0.02)"
@@ -367,6 +372,7 @@ def test_a_worker_that_sleeps_too_long_is_ended(hasty: Grader) -> None:
     assert "slept" in failure.message
 
 
+@pytest.mark.thorough
 def test_only_the_cpu_time_of_the_worker_counts(hasty: Grader) -> None:
     """A worker that is stopped for more than twice its limit, and then continues, is not ended."""
     submit = WorkerRun.submit
@@ -389,6 +395,7 @@ def test_a_fork_server_survives_the_death_of_a_worker(grader: Grader) -> None:
     assert grade_prefix_sum(grader, RIGHT_SUM.format("pass")).verdict == "passed"
 
 
+@pytest.mark.thorough
 def test_threads_that_start_together_find_a_thread_pool(grader: Grader) -> None:
     """The fork loses torch's thread pool, so a new pool is made before the submission runs."""
     source = RIGHT_SUM.replace(

@@ -60,6 +60,7 @@ def test_preloading_garbage_is_an_error() -> None:
         assert grade(grader, "pass").verdict == "passed"
 
 
+@pytest.mark.thorough
 def test_a_killed_worker_leaves_no_folder_and_no_process(hasty: Grader, tmp_path: Path) -> None:
     """A worker that runs out of time is gone, with its folder, when the report arrives."""
     note = (

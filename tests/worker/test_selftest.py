@@ -54,6 +54,7 @@ def result_of(how: Isolation) -> SelfTestResult:
     return run_selftest(HIDDEN, how)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", EACH)
 def test_a_sandbox_leaves_nothing_open(how: Isolation) -> None:
     """With limits alone, exactly the actions are open that limits do not prevent."""

@@ -14,6 +14,7 @@ from trainer.worker.protocol import SubmittedFile
 from trainer.worker.worker_client import WorkerRun
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("body", "verdict", "says"),
     [
@@ -64,6 +65,7 @@ def test_every_kind_of_end_has_its_verdict_and_case(
         assert failure.number == 1
 
 
+@pytest.mark.thorough
 def test_the_running_line_is_reported_even_if_the_worker_starts_late(
     hasty: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
