@@ -5,6 +5,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ from trainer.worker import forkserver_client
 # the fixture `new_servers` starts real grading servers.
 forkserver_client.start = forkserver_client.fork_here
 START_SERVER = process.start
+_HOMES = count()
 process.start = forked.ForkedServer  # type: ignore[assignment]  # it has the methods that are used
 gc.disable()  # until all tests are collected: it would visit millions of objects that stay
 
@@ -52,9 +54,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of this test's journal. Remove variables that a developer may have set."""
-    folder = tmp_path / "home"
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of this test's journal. Remove variables that a developer may have set.
+
+    The folder does not exist yet, because most tests use no file.
+    """
+    folder = tmp_path_factory.getbasetemp() / f"home-{next(_HOMES)}"
     for name in ("ATTN_DRILL_LANG", "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ATTN_DRILL_HOME", str(folder))

@@ -137,6 +137,7 @@ def is_slow(document: str, command: str) -> bool:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "slow", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["quick", "slow"]
 )

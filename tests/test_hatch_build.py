@@ -69,6 +69,7 @@ def test_only_wheels_contain_the_pack(wheels: dict[str, Path]) -> None:
         assert set(names) == expected
 
 
+@pytest.mark.thorough
 def test_wheels_contain_the_templates_of_the_pages(wheels: dict[str, Path]) -> None:
     """An editable install uses the templates of the checkout, as all files of `trainer/`."""
     expected = {path.name for path in (BUILT_IN / "trainer" / "report" / "templates").iterdir()}

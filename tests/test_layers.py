@@ -67,6 +67,7 @@ def copied_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("file", "added", "contracts"),

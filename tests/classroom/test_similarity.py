@@ -104,6 +104,7 @@ def test_independent_answers_are_not_reported(
     assert similar_pairs(answers, known_of(challenge)) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(24)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_renamed_copies_are_found(challenge: Challenge) -> None:

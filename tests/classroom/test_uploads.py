@@ -267,7 +267,7 @@ def forbid(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         real = getattr(os, name)
 
         def refused(path: str | Path, real: Callable[[str | Path], object] = real) -> object:
-            if Path(path).name.startswith("no"):
+            if Path(str(path)).name.startswith("no"):
                 raise PermissionError(13, "Permission denied")
             return real(path)
 

@@ -35,6 +35,7 @@ def test_menu_starts_the_chosen_challenge(tmp_path: Path) -> None:
     assert (tmp_path / "masks.py").exists()
 
 
+@pytest.mark.thorough
 def test_menu_runs_the_chosen_command(tmp_path: Path, home: Path) -> None:
     """The command is shown as the learner would type it, and then its output."""
     record_pass(home, "sdpa", time.time())

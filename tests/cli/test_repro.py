@@ -32,6 +32,7 @@ def run(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.thorough
 def test_script_shows_the_difference(solved: Path) -> None:
     """The script fails like the check. A file that `repro` did not write is never overwritten."""
     (solved / "rmsnorm.py").write_text(NORM.replace(".mean(", ".sum("))

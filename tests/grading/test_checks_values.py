@@ -106,6 +106,7 @@ DOUBLING_HOOK = f"""{DROPOUT_LAYER}
             DETACHED_IN_CHECKPOINT,
             "gradients",
             "gradient",
+            marks=pytest.mark.thorough,  # the import of the checkpoint takes seconds
             id="detached within a checkpoint",
         ),
         pytest.param(

@@ -13,6 +13,7 @@ CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 MQA = next(challenge for challenge in CHALLENGES if challenge.id == "mqa")
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.id)
 def test_only_the_own_translation_passes(challenge: Challenge) -> None:
     """The translation of every other challenge is refused."""

@@ -69,6 +69,7 @@ def pack(tmp_path: Path) -> Path:
     return Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("file", "old", "new", "row", "says"),

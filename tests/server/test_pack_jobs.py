@@ -17,6 +17,7 @@ def pack(tmp_path: Path) -> Path:
     return Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
 
 
+@pytest.mark.thorough
 def test_two_processes_give_the_same_rows_as_one() -> None:
     """There is one row for every item, in the same order."""
     alone = checked(TINY_PACK, 1)

@@ -128,6 +128,7 @@ def server() -> Iterator[ServerProcess]:
     started.close()
 
 
+@pytest.mark.thorough
 def test_failure_is_reported_before_and_after_its_diagnosis(process: Process) -> None:
     """A pass has a single verdict. Every grading has a fresh seed unless the request has a seed."""
     process.send(Prepare("gqa"))

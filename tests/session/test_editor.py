@@ -85,6 +85,7 @@ def quoted_editor(folder: Path, text: str) -> str:
     return f'"{program}"'
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("editor", "says"),

@@ -17,6 +17,7 @@ from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("ending", ["a crash", "q", "SIGTERM", "\x03"])
 def test_terminal_is_restored_at_every_end(file: Path, ending: str) -> None:

@@ -270,6 +270,7 @@ def test_a_worker_does_not_get_the_users_environment(
     ]
 
 
+@pytest.mark.thorough
 def test_a_preloaded_request_gives_the_same_reports() -> None:
     """Preloading changes no report, not even one with random numbers, under two seeds."""
     with grader_by() as grader:

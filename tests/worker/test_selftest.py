@@ -72,6 +72,7 @@ def test_a_sandbox_leaves_nothing_open(how: Isolation) -> None:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", EACH)
 def test_required_features_work(how: Isolation) -> None:
     """torch's threads and the worker's own folder work with every isolation."""
