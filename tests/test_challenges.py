@@ -135,6 +135,7 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(96)
 @pytest.mark.parametrize(
     ("challenge", "rule"), VARIANTS, ids=[f"{challenge.id}-{rule}" for challenge, rule in VARIANTS]

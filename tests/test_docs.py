@@ -182,6 +182,7 @@ def test_other_codes_belong_to_commands() -> None:
     assert set(OTHER_CODES) <= {line for document in COMMAND_DOCS for line in commands(document)}
 
 
+@pytest.mark.thorough
 def test_every_command_of_the_table_exists() -> None:
     """The table of commands names commands and options that the program has, and all commands."""
     help_text = forked.run(["--help"], ROOT, os.environ).stdout

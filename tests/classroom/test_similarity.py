@@ -122,6 +122,7 @@ def test_renamed_copies_are_found(challenge: Challenge) -> None:
     assert all(other == f"{name} copied" for name, other in found)
 
 
+@pytest.mark.thorough
 def test_most_answers_are_long_enough_to_be_compared() -> None:
     """The bound leaves out short answers only: of grouped-query attention, all are compared."""
     gqa = next(challenge for challenge in CHALLENGES if challenge.id == "gqa")

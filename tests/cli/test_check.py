@@ -411,6 +411,7 @@ def test_check_of_the_file_of_a_hunt_counts_as_a_hunt(tmp_path: Path, home: Path
     assert Journal(home).reviews() == []
 
 
+@pytest.mark.thorough
 def test_unfinished_file_is_not_an_attempt(tmp_path: Path, home: Path) -> None:
     """The file is graded. A finished wrong answer counts at once."""
     file = tmp_path / "rmsnorm.py"

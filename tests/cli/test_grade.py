@@ -405,6 +405,7 @@ def test_resume_grades_only_changed_submissions(tmp_path: Path, graded_class: Gr
     assert "\ndies," not in (tmp_path / "out" / "grades.csv").read_text()
 
 
+@pytest.mark.thorough
 def test_settled_name_is_graded(tmp_path: Path) -> None:
     """After one of two files of a name is removed, --resume grades only the other file.
 

@@ -122,6 +122,7 @@ def test_missing_file_is_reported_and_folder_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "gqa_hunt.py").is_dir()
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "arguments",

@@ -184,6 +184,7 @@ def test_quiz_on_a_terminal(tmp_path: Path) -> None:
     assert b"2 of 2" in shown
 
 
+@pytest.mark.thorough
 def test_list_has_topics_and_challenges(tmp_path: Path) -> None:
     """Each has its counts, at every width."""
     for columns in (50, 80):

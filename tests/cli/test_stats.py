@@ -91,6 +91,7 @@ def test_broken_journal_is_reported(home: Path, tmp_path: Path) -> None:
     assert done.stdout == EMPTY + "\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("used_home")
 def test_stats_export_and_import_need_no_torch(tmp_path: Path) -> None:
     """They need no numpy, and export and import need no rich."""

@@ -60,6 +60,7 @@ def test_script_fails_where_the_answer_is_wrong(grader: Grader, tmp_path: Path) 
     run(found, tmp_path, with_mistakes(GQA), "gqa_answer")
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(46)
 @pytest.mark.parametrize("folder", sorted(CHALLENGES.keys() - WITH_OBJECTS))
 def test_script_of_every_kind_of_case_accepts_a_right_answer(

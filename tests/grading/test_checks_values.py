@@ -39,7 +39,7 @@ DOUBLING_HOOK = f"""{DROPOUT_LAYER}
         self.v_proj.weight.register_hook(lambda gradient: 2 * gradient)"""
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("old", "new", "check", "says"),
     [

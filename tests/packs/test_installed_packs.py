@@ -75,6 +75,7 @@ def test_attribute_of_a_module_names_the_folder(
     assert capsys.readouterr() == ("", "hello\n")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("value", "message"),
     [

@@ -35,6 +35,7 @@ def test_mistakes_that_do_not_fit_the_reference_are_refused(
         patch_all(SOURCE, mistakes, "mistakes.toml")
 
 
+@pytest.mark.thorough
 def test_unreadable_mistakes_are_reported(
     tmp_path: Path, run: Callable[..., tuple[int, str, str]]
 ) -> None:

@@ -51,6 +51,7 @@ def modules(folder: Path) -> set[str]:
     return set((folder / "modules.txt").read_text().split("\n"))
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("plugin", "conftest"),

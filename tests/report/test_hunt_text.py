@@ -29,6 +29,7 @@ def test_each_mistake_has_its_own_paragraph() -> None:
     assert "k.repeat(" in second
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("width", [50, 80])
 def test_mistakes_fit_the_width(width: int) -> None:

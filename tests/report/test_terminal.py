@@ -124,6 +124,7 @@ def test_report_of_a_pass_is_a_headline_and_the_next_step(grader: Grader) -> Non
     assert "case 2 alone" in as_text(report_of(grader, norm, right, "rmsnorm.py", 3, only=2))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("word", HOSTILE)
 def test_words_in_brackets_are_not_markup(word: str) -> None:
     """Every string of a report is shown unchanged, even by a console that reads markup."""

@@ -143,6 +143,7 @@ def test_fault_of_a_pack_is_reported(
     assert says in found.message
 
 
+@pytest.mark.thorough
 def test_right_answer_that_fails_is_reported(pack: Path) -> None:
     """The row of another right answer that fails names the seed, the check and the case."""
     folder = pack / "solutions" / "prefix_sum" / "also_right"

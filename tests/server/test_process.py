@@ -28,6 +28,7 @@ def test_close_ends_a_request_and_all_child_processes() -> None:
     assert soon(lambda: not any(Path(f"/proc/{process}").exists() for process in family))
 
 
+@pytest.mark.thorough
 def test_closed_server_takes_no_request() -> None:
     """After `close`, `send` returns False and `ask` raises an error."""
     server = ServerProcess(PACKS)

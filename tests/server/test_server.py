@@ -208,6 +208,7 @@ def test_save_supersedes_the_lesson_about_the_save_before(process: Process) -> N
     assert (reply.id, reply.report.verdict) == (2, "passed")
 
 
+@pytest.mark.thorough
 def test_invalid_request_is_refused_with_a_sentence(process: Process) -> None:
     """An unknown challenge or a file that cannot be traced is refused. Then the server goes on."""
     process.send(grade_of("gqqa", RIGHT, id=1))

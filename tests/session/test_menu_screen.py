@@ -104,6 +104,7 @@ def test_tab_keeps_the_focus_in_the_line(tmp_path: Path) -> None:
     assert name_of(chosen) == "start mla"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [(80, 24), (50, 20)], ids=["80x24", "50x20"])
 def test_progress_is_above_the_challenges(size: tuple[int, int]) -> None:
     """The row of a passed challenge has its best time. A time under a minute is 1 min."""

@@ -217,6 +217,7 @@ def test_file_that_cannot_be_graded_gets_a_sentence(
     drive(app, script)
 
 
+@pytest.mark.thorough
 def test_keys_work_only_when_they_can_do_something(file: Path, home: Path) -> None:
     """Other keys say why they do nothing."""
     app = app_on(file, home)

@@ -17,6 +17,7 @@ from trainer.session.model import SessionResult
 INTERVIEW: dict[str, Any] = {"purpose": "interview", "stage": "line", "sitting": SITTING}
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_clock_starts_at_enter(file: Path, home: Path, size: tuple[int, int]) -> None:
@@ -64,7 +65,7 @@ def test_leaving_from_the_opening_page_costs_no_time(file: Path, home: Path) -> 
     assert (app.return_value.ending, app.return_value.seconds) == ("quit", 95.0)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("key", ["r", "h", "w", "tab"])
 def test_path_and_time_stay_in_view(

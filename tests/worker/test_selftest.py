@@ -82,6 +82,7 @@ def test_required_features_work(how: Isolation) -> None:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", EACH)
 def test_every_isolation_gets_the_same_trials(how: Isolation) -> None:
     """The rows of the result do not depend on the isolation."""
