@@ -25,12 +25,7 @@ _COUNTED = (Call(observe="cost"),)
 
 
 def calls_for(purpose: Purpose, graded: Calls) -> Calls:
-    """Return the calls of a case for a purpose.
-
-    Args:
-        purpose: the purpose of the run.
-        graded: the calls that a verdict needs.
-    """
+    """Return the calls of a case for a purpose."""
     match purpose:
         case "grade":
             return graded

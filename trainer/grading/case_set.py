@@ -132,7 +132,6 @@ class CaseSet:
         Args:
             assignment: the roles of the learner's layers. By default, the worker takes the first
                 assignment that fits all cases.
-            purpose: the kind of run that the worker makes.
         """
         usual_runs, refused, table = self._runs
         runs = list(usual_runs)

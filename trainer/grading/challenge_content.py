@@ -46,7 +46,6 @@ def in_authors_words(error: BaseException, doing: str, *paths: str) -> str:
     """Return a sentence about an exception of a pack's code, with the file and the line.
 
     Args:
-        error: the exception.
         doing: the action, for example "cases() raises".
         paths: the files of the pack whose code ran. Without a line, the first is named.
     """

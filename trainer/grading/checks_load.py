@@ -70,9 +70,7 @@ def _missing(name: str, description: str, defined: list[str]) -> str:
     """Return a sentence for a class or function that the file must define.
 
     Args:
-        name: the name that the contract requires.
         description: "missing", or words for the object that the file defines under this name.
-        defined: the names of all classes and functions of the file.
     """
     if description != "missing":
         wanted = "a class derived from nn.Module" if "Module" in description else "callable"
@@ -126,10 +124,7 @@ def _argument_problems(
 
     Args:
         index: the place of the argument in the contract, from 0.
-        want: the argument in the contract.
         own_name: the learner's name for the argument, if the learner uses another name.
-        expected: the signature in the contract.
-        found: the arguments in the learner's file.
     """
     positional = [
         argument

@@ -120,8 +120,6 @@ def _valued(check: str, result: CaseResult, found: Mismatch | None, when: str = 
     """Return the outcome of a comparison of values.
 
     Args:
-        check: the name of the check.
-        result: the result of the case.
         found: the difference, or None if the values are right.
         when: words for the call in which the values differ, with a space at the end.
     """
@@ -252,13 +250,7 @@ def _wrong_dropout(result: CaseResult, name: str, value: Tensor, dropout: float)
 
 
 def _dropped_gradients(comparison: Comparison, result: CaseResult, name: str) -> str | None:
-    """Return a sentence if the gradients under dropout are wrong, or None.
-
-    Args:
-        comparison: the comparison of the submission.
-        result: the result of a case with dropout.
-        name: the name of the output that equals the attention weights.
-    """
+    """Return a sentence if the gradients under dropout are wrong, or None."""
     under = comparison.gradients_under(result, name)
     if under is None:
         return None

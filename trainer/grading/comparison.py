@@ -71,7 +71,6 @@ class Comparison:
     """The results of one submission, next to the expected results. The checks read it.
 
     Args:
-        case_set: the cases that the submission ran on.
         worker_result: the worker's reply, and the way in which the worker ended.
         only: the index of the single graded case; None to grade all cases.
         loop: after a timeout, a sentence about the count that grows with the sizes.
@@ -169,10 +168,6 @@ class Comparison:
         """Return the reference's results with the same weights dropped as in the submission.
 
         None if there is nothing to compare.
-
-        Args:
-            result: the result of a case with dropout.
-            output: the name of the output that shows which weights were dropped.
         """
         value = self.value_of(result.reply.outputs.get(output))
         if value is None or value.shape != result.expected.outputs[output].value.shape:
@@ -219,7 +214,6 @@ class Comparison:
         """Return the difference of the first wrong output of one call, or None.
 
         Args:
-            result: the result of the case.
             place: the place of the call among the calls of the case, from 0.
         """
         key = result.index, place  # several checks compare the same call

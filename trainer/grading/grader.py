@@ -66,10 +66,8 @@ class Grader:
 
     Args:
         packs: the folders of packs, which no worker may read.
-        limits: the limits of each worker.
         interrupt: a file descriptor that stops the current work; see `Workers`.
         isolation: the isolation of workers; see `Workers`.
-        meanwhile: is called once per run while the grader waits for a worker.
     """
 
     def __init__(
@@ -123,9 +121,6 @@ class Grader:
         """Judge a submission on the cases of one seed.
 
         Args:
-            challenge: the challenge.
-            submission: the learner's file.
-            seed: the seed of the cases.
             only: a case number, from 1. The report then covers this case only.
 
         Raises:
@@ -145,8 +140,6 @@ class Grader:
         servers die, the submission is the likely cause, so the submission gets a verdict.
 
         Args:
-            case_set: the cases.
-            submission: the learner's file.
             only: the index of a single case, from 0. The report then covers this case only.
         """
         started = time.monotonic()
@@ -254,7 +247,6 @@ def index_of_case(case_set: CaseSet, number: int | None) -> int | None:
     """Return the index of a case, from 0, or None if `number` is None.
 
     Args:
-        case_set: the cases.
         number: the case number, from 1.
 
     Raises:

@@ -127,7 +127,6 @@ def judge(comparison: Comparison, file: str, elapsed_seconds: float) -> Report:
     """Make all checks on one submission and return the report.
 
     Args:
-        comparison: the results of the submission.
         file: the name of the file, for the report.
         elapsed_seconds: the duration of grading, for the report.
     """
@@ -210,14 +209,7 @@ def _with_cast(comparison: Comparison, outcome: Outcome) -> Outcome:
 def _with_gaps(
     comparison: Comparison, check: Check, made: list[Outcome], skipped: Collection[str]
 ) -> list[Outcome]:
-    """Return the outcomes of a check, with a skipped outcome if the check missed some cases.
-
-    Args:
-        comparison: the results of the submission.
-        check: the check.
-        made: the outcomes of the check itself.
-        skipped: the skipped checks that the check needs.
-    """
+    """Return the outcomes of a check, with a skipped outcome if the check missed some cases."""
     if any(outcome.status != "passed" for outcome in made):
         return made
     gap = _gap(comparison, check, made)

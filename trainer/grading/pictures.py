@@ -77,7 +77,6 @@ def error_maps(off: Tensor, dims: str, sizes: Mapping[str, int]) -> tuple[ErrorM
     Args:
         off: how far each value is off, in units of its tolerance; NaN if a value is not finite.
         dims: the named dimensions, e.g. "B L (H D)"; "" if they are unknown.
-        sizes: the size of every letter.
     """
     names, apart = _named(off, dims, sizes)
     if not names:

@@ -31,7 +31,6 @@ class Workers:
 
     Args:
         packs: the folders of packs, which no worker may read.
-        limits: the limits of each worker.
         interrupt: a file descriptor. As soon as it is readable, the current work ends with
             SupersededError.
         isolation: the isolation of workers; by default the strongest that this machine allows.
@@ -107,11 +106,8 @@ class Workers:
         """Start a submission in a worker and return the running worker.
 
         Args:
-            case_set: the cases.
-            submission: the learner's file.
             assignment: the roles of the learner's layers. By default, the worker takes the first
                 assignment that fits all cases.
-            purpose: the kind of run that the worker makes.
         """
         is_usual = not assignment and purpose == "grade"
         if is_usual and self._ready is not None and self._ready[0] is case_set:
@@ -133,8 +129,6 @@ class Workers:
         """Wait for a worker and return its result.
 
         Args:
-            running: the running worker.
-            more: is called after each part of the reply.
             is_end_awaited: also wait until the worker is gone, so that its CPU time is known.
 
         Raises:

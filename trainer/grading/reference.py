@@ -137,8 +137,6 @@ class Reference:
 
         Args:
             prepared: a case with `dropout`.
-            output: the name of the output that equals the attention weights.
-            actual: the submission's tensor for this output.
         """
         case = prepared.case
         if case.dropout is None or not prepared.cotangents:

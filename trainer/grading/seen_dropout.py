@@ -30,7 +30,6 @@ def kept_weights(
     Args:
         dims: the named dimensions of the output that equals the attention weights. Along `copy` lie
             copies of the same weight. The last letter is the key.
-        sizes: the size of every letter.
         weights: the weights without dropout, in the shape of the output.
         actual: the submission's output. A dropped weight is 0.
     """
@@ -57,7 +56,6 @@ class ReplayedDropout(TorchFunctionMode):
 
     Args:
         kept: boolean tensors that are True for kept weights, in several orders of the dimensions.
-        p: the probability of dropping.
     """
 
     def __init__(self, kept: Mapping[str, Tensor], p: float) -> None:

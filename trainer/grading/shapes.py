@@ -23,7 +23,6 @@ def name_shape(shape: Shape, sizes: Mapping[str, int], dims: str = "") -> str:
 
     Args:
         shape: the shape to name.
-        sizes: the size of every letter.
         dims: the expected named dimensions, e.g. "B L (H D)".
     """
     letters = axes(dims)

@@ -18,10 +18,6 @@ def sudden_end(comparison: Comparison, due: Iterable[str]) -> list[Outcome] | No
     """Return the outcomes if the worker did not send a complete reply, else None.
 
     The failed outcome has the last step of the worker and the way in which the worker ended.
-
-    Args:
-        comparison: the results of the submission.
-        due: the checks that are due. All except the failed check are skipped.
     """
     result, case_set = comparison.worker_result, comparison.case_set
     if result.how == "replied" and _is_complete(comparison):

@@ -31,7 +31,6 @@ def compare_values(
     Args:
         name: the name of the tensor, for the report.
         dims: the named dimensions of the tensor, e.g. "B L (H D)".
-        sizes: the size of every letter.
         expected: the expected values, in float64, bool or an integer dtype.
         actual: the submission's values, in the same shape and any dtype.
         allowed: the bound on the absolute difference of each entry, in float64. A NaN in `actual`
@@ -145,13 +144,9 @@ def compare_dropout(
     Entries must be dropped independently of each other.
 
     Args:
-        name: the name of the output.
         dims: the named dimensions of the output. Along `copy` lie copies of the same weight, which
             must agree.
-        sizes: the size of every letter.
         weights: the attention weights without dropout, in float64.
-        actual: the submission's attention weights under dropout.
-        allowed: the bound on the absolute difference of each entry without dropout.
         p: the probability of dropping. The share of zeros must be within 6 standard deviations of
             it.
 

@@ -42,7 +42,6 @@ def allowed(expected: Tensor, dtype: str, lost: float, scale: float | None = Non
 
     Args:
         expected: the expected values, in float64.
-        dtype: the case's dtype.
         lost: the result of `loss` for this tensor.
         scale: the largest absolute entry of the group that the tensor belongs to; by default that
             of the tensor itself. For a gradient the group is all gradients of its case, because

@@ -28,10 +28,6 @@ _MODULE_BASES = ("nn.Module", "torch.nn.Module", "Module", "object")
 def unfinished(comparison: Comparison, source: str) -> str:
     """Return the reason why a file is unfinished, or "" if the file is finished.
 
-    Args:
-        comparison: the results of a submission that did not pass.
-        source: the text of the submission.
-
     Returns:
         For example "does not parse: line 12, invalid syntax" or
         "is not finished: forward raises NotImplementedError".

@@ -94,8 +94,6 @@ def size_of(letter: str, sizes: Mapping[str, int], dims: str) -> int:
     """Return the size of a letter.
 
     Args:
-        letter: the letter.
-        sizes: the size of every letter.
         dims: the dimensions with this letter, for the message.
 
     Raises:

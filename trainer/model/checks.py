@@ -34,9 +34,6 @@ def status_of_each(outcomes: Iterable[tuple[str, Status]]) -> dict[str, Status]:
 
     A check is failed if one of its outcomes is failed, else skipped if one is skipped, else
     passed.
-
-    Args:
-        outcomes: pairs of check and status.
     """
     found: dict[str, set[Status]] = {}
     for check, status in outcomes:

@@ -39,7 +39,6 @@ def run_trial(trial: Mapping[str, Any], folder: str) -> bytes:
     Args:
         trial: `kind` is "all", "disk" or "threads". The other entries belong to the kind:
             paths and the grader's pid, which the worker tries to reach, and sizes.
-        folder: the worker's own folder.
     """
     match trial["kind"]:
         case "disk":

@@ -140,12 +140,7 @@ class Landlock:
 
     @classmethod
     def of(cls, readable: Iterable[str], room: str) -> Landlock:
-        """Make the ruleset of all workers.
-
-        Args:
-            readable: files and folders that every worker may read.
-            room: the folder in which every worker gets its folder.
-        """
+        """Make the ruleset of all workers."""
         room, readable = os.path.realpath(room), [*readable, os.devnull]
         if (ruleset := _new_ruleset()) < 0:
             return cls(-1, ())

@@ -110,10 +110,6 @@ def start_in_bubblewrap(control: int, readable: Iterable[str]) -> subprocess.Pop
     The fork server sees only the readable paths, has no network and no other processes, and can
     write only to a folder of bounded size. The code of attn-drill is passed in as an archive. The
     fork server removes the archive after the import, so no worker can read it.
-
-    Args:
-        control: the descriptor of the fork server's end of the socket pair.
-        readable: the files and folders that workers may read.
     """
     archive = tempfile.TemporaryFile()  # noqa: SIM115  # closed when bubblewrap has inherited it
     archive.write(_own_code())
@@ -172,11 +168,7 @@ def _own_code() -> bytes:
 
 
 class Folders:
-    """The folders of workers, below a parent folder that the caller removes at the end.
-
-    Args:
-        parent: the folder in which the folders are made.
-    """
+    """The folders of workers, below a parent folder that the caller removes at the end."""
 
     def __init__(self, parent: str) -> None:
         self._parent = parent
@@ -242,7 +234,6 @@ def used_bytes(folder: str, most: int) -> int:
     Every entry counts as one block of 4096 bytes plus the blocks of the file.
 
     Args:
-        folder: the path of the folder.
         most: stop counting when the sum exceeds this number of bytes.
 
     Returns:
@@ -270,7 +261,6 @@ def unlinked_bytes(pid: int, folder: str, *, mapped: bool = True) -> int:
     """Return the bytes on the disk of files that a process has unlinked and keeps open or mapped.
 
     Args:
-        pid: the process.
         folder: the folder of the process, in which it can make and map files.
         mapped: also count mapped files. This takes some milliseconds.
     """

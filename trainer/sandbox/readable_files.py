@@ -29,9 +29,6 @@ def readable_paths(hidden: Iterable[Path]) -> list[str]:
     A folder in the list includes everything below it. Landlock cannot exclude a folder of an
     allowed tree. So a tree that contains a hidden path is split into its entries, and so is every
     folder between the tree and the hidden path.
-
-    Args:
-        hidden: files and folders that no worker may read.
     """
     kept_out = {os.path.realpath(path) for path in hidden}
     around = {str(parent) for path in kept_out for parent in Path(path).parents}

@@ -34,7 +34,6 @@ def install(machine: str, own_process: int) -> bool:
 
     Args:
         machine: the result of `platform.machine()`; a key of `SECCOMP`.
-        own_process: the id of this process.
 
     Returns:
         True if the kernel accepted the filter.

@@ -16,9 +16,6 @@ class AsyncClient:
     """A grading server whose replies are received as soon as they are sent.
 
     The server starts at once, so it imports torch while the screen is drawn.
-
-    Args:
-        packs: folders of packs. A challenge comes from the first pack that has it.
     """
 
     def __init__(self, *packs: Path) -> None:

@@ -52,13 +52,7 @@ DTYPES = {"float32", "float64", "bfloat16"}
 
 
 class PackChecker:
-    """Check the items of a pack's challenges.
-
-    Args:
-        grader: runs the content.
-        diagnoser: names the mistakes.
-        other_packs: folders of packs whose challenges a challenge may build on.
-    """
+    """Check the items of a pack's challenges."""
 
     def __init__(
         self, grader: Grader, diagnoser: Diagnoser, other_packs: Sequence[Path] = ()
@@ -72,11 +66,6 @@ class PackChecker:
         """Yield a row for each item, checked with all seeds.
 
         If the cases or the reference cannot be used, a single row says why.
-
-        Args:
-            challenge: the challenge to check.
-            seeds: the seeds of the cases.
-            wanted: the items to check.
         """
         try:
             self._require_sound_cases(challenge, seeds[0])
@@ -444,10 +433,6 @@ def _names_itself(
     twin.
 
     Args:
-        challenge: the challenge.
-        seed: the seed of the cases.
-        mistake: the mistake in the patched reference.
-        ids: the mistakes that the diagnosis names.
         row: the row of the mistake; it is returned if the check passes.
     """
     if ids and set(ids) <= {mistake.id, *mistake.twins}:

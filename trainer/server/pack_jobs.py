@@ -31,11 +31,6 @@ def check_pack(
     A fault that several jobs of a challenge find is reported once.
 
     Args:
-        root: the folder of the pack.
-        challenges: the challenges to check.
-        seeds: of the cases.
-        processes: the greatest number of servers.
-        other_packs: folders of packs whose challenges the challenges of this pack may build on.
         wanted: the items to check by challenge id; None for all items.
 
     Raises:

@@ -40,10 +40,6 @@ class ServerPool:
 
         If the server is lost, another server gets the request. If that server is lost, too, the
         request is refused.
-
-        Args:
-            packs: folders of packs. A challenge comes from the first pack that has it.
-            request: the request.
         """
         lost, request_id = "", 0 if isinstance(request, Hello | Prepare) else request.id
         for _ in range(_TRIES):

@@ -55,9 +55,6 @@ def start(errors: IO[bytes]) -> subprocess.Popen[bytes]:
 
     The server forks its fork server before it knows anything: it has no arguments, a short
     environment, and its own folder. The first request tells it the rest.
-
-    Args:
-        errors: the file for its stderr.
     """
     return subprocess.Popen(
         [*environment.command(), _MAIN],

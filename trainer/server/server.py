@@ -54,12 +54,7 @@ _MOST_SHARED = 8  # case sets that are kept, for the challenges of an assignment
 
 
 class GradingServer:
-    """Answer requests. Case sets and their diagnosis data are kept for the next request.
-
-    Args:
-        grader: runs submissions.
-        folders: of packs. A challenge comes from the first pack that has it.
-    """
+    """Answer requests. Case sets and their diagnosis data are kept for the next request."""
 
     def __init__(self, grader: Grader, folders: Sequence[Path]) -> None:
         self._grader, self._packs = grader, folders
@@ -265,13 +260,7 @@ def serve(server: GradingServer, requests: int, replies: int) -> None:
 
 
 def run(hello: Hello, requests: int, replies: int) -> None:
-    """Serve a client until it closes its end.
-
-    Args:
-        hello: the client's first message.
-        requests: the descriptor of the requests.
-        replies: the descriptor of the replies.
-    """
+    """Serve a client until it closes its end."""
     folders = [Path(folder) for folder in hello.packs]
     with (
         Grader(folders, interrupt=requests) as grader,

@@ -56,13 +56,7 @@ class _Held:
 
 
 class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
-    """Observe the operations of this thread while active.
-
-    Args:
-        path: the path of the file whose lines are named.
-        truth: the value that a tensor without values has for Python code.
-        start: is called before each operation.
-    """
+    """Observe the operations of this thread while active."""
 
     def __init__(
         self, path: str, *, truth: bool = True, start: Callable[[], None] | None = None
@@ -264,12 +258,6 @@ def realistic_facts(
 
     Python code may read a value that does not exist. All values are then true, or all are false if
     the call fails otherwise. If it still fails, tensors that the code makes have no values either.
-
-    Args:
-        path: the path of the learner's file.
-        build: returns the implementation.
-        call: calls the implementation.
-        start: is called before each operation.
 
     Returns:
         The facts, and True if the call succeeded. The facts of a failed call are partial.

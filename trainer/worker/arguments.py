@@ -25,10 +25,6 @@ _POSITIONAL = ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")
 def found_parameters(function: Any, *, skip_self: bool) -> list[FoundParameter] | None:
     """Return the arguments of a callable, at most 50.
 
-    Args:
-        function: the callable.
-        skip_self: leave out the first argument.
-
     Returns:
         None if Python cannot find the arguments, for example of a scripted function.
     """
@@ -77,10 +73,6 @@ def renamed(contract: Signature, found: Sequence[FoundParameter]) -> dict[str, s
 
     The learner's argument has the same position and the same default as the contract's argument,
     and its name is not a name in the contract.
-
-    Args:
-        contract: the contract's callable.
-        found: the arguments of the learner's callable.
     """
     names = {have.name for have in found if not have.kind.startswith("VAR_")}
     wanted = {want.name for want in contract.parameters}
@@ -96,10 +88,6 @@ def renamed(contract: Signature, found: Sequence[FoundParameter]) -> dict[str, s
 
 def default_problem(want: Parameter, have: FoundParameter) -> str | None:
     """Return in words how the default of the learner's argument differs from the contract's.
-
-    Args:
-        want: the contract's argument.
-        have: the learner's argument.
 
     Returns:
         None if the contract's argument has no default, if the defaults are equal, or if one of
@@ -216,10 +204,7 @@ def construct(
     """Call a constructor with the contract's arguments.
 
     Args:
-        make: the learner's class.
-        name: the name of the class in the contract.
         init: the arguments, by the contract's names.
-        signatures: the contract's callables.
     """
     wanted = f"{name}.__init__"
     contract = next((signature for signature in signatures if signature.name == wanted), None)
@@ -231,13 +216,7 @@ def construct(
 def adapted(
     drive: Callable[[Any, Any], Any], entry: Sequence[str], signatures: Sequence[Signature]
 ) -> Callable[[Any, Any], Any]:
-    """Wrap `drive` so that it can call an implementation whose arguments have other names.
-
-    Args:
-        drive: calls the implementation with the contract's names.
-        entry: the names of the callables that the challenge requires from the file.
-        signatures: the contract's callables.
-    """
+    """Wrap `drive` so that it can call an implementation whose arguments have other names."""
     by_name = {signature.name: signature for signature in signatures}
     methods_of: dict[type, dict[str, _Places]] = {}
 
@@ -280,7 +259,6 @@ def call_entry(
     Args:
         namespace: the names that the file defines, with their values.
         kind: the kind of the challenge; "module" if the file defines a module.
-        name: the name of the class or function.
         arguments: the arguments, by the contract's names.
         signatures: the contract's callables, which gives the learner's own names.
     """

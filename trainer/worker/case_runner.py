@@ -106,12 +106,8 @@ class CaseRunner:
     """The runs of one file through all cases of a request.
 
     Args:
-        request: the request.
-        tensors: the tensors of the request.
-        guarded: calls the code of the file.
         table: receives the tensors of the reply.
         hooks: receives notifications about the progress.
-        rules: is active while code of the file runs.
 
     Attributes:
         reply: the results.
@@ -141,7 +137,6 @@ class CaseRunner:
 
         Args:
             namespace: the names that the file defines, with their values.
-            drive: calls an implementation.
         """
         self.reply.runs = self.runs
         drive = adapted(drive, self.request.entry, self.request.signatures)
@@ -309,10 +304,6 @@ class CaseRunner:
 
         This is the requested assignment, or the first that fits all cases. If layers are found by
         name, each case has its own assignment, because the number of parts may differ.
-
-        Args:
-            built: the implementations by the indices of their runs.
-            contracts: the contracts by the indices of their runs.
         """
         requested = {path: tuple(roles) for path, roles in self.request.assignment.items()}
         by_name = any(contract.is_by_name for contract in contracts.values())
@@ -389,13 +380,7 @@ class CaseRunner:
             copies = {name: value.detach().clone() for name, value in returned.items()}
 
     def _inputs(self, run: Run, call: Call, before: dict[str, Any]) -> dict[str, Any]:
-        """Return the inputs of a call.
-
-        Args:
-            run: the run.
-            call: the call.
-            before: the inputs of the call before.
-        """
+        """Return the inputs of a call."""
         tree = run.inputs if call.values == "first" else run.second
         given = (
             self._written_into(run, before, tree)
@@ -628,7 +613,6 @@ def laid_out(run: Run, tree: dict[str, Any], tensors: Sequence[Tensor]) -> dict[
     Args:
         run: the run, which names the layouts.
         tree: the inputs, with {"tensor": tensor_id} in place of tensors.
-        tensors: the tensors of the request.
     """
     given: dict[str, Any] = {name: fill(value, tensors) for name, value in tree.items()}
     return map_leaves(

@@ -23,12 +23,7 @@ def payload_bytes(head: bytes | bytearray) -> int:
 
 
 class Channel:
-    """A worker's ends of its two pipes.
-
-    Args:
-        requests: the descriptor to read from.
-        replies: the descriptor to write to.
-    """
+    """A worker's ends of its two pipes."""
 
     def __init__(self, requests: int, replies: int) -> None:
         self._requests, self._replies = requests, replies
@@ -46,7 +41,6 @@ class Channel:
 
         Args:
             kind: the message's kind, one byte.
-            payload: the message's content.
 
         Raises:
             OSError: if the pipe is closed.

@@ -54,9 +54,7 @@ def build(
     Args:
         namespace: the names that the file defines, with their values.
         kind: the kind of the challenge; "module" if the file defines a module.
-        entry: the names of the callables that the challenge requires from the file.
         init: the arguments of the constructor, by the contract's names.
-        dtype: the dtype of the module.
         mode: the mode of the module, "train" or "eval".
         signatures: the contract's callables. Without signatures, the arguments must have the
             contract's names.

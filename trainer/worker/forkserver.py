@@ -352,7 +352,6 @@ class _ForkServer:
         """Kill a worker, its process group and all its orphans, and remove its folder.
 
         Args:
-            pid: the worker's process.
             patiently: wait a little before the kill, because the worker seems to be ending.
 
         Returns:
@@ -457,7 +456,6 @@ def _has_had_time(pid: int, passed: float, used_then: float) -> bool:
     would have woken it.
 
     Args:
-        pid: the worker's process.
         passed: seconds since the start of this last period.
         used_then: the CPU time in seconds that the worker had used at the start of the period.
     """

@@ -160,7 +160,6 @@ class ForkServer:
     """A fork server, from the grader's side. Create it before any file of `solutions/` is read.
 
     Args:
-        hidden: folders that no worker may read.
         isolation: the isolation of the workers; by default the best one of this machine.
 
     Raises:
@@ -203,7 +202,6 @@ class ForkServer:
         """Fork a worker.
 
         Args:
-            limits: the limits of the worker's run.
             preloaded: True if the worker uses the preloaded request.
             rehearsed: True if the worker rehearses first, because its file comes later.
         """
@@ -249,9 +247,6 @@ class ForkServer:
 
         The request replaces the request that was preloaded before.
 
-        Args:
-            frame: the encoded request.
-
         Raises:
             GraderError: if the fork server cannot read the request.
         """
@@ -269,7 +264,6 @@ class ForkServer:
         """Kill a worker and all its descendants.
 
         Args:
-            pid: the worker's process.
             patiently: wait a little before the kill, because the worker seems to be ending.
         """
         return WorkerEnd(**self._ask({"do": "end", "pid": pid, "patiently": patiently}))

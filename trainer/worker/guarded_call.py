@@ -24,7 +24,6 @@ class GuardedCall:
 
         Args:
             phase: the name of the phase for the failure, for example "forward".
-            action: calls the code of the submission.
         """
         try:
             return action(), None

@@ -134,9 +134,7 @@ def assignments(
     contradict each other, are tried by shape.
 
     Args:
-        contract: the roles of the contract.
         shapes: name and shape of every parameter of the learner's module.
-        limit: the largest number of assignments.
 
     Returns:
         The assignments; [] if no assignment fits.
@@ -179,7 +177,6 @@ def plain_names(contract: Contract, shapes: Shapes) -> dict[str, str] | None:
     The last two parts of the names and the numbers in front of them must be equal.
 
     Args:
-        contract: the roles of the contract.
         shapes: name and shape of parameters of the learner's module. Parameters of layers may be
             among them.
 
@@ -309,7 +306,6 @@ def explain_mismatch(contract: Contract, expected: Shapes, shapes: Shapes) -> st
     that is left and has its shape, or as the only role that is left.
 
     Args:
-        contract: the roles of the contract.
         expected: name and shape of every parameter of the contract.
         shapes: name and shape of every parameter of the learner's module.
     """

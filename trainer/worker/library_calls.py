@@ -49,7 +49,6 @@ class LibraryCalls(TorchFunctionMode):
     """Refuse the library's attention, and what a challenge forbids, in code that runs while active.
 
     Args:
-        forbids: the names of further operations that the challenge forbids.
         note: called with the words for a refused function, and True if only this challenge forbids
             it, before the exception is raised. So an `except` in the submission hides nothing.
     """

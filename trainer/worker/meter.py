@@ -82,12 +82,7 @@ class Meter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __in
         return result
 
     def count(self, name: str, arguments: Sequence[Any]) -> None:
-        """Count an operation and its products.
-
-        Args:
-            name: torch's name of the operation.
-            arguments: the arguments of the operation.
-        """
+        """Count an operation and its products."""
         self.operations += 1
         flops = flops_of(name, arguments)
         self.flops += flops
@@ -97,7 +92,6 @@ class Meter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __in
         """Count the memory of a new tensor until it is freed.
 
         Args:
-            tensor: the tensor.
             release: is called with the bytes and with `about` when the memory is freed.
             about: further arguments of `release`.
 
@@ -203,7 +197,6 @@ def flops_of(name: str, arguments: Sequence[Any]) -> int:
 
     Args:
         name: torch's name of the operation, for example `bmm`.
-        arguments: the arguments of the operation.
 
     >>> flops_of("mm", (torch.ones(2, 3), torch.ones(3, 5)))
     60

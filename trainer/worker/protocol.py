@@ -441,7 +441,6 @@ def decode(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
 
     Args:
         frame: the bytes of the frame.
-        shape: the type of the body.
 
     Raises:
         ProtocolError: if the bytes are not a frame, hold a value of a wrong type, or announce more

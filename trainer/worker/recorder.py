@@ -54,7 +54,6 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
     """Records the operations of this thread in `steps` while active. Can be entered several times.
 
     Args:
-        path: the path of the file whose lines are recorded.
         names: if Python is traced too, for the names of results, for numbers and for returned
             values. The trace takes as long again as the rest.
         gradients: if gradients are on, and the steps that cut gradients off are marked.

@@ -13,7 +13,6 @@ def unpack(value: object, *names: str) -> tuple[object, ...]:
     """Return the parts of a tuple or list that has exactly these parts.
 
     Args:
-        value: the value that the implementation returned.
         names: the names of the expected parts, for the message.
 
     Raises:

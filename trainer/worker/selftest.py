@@ -45,7 +45,6 @@ def run_selftest(hidden: Iterable[Path], isolation: Isolation | None = None) -> 
     """Run the self-test with the workers of a new fork server.
 
     Args:
-        hidden: folders that no worker may read.
         isolation: the isolation to test; by default the best one of this machine.
     """
     hidden = tuple(hidden)
@@ -57,12 +56,7 @@ def run_selftest(hidden: Iterable[Path], isolation: Isolation | None = None) -> 
 
 
 def selftest_fork_server(fork_server: ForkServer, hidden: Iterable[Path]) -> SelfTestResult:
-    """Run the self-test with the workers of a fork server.
-
-    Args:
-        fork_server: the fork server to test.
-        hidden: folders that no worker may read.
-    """
+    """Run the self-test with the workers of a fork server."""
     hidden = tuple(hidden)
     solutions = next(
         (path for folder in hidden for path in sorted(folder.rglob("solution.py"))), None

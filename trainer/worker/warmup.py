@@ -72,10 +72,6 @@ def choose_kernels(request: Request, tensors: Sequence[Tensor]) -> None:
 
     oneDNN compiles a kernel for each size of a bfloat16 matrix product. For small products, this
     takes longer than the kernels save. Large products are many times faster with oneDNN.
-
-    Args:
-        request: the request whose runs are looked at.
-        tensors: the tensors of the request.
     """
     sizes = [_entries(run, tensors) for run in request.runs if run.dtype == "bfloat16"]
     torch.backends.mkldnn.set_flags(not sizes or max(sizes) > _SMALL)  # type: ignore[no-untyped-call]  # torch gives no types

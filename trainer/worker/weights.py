@@ -47,9 +47,6 @@ def load(
     those of k, then those of v.
 
     Args:
-        module: the learner's module.
-        contract: the roles of the contract.
-        assignment: the roles that each layer of the module holds.
         values: the weights, named as in the contract.
     """
     own = dict(module.named_parameters())
@@ -70,8 +67,6 @@ def own_values(
     """Return the weights of the learner's own parameters, by their own names.
 
     Args:
-        contract: the roles of the contract.
-        assignment: the roles that each layer of the module holds.
         values: the weights, named as in the contract.
         plain: the contract's name of each parameter that belongs to no layer, by the own name. By
             default, the names are those of the contract.
@@ -105,8 +100,6 @@ def by_contract(
     """Split and join the gradients of a module into those of the contract's parameters.
 
     Args:
-        contract: the roles of the contract.
-        assignment: the roles that each layer of the module holds.
         gradients: the gradients of the module's own parameters, by their own names.
         names: name and shape of the contract's parameters.
         plain: the contract's name of each parameter that belongs to no layer, by the own name.

@@ -48,15 +48,7 @@ _RUNS_PER_PART = 3
 
 
 class Worker(Hooks):
-    """The work on one request: load the file, check its interface, build, run every case, reply.
-
-    Args:
-        request: the request.
-        tensors: the tensors of the request.
-        file: the learner's file.
-        channel: the worker's pipes to the grader.
-        folder: the worker's own folder.
-    """
+    """The work on one request: load the file, check its interface, build, run every case, reply."""
 
     def __init__(
         self,
@@ -77,11 +69,7 @@ class Worker(Hooks):
         self._sent_runs = 0
 
     def work(self, drive: Drive) -> bytes:
-        """Carry out the request and return the encoded reply.
-
-        Args:
-            drive: the challenge's function that calls an implementation.
-        """
+        """Carry out the request and return the encoded reply."""
         torch.manual_seed(self.request.random_seed)
         namespace = self._load_submission()
         if namespace is not None and self._has_entries(namespace):

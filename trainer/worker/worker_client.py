@@ -159,9 +159,7 @@ class WorkerRun:
     things until it calls `finish`.
 
     Args:
-        fork_server: the fork server that forks the worker.
         frame: the encoded request, or None for the preloaded request.
-        limits: the limits of the run.
         rehearsed: True if the file comes later, so that the worker has time to rehearse.
 
     Attributes:
@@ -256,11 +254,7 @@ class WorkerRun:
         return result
 
     def stop(self, *, wait: bool = True) -> None:
-        """End the worker and its descendants, if the reply is no longer needed.
-
-        Args:
-            wait: wait until the worker is gone.
-        """
+        """End the worker and its descendants, if the reply is no longer needed."""
         try:
             if wait:
                 self._fork_server.end_worker(self._worker.pid, patiently=False)
