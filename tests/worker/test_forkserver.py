@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,14 +26,12 @@ from tests.support.isolation import (
 )
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
 from tests.support.sandbox import linux
-from tests.support.waiting import wait_until
 from trainer.grading.grader import Grader
 from trainer.sandbox.isolation import (
     FOLDER_BYTES,
     Isolation,
     used_bytes,
 )
-from trainer.worker import forkserver
 from trainer.worker.protocol import SubmittedFile
 from trainer.worker.worker_client import WorkerRun
 
@@ -337,28 +333,6 @@ def wrapped() -> Iterator[Grader]:
     """Yield a grader whose fork server runs inside bubblewrap."""
     with grader_by("bubblewrap") as made:
         yield made
-
-
-def test_a_worker_gets_cpu_time_to_print_its_line_on_a_busy_machine() -> None:
-    """A worker has had enough time if it has used some CPU time, or if it sleeps."""
-    busy = subprocess.Popen(
-        [sys.executable, "-c", "print(flush=True)\nwhile True: pass"], stdout=-1
-    )
-    asleep = subprocess.Popen(["sleep", "60"])
-    try:
-        busy.stdout.readline()  # type: ignore[union-attr]
-        used = forkserver._cpu_seconds(busy.pid) or 0.0
-        # With this start value, the worker seems to have used no CPU time since.
-        assert not forkserver._has_had_time(busy.pid, 1.0, used + 60.0)
-        assert forkserver._has_had_time(busy.pid, 60.0, used + 60.0)
-        assert forkserver._has_had_time(busy.pid, 1.0, used - 60.0)
-        assert not forkserver._has_had_time(busy.pid, 0.1, used - 60.0)
-        wait_until(lambda: forkserver._is_asleep(asleep.pid))  # it has only just started
-        assert forkserver._has_had_time(asleep.pid, 1.0, 0.0)
-    finally:
-        for process in (busy, asleep):
-            process.kill()
-            process.communicate()
 
 
 @pytest.mark.thorough

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from trainer.grading.comparison import Comparison
+from trainer.model.limits import SLEEP_FACTOR
 from trainer.model.report import Outcome
-from trainer.worker.forkserver import SLEEP_FACTOR
 from trainer.worker.worker_client import WorkerResult
 
 RAISE_MEMORY = "`--memory-limit` raises the limit"
@@ -71,7 +71,7 @@ def _how_long(result: WorkerResult) -> str:
     """Return words for the time limit that was reached."""
     if result.slept:
         seconds = SLEEP_FACTOR * result.seconds
-        return f"it slept for {seconds:g} s in total; an answer must not wait for anything"
+        return f"it slept and gave no answer in {seconds:g} s; it must not wait for anything"
     return f"it used {result.seconds:g} s of CPU time"
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SLEEP_FACTOR = 4  # a worker may wait for this many times its limit of CPU seconds
+
 
 @dataclass(frozen=True)
 class Limits:
     """The limits of one run of a worker."""
 
-    # CPU seconds of all threads of the worker, counted from the time when it gets the file. Other
-    # load on the machine does not count. A worker that sleeps has several times as long
-    # (`forkserver.SLEEP_FACTOR`).
+    # CPU seconds of all threads of the worker. Other load on the machine does not count.
     seconds: float = 10.0
     memory_mib: int = 2048  # beyond the memory of torch itself
 

@@ -56,9 +56,8 @@ class ConfinementError(Exception):
 def limit(memory_bytes: int, seconds: float) -> None:
     """Limit this process: address space, CPU time, file size, open files. Forbid core dumps.
 
-    The fork server ends a worker whose CPU time is over. The kernel is the second line of defence:
-    it sends SIGXCPU a little later, and two seconds after that it kills the worker, even if the
-    worker ignores the signal.
+    When the CPU time is over, the kernel sends SIGXCPU. If the worker ignores the signal, the
+    kernel kills it a second later.
 
     Args:
         memory_bytes: limit of the address space, beyond the memory that is mapped now.
@@ -68,10 +67,10 @@ def limit(memory_bytes: int, seconds: float) -> None:
         ConfinementError: if the kernel does not accept a limit.
     """
     used_seconds = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    soft_seconds = math.ceil(used_seconds + seconds) + 1
+    soft_seconds = math.ceil(used_seconds + seconds)
     # Set the hard limits too: the worker could raise a soft limit, or ignore its signal.
     limits = {
-        resource.RLIMIT_CPU: (soft_seconds, soft_seconds + 2),
+        resource.RLIMIT_CPU: (soft_seconds, soft_seconds + 1),
         resource.RLIMIT_FSIZE: (FILE_BYTES, FILE_BYTES),
         resource.RLIMIT_NOFILE: (_OPEN_FILES, _OPEN_FILES),
         resource.RLIMIT_CORE: (0, 0),

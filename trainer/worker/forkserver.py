@@ -58,19 +58,11 @@ BROKEN_WORKER = 86
 OUT_OF_MEMORY = 87
 # Exit code of a worker that the kernel did not confine. It has run no submission.
 NOT_CONFINED = 88
-SLEEP_FACTOR = 4  # a worker may sleep for this many times its limit of CPU seconds
 _LOOK_SECONDS = 0.05
 _LOOKS_AT_MAPS = 10  # every tenth look includes mapped files, because torch maps a thousand parts
-# Between two looks, at most this many seconds count as sleep, because the whole machine may have
-# been suspended.
-_LONGEST_LOOK = 0.25
-# A worker gets this many seconds (of CPU time, or asleep) to end, or to print its line after its
-# time is over.
-_LAST_SECONDS = 0.2
-_MOST_LAST_SECONDS = 5.0  # on a machine that is too busy to let the worker run
+_ENDING_SECONDS = 2.0  # for a worker that has closed its pipes
 MOST_THREADS = 256
 _MOST_PROCESSES = 32  # counts only if the isolation lets a worker start processes
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -84,24 +76,11 @@ class PreloadedRequest:
 
 @dataclass
 class WorkerRecord:
-    """The fork server's record of a worker.
-
-    All times are in seconds.
-    """
+    """The fork server's record of a worker."""
 
     folder: str  # the worker's folder
-    seconds: float  # the worker's limit of CPU time
     ended_for: str = ""  # the reason why the worker had to be ended, or ""
-    out_of: str = ""  # the kind of time that the worker has used up: "cpu", "sleep" or ""
-    # The CPU time that the worker had used when its clock started; None before that.
-    used: float | None = None
-    looked: float = 0.0  # the time of the last look at the worker
-    looks: int = 0
-    slept: float = 0.0  # how long the worker has slept since its clock started
-    # The time when the worker got a signal to print its line, because its time is over. The worker
-    # is killed soon after. None before that.
-    warned: float | None = None
-    used_then: float = 0.0  # the CPU time that the worker had used at the time `warned`
+    looks: int = 0  # count of looks at the worker's resources
 
 
 def main() -> NoReturn:
@@ -183,14 +162,9 @@ class _ForkServer:
             case "preload":
                 self._preload(descriptors[0])
                 return {}
-            case "clock":
-                self._start_clock(order["pid"])
-                return {}
+            case "interrupt":
+                return {"asleep": _interrupt(order["pid"])}
         return self._reap(order["pid"], patiently=order["patiently"])
-
-    def _start_clock(self, pid: int) -> None:
-        if (record := self._records.get(pid)) is not None:
-            record.used, record.looked = _cpu_seconds(pid) or 0.0, time.monotonic()
 
     def close(self) -> None:
         """End all workers."""
@@ -226,9 +200,7 @@ class _ForkServer:
         for pid, record in self._records.items():
             if record.ended_for:
                 continue
-            record.ended_for = self._excess(pid, record) or _out_of_time(
-                pid, record, time.monotonic()
-            )
+            record.ended_for = self._excess(pid, record)
             if record.ended_for:
                 _kill_family(pid)
         orphans = self._orphans()
@@ -313,7 +285,7 @@ class _ForkServer:
                     os._exit(code)
         for descriptor in descriptors:
             os.close(descriptor)
-        self._records[pid] = WorkerRecord(folder, order["seconds"])
+        self._records[pid] = WorkerRecord(folder)
         return pid
 
     def _work(self, channel: Channel, faults: int, folder: str, order: dict[str, Any]) -> None:
@@ -332,8 +304,8 @@ class _ForkServer:
         self._confine(order, folder)
         faulthandler.enable(file=faults, all_threads=False)
         # The kernel or the fork server sends this signal when the worker's time is over. Then
-        # faulthandler prints the line.
-        faulthandler.register(signal.SIGXCPU, file=faults, all_threads=False)
+        # faulthandler prints the line, and the signal ends the worker.
+        faulthandler.register(signal.SIGXCPU, file=faults, all_threads=False, chain=True)
         body = channel.receive()  # in a session, the worker waits here for the next save
         file = msgspec.json.decode(body, type=SubmittedFile)
         channel.send(
@@ -361,12 +333,12 @@ class _ForkServer:
         if record is None:
             return {"status": 0, "killed": False}
         exit_state: tuple[int, resource.struct_rusage] | None = None
-        started, used_then = time.monotonic(), _cpu_seconds(pid) or 0.0
+        started = time.monotonic()
         while patiently and exit_state is None:
             done, status, usage = os.wait4(pid, os.WNOHANG)
             if done:
                 exit_state = status, usage
-            elif _has_had_time(pid, time.monotonic() - started, used_then):
+            elif time.monotonic() - started > _ENDING_SECONDS:
                 break
             else:
                 time.sleep(0.002)
@@ -388,19 +360,8 @@ class _ForkServer:
             "status": status,
             "killed": alive,
             "ended_for": record.ended_for,
-            "out_of": record.out_of or _time_is_up(record, usage, status),
             "cpu": usage.ru_utime + usage.ru_stime,
         }
-
-
-def _time_is_up(record: WorkerRecord, usage: resource.struct_rusage, status: int) -> str:
-    """Return "cpu" if the kernel killed a worker for its CPU time before the fork server did."""
-    used = usage.ru_utime + usage.ru_stime - (record.used or 0.0)
-    return (
-        "cpu"
-        if os.WIFSIGNALED(status) and record.used is not None and used >= record.seconds
-        else ""
-    )
 
 
 def _session(pid: int) -> int:
@@ -420,61 +381,16 @@ def _list_import_folders() -> None:
     list(importlib.metadata.distributions(name="attn-drill-looks-for-no-package"))
 
 
-def _out_of_time(pid: int, record: WorkerRecord, now: float) -> str:
-    """Return the reason to end a worker whose time is over, or "" if it has time left.
+def _interrupt(pid: int) -> bool:
+    """Tell a worker that sleeps that its time is over; return whether it sleeps.
 
-    The worker first gets a signal, so that it prints the line that it is running. It is ended only
-    after it has had time to do so.
+    Without /proc it is not known whether a worker sleeps, so it counts as asleep.
     """
-    if record.used is None:
-        return ""
-    if record.warned is not None:
-        has_printed_line = _has_had_time(pid, now - record.warned, record.used_then)
-        return f"its time ({record.out_of}) is over" if has_printed_line else ""
-    passed, record.looked = min(now - record.looked, _LONGEST_LOOK), now
-    used = _cpu_seconds(pid)
-    # Without /proc the CPU time is unknown, and all the time that passes counts as sleep.
-    if used is None or _is_asleep(pid):
-        record.slept += passed
-    if used is not None and used - record.used >= record.seconds:
-        record.out_of = "cpu"
-    elif record.slept >= SLEEP_FACTOR * record.seconds:
-        record.out_of = "sleep"
-    if record.out_of:
-        record.warned, record.used_then = now, used or 0.0
-        for sign in (signal.SIGXCPU, signal.SIGCONT):  # SIGCONT: it may have stopped itself
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, sign)
-    return ""
-
-
-def _has_had_time(pid: int, passed: float, used_then: float) -> bool:
-    """Return True if a worker has had enough time to print its line or to end.
-
-    Other load on the machine can keep a worker from running for longer than the worker needs, so
-    the worker's own CPU time counts. A worker that sleeps has nothing left to do, because a signal
-    would have woken it.
-
-    Args:
-        passed: seconds since the start of this last period.
-        used_then: the CPU time in seconds that the worker had used at the start of the period.
-    """
-    if passed < _LAST_SECONDS:
-        return False
-    used = _cpu_seconds(pid)
-    if used is None or passed >= _MOST_LAST_SECONDS:
-        return True
-    return used - used_then >= _LAST_SECONDS or _is_asleep(pid)
-
-
-def _cpu_seconds(pid: int) -> float | None:
-    """Return the CPU time of all threads of a process in seconds; None if /proc has no entry."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
-    except (OSError, ValueError, IndexError):
-        return None
+    is_asleep = not os.path.exists("/proc/self") or _is_asleep(pid)
+    for sign in (signal.SIGXCPU, signal.SIGCONT) if is_asleep else ():  # it may have been stopped
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, sign)
+    return is_asleep
 
 
 def _is_asleep(pid: int) -> bool:

@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from trainer.model.errors import GraderError
 from trainer.model.limits import Limits
@@ -56,8 +56,6 @@ class WorkerEnd:
     # The reason why the fork server ended the worker earlier, for example that it wrote too much;
     # "" if the fork server did not.
     ended_for: str = ""
-    # "cpu" if the worker used up its CPU time, "sleep" if it slept for too long, or "".
-    out_of: Literal["", "cpu", "sleep"] = ""
     cpu: float = 0.0  # the CPU seconds of all threads of the worker since its start
 
 
@@ -237,10 +235,9 @@ class ForkServer:
                 os.close(descriptor)
         return StartedWorker(pid, requests, replies, output, faults)
 
-    def start_clock(self, pid: int) -> None:
-        """Start a worker's clock: it is about to get its file, and its time counts from now on."""
-        self._send({"do": "clock", "pid": pid})
-        self._dismissed += 1
+    def interrupt(self, pid: int) -> bool:
+        """Tell a worker that sleeps that its time is over; return whether it sleeps."""
+        return bool(self._ask({"do": "interrupt", "pid": pid})["asleep"])
 
     def preload(self, frame: bytes) -> None:
         """Have the fork server read a request once for many workers.

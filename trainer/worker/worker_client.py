@@ -1,7 +1,7 @@
 """Give a worker one request and read its reply. Every size has a limit.
 
-The fork server ends a worker whose time is over, so this module needs no exact timing. A worker
-that is gone has closed its pipes.
+The kernel ends a worker whose CPU time is over, and this module a worker that sleeps for too long.
+A worker that is gone has closed its pipes.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import msgspec
 from torch import Tensor
 
 from trainer.model.errors import GraderError
-from trainer.model.limits import Limits
+from trainer.model.limits import SLEEP_FACTOR, Limits
 from trainer.model.report import Frame
 from trainer.worker.channel import HEAD_BYTES, payload_bytes
 from trainer.worker.forkserver import BROKEN_WORKER, NOT_CONFINED, OUT_OF_MEMORY
-from trainer.worker.forkserver_client import ForkServer, ForkServerLostError, WorkerEnd
+from trainer.worker.forkserver_client import ForkServer, WorkerEnd
 from trainer.worker.protocol import (
     FILE,
     MOST_REPLY_BYTES,
@@ -51,10 +51,8 @@ _MOST_RUNS = 1000
 _PIPE_BYTES = 1 << 20  # the most bytes that a pipe of an ordinary system holds
 _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
 _BUSY_BYTES = 32 << 10  # after a read of this many bytes, the grader reads on without a pause
-# The grader gives up after this many times the limit, plus the seconds below. This is longer than
-# the fork server lets any worker live, even on a machine that is suspended from time to time.
-_DEADLINE_FACTOR = 40
-_DEADLINE_SECONDS = 120.0
+_LAST_SECONDS = 1.0  # for a worker that was interrupted, and between two looks at a busy worker
+_READ_SECONDS = 120.0  # for a worker to read a message, on a very busy machine
 # A line of a report of `faulthandler`, for a fault or for the signal that the time is over.
 _FAULT = re.compile(
     r'File "(?P<path>[^"\n]{0,4096})", line (?P<line>\d{1,9}) in (?P<function>\S{1,100})'
@@ -182,7 +180,7 @@ class WorkerRun:
             os.set_blocking(descriptor, False)
         self._printed = _Printed(self._worker.output)
         self._file_name = ""
-        self._deadline = _deadline(limits)
+        self._started = time.monotonic()
         self._buffer = bytearray()
         self._received = self._message_count = 0
         self._note: int | None = None
@@ -192,16 +190,16 @@ class WorkerRun:
             self._send(REPLY, frame)
 
     def submit(self, file: SubmittedFile) -> None:
-        """Send the learner's file to the worker. The worker's time counts from now on."""
-        self._file_name, self._deadline = file.name, _deadline(self._limits)
-        self._fork_server.start_clock(self._worker.pid)
+        """Send the learner's file to the worker."""
+        self._file_name, self._started = file.name, time.monotonic()
         self._send(FILE, msgspec.json.encode(file))
 
     def _send(self, kind: bytes, payload: bytes) -> None:
         """Send a whole message. The worker waits for the message, and so reads all of it."""
         rest, requests = memoryview(message(kind, payload)), self._worker.requests
+        deadline = time.monotonic() + _READ_SECONDS
         with contextlib.suppress(OSError):  # the worker died; `finish` finds out how
-            while rest and time.monotonic() < self._deadline:
+            while rest and time.monotonic() < deadline:
                 select.select([], [requests], [], 1.0)
                 with contextlib.suppress(BlockingIOError):
                     rest = rest[os.write(requests, rest) :]
@@ -226,8 +224,7 @@ class WorkerRun:
 
         Raises:
             SupersededError: if the descriptor `interrupt` is readable.
-            ForkServerLostError: if the fork server is gone, or did not end a worker whose time was
-                over.
+            ForkServerLostError: if the fork server is gone.
             GraderError: if the kernel refused to confine the worker.
         """
         self._more, result = more, self.result
@@ -237,8 +234,8 @@ class WorkerRun:
         finally:
             end = self._end_worker(how, is_end_awaited=is_end_awaited)
         result.how, result.cpu = how, end.cpu
-        if how == "died" and end.out_of:
-            result.how, result.slept = "timeout", end.out_of == "sleep"
+        if how == "timeout" or (how == "died" and _is_out_of_time(end, self._limits.seconds)):
+            result.how, result.slept = "timeout", end.cpu < self._limits.seconds
         elif how == "died":
             # Before its first note, a worker has not run the submission.
             if self._note is None and os.waitstatus_to_exitcode(end.status) == NOT_CONFINED:
@@ -289,7 +286,16 @@ class WorkerRun:
         with selectors.DefaultSelector() as selector:
             for descriptor in (replies, output, *(() if interrupt is None else (interrupt,))):
                 selector.register(descriptor, selectors.EVENT_READ)
-            while (seconds_left := self._deadline - time.monotonic()) > 0:
+            end_of_patience = self._started + SLEEP_FACTOR * self._limits.seconds
+            is_interrupted = False
+            while True:
+                if (seconds_left := end_of_patience - time.monotonic()) <= 0:
+                    if is_interrupted:
+                        return "timeout", ""
+                    # A worker that does not sleep now may have waited for a core.
+                    is_interrupted = self._fork_server.interrupt(self._worker.pid)
+                    end_of_patience = time.monotonic() + _LAST_SECONDS
+                    continue
                 bytes_before = self._received + self._printed.bytes_so_far
                 ready = {key.fd for key, _ in selector.select(seconds_left)}
                 if interrupt in ready:
@@ -306,10 +312,6 @@ class WorkerRun:
                 new_bytes = self._received + self._printed.bytes_so_far - bytes_before
                 if poll_interval and ready and new_bytes < _BUSY_BYTES:
                     time.sleep(poll_interval)
-        raise ForkServerLostError(
-            "The process that starts workers did not end a worker whose time was over. "
-            "Run the check again."
-        )
 
     def _read_messages(self) -> bool | None:
         """Read from the pipe of replies.
@@ -381,9 +383,12 @@ class WorkerRun:
         )
 
 
-def _deadline(limits: Limits) -> float:
-    """Return the time at which the grader gives up on a worker that starts now."""
-    return time.monotonic() + _DEADLINE_FACTOR * limits.seconds + _DEADLINE_SECONDS
+def _is_out_of_time(end: WorkerEnd, seconds: float) -> bool:
+    """Return whether a worker was ended for its time: by SIGXCPU, or killed if it ignored that."""
+    if end.ended_for or not os.WIFSIGNALED(end.status):
+        return False
+    sign = os.WTERMSIG(end.status)
+    return sign == signal.SIGXCPU or (sign == signal.SIGKILL and end.cpu >= seconds)
 
 
 def _how_it_died(end: WorkerEnd) -> tuple[str, bool]:
