@@ -37,7 +37,9 @@ def test_export_to_stdout_and_to_a_file_are_equal(full_export: bytes, tmp_path: 
 
 
 @pytest.mark.thorough
-def test_export_replaces_a_file_only_with_force(full_export: bytes, tmp_path: Path) -> None:
+def test_export_replaces_a_file_only_with_force(
+    full_export: bytes, tmp_path: Path, home: Path
+) -> None:
     """The journal itself is never replaced."""
     (tmp_path / "a").write_text("mine")
     assert "--force" in drill("export", "a", cwd=tmp_path, code=2).stderr
@@ -46,7 +48,7 @@ def test_export_replaces_a_file_only_with_force(full_export: bytes, tmp_path: Pa
     assert (tmp_path / "a").read_bytes() == full_export
     assert (
         "the journal itself"
-        in drill("export", "home/journal.sqlite3", "--force", cwd=tmp_path, code=2).stderr
+        in drill("export", str(home / "journal.sqlite3"), "--force", cwd=tmp_path, code=2).stderr
     )
     assert drill("export", cwd=tmp_path).stdout.encode() == full_export
 
