@@ -139,7 +139,7 @@ def is_slow(document: str, command: str) -> bool:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    "slow", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["quick", "slow"]
+    "slow", [False, pytest.param(True, marks=pytest.mark.resembling)], ids=["quick", "slow"]
 )
 @pytest.mark.parametrize("document", [name for name in COMMAND_DOCS if name not in RUN_ELSEWHERE])
 def test_every_command_runs(document: str, slow: bool, folder: Path) -> None:

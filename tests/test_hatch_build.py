@@ -126,6 +126,7 @@ def installed(how: str, wheels: dict[str, Path], folder: Path) -> tuple[Path, di
     return python, environment
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.thorough
 @needs_pip
 @needs_kernel

@@ -13,6 +13,7 @@ from tests.support.paths import TINY_PACK
 from trainer.packs.pack_reader import built_in_pack
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "is_right",

@@ -556,6 +556,7 @@ def test_weaker_isolation_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "grades" / "results").exists()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize("kills", [2, 10])
 def test_killed_grading_can_be_resumed(tmp_path: Path, kills: int) -> None:

@@ -141,6 +141,7 @@ def test_right_answer_has_no_diagnosis(grader: Grader) -> None:
     assert report.diagnosis is None
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("folder", "changes"),

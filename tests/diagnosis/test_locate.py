@@ -69,6 +69,7 @@ def test_first_wrong_part_is_explained(grader: Grader, mistake: str) -> None:
     assert diagnosis.first_line.function == "next_token_loss"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize("mistake", ["no-step", "gradients-zeroed-after-backward"])
 def test_line_of_a_right_part_is_not_blamed(grader: Grader, mistake: str) -> None:

@@ -31,6 +31,7 @@ def test_later_checks_are_skipped_with_the_reason(grader: Grader) -> None:
     assert not any(outcome.mismatch and outcome.mismatch.error_maps for outcome in others)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "bugs",

@@ -172,9 +172,9 @@ def test_every_stub_is_unfinished(grader: Grader, challenge: Challenge) -> None:
 
 @pytest.mark.thorough
 def test_known_mistakes_are_finished(grader: Grader) -> None:
-    """Every known mistake of a challenge is a wrong answer, not an unfinished file."""
+    """A third of the known mistakes of a challenge: wrong answers, and no unfinished files."""
     solution = pack_reader.solution(SDPA)
-    for mistake in read_mistakes(SDPA):
+    for mistake in read_mistakes(SDPA)[::3]:
         report = report_of(grader, SDPA, solution.replace(mistake.was, mistake.now), "sdpa.py", 5)
         assert report.verdict != "passed", mistake.id
         assert report.unfinished == "", mistake.id

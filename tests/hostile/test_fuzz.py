@@ -175,6 +175,7 @@ def _changed(draw: random.Random, tree: Any) -> Any:
     return draw.choice([*ODD_VALUES, *ODD_SCALARS])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "seeds", [range(400), pytest.param(range(400, 2000), marks=pytest.mark.thorough)], ids=len

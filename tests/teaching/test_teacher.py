@@ -193,6 +193,7 @@ def test_answer_passes_and_its_lesson_has_the_deserved_notes(
     assert compared(grader, answer.challenge)[0].cost == lesson.others[0].cost
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", pack_reader.also_right(challenge_of("gqa")), ids=lambda p: p.stem)
 def test_layers_keep_the_roles_that_the_verdict_found(grader: Grader, path: Path) -> None:

@@ -30,6 +30,7 @@ from trainer.worker.execution import (
     map_leaves,
     module_parameters,
     overwrite,
+    without_drawn_weights,
 )
 from trainer.worker.guarded_call import GuardedCall
 from trainer.worker.layer_matching import Assignment, Contract
@@ -186,7 +187,7 @@ class CaseRunner:
             names = request.kind, request.entry, init, torch.float32, "eval"
             return build(namespace, *names, request.signatures)
 
-        implementation, failure = self._guarded("construct", built)
+        implementation, failure = self.guarded.call("construct", built)
         if failure is not None:
             # The construction is right and must succeed, so its exception is no refusal.
             return msgspec.structs.replace(failure, type=f"{failure.type} in the constructor")
@@ -256,7 +257,7 @@ class CaseRunner:
         self.hooks.mark_output(str(run_index))
         lost: list[str] = []
         with self._recording(run_index):
-            implementation, run_reply.failure = self._guarded(
+            implementation, run_reply.failure = self.guarded.call(
                 "construct", lambda: self._built(run, namespace, lost)
             )
         self.hooks.mark_output("")
@@ -286,7 +287,8 @@ class CaseRunner:
     def _built(self, run: Run, namespace: dict[str, Any], lost: list[str] | None = None) -> Any:
         request, dtype = self.request, DTYPES[run.dtype]
         names = request.kind, request.entry, run.init, dtype, run.mode
-        return build(namespace, *names, request.signatures, lost)
+        with nullcontext() if run.initial else without_drawn_weights():
+            return build(namespace, *names, request.signatures, lost)
 
     def _recording(self, run_index: int) -> AbstractContextManager[object]:
         """Return the recorder of a run; a context that does nothing if the run is not recorded."""

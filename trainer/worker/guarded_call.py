@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import linecache
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from types import FrameType
 from typing import Any
 
 from trainer.sandbox.confine import FILE_BYTES
@@ -31,13 +33,20 @@ class GuardedCall:
         except BaseException as error:
             return None, self._failure(phase, error)
 
-    def frames(self, stack: traceback.StackSummary) -> list[FrameData]:
-        """Return the file's own frames of a stack, at most the last 8, outermost first."""
-        own = [frame for frame in stack if frame.filename == self.path]
+    def frames(self, stack: Iterable[tuple[FrameType, int]]) -> list[FrameData]:
+        """Return the file's own frames of a stack, outermost first, at most the last 8."""
+        own = [(frame.f_code.co_name, line) for frame, line in stack if self._is_own(frame)]
         return [
-            FrameData(frame.lineno or 0, cap(frame.name, 100), cap((frame.line or "").strip(), 200))
-            for frame in own[-8:]
+            FrameData(
+                line or 0,
+                cap(name, 100),
+                cap(linecache.getline(self.path, line or 0).strip(), 200),
+            )
+            for name, line in own[-8:]
         ]
+
+    def _is_own(self, frame: FrameType) -> bool:
+        return frame.f_code.co_filename == self.path
 
     def _failure(self, phase: str, error: BaseException) -> CallFailure:
         """Describe an exception. Reading its attributes may raise again."""
@@ -63,7 +72,7 @@ class GuardedCall:
             frames = [FrameData(line, "", cap(str(error.text or "").strip(), 200))]
             text = str(error.msg)
         else:
-            frames = self.frames(traceback.extract_tb(error.__traceback__, limit=-40))
+            frames = self.frames(traceback.walk_tb(error.__traceback__))
         if isinstance(error, UnexpectedReturnError):
             frames = []
         if phase == "import" and isinstance(error, MemoryError) and not frames:

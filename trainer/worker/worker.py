@@ -189,7 +189,7 @@ class Worker(Hooks):
 
     def _note_not_allowed(self, name: str, is_by_challenge: bool) -> None:
         if len(self.reply.not_allowed) < 20:
-            frames = self.guarded.frames(traceback.extract_stack(limit=60))
+            frames = self.guarded.frames(reversed([*traceback.walk_stack(sys._getframe())]))
             self.reply.not_allowed.append(NotAllowed(name, is_by_challenge, frames))
 
 
