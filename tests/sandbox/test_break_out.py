@@ -29,7 +29,7 @@ RUN_TRIAL = """
 import json, sys
 from trainer.sandbox import break_out
 trial, folder = json.loads(sys.argv[1])
-print(break_out.run_trial(trial, folder).decode())
+print(json.dumps(break_out.run_trial(trial, folder)))
 """
 
 
@@ -71,7 +71,7 @@ def test_without_a_sandbox_the_trials_succeed(tmp_path: Path) -> None:
 def test_the_disk_trial_writes_the_given_bytes(tmp_path: Path) -> None:
     """The files have at least this size together."""
     count = (2 << 20) + 1
-    result = json.loads(break_out.run_trial({"kind": "disk", "bytes": count}, str(tmp_path)))
+    result = break_out.run_trial({"kind": "disk", "bytes": count}, str(tmp_path))
     assert result == {"refused": False}
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) >= count
 
@@ -79,7 +79,7 @@ def test_the_disk_trial_writes_the_given_bytes(tmp_path: Path) -> None:
 def test_the_disk_trial_reports_a_refusal(tmp_path: Path) -> None:
     """An error of the system counts as a refusal."""
     trial = {"kind": "disk", "bytes": 1}
-    assert json.loads(break_out.run_trial(trial, str(tmp_path / "missing"))) == {"refused": True}
+    assert break_out.run_trial(trial, str(tmp_path / "missing")) == {"refused": True}
 
 
 @linux

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
-import json
 import os
 import platform
 import resource
@@ -33,8 +32,8 @@ _SETXATTRAT, _NEWER_CALLS, _NO_CALL = 463, (445, 448, 451, 463, 469), 1023
 _MIB = b"\0" * (1 << 20)
 
 
-def run_trial(trial: Mapping[str, Any], folder: str) -> bytes:
-    """Run one trial and return its result as JSON.
+def run_trial(trial: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """Run one trial and return its result.
 
     Args:
         trial: `kind` is "all", "disk" or "threads". The other entries belong to the kind:
@@ -42,9 +41,9 @@ def run_trial(trial: Mapping[str, Any], folder: str) -> bytes:
     """
     match trial["kind"]:
         case "disk":
-            return json.dumps({"refused": _fails(lambda: _fill(folder, trial["bytes"]))}).encode()
+            return {"refused": _fails(lambda: _fill(folder, trial["bytes"]))}
         case "threads":
-            return json.dumps({"refused": _fails(lambda: _start_threads(trial["count"]))}).encode()
+            return {"refused": _fails(lambda: _start_threads(trial["count"]))}
     started_pids: list[int] = []
     tried = {
         "open a network socket": _fails(
@@ -73,14 +72,12 @@ def run_trial(trial: Mapping[str, Any], folder: str) -> bytes:
         "raise its own limits": _fails(_raise_limit),
         "gain privileges": _has_no_privileges(),
     }
-    return json.dumps(
-        {
-            "tried": tried,
-            "pids": started_pids,
-            "threads": _torch_threads_work(),
-            "writes": not _fails(lambda: _write(folder)),
-        }
-    ).encode()
+    return {
+        "tried": tried,
+        "pids": started_pids,
+        "threads": _torch_threads_work(),
+        "writes": not _fails(lambda: _write(folder)),
+    }
 
 
 def _fails(action: Callable[[], object]) -> bool:

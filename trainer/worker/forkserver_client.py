@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -205,17 +205,6 @@ class ForkServer:
         """
         order = {"do": "run", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes}
         return self._start({**order, "preloaded": preloaded, "rehearsed": rehearsed})
-
-    def start_trial(self, limits: Limits, trial: Mapping[str, Any]) -> StartedWorker:
-        """Fork a worker that runs a trial of the self-test (`break_out.run_trial`)."""
-        return self._start(
-            {
-                "do": "trial",
-                "seconds": limits.seconds,
-                "memory_bytes": limits.memory_bytes,
-                "trial": dict(trial),
-            }
-        )
 
     def _start(self, order: dict[str, Any]) -> StartedWorker:
         worker_requests, requests = os.pipe()

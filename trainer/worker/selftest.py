@@ -8,9 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import tempfile
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +16,20 @@ from typing import Any
 
 from trainer.model.limits import Limits
 from trainer.sandbox.isolation import FOLDER_BYTES, Isolation
-from trainer.worker.channel import HEAD_BYTES, payload_bytes
 from trainer.worker.forkserver import MOST_THREADS
-from trainer.worker.forkserver_client import ForkServer, WorkerEnd
+from trainer.worker.forkserver_client import ForkServer
+from trainer.worker.protocol import Request, SubmittedFile, TensorTable, encode
+from trainer.worker.worker_client import WorkerRun
 
 _TRAINER = Path(__file__).resolve().parents[1]
 _LIMITS = Limits(seconds=20.0, memory_mib=1024)
+_REQUEST = encode(Request("def drive(): ...", "function", [], 0, [], []), TensorTable())
+# The fork server has imported the trials, so a worker need not read the file.
+_TRIAL = """\
+import json, os
+from trainer.sandbox.break_out import run_trial
+print(json.dumps(run_trial(json.loads({!r}), os.getcwd())))
+"""
 
 
 @dataclass(frozen=True)
@@ -77,22 +83,18 @@ def selftest_fork_server(fork_server: ForkServer, hidden: Iterable[Path]) -> Sel
             "grader": os.getpid(),
             "bytes_of_memory": 2 * _LIMITS.memory_bytes,
         }
-        results, _ = _run_trial(fork_server, trial)
-    disk, ended_at_disk = _run_trial(
-        fork_server, {"kind": "disk", "bytes": FOLDER_BYTES + (8 << 20)}
-    )
-    threads, ended_at_threads = _run_trial(
-        fork_server, {"kind": "threads", "count": MOST_THREADS + 50}
-    )
-    refused = dict(results.get("tried", {"prevent the self-test": False}))
-    refused["live on after its time limit"] = not any(
-        _is_alive(pid) for pid in results.get("pids", [])
-    )
-    refused["fill the disk"] = bool(disk.get("refused") or ended_at_disk.ended_for)
-    refused["start too many threads"] = bool(threads.get("refused") or ended_at_threads.ended_for)
+        found, _ = _run_trial(fork_server, trial)
+    refused = dict(found.get("tried", {"prevent the self-test": False}))
+    refused["live on after its time limit"] = not any(map(_is_alive, found.get("pids", [])))
+    for action, trial in {
+        "fill the disk": {"kind": "disk", "bytes": FOLDER_BYTES + (8 << 20)},
+        "start too many threads": {"kind": "threads", "count": MOST_THREADS + 50},
+    }.items():
+        limited, is_ended = _run_trial(fork_server, trial)
+        refused[action] = bool(limited.get("refused")) or is_ended
     works = {
-        "threads that torch needs": bool(results.get("threads")),
-        "its own folder to write to": bool(results.get("writes")),
+        "threads that torch needs": bool(found.get("threads")),
+        "its own folder to write to": bool(found.get("writes")),
     }
     return SelfTestResult(fork_server.isolation, refused, works)
 
@@ -115,35 +117,18 @@ def _some_files_in(home: Path) -> list[str]:
     return [str(home)]
 
 
-def _run_trial(fork_server: ForkServer, trial: Mapping[str, Any]) -> tuple[Any, WorkerEnd]:
-    """Run a trial in a worker.
+def _run_trial(fork_server: ForkServer, trial: Mapping[str, Any]) -> tuple[Any, bool]:
+    """Run a trial as a submission, which prints its result.
 
     Returns:
-        The result of the trial, {} if the worker ended without a result; and how the worker ended.
+        The result of the trial, {} if the worker ended without a result; and whether the fork
+        server ended the worker, because it took too much of a resource.
     """
-    worker = fork_server.start_trial(_LIMITS, trial)
-    result: Any = {}
-    try:
-        result = _read_reply(worker.replies, _LIMITS.seconds)
-    finally:
-        end = fork_server.end_worker(worker.pid, patiently=not result)
-        worker.close_pipes()
-    return result, end
-
-
-def _read_reply(replies: int, seconds: float) -> Any:
-    deadline = time.monotonic() + seconds
-    received = b""
-    while (seconds_left := deadline - time.monotonic()) > 0 and select.select(
-        [replies], [], [], seconds_left
-    )[0]:
-        part = os.read(replies, 1 << 16)
-        if not part:
-            break
-        received += part
-        if len(received) >= HEAD_BYTES and len(received) >= HEAD_BYTES + payload_bytes(received):
-            return json.loads(received[HEAD_BYTES:])
-    return {}
+    run = WorkerRun(fork_server, _REQUEST, _LIMITS)
+    run.submit(SubmittedFile("trial.py", _TRIAL.format(json.dumps(trial))))
+    result = run.finish(is_end_awaited=True)
+    printed = result.printed.get("import", "").strip()
+    return json.loads(printed.splitlines()[-1]) if printed else {}, result.took_too_much
 
 
 def _is_alive(pid: int) -> bool:

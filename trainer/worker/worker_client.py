@@ -82,6 +82,7 @@ class WorkerResult:
     reason: str = ""  # a sentence about the end, if `how` is "died" or "garbage"
     # True if the worker died because attn-drill's own code found no free memory.
     out_of_memory: bool = False
+    took_too_much: bool = False  # True if the fork server ended the worker for disk or threads
     # The index of the run that was in progress; -1 during the import of the file; None before the
     # import.
     last_note: int | None = None
@@ -233,7 +234,7 @@ class WorkerRun:
             how, result.reason = self._read(interrupt, poll_interval)
         finally:
             end = self._end_worker(how, is_end_awaited=is_end_awaited)
-        result.how, result.cpu = how, end.cpu
+        result.how, result.cpu, result.took_too_much = how, end.cpu, bool(end.ended_for)
         if how == "timeout" or (how == "died" and _is_out_of_time(end, self._limits.seconds)):
             result.how, result.slept = "timeout", end.cpu < self._limits.seconds
         elif how == "died":
