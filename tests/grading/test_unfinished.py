@@ -7,6 +7,7 @@ import pytest
 from tests.support.grading import report_of
 from trainer.grading.grader import Grader
 from trainer.model.challenge import Challenge
+from trainer.model.limits import Limits
 from trainer.model.report import Report
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
@@ -43,10 +44,10 @@ UNFINISHED = {
     ),
     "nested too deeply": ("x = " + "(" * 5000 + "1" + ")" * 5000, r"does not parse"),
     "half a keyword": (SOLUTION + "\nimport \n", r"does not parse: line \d+"),
-    "no class": ("import torch\n", "the file defines no GroupedQueryAttention"),
+    "no class": ("import torch\n", "GroupedQueryAttention is missing"),
     "half a name": (
         SOLUTION.replace("class GroupedQueryAttention", "class Grouped"),
-        "defines no GroupedQ",
+        "GroupedQueryAttention is missing",
     ),
     "a placeholder at import": (
         "raise NotImplementedError\n",
@@ -98,10 +99,10 @@ UNFINISHED = {
         + TAIL,
         "__init__ raises NotImplementedError",
     ),
-    "pass": (HEAD + FORWARD + "        pass\n", "forward is empty"),
-    "dots": (HEAD + FORWARD + '        """Soon."""\n        ...\n', "forward is empty"),
-    "no return yet": (SOLUTION.replace(RETURN, ""), "forward returns nothing yet"),
-    "a bare return": (SOLUTION.replace(RETURN, "return"), "forward returns nothing yet"),
+    "pass": (HEAD + FORWARD + "        pass\n", "it returns nothing yet"),
+    "dots": (HEAD + FORWARD + '        """Soon."""\n        ...\n', "it returns nothing yet"),
+    "no return yet": (SOLUTION.replace(RETURN, ""), "it returns nothing yet"),
+    "a bare return": (SOLUTION.replace(RETURN, "return"), "it returns nothing yet"),
 }
 
 
@@ -149,6 +150,14 @@ def test_wrong_answer_is_finished(grader: Grader, source: str) -> None:
     report = grade(grader, source)
     assert report.verdict != "passed"
     assert report.unfinished == ""
+
+
+@pytest.mark.thorough
+def test_endless_loop_is_finished(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that reaches the time limit is a wrong answer, although it returns nothing."""
+    monkeypatch.setattr(grader.workers, "limits", Limits(seconds=1.0))
+    report = grade(grader, SOLUTION.replace(RETURN, "while True: pass"))
+    assert (report.verdict, report.unfinished) == ("timeout", "")
 
 
 def test_right_answer_is_finished(grader: Grader) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
+NOTHING = "None (is a `return` missing?)"
+
 
 class UnexpectedReturnError(Exception):
     """The implementation returned a value of another structure. The message states both."""
@@ -31,7 +33,7 @@ def describe(value: object) -> str:
     if isinstance(value, Tensor):
         return f"a tensor {list(value.shape)}"
     if value is None:
-        return "None (is a `return` missing?)"
+        return NOTHING
     if isinstance(value, tuple | list):
         inner = ", ".join(
             f"Tensor {list(part.shape)}" if isinstance(part, Tensor) else type(part).__name__

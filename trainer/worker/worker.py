@@ -171,19 +171,13 @@ class Worker(Hooks):
                 self.reply.signatures[name] = found_parameters(entry, skip_self=False)
                 continue
             for method in dir(entry):
-                if method == "__init__" or not method.startswith("_"):
-                    function = inspect.getattr_static(entry, method, None)
-                    if method not in ("__init__", "forward") and function is vars(nn.Module).get(
-                        method
-                    ):
-                        continue  # every nn.Module has this method
-                    if isinstance(function, types.FunctionType) or method in (
-                        "__init__",
-                        "forward",
-                    ):
-                        self.reply.signatures[f"{name}.{method}"] = found_parameters(
-                            getattr(entry, method, None), skip_self=True
-                        )
+                function = inspect.getattr_static(entry, method, None)
+                if function is vars(nn.Module).get(method):
+                    continue  # every nn.Module has this method
+                is_main = method in ("__init__", "forward")
+                if is_main or (isinstance(function, types.FunctionType) and method[:1] != "_"):
+                    found = found_parameters(getattr(entry, method, None), skip_self=True)
+                    self.reply.signatures[f"{name}.{method}"] = found
         if len(self.reply.signatures) > 200:
             self.reply.signatures = dict(list(self.reply.signatures.items())[:200])
 
