@@ -52,6 +52,7 @@ _PIPE_BYTES = 1 << 20  # the most bytes that a pipe of an ordinary system holds
 _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
 _BUSY_BYTES = 32 << 10  # after a read of this many bytes, the grader reads on without a pause
 _LAST_SECONDS = 1.0  # for a worker that was interrupted, and between two looks at a busy worker
+_MOST_SECONDS = 600.0  # beyond that, for a worker that neither ends nor sleeps
 _READ_SECONDS = 120.0  # for a worker to read a message, on a very busy machine
 # A line of a report of `faulthandler`, for a fault or for the signal that the time is over.
 _FAULT = re.compile(
@@ -288,10 +289,11 @@ class WorkerRun:
             for descriptor in (replies, output, *(() if interrupt is None else (interrupt,))):
                 selector.register(descriptor, selectors.EVENT_READ)
             end_of_patience = self._started + SLEEP_FACTOR * self._limits.seconds
+            end_of_all_patience = end_of_patience + _MOST_SECONDS
             is_interrupted = False
             while True:
                 if (seconds_left := end_of_patience - time.monotonic()) <= 0:
-                    if is_interrupted:
+                    if is_interrupted or time.monotonic() > end_of_all_patience:
                         return "timeout", ""
                     # A worker that does not sleep now may have waited for a core.
                     is_interrupted = self._fork_server.interrupt(self._worker.pid)
