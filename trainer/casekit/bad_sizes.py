@@ -37,22 +37,14 @@ _GROUPS = (
 
 
 def bad_heads(**more: object) -> Iterator[Refusal]:
-    """Yield bad sizes for a constructor with d_model and num_heads.
-
-    Args:
-        more: further arguments of every call.
-    """
+    """Yield bad sizes for a constructor with d_model and num_heads."""
     for d_model, num_heads in _HEADS:
         why = _not_divisible("d_model", d_model, "num_heads", num_heads)
         yield Refusal(why, {"d_model": d_model, "num_heads": num_heads, **more})
 
 
 def bad_groups(**more: object) -> Iterator[Refusal]:
-    """Yield bad sizes for a constructor with d_model, num_heads and num_kv_heads.
-
-    Args:
-        more: further arguments of every call.
-    """
+    """Yield bad sizes for a constructor with d_model, num_heads and num_kv_heads."""
     for d_model, num_heads, num_kv_heads in _GROUPS:
         init = {"d_model": d_model, "num_heads": num_heads, "num_kv_heads": num_kv_heads, **more}
         if d_model % num_heads:

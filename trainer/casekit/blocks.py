@@ -24,10 +24,8 @@ def small_hidden(
     functions agree.
 
     Args:
-        draw: draws the weights.
         mlp: the path of the MLP, for example "blocks.0.mlp". Its first layer is called `fc`.
         width: the width M of the input. There are 4 M hidden values.
-        size: of the hidden values.
     """
     return {
         f"{mlp}.fc.weight": draw.normal(4 * width, width, scale=size * width**-0.5),
@@ -40,10 +38,6 @@ def own_scores_far_below_zero(draw: Draw, width: int) -> dict[str, Tensor]:
 
     The first token sees only itself. So a mask that fills with -100 does not hide the others from
     it. The keys are the queries with the opposite sign. In float64, exp of such scores is not 0.
-
-    Args:
-        draw: draws the weights.
-        width: the width M of the block.
     """
     queries = draw.normal(width, width, scale=2.0)
     values = draw.normal(width, width, scale=width**-0.5)

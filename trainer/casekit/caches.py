@@ -48,13 +48,7 @@ class CachedMaker(CaseMaker):
         """Return one case.
 
         Args:
-            name: the name of the case.
             chunks: the lengths of the steps, whose sum is L; None for a call without a cache.
-            Lpast: the length of the cache to start from.
-            inputs: as for a CaseMaker.
-            outputs: as for a CaseMaker.
-            more_sizes: as for a CaseMaker.
-            more: further arguments of a CaseMaker.
         """
         given: dict[str, object] = {"chunks": chunks}
         dims = dict(outputs or self.outputs)

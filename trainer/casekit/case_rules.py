@@ -21,12 +21,7 @@ _FIELDS = get_type_hints(Case)
 
 
 def case_troubles(case: Case, kind: Kind) -> Iterator[str]:
-    """Yield a sentence without full stop for each wrong field of a case.
-
-    Args:
-        case: the case.
-        kind: the kind of the challenge.
-    """
+    """Yield a sentence without full stop for each wrong field of a case."""
     wrong = list(_wrong_types(case))
     yield from wrong
     if wrong:
@@ -165,7 +160,6 @@ def role_troubles(names: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[s
 
     Args:
         names: the names that `cases.py` defines.
-        cases: the cases.
     """
     inputs = {name for case in cases for name in case.inputs}
     outputs = {name for case in cases for name in case.dims}

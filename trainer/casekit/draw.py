@@ -22,10 +22,6 @@ class Draw:
 
     Sizes and values come from two random streams. The grader calls every case twice: with the same
     `seed` and another `values`, the cases have the same shapes and other values.
-
-    Args:
-        seed: the seed of both streams.
-        values: the index of the stream of values.
     """
 
     Case = Case
@@ -103,7 +99,6 @@ class Draw:
             times: `{"H": "Hkv"}` makes H a multiple of Hkv, `{"D": 2}` makes D even. The range of H
                 or D then gives the factor.
             sums: `{"L": ("first", "second", 1)}` makes L the sum of these sizes and numbers.
-            ranges: the smallest and the largest size of every letter.
 
         Raises:
             PackError: if a range is no range, if the sizes cannot differ, or if `times` or `sums`
@@ -142,8 +137,6 @@ class Draw:
         """Return a bool mask [batch, length] of real tokens. Batch items differ in length.
 
         Args:
-            batch: the number of batch items.
-            length: the length of the longest item.
             side: the side of the padding, "right" or "left".
         """
         first = int(torch.randint(length, (), generator=self._values))

@@ -125,7 +125,6 @@ class CaseMaker:
             inputs: inputs that are not drawn. The name of another input means the same tensor.
             outputs: the dimensions of the outputs, if they differ from the maker's.
             more_sizes: the sizes of further letters in `outputs`.
-            init: further constructor arguments.
             layout: the memory layout of all inputs, or of each input by name.
             check: the check that compares the values; by default "masks" for a case with a mask
                 and "values" for others.
@@ -279,7 +278,6 @@ def require_numbers(name: str, sizes: Mapping[str, object]) -> None:
 
     Args:
         name: the name of the case, for the message.
-        sizes: the size of every letter.
 
     Raises:
         PackError: if a size is not a whole number from 0.
@@ -297,7 +295,6 @@ def require_different(name: str, sizes: Mapping[str, int], equal: str) -> None:
 
     Args:
         name: the name of the case, for the message.
-        sizes: the size of every letter.
         equal: groups of letters with equal sizes, e.g. "B H, Lq Lk".
 
     Raises:

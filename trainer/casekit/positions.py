@@ -46,15 +46,11 @@ class RotaryMaker(CaseMaker):
         """Return one case.
 
         Args:
-            name: the name of the case.
             positions: the positions: a tensor; "scattered"; an int for scattered positions below
                 it; None for no positions; "with a mask" for scattered positions, except for no
                 positions in a call without a mask if the challenge has masks.
             base: the base of the angles: the constructor's argument `rope_base`, or the input
                 `base` of a function. None keeps the default.
-            inputs: as for a CaseMaker.
-            init: as for a CaseMaker.
-            more: further arguments of a CaseMaker.
         """
         given, arguments = dict(inputs or {}), dict(init or {})
         if isinstance(positions, int):
@@ -177,11 +173,6 @@ def far_along(case: RotaryMaker, farthest: int = 8999, **sizes: Any) -> Iterator
     Mistakes: positions, frequencies or angles in bfloat16 or float16, which cannot hold odd numbers
     above 256 or 2048; a table of fixed length. An answer may round tables of cosines to the dtype
     of the input, so in bfloat16 the output projection is the identity, to avoid other rounding.
-
-    Args:
-        case: the maker of the challenge.
-        farthest: the largest position.
-        sizes: as for all suites.
     """
 
     def far(name: str, high: int, **more: Any) -> Case:

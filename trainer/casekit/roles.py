@@ -170,10 +170,7 @@ class Projected:
         """Return weights and zero biases by the names of the module's parameters.
 
         Args:
-            case: the maker of the challenge.
-            sizes: the sizes of the case.
             weights: the weights by role: "q", "k", "v", "o".
-            zero: the roles whose biases are zero.
         """
         flat = {role: weight.reshape(-1, weight.shape[-1]) for role, weight in weights.items()}
         if self.fused and flat.keys() & {"q", "k", "v"}:

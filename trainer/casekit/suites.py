@@ -115,10 +115,8 @@ def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iter
     scale; scores that are clamped; masked values that are added with weights of nearly 0.
 
     Args:
-        case: the maker of the challenge.
         gradients: whether to compare gradients if visible scores are large. Leave this off if the
             scores come from projections, which magnify the rounding of right answers by 200.
-        sizes: as for all suites.
     """
     roles = _roles(case)
     axes = case.mask_axes
@@ -287,11 +285,8 @@ def growth(
     Mistakes: a loop over batch items, heads, queries or keys.
 
     Args:
-        case: the maker of the challenge.
         name: the growing sizes in words, for example "everything" or "length".
-        small: the sizes of the small call.
         large: the sizes of the large call that differ from `small`.
-        more: further arguments of both calls.
     """
     both = {**small, **large}
     larger = case(f"growing {name}, large", probe="vectorised", **more, **both)
