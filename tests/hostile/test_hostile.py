@@ -299,7 +299,6 @@ def nothing_left(grader: Grader, must_not_exist: tuple[Path, ...]) -> Iterator[N
 def surroundings(grader: Grader, must_not_exist: tuple[Path, ...]) -> dict[str, object]:
     """Return everything that a submission could leave behind."""
     fork_server = grader.workers._fork_server
-    fork_server.settle()
     found: dict[str, object] = {
         "folders": os.listdir(fork_server._room),
         "files": [path for path in must_not_exist if os.path.lexists(path)],

@@ -60,8 +60,7 @@ def grader_by(how: Isolation | None = None) -> Iterator[Grader]:
 
 
 def family(grader: Grader) -> set[int]:
-    """Return all descendants of the fork server after the dismissed workers are gone."""
-    grader.workers._fork_server.settle()
+    """Return all descendants of the fork server."""
     return set(descendants(grader.workers._fork_server._pid))
 
 

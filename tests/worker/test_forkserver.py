@@ -194,7 +194,6 @@ def test_processes_of_a_worker_end_with_it() -> None:
 
 def bytes_left(grader: Grader) -> int:
     """Return the bytes in the room of the workers' folders."""
-    grader.workers._fork_server.settle()
     return used_bytes(grader.workers._fork_server._room, 1 << 40)
 
 

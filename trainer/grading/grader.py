@@ -182,7 +182,7 @@ class Grader:
         alone, used = case_set.only(plain), 0.0
         for assignment in possible:
             running = self.workers.begin(alone, submission, assignment)
-            result = self.workers.finish(running, is_end_awaited=True)
+            result = self.workers.finish(running)
             if _is_all_right(Comparison(alone, result)):
                 return assignment
             used += result.cpu

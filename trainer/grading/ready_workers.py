@@ -119,24 +119,15 @@ class Workers:
         running.submit(_file_of(submission))
         return running
 
-    def finish(
-        self,
-        running: WorkerRun,
-        more: Callable[[], object] = lambda: None,
-        *,
-        is_end_awaited: bool = False,
-    ) -> WorkerResult:
+    def finish(self, running: WorkerRun, more: Callable[[], object] = lambda: None) -> WorkerResult:
         """Wait for a worker and return its result.
-
-        Args:
-            is_end_awaited: also wait until the worker is gone, so that its CPU time is known.
 
         Raises:
             SupersededError: if the result is no longer needed.
         """
         # With preloaded cases, many submissions follow: throughput matters more than latency.
         poll_seconds = 0.0 if self._preloaded is None else _POLL_SECONDS
-        return running.finish(self._interrupt, more, poll_seconds, is_end_awaited=is_end_awaited)
+        return running.finish(self._interrupt, more, poll_seconds)
 
     def run(
         self,

@@ -81,7 +81,7 @@ class Teacher:
         try:
             measured = [self._measured_content(case_set, answer) for answer in answers]
         except BaseException:
-            running.stop(wait=False)  # a save may be waiting
+            running.stop()
             raise
         result = self._workers.finish(running)
         realistic = case_set.content.realistic()

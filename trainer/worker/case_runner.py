@@ -233,6 +233,7 @@ class CaseRunner:
                     # The outputs mean nothing without the weights. The call only shows if the file
                     # uses the library's attention.
                     if run_index == 0:
+                        self.hooks.start_run(run_index)
                         given = Given(laid_out(run, run.inputs, self.tensors), run.sizes)
                         self._guarded("forward", partial(drive, implementation, given))
                     continue

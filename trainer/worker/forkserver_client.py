@@ -172,7 +172,6 @@ class ForkServer:
         self._room = tempfile.mkdtemp(prefix="attn-drill-")
         self._wrapper: subprocess.Popen[bytes] | None = None
         self._received = b""
-        self._dismissed = 0  # count of orders whose answers are not yet read
         try:
             if self.isolation == "bubblewrap":
                 self._control, server_end = socket.socketpair()
@@ -254,27 +253,12 @@ class ForkServer:
         """
         return WorkerEnd(**self._ask({"do": "end", "pid": pid, "patiently": patiently}))
 
-    def dismiss_worker(self, pid: int) -> None:
-        """Kill a worker that has replied, and all its descendants. Do not wait for its end."""
-        self._send({"do": "end", "pid": pid, "patiently": False})
-        self._dismissed += 1
-
-    def settle(self) -> None:
-        """Wait until all dismissed workers are gone."""
-        while self._dismissed:
-            self._dismissed -= 1
-            self._line_of_answer()
-
     def close(self) -> None:
         """End the fork server. The fork server ends its workers first."""
         inside = list(descendants(self._wrapper.pid)) if self._wrapper is not None else []
-        try:
-            self.settle()  # unread answers would reset the connection
-        except GraderError:
-            # The fork server may be stopped. Then it would never see that the socket is closed.
-            with contextlib.suppress(OSError):
-                os.kill(self._pid, signal.SIGKILL)
         self._control.close()
+        with contextlib.suppress(OSError):
+            os.kill(self._pid, signal.SIGCONT)  # a stopped process would not see the closed socket
         if self._wrapper is not None:
             self._wrapper.wait()
             deadline = time.monotonic() + _GONE_SECONDS
@@ -306,7 +290,6 @@ class ForkServer:
             ) from None
 
     def _answer(self) -> dict[str, Any]:
-        self.settle()
         answer: dict[str, Any] = json.loads(self._line_of_answer())
         if "error" in answer:
             raise GraderError(f"No worker could be started: {answer['error']}.")

@@ -126,7 +126,7 @@ def _run_trial(fork_server: ForkServer, trial: Mapping[str, Any]) -> tuple[Any, 
     """
     run = WorkerRun(fork_server, _REQUEST, _LIMITS)
     run.submit(SubmittedFile("trial.py", _TRIAL.format(json.dumps(trial))))
-    result = run.finish(is_end_awaited=True)
+    result = run.finish()
     printed = result.printed.get("import", "").strip()
     return json.loads(printed.splitlines()[-1]) if printed else {}, result.took_too_much
 

@@ -211,8 +211,6 @@ class WorkerRun:
         interrupt: int | None = None,
         more: Callable[[], object] = lambda: None,
         poll_interval: float = 0.0,
-        *,
-        is_end_awaited: bool = False,
     ) -> WorkerResult:
         """Wait for the reply or the worker's death, then end the worker and its descendants.
 
@@ -222,7 +220,6 @@ class WorkerRun:
                 runs move to `partial`.
             poll_interval: seconds to wait between two reads. A worker sends several hundred
                 messages, and a wake-up for each message takes this core from other processes.
-            is_end_awaited: wait until a worker that replied is gone, so that its CPU time is known.
 
         Raises:
             SupersededError: if the descriptor `interrupt` is readable.
@@ -234,7 +231,7 @@ class WorkerRun:
         try:
             how, result.reason = self._read(interrupt, poll_interval)
         finally:
-            end = self._end_worker(how, is_end_awaited=is_end_awaited)
+            end = self._end_worker(how)
         result.how, result.cpu, result.took_too_much = how, end.cpu, bool(end.ended_for)
         if how == "timeout" or (how == "died" and _is_out_of_time(end, self._limits.seconds)):
             result.how, result.slept = "timeout", end.cpu < self._limits.seconds
@@ -252,26 +249,19 @@ class WorkerRun:
         result.printed, result.flooded = self._printed.parts(), self._printed.flooded
         return result
 
-    def stop(self, *, wait: bool = True) -> None:
+    def stop(self) -> None:
         """End the worker and its descendants, if the reply is no longer needed."""
         try:
-            if wait:
-                self._fork_server.end_worker(self._worker.pid, patiently=False)
-            else:
-                self._fork_server.dismiss_worker(self._worker.pid)
+            self._fork_server.end_worker(self._worker.pid, patiently=False)
         finally:
             self._worker.close_pipes()
 
-    def _end_worker(self, how: How, *, is_end_awaited: bool) -> WorkerEnd:
+    def _end_worker(self, how: How) -> WorkerEnd:
         """End the worker and its descendants, and read the rest of its printed output."""
         try:
-            if how == "replied" and not is_end_awaited:
-                # All output that was printed before the reply is in the pipe.
-                self._printed.read(_PIPE_BYTES)
-                self._fork_server.dismiss_worker(self._worker.pid)
-                return WorkerEnd(0, killed=True)
-            is_ending = how in ("died", "replied")
-            end = self._fork_server.end_worker(self._worker.pid, patiently=is_ending)
+            # All output that was printed before the reply is in the pipe.
+            self._printed.read(_PIPE_BYTES)
+            end = self._fork_server.end_worker(self._worker.pid, patiently=how == "died")
             self._printed.read()
             self.result.frames = self._frames_of_fault()
             return end
