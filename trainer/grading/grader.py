@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -76,10 +76,8 @@ class Grader:
         limits: Limits | None = None,
         interrupt: int | None = None,
         isolation: Isolation | None = None,
-        meanwhile: Callable[[], object] = lambda: None,
     ) -> None:
         self.workers = Workers(packs, limits, interrupt, isolation)
-        self._meanwhile = meanwhile
         self._case_sets: dict[tuple[Path, int], CaseSet] = {}
 
     def __enter__(self) -> Grader:
@@ -196,7 +194,6 @@ class Grader:
         """Run a submission, and compare its results while the worker is running."""
         running = self.workers.begin(case_set, submission, assignment)
         case_set.expect()  # uses the time in which the worker runs
-        self._meanwhile()
         comparison = Comparison(case_set, running.result, only)
         result = self.workers.finish(running, comparison.compare_ahead)
         self._confirm_loops(comparison, submission, assignment)

@@ -19,7 +19,6 @@ from trainer.worker.selftest import SelfTestResult, selftest_fork_server
 from trainer.worker.worker_client import SupersededError, WorkerResult, WorkerRun
 
 TRAINER = Path(__file__).resolve().parents[1]
-_POLL_SECONDS = 0.005  # the poll interval of a worker if many submissions follow
 _MOST_NAME = 200  # maximum length of a file name, in characters
 
 
@@ -125,9 +124,7 @@ class Workers:
         Raises:
             SupersededError: if the result is no longer needed.
         """
-        # With preloaded cases, many submissions follow: throughput matters more than latency.
-        poll_seconds = 0.0 if self._preloaded is None else _POLL_SECONDS
-        return running.finish(self._interrupt, more, poll_seconds)
+        return running.finish(self._interrupt, more)
 
     def run(
         self,

@@ -50,6 +50,9 @@ _MOST_MESSAGES = 100_000
 _MOST_RUNS = 1000
 _PIPE_BYTES = 1 << 20  # the most bytes that a pipe of an ordinary system holds
 _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
+# A worker sends several hundred messages. A wake-up for each message would take this core from
+# other processes.
+_PAUSE_SECONDS = 0.003
 _BUSY_BYTES = 32 << 10  # after a read of this many bytes, the grader reads on without a pause
 _LAST_SECONDS = 1.0  # for a worker that was interrupted, and between two looks at a busy worker
 _MOST_SECONDS = 600.0  # beyond that, for a worker that neither ends nor sleeps
@@ -210,7 +213,6 @@ class WorkerRun:
         self,
         interrupt: int | None = None,
         more: Callable[[], object] = lambda: None,
-        poll_interval: float = 0.0,
     ) -> WorkerResult:
         """Wait for the reply or the worker's death, then end the worker and its descendants.
 
@@ -218,8 +220,6 @@ class WorkerRun:
             interrupt: a descriptor. As soon as it is readable, the wait ends with an error.
             more: is called whenever `result` contains more runs. If no valid reply follows, these
                 runs move to `partial`.
-            poll_interval: seconds to wait between two reads. A worker sends several hundred
-                messages, and a wake-up for each message takes this core from other processes.
 
         Raises:
             SupersededError: if the descriptor `interrupt` is readable.
@@ -229,7 +229,7 @@ class WorkerRun:
         self._more, result = more, self.result
         how: How = "timeout"  # after an error, the worker is not ending by itself
         try:
-            how, result.reason = self._read(interrupt, poll_interval)
+            how, result.reason = self._read(interrupt)
         finally:
             end = self._end_worker(how)
         result.how, result.cpu, result.took_too_much = how, end.cpu, bool(end.ended_for)
@@ -268,7 +268,7 @@ class WorkerRun:
         finally:
             self._worker.close_pipes()
 
-    def _read(self, interrupt: int | None, poll_interval: float) -> tuple[How, str]:
+    def _read(self, interrupt: int | None) -> tuple[How, str]:
         """Read messages and output until the reply has come or the worker has ended.
 
         Returns:
@@ -303,8 +303,8 @@ class WorkerRun:
                         return "garbage", str(error)
                 # A worker that sends much is waiting for space in the pipe.
                 new_bytes = self._received + self._printed.bytes_so_far - bytes_before
-                if poll_interval and ready and new_bytes < _BUSY_BYTES:
-                    time.sleep(poll_interval)
+                if ready and new_bytes < _BUSY_BYTES:
+                    time.sleep(_PAUSE_SECONDS)
 
     def _read_messages(self) -> bool | None:
         """Read from the pipe of replies.
