@@ -138,6 +138,7 @@ def test_likely_mistake_can_be_hidden(notebook: Notebook) -> None:
     assert "The likely mistake is known: grade again with --why to see it." in result.text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("added", "traceback", "shown"),
     [

@@ -234,15 +234,14 @@ def blackboard(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     return graded
 
 
-# By default only the smallest class is graded. tests/classroom and tests/export check the other
-# zips and tables, and tests/cli interrupts and resumes a grading.
-THOROUGH = {
-    name: pytest.param(name, marks=pytest.mark.thorough) for name in ("plain", "canvas", "moodle")
-}
-SYSTEMS = [THOROUGH["canvas"], THOROUGH["moodle"], "blackboard"]
+# By default tests/cli grades a class, and tests/classroom and tests/export check zips and tables.
+PLAIN_CLASS, *SYSTEMS = (
+    pytest.param(name, marks=pytest.mark.thorough)
+    for name in ("plain", "canvas", "moodle", "blackboard")
+)
 
 
-@pytest.fixture(params=[THOROUGH["plain"], *SYSTEMS])
+@pytest.fixture(params=[PLAIN_CLASS, *SYSTEMS])
 def graded(request: pytest.FixtureRequest) -> Graded:
     """Return each class."""
     found: Graded = request.getfixturevalue(request.param)

@@ -397,6 +397,7 @@ LAYOUTS = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("form", ["folder", "zip", "zip with a common folder"])
 @pytest.mark.parametrize(("challenges", "files", "expected", "ignored"), LAYOUTS)
 def test_layout_is_read(

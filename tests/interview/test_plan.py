@@ -49,7 +49,7 @@ def planned(
     )
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("minutes", [5, 15, 25, 40, 45, 60, 90, 240])
 @pytest.mark.parametrize("wanted", WANTED, ids=str)
 def test_plan_has_a_main_problem_and_fits_into_the_time(wanted: str | None, minutes: int) -> None:
@@ -83,7 +83,7 @@ def test_plan_has_a_main_problem_and_fits_into_the_time(wanted: str | None, minu
         assert min(stage.seconds for stage in made.stages) > 0
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("minutes", [5, 30, 60, 240])
 @pytest.mark.parametrize("wanted", WANTED, ids=str)
 def test_questions_follow_up_the_problems(wanted: str | None, minutes: int) -> None:

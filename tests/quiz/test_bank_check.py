@@ -49,6 +49,7 @@ WRONG: list[tuple[str, Mapping[str, object], str]] = [
 ]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("question", QUESTIONS, ids=[question.id for question in QUESTIONS])
 def test_built_in_question_has_no_trouble(question: Question) -> None:
     """Every draw can be computed, and its answer as shown is judged right."""

@@ -152,6 +152,7 @@ def test_the_table_agrees_with_the_kernel_headers(of: str, header: str) -> None:
     assert compared > 250
 
 
+@pytest.mark.sampled(5)
 def test_a_refused_call_is_refused_with_any_arguments(machine: str, code: bytes) -> None:
     """No argument makes a call pass that is not in the allow-list."""
     for family, names in REFUSED.items():
@@ -281,6 +282,7 @@ ARGUMENTS: list[tuple[str, list[int], bool]] = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("name", "arguments", "allowed"), ARGUMENTS)
 def test_rules_check_the_arguments(
     machine: str, code: bytes, name: str, arguments: list[int], allowed: bool
