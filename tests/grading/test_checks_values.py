@@ -190,17 +190,28 @@ def test_dropout_must_draw_in_every_call(grader: Grader) -> None:
     assert "every call must draw new random numbers" in failure.message
 
 
-@pytest.mark.thorough
-def test_layer_outside_the_parameters_keeps_its_weights(grader: Grader) -> None:
-    """A layer in a plain list keeps random weights, so what it adds to the output is wrong."""
-    report = grade(
-        grader,
+SCALE = "scores = scores / math.sqrt(self.head_dim)"
+
+
+@pytest.mark.parametrize(
+    ("layer", "line", "changed"),
+    [
+        ("nn.Linear(d_model, d_model)", RETURN, f"{RETURN} + self.kept[0].to(x.dtype)(x)"),
+        # The softmax hides whatever is equal for all keys.
         (
-            "self.dropout = nn",
-            "self.kept = [nn.Linear(d_model, d_model)]\n        self.dropout = nn",
+            "nn.Linear(self.head_dim, 512)",
+            SCALE,
+            f"{SCALE} + self.kept[0].to(x.dtype)(q)[..., :length]",
         ),
-        (RETURN, f"{RETURN} + self.kept[0].to(x.dtype)(x)"),
-    )
+    ],
+    ids=["added to the output", "added to the scores"],
+)
+def test_layer_outside_the_parameters_keeps_its_weights(
+    grader: Grader, layer: str, line: str, changed: str
+) -> None:
+    """A layer in a plain list keeps random weights, so what it adds is wrong."""
+    kept = f"self.kept = [{layer}]\n        self.dropout = nn"
+    report = grade(grader, ("self.dropout = nn", kept), (line, changed))
     assert failed_outcomes(report)[0].check == "values"
 
 

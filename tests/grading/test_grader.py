@@ -311,6 +311,28 @@ def test_meant_assignment_is_found_by_one_case(
 
 
 @pytest.mark.thorough
+def test_no_more_assignments_are_tried_after_a_timeout(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer that sleeps uses no CPU time, so each of 24 trials would take the whole time."""
+    tried: list[WorkerRun] = []
+    finish = WorkerRun.finish
+
+    def counted(running: WorkerRun, *arguments: Any) -> Any:
+        tried.append(running)
+        return finish(running, *arguments)
+
+    monkeypatch.setattr(WorkerRun, "finish", counted)
+    monkeypatch.setattr(grader.workers, "limits", Limits(seconds=0.5))
+    source = UNNAMED_LAYERS.replace(
+        "return last(", "__import__('time').sleep(60)\n        return last("
+    )
+    assert source != UNNAMED_LAYERS
+    assert report_of(grader, GQA, source, "gqa.py", 7).verdict == "timeout"
+    assert len(tried) == 3, "the first run, a trial and the last run"
+
+
+@pytest.mark.thorough
 def test_wrong_values_are_found_under_every_assignment(grader: Grader) -> None:
     """If no assignment is right, the report is about the first one, and the verdict is failed."""
     source = UNNAMED_LAYERS.replace("return last(", "return 1.01 * last(")

@@ -99,8 +99,16 @@ UNFINISHED = {
         + TAIL,
         "__init__ raises NotImplementedError",
     ),
-    "pass": (HEAD + FORWARD + "        pass\n", "it returns nothing yet"),
-    "dots": (HEAD + FORWARD + '        """Soon."""\n        ...\n', "it returns nothing yet"),
+    "pass": (HEAD + FORWARD + "        pass\n", "forward is empty"),
+    "dots": (HEAD + FORWARD + '        """Soon."""\n        ...\n', "forward is empty"),
+    "an empty forward without layers": (
+        BEFORE_INIT
+        + "    def __init__(self, d_model, num_heads, num_kv_heads, dropout=0.0, bias=True):\n"
+        + "        super().__init__()\n\n"
+        + FORWARD
+        + "        ...\n",
+        "forward is empty",
+    ),
     "no return yet": (SOLUTION.replace(RETURN, ""), "it returns nothing yet"),
     "a bare return": (SOLUTION.replace(RETURN, "return"), "it returns nothing yet"),
 }
@@ -120,6 +128,18 @@ FINISHED = {
         "return self.o_proj(merged) * 2",
         "return self.o_proj(merged) * 2\n        raise NotImplementedError",
     ),
+    "a placeholder in a base class": WRONG.replace(
+        "class GroupedQueryAttention(nn.Module)",
+        "class Base(nn.Module):\n    def forward(self, x):\n        raise NotImplementedError\n\n\n"
+        "class GroupedQueryAttention(Base)",
+    ),
+    "an option that is not supported": WRONG.replace(
+        "return self.o_proj(merged) * 2",
+        "if x.dim() == 3:\n            return self.o_proj(merged) * 2\n"
+        '        raise NotImplementedError("only 3 dims")',
+    ),
+    "a deep expression": WRONG
+    + f"\n\nclass Later:\n    def forward(self):\n        raise TypeError({'+'.join('1' * 700)})\n",
     "renamed argument": SOLUTION.replace("x, mask=None", "x, attention_mask=None"),
     "a missing layer": SOLUTION.replace(
         "self.v_proj =", "self.v_proj = self.k_proj\n        unused ="

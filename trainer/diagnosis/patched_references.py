@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
@@ -34,7 +33,7 @@ from trainer.model.report import Report
 from trainer.packs.mistakes import lines_of, read_mistakes, read_styles, replaced
 from trainer.worker.arguments import call_entry
 from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors, laid_out
-from trainer.worker.execution import Given, build, without_drawn_weights
+from trainer.worker.execution import Given, build
 from trainer.worker.guarded_call import GuardedCall
 from trainer.worker.meter import tensors_in
 from trainer.worker.protocol import DTYPES, CallFailure, RefusedCall, fill
@@ -271,13 +270,12 @@ class PatchedReferences:
         """
         request, tensors = self.case_set.decoded_request("grade")
         run = request.runs[index]
-        with nullcontext() if run.initial else without_drawn_weights():
-            implementation, failure = self._guarded.call(
-                "construct",
-                lambda: build(
-                    namespace, request.kind, request.entry, run.init, DTYPES[run.dtype], run.mode
-                ),
-            )
+        implementation, failure = self._guarded.call(
+            "construct",
+            lambda: build(
+                namespace, request.kind, request.entry, run.init, DTYPES[run.dtype], run.mode
+            ),
+        )
         if isinstance(implementation, nn.Module):
             own = dict(implementation.named_parameters())
             expected = {name: tensors[tensor_id] for name, tensor_id in run.parameters.items()}

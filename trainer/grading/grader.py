@@ -184,7 +184,7 @@ class Grader:
             if _is_all_right(Comparison(alone, result)):
                 return assignment
             used += result.cpu
-            if used > self.workers.limits.seconds:
+            if result.how != "replied" or used > self.workers.limits.seconds:
                 break
         return possible[0]
 

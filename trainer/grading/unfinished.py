@@ -16,6 +16,7 @@ from trainer.worker.protocol import CallFailure
 from trainer.worker.returns import NOTHING
 
 _PARSE_ERRORS = ("SyntaxError", "IndentationError", "TabError")
+_PLACEHOLDER = re.compile(r"\braise\s+NotImplementedError\b")
 
 
 def unfinished(comparison: Comparison, source: str) -> str:
@@ -38,8 +39,7 @@ def unfinished(comparison: Comparison, source: str) -> str:
         missing += [name for name in required if name not in reply.signatures]
     if missing:
         return f"is not finished: {missing[0]} is missing"
-    functions = {name.rpartition(".")[2] for name in required}
-    for words in (*_placeholders(source, functions), *map(_not_implemented, _failures(comparison))):
+    for words in (*_placeholders(source, required), *map(_not_implemented, _failures(comparison))):
         if words:
             return f"is not finished: {words}"
     return "is not finished: it returns nothing yet" if _returns_nothing(comparison) else ""
@@ -70,31 +70,43 @@ def _not_implemented(failure: CallFailure) -> str:
     torch also raises NotImplementedError, for other reasons.
     """
     last = failure.frames[-1] if failure.frames else None
-    if failure.type != "NotImplementedError" or last is None or not _is_placeholder(last.text):
+    if failure.type != "NotImplementedError" or last is None or not _PLACEHOLDER.search(last.text):
         return ""
     subject = "the file" if last.function in ("", "<module>") else last.function
     return f"{subject} raises NotImplementedError (line {last.line})"
 
 
-def _is_placeholder(statement: str) -> bool:
-    return re.search(r"\braise\s+NotImplementedError\b", statement) is not None
-
-
-def _placeholders(source: str, functions: Collection[str]) -> Iterator[str]:
-    """Yield words for each of these functions whose text ends with the stub's placeholder.
+def _placeholders(source: str, required: Collection[str]) -> Iterator[str]:
+    """Yield words for each required callable that is empty or ends with the stub's placeholder.
 
     A run does not find all of them: if the constructor lacks a layer, `forward` is never called.
     """
     try:
-        nodes = list(ast.walk(ast.parse(source)))
+        tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    for node in nodes:
-        if isinstance(node, ast.FunctionDef) and node.name in functions:
-            last = node.body[-1]
-            returns = any(isinstance(part, ast.Return) for part in node.body)
-            if isinstance(last, ast.Raise) and not returns and _is_placeholder(ast.unparse(last)):
-                yield f"{node.name} raises NotImplementedError (line {last.lineno})"
+    found = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    for owner in tree.body:
+        if isinstance(owner, ast.ClassDef):
+            methods = [node for node in owner.body if isinstance(node, ast.FunctionDef)]
+            found |= {f"{owner.name}.{node.name}": node for node in methods}
+    for function in (found[name] for name in required if name in found):
+        last = function.body[-1]
+        returns = any(isinstance(node, ast.Return) for node in ast.walk(function))
+        if isinstance(last, ast.Raise) and not returns and _is_not_implemented(last.exc):
+            yield f"{function.name} raises NotImplementedError (line {last.lineno})"
+        elif all(_is_nothing(statement) for statement in function.body):
+            yield f"{function.name} is empty"
+
+
+def _is_not_implemented(raised: ast.expr | None) -> bool:
+    name = raised.func if isinstance(raised, ast.Call) else raised
+    return isinstance(name, ast.Name) and name.id == "NotImplementedError"
+
+
+def _is_nothing(statement: ast.stmt) -> bool:
+    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_text or isinstance(statement, ast.Pass)
 
 
 def _returns_nothing(comparison: Comparison) -> bool:

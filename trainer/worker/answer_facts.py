@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from trainer.worker.execution import without_drawn_weights
+from trainer.worker.execution import without_first_weights
 from trainer.worker.meter import Meter, tensors_in
 from trainer.worker.protocol import CopyFact, Facts, HeldFact
 from trainer.worker.torch_private import storage_id as _memory
@@ -268,7 +268,7 @@ def realistic_facts(
         try:
             on_device = torch.device(device) if device else nullcontext()
             with without_compiler(), on_device, torch.no_grad():
-                with without_drawn_weights(lambda layer: None):  # large layers
+                with without_first_weights():
                     implementation = build()
                 if isinstance(implementation, nn.Module):
                     implementation = implementation.to("meta")

@@ -30,7 +30,6 @@ from trainer.worker.execution import (
     map_leaves,
     module_parameters,
     overwrite,
-    without_drawn_weights,
 )
 from trainer.worker.guarded_call import GuardedCall
 from trainer.worker.layer_matching import Assignment, Contract
@@ -288,8 +287,7 @@ class CaseRunner:
     def _built(self, run: Run, namespace: dict[str, Any], lost: list[str] | None = None) -> Any:
         request, dtype = self.request, DTYPES[run.dtype]
         names = request.kind, request.entry, run.init, dtype, run.mode
-        with nullcontext() if run.initial else without_drawn_weights():
-            return build(namespace, *names, request.signatures, lost)
+        return build(namespace, *names, request.signatures, lost)
 
     def _recording(self, run_index: int) -> AbstractContextManager[object]:
         """Return the recorder of a run; a context that does nothing if the run is not recorded."""

@@ -93,24 +93,15 @@ def functions_of(module: nn.Module) -> Any:
     return _FUNCTIONS[own_module(module)]
 
 
-def fill_weights(layer: nn.Linear) -> None:
-    """Set all weights and biases of a layer to one number, which is quicker than to draw them.
-
-    The number is not 0: a layer that the module does not register must change the result.
-    """
-    with torch.no_grad():
-        for parameter in layer.parameters():
-            parameter.fill_(0.37)
-
-
 @contextmanager
-def without_drawn_weights(reset: Callable[[nn.Linear], None] = fill_weights) -> Iterator[None]:
-    """While active, `reset` sets the weights of new linear layers. They are replaced later.
+def without_first_weights() -> Iterator[None]:
+    """While active, leave the weights of new linear layers undrawn.
 
-    To draw the weights of a layer takes longer than everything else about it.
+    To draw the weights of a large layer takes longer than everything else about it. This is not for
+    grading: a layer that a module does not register must change the result.
     """
     usual = nn.Linear.reset_parameters
-    nn.Linear.reset_parameters = reset  # type: ignore[method-assign, assignment]  # put back below
+    nn.Linear.reset_parameters = lambda self: None  # type: ignore[method-assign]  # put back below
     try:
         yield
     finally:

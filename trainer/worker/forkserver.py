@@ -391,11 +391,11 @@ def _interrupt(pid: int) -> bool:
 
 
 def _is_asleep(pid: int) -> bool:
-    """Return True if no thread of a process runs, waits for a core, or waits for a disk."""
+    """Return True if no thread of a process runs or waits for a core. It may wait for a disk."""
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:
-                if file.read().rpartition(b")")[2].split()[0] in (b"R", b"D"):
+                if file.read().rpartition(b")")[2].split()[0] == b"R":
                     return False
     except (OSError, IndexError):
         return False

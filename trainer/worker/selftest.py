@@ -111,7 +111,7 @@ def _some_files_in(home: Path) -> list[str]:
         found = [
             str(path)
             for path in sorted(home.iterdir())[:50]
-            if path.is_file() and os.access(path, os.R_OK)
+            if path.is_file() and not path.is_symlink() and os.access(path, os.R_OK)
         ]
         return found[:5] or [str(home)]
     return [str(home)]
@@ -127,8 +127,11 @@ def _run_trial(fork_server: ForkServer, trial: Mapping[str, Any]) -> tuple[Any, 
     run = WorkerRun(fork_server, _REQUEST, _LIMITS)
     run.submit(SubmittedFile("trial.py", _TRIAL.format(json.dumps(trial))))
     result = run.finish()
-    printed = result.printed.get("import", "").strip()
-    return json.loads(printed.splitlines()[-1]) if printed else {}, result.took_too_much
+    found: dict[str, Any] = {}
+    for line in result.printed.get("import", "").splitlines():
+        if line.startswith("{"):  # a library may print, too
+            found = json.loads(line)
+    return found, result.took_too_much
 
 
 def _is_alive(pid: int) -> bool:

@@ -55,7 +55,7 @@ _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
 _PAUSE_SECONDS = 0.003
 _BUSY_BYTES = 32 << 10  # after a read of this many bytes, the grader reads on without a pause
 _LAST_SECONDS = 1.0  # for a worker that was interrupted, and between two looks at a busy worker
-_MOST_SECONDS = 600.0  # beyond that, for a worker that neither ends nor sleeps
+_MOST_SECONDS = 120.0  # beyond that, for a worker that neither ends nor sleeps
 _READ_SECONDS = 120.0  # for a worker to read a message, on a very busy machine
 # A line of a report of `faulthandler`, for a fault or for the signal that the time is over.
 _FAULT = re.compile(
@@ -186,6 +186,7 @@ class WorkerRun:
         self._printed = _Printed(self._worker.output)
         self._file_name = ""
         self._started = time.monotonic()
+        self._is_interrupted = False  # True if the worker slept for too long and was told to end
         self._buffer = bytearray()
         self._received = self._message_count = 0
         self._note: int | None = None
@@ -233,8 +234,9 @@ class WorkerRun:
         finally:
             end = self._end_worker(how)
         result.how, result.cpu, result.took_too_much = how, end.cpu, bool(end.ended_for)
-        if how == "timeout" or (how == "died" and _is_out_of_time(end, self._limits.seconds)):
-            result.how, result.slept = "timeout", end.cpu < self._limits.seconds
+        has_used_its_time = end.cpu >= self._limits.seconds and not end.ended_for
+        if how == "timeout" or (how == "died" and (has_used_its_time or self._is_interrupted)):
+            result.how, result.slept = "timeout", not has_used_its_time
         elif how == "died":
             # Before its first note, a worker has not run the submission.
             if self._note is None and os.waitstatus_to_exitcode(end.status) == NOT_CONFINED:
@@ -280,13 +282,12 @@ class WorkerRun:
                 selector.register(descriptor, selectors.EVENT_READ)
             end_of_patience = self._started + SLEEP_FACTOR * self._limits.seconds
             end_of_all_patience = end_of_patience + _MOST_SECONDS
-            is_interrupted = False
             while True:
                 if (seconds_left := end_of_patience - time.monotonic()) <= 0:
-                    if is_interrupted or time.monotonic() > end_of_all_patience:
+                    if self._is_interrupted or time.monotonic() > end_of_all_patience:
                         return "timeout", ""
                     # A worker that does not sleep now may have waited for a core.
-                    is_interrupted = self._fork_server.interrupt(self._worker.pid)
+                    self._is_interrupted = self._fork_server.interrupt(self._worker.pid)
                     end_of_patience = time.monotonic() + _LAST_SECONDS
                     continue
                 bytes_before = self._received + self._printed.bytes_so_far
@@ -374,14 +375,6 @@ class WorkerRun:
         return tuple(
             Frame(int(match["line"]), match["function"], "") for match in reversed(matches[:8])
         )
-
-
-def _is_out_of_time(end: WorkerEnd, seconds: float) -> bool:
-    """Return whether a worker was ended for its time: by SIGXCPU, or killed if it ignored that."""
-    if end.ended_for or not os.WIFSIGNALED(end.status):
-        return False
-    sign = os.WTERMSIG(end.status)
-    return sign == signal.SIGXCPU or (sign == signal.SIGKILL and end.cpu >= seconds)
 
 
 def _how_it_died(end: WorkerEnd) -> tuple[str, bool]:
