@@ -4,9 +4,9 @@
 # verdict: error
 # says: ended by a signal
 # seconds: 20
-import os, signal
+import signal
 
 
 def prefix_sum(x, reverse=False):
-    os.kill(os.getpid(), signal.SIGXCPU)
+    signal.raise_signal(signal.SIGXCPU)
     return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)
