@@ -64,7 +64,7 @@ RIGHT = [
 
 
 @pytest.mark.thorough
-@pytest.mark.sampled(24)  # `pack check` grades all
+@pytest.mark.sampled(48)  # `pack check` grades all
 @pytest.mark.parametrize(
     ("challenge", "path"), RIGHT, ids=[f"{challenge.id}-{path.stem}" for challenge, path in RIGHT]
 )
@@ -80,7 +80,7 @@ def test_right_answers_pass(grader: Grader, challenge: Challenge, path: Path) ->
 def test_mistakes_are_refused_and_named(grader: Grader, challenge: Challenge) -> None:
     """Grade a random tenth of the known mistakes.
 
-    `pack check` grades all of them, and CI grades one in 96 beside the tests.
+    `pack check` grades all of them, and CI grades one in 192 beside the tests.
     """
     mistakes = read_mistakes(challenge)
     for mistake in random.Random(SEEDS[-1]).sample(mistakes, max(4, len(mistakes) // 10)):

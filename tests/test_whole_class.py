@@ -236,8 +236,13 @@ def blackboard(tmp_path_factory: pytest.TempPathFactory) -> Graded:
 
 # By default tests/cli grades a class, and tests/classroom and tests/export check zips and tables.
 PLAIN_CLASS, *SYSTEMS = (
-    pytest.param(name, marks=pytest.mark.thorough)
-    for name in ("plain", "canvas", "moodle", "blackboard")
+    pytest.param(name, marks=mark)
+    for name, mark in {
+        "plain": pytest.mark.thorough,
+        "canvas": pytest.mark.resembling,
+        "moodle": pytest.mark.thorough,
+        "blackboard": pytest.mark.thorough,
+    }.items()
 )
 
 

@@ -190,7 +190,7 @@ def textbook(draw: random.Random) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("size", "classes", "most"), [(2, 50, 5), (5, 20, 1), (30, 4, 0), (150, 1, 0)]

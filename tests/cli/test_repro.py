@@ -52,7 +52,7 @@ def test_script_shows_the_difference(solved: Path) -> None:
     assert (solved / "rmsnorm_repro.py").read_text() == "mine = 1\n"
 
 
-@pytest.mark.thorough
+@pytest.mark.resembling
 def test_script_of_a_right_case_passes(solved: Path) -> None:
     """A case that is named with --case is written."""
     drill("repro", "rmsnorm", "rmsnorm.py", "--seed", "3", "--case", "10", cwd=solved)
