@@ -1,4 +1,5 @@
 # mistakes: float-head-dim
+# diagnosis: no line
 """Factored formulas: squares and narrow rectangles, everything that comes twice taken out."""
 
 from typing import Final

@@ -1,4 +1,5 @@
 # mistakes: kv-width-from-query-heads, flops-of-one-sequence
+# diagnosis: line elsewhere
 """A layer as an object with cached numbers, a cache as another."""
 
 from functools import cached_property

@@ -1,4 +1,5 @@
 # mistakes: keys-only
+# diagnosis: no line
 """In as few lines as it goes."""
 
 
