@@ -180,6 +180,15 @@ def test_endless_loop_is_finished(grader: Grader, monkeypatch: pytest.MonkeyPatc
     assert (report.verdict, report.unfinished) == ("timeout", "")
 
 
+@pytest.mark.thorough
+def test_forward_of_the_object_is_enough(grader: Grader) -> None:
+    """A right answer may set its `forward` in the constructor."""
+    source = SOLUTION.replace("def forward(", "def run(").replace(
+        "super().__init__()", "super().__init__()\n        self.forward = self.run", 1
+    )
+    assert grade(grader, source).verdict == "passed"
+
+
 def test_right_answer_is_finished(grader: Grader) -> None:
     """A submission that passes is never unfinished, not even with an unused placeholder."""
     unused = "\n\ndef later():\n    raise NotImplementedError\n"

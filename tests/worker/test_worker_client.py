@@ -27,6 +27,15 @@ from trainer.worker.worker_client import WorkerRun
         pytest.param("import time; time.sleep(60)", "timeout", "time limit at line 3", id="sleep"),
         pytest.param("import os; os._exit(0)", "error", "ended itself", id="exit 0"),
         pytest.param("import os; os._exit(3)", "error", "exit code 3", id="exit 3"),
+        pytest.param(
+            "import os, time\n"
+            "    end = time.process_time() + 0.9\n"
+            "    while time.process_time() < end: pass\n"
+            "    os._exit(3)",
+            "error",
+            "exit code 3",
+            id="exit shortly before the limit, which the preparation of the worker does not use up",
+        ),
         pytest.param("raise SystemExit(5)", "error", r"sys\.exit\(5\)", id="SystemExit"),
         pytest.param(
             "raise KeyboardInterrupt", "error", "KeyboardInterrupt", id="KeyboardInterrupt"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from trainer.grading.comparison import Comparison
-from trainer.worker.protocol import CallFailure
+from trainer.worker.protocol import CallFailure, RunReply
 from trainer.worker.returns import NOTHING
 
 _PARSE_ERRORS = ("SyntaxError", "IndentationError", "TabError")
@@ -37,6 +37,7 @@ def unfinished(comparison: Comparison, source: str) -> str:
     missing = [name for name, kind in reply.not_callable.items() if kind == "missing"]
     if reply.signatures:  # the file was loaded and its callables were inspected
         missing += [name for name in required if name not in reply.signatures]
+        missing += _methods_of_torch(comparison)
     if missing:
         return f"is not finished: {missing[0]} is missing"
     for words in (*_placeholders(source, required), *map(_not_implemented, _failures(comparison))):
@@ -109,11 +110,24 @@ def _is_nothing(statement: ast.stmt) -> bool:
     return is_text or isinstance(statement, ast.Pass)
 
 
+def _methods_of_torch(comparison: Comparison) -> Iterator[str]:
+    """Yield the method of the class that the first case needs and that only nn.Module has."""
+    reply, entry = comparison.reply, comparison.case_set.challenge.entry[0]
+    failure = reply.runs[0].failure if reply.runs else None
+    if failure is None or failure.frames:
+        return
+    if 'is missing the required "forward" function' in failure.message:
+        yield f"{entry}.forward"
+    found = reply.signatures.get(f"{entry}.__init__") or ()
+    takes_anything = bool(found) and all(have.kind.startswith("VAR_") for have in found)
+    if failure.phase == "construct" and failure.type == "TypeError" and takes_anything:
+        yield f"{entry}.__init__"
+
+
 def _returns_nothing(comparison: Comparison) -> bool:
-    """Return whether the first call of a case returned None, or a function without a body did."""
-    for run in comparison.reply.runs:
-        if run.failure is not None:
-            return run.failure.type == "UnexpectedReturnError" and NOTHING in run.failure.message
-        returned = run.outputs.values()
-        return bool(returned) and all(output.description == NOTHING for output in returned)
-    return False
+    """Return whether the first case returned None."""
+    run = next(iter(comparison.reply.runs), RunReply())
+    if run.failure is not None:
+        return run.failure.type == "UnexpectedReturnError" and NOTHING in run.failure.message
+    returned = run.outputs.values()
+    return bool(returned) and all(output.description == NOTHING for output in returned)

@@ -54,7 +54,7 @@ class Case:
     probe: Literal["vectorised", "memory", "held", "work"] | None = None
     # Upper bound for the probes "memory", "held" and "work", in entries or operations.
     limit: int | None = None
-    # The same case with larger sizes. The probe "vectorised" compares the counts of both cases.
+    # This case with larger sizes. The probe "vectorised" compares the counts of both cases.
     larger: Case | None = None
 
     def output_shape(self, output: str) -> tuple[int, ...]:

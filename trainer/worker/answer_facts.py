@@ -56,7 +56,12 @@ class _Held:
 
 
 class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
-    """Observe the operations of this thread while active."""
+    """Observe the operations of this thread while active.
+
+    Args:
+        truth: the value that a tensor without values has for Python code.
+        start: is called before each operation.
+    """
 
     def __init__(
         self, path: str, *, truth: bool = True, start: Callable[[], None] | None = None

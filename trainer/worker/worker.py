@@ -172,10 +172,11 @@ class Worker(Hooks):
                 continue
             for method in dir(entry):
                 function = inspect.getattr_static(entry, method, None)
-                if function is vars(nn.Module).get(method):
-                    continue  # every nn.Module has this method
-                is_main = method in ("__init__", "forward")
-                if is_main or (isinstance(function, types.FunctionType) and method[:1] != "_"):
+                # Every nn.Module has its methods. But its `__init__` may be enough for a file, and
+                # an object may have a `forward` that its class lacks.
+                is_inherited = function is vars(nn.Module).get(method)
+                is_own = isinstance(function, types.FunctionType) and not is_inherited
+                if method in ("__init__", "forward") or (is_own and method[:1] != "_"):
                     found = found_parameters(getattr(entry, method, None), skip_self=True)
                     self.reply.signatures[f"{name}.{method}"] = found
         if len(self.reply.signatures) > 200:

@@ -234,7 +234,7 @@ class WorkerRun:
         finally:
             end = self._end_worker(how)
         result.how, result.cpu, result.took_too_much = how, end.cpu, bool(end.ended_for)
-        has_used_its_time = end.cpu >= self._limits.seconds and not end.ended_for
+        has_used_its_time = _has_used_its_time(end, self._limits.seconds)
         if how == "timeout" or (how == "died" and (has_used_its_time or self._is_interrupted)):
             result.how, result.slept = "timeout", not has_used_its_time
         elif how == "died":
@@ -375,6 +375,16 @@ class WorkerRun:
         return tuple(
             Frame(int(match["line"]), match["function"], "") for match in reversed(matches[:8])
         )
+
+
+def _has_used_its_time(end: WorkerEnd, seconds: float) -> bool:
+    """Return whether the kernel ended a worker for its CPU time.
+
+    The CPU time of a worker includes its preparation, so the signal must be one of the kernel's.
+    """
+    if end.ended_for or not os.WIFSIGNALED(end.status) or end.cpu < seconds:
+        return False
+    return os.WTERMSIG(end.status) in (signal.SIGXCPU, signal.SIGKILL)
 
 
 def _how_it_died(end: WorkerEnd) -> tuple[str, bool]:
