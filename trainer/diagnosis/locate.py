@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from trainer.diagnosis.blame import Divergence
-from trainer.diagnosis.loops import Growth, growth, innermost_loop
+from trainer.diagnosis.loops import Growth, growth_of, innermost_loop
 from trainer.diagnosis.milestones import MilestoneProgress
 from trainer.diagnosis.non_value_blame import blamed_line, line_of_rounded_angle
 from trainer.diagnosis.output_relation import relation
@@ -27,13 +27,12 @@ from trainer.diagnosis.source_analysis import (
     is_given_a_constant,
     names_read_at,
 )
-from trainer.diagnosis.value_graph import ValueGraph, graph_of
+from trainer.diagnosis.value_graph import ValueGraph, graph_of, graphs_of
 from trainer.grading.calls import Purpose
 from trainer.grading.grader import Judgement
 from trainer.grading.shapes import name_shape
 from trainer.model.challenge import Mistake
 from trainer.model.report import Frame
-from trainer.worker.worker_client import WorkerResult
 
 _MOST_PASSED = 8
 _DRAWS_IN_EVAL_MODE = (
@@ -157,7 +156,7 @@ class Locator:
                 chosen.setdefault(case.part, result.index)
         if not chosen:
             return set()
-        return _visited(_graphs(self._reruns.run(self._case_set.only(chosen.values()), "lines")))
+        return _visited(graphs_of(self._reruns.run(self._case_set.only(chosen.values()), "lines")))
 
     def _branch_not_taken(self, recorded: RecordedCase, divergence: Divergence) -> int | None:
         """Return the line of the `if` that skipped a missing step; None if there is none.
@@ -202,7 +201,7 @@ class Locator:
         )
         if not right or not wrong:
             return set(), set()
-        graphs = _graphs(self._reruns.run(self._case_set.only([*right, *wrong]), "lines"))
+        graphs = graphs_of(self._reruns.run(self._case_set.only([*right, *wrong]), "lines"))
         return _visited(graphs[: len(right)]), _visited(graphs[len(right) :])
 
     def _passed_with(self, line: int) -> Sequence[ValueGraph]:
@@ -227,7 +226,7 @@ class Locator:
             return ()
         some = self._case_set.only(indices[:_MOST_PASSED])
         purpose: Purpose = "lines" if self._case_set.cases[0].plain else "tensors"
-        return _graphs(self._reruns.run(some, purpose))
+        return graphs_of(self._reruns.run(some, purpose))
 
     def _frame(self, line: int) -> Frame:
         lines = self._source.splitlines()
@@ -270,7 +269,7 @@ class Locator:
             return self._recorded_line(first.check, first.number - 1)
         if self._case_set.cases[first.number - 1].dtype == "bfloat16":
             alone = self._case_set.only([first.number - 1])
-            graphs = _graphs(self._reruns.run(alone, "lines"))
+            graphs = graphs_of(self._reruns.run(alone, "lines"))
             return line_of_rounded_angle(graphs[0]) if graphs else None
         return None
 
@@ -298,19 +297,10 @@ class Locator:
             case_number = first.number if first is not None else None
             pair = self._case_set.only([(case_number or 0) - 1])
             if source is None:
-                graphs = _graphs(self._reruns.run(pair, "lines"))
+                self._grown[source] = growth_of(self._reruns.run(pair, "lines"))
             else:
-                graphs = _graphs(self._references.run(pair, source, "lines"))
-            is_pair = len(graphs) == 2
-            self._grown[source] = growth(*graphs) if is_pair else Growth(None, frozenset())
+                self._grown[source] = self._references.growth(pair, source)
         return self._grown[source]
-
-
-def _graphs(result: WorkerResult) -> list[ValueGraph]:
-    """Return the graph of every run; [] if the worker did not reply."""
-    if result.how != "replied":
-        return []
-    return [graph_of(run_reply, result.tensors) for run_reply in result.reply.runs]
 
 
 def _is_about_a_condition(mistake: Mistake) -> bool:

@@ -7,7 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
-from trainer.diagnosis.value_graph import ValueGraph
+from trainer.diagnosis.value_graph import ValueGraph, graphs_of
+from trainer.worker.worker_client import WorkerResult
 
 # These are not counted, because one call may have many results.
 _NOT_COUNTED = frozenset(
@@ -28,6 +29,12 @@ class Growth:
 
     line: int | None
     ratios: frozenset[Fraction]
+
+
+def growth_of(result: WorkerResult) -> Growth:
+    """Compare the two cases of a growth probe that a worker recorded, the small case first."""
+    graphs = graphs_of(result)
+    return growth(*graphs) if len(graphs) == 2 else Growth(None, frozenset())
 
 
 def growth(small: ValueGraph, large: ValueGraph) -> Growth:

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from trainer.diagnosis.layout import LAYOUTS, features
+from trainer.diagnosis.loops import Growth, growth_of
 from trainer.diagnosis.value_graph import ValueGraph, content_graph, right_graphs
 from trainer.grading.calls import Purpose
 from trainer.grading.case_set import CaseSet
@@ -85,12 +86,16 @@ class PatchedReferences:
     def _set_cases(self, case_set: CaseSet) -> None:
         self.case_set = case_set
         self._behaviours: dict[tuple[Ids, int], Behaviour | None] = {}
+        self._draws: dict[tuple[Ids, int, int], Behaviour | None] = {}
+        self._refusals: dict[Ids, tuple[str, ...]] = {}
         self._graphs: dict[tuple[int, Purpose], ValueGraph | None] = {}
         self._mistaken: dict[tuple[Ids, int], ValueGraph | None] = {}
         self._right: dict[int, list[ValueGraph]] = {}
         self._probe_results: dict[int, WorkerResult] = {}
         self._graded: dict[_Key, Graded] = {}
         self._reports: dict[_Key, Report] = {}
+        self._growths: dict[_Key, Growth] = {}
+        self._random: dict[_Key, list[WorkerResult]] = {}
 
     def on_cases(self, case_set: CaseSet) -> PatchedReferences:
         """Return the same patched references for other cases of the challenge."""
@@ -227,6 +232,12 @@ class PatchedReferences:
             index: of the case.
             number: of the draw. Equal numbers give equal values.
         """
+        key = ids, index, number
+        if key not in self._draws:
+            self._draws[key] = self._drawn(ids, index, number)
+        return self._draws[key]
+
+    def _drawn(self, ids: Ids, index: int, number: int) -> Behaviour | None:
         namespace = self.namespace(ids)
         if namespace is None:
             return None
@@ -241,6 +252,11 @@ class PatchedReferences:
 
     def refusals(self, ids: Ids) -> tuple[str, ...]:
         """Return the result of each call that must be refused, as `refusal` names it."""
+        if ids not in self._refusals:
+            self._refusals[ids] = self._results_of_refusals(ids)
+        return self._refusals[ids]
+
+    def _results_of_refusals(self, ids: Ids) -> tuple[str, ...]:
         namespace = self.namespace(ids) or {}
         request, tensors = self.case_set.decoded_request("grade")
         found = []
@@ -356,6 +372,31 @@ class PatchedReferences:
         if index not in self._probe_results:
             self._probe_results[index] = self.run(calls, self.source, "outputs")
         return self._probe_results[index]
+
+    def random_results(self, case_set: CaseSet, source: str, count: int) -> list[WorkerResult]:
+        """Return the outputs of content of the pack with this number of different random draws."""
+        key = self._key(case_set, source)
+        if key is not None and key in self._random:
+            return self._random[key]
+        results = [self.run(case_set, source, "outputs", draw) for draw in range(count)]
+        if key is not None:
+            self._random[key] = results
+        return results
+
+    def growth(self, pair: CaseSet, source: str) -> Growth:
+        """Return the lines of content of the pack that run more often in the larger of two cases.
+
+        Args:
+            pair: the two cases of a growth probe.
+            source: the text of a patched reference.
+        """
+        key = self._key(pair, source)
+        if key is None or key not in self._growths:
+            found = growth_of(self.run(pair, source, "lines"))
+            if key is None:
+                return found
+            self._growths[key] = found
+        return self._growths[key]
 
     def graded(self, case_set: CaseSet, source: str) -> Graded:
         """Judge content of the pack by its results, without the check for forbidden calls."""

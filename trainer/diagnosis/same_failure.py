@@ -167,8 +167,8 @@ class SameFailure:
         ]
         chosen_cases, source = self._case_set.only(indices), self._source(ids)
         draws = [
-            Comparison(chosen_cases, self.references.run(chosen_cases, source, "outputs", draw))
-            for draw in range(_DRAWS)
+            Comparison(chosen_cases, result)
+            for result in self.references.random_results(chosen_cases, source, _DRAWS)
         ]
         results = [result for result in self.comparison.results if result.index in indices]
         for place, result in enumerate(results):

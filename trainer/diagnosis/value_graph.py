@@ -24,6 +24,7 @@ from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors
 from trainer.worker.guarded_call import GuardedCall
 from trainer.worker.protocol import RunReply
 from trainer.worker.protocol import Step as RecordedStep
+from trainer.worker.worker_client import WorkerResult
 
 _LARGE = 1000
 _PARAMETER = "input parameter "
@@ -208,6 +209,13 @@ def reachable(starts: Iterable[Node], neighbours: Callable[[Node], Iterable[Node
 def leading_to(ends: Iterable[Node]) -> tuple[Node, ...]:
     """Return these nodes and all nodes from which they were computed, in order."""
     return tuple(sorted(reachable(ends, lambda node: node.parents)))
+
+
+def graphs_of(result: WorkerResult) -> list[ValueGraph]:
+    """Return the graph of every run; [] if the worker did not reply."""
+    if result.how != "replied":
+        return []
+    return [graph_of(run_reply, result.tensors) for run_reply in result.reply.runs]
 
 
 def graph_of(
