@@ -15,9 +15,9 @@ from trainer.app.grade_file import (
     last_seed,
 )
 from trainer.app.open_packs import open_packs
-from trainer.model.attempt import Attempt
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.submission import Submission
+from trainer.practice.attempt import Attempt
 from trainer.practice.journal import Journal
 from trainer.server.process import ServerProcess
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from trainer.app.next_steps import NextSteps, next_steps
-from trainer.model.attempt import Attempt
 from trainer.model.challenge import Challenge
 from trainer.packs import pack_reader
+from trainer.practice.attempt import Attempt
 from trainer.practice.journal import Journal
 from trainer.practice.schedule import item_of
 

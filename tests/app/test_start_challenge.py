@@ -11,7 +11,7 @@ from trainer.app.start_challenge import (
     is_review_under_way,
     next_challenge,
 )
-from trainer.model.attempt import Attempt
+from trainer.practice.attempt import Attempt
 from trainer.practice.journal import Journal
 
 

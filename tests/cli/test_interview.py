@@ -18,8 +18,8 @@ from trainer.interview.plan import (
 from trainer.interview.state import (
     state_of,
 )
-from trainer.model.attempt import Attempt
 from trainer.packs import pack_reader
+from trainer.practice.attempt import Attempt
 from trainer.practice.journal import Journal
 from trainer.session.model import SessionResult
 

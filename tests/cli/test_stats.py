@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import drill
-from trainer.model.attempt import Attempt
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
+from trainer.practice.attempt import Attempt
 from trainer.practice.journal import Journal
 from trainer.report.statistics_text import EMPTY
 

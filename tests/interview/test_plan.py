@@ -17,10 +17,10 @@ from trainer.interview.plan import (
     planned_questions,
     prerequisites,
 )
-from trainer.model.attempt import Attempt
 from trainer.model.errors import DrillError
 from trainer.packs.follow_up import FollowUp
 from trainer.packs.question_bank import read_topics
+from trainer.practice.attempt import Attempt
 from trainer.practice.journal import Review
 from trainer.practice.schedule import item_of, items
 

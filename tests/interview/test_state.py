@@ -16,7 +16,7 @@ from trainer.interview.state import (
     state_of,
     unrecorded_attempts,
 )
-from trainer.model.attempt import Attempt
+from trainer.practice.attempt import Attempt
 
 
 def test_state_adds_up_the_events() -> None:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from trainer.model.pack_rows import Item, ids_of_pair
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
 from trainer.packs.pack_items import FOLLOW_UPS, items, pairs, sample_items
+from trainer.packs.pack_rows import Item, ids_of_pair
 
 
 @pytest.mark.parametrize(("every", "of_right"), [(3, 1), (16, 4)])

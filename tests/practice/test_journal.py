@@ -11,8 +11,8 @@ import pytest
 
 from tests.support.exchange import HEADER, HINT, exported, filled_journal, read_rows
 from tests.support.journal import READY, ROOT, Open, attempt, query, run_together, script
-from trainer.model.attempt import Attempt
 from trainer.model.errors import DrillError
+from trainer.practice.attempt import Attempt
 from trainer.practice.journal import ChallengeProgress, Review, SinceStart, home
 
 
@@ -354,7 +354,7 @@ def test_full_disk_is_reported_and_loses_no_entry(opened: Open, home: Path) -> N
     """Everything else goes on. Later, when there is space again, entries are recorded again."""
     text = """
 import resource
-from trainer.model.attempt import Attempt
+from trainer.practice.attempt import Attempt
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 for n in range(200):

@@ -20,8 +20,8 @@ from tests.support.journal import (
     run_together,
     script,
 )
-from trainer.model.attempt import Attempt
 from trainer.practice import journal_file
+from trainer.practice.attempt import Attempt
 from trainer.practice.journal import ChallengeProgress, Journal
 from trainer.practice.journal_schema import VERSION
 

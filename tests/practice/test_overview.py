@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.support.stats import DAY, NOW, UTC, attempt_at
-from trainer.model.attempt import Attempt
+from trainer.practice.attempt import Attempt
 from trainer.practice.overview import Overview, overview
 
 NAMES = ("a", "b", "c")

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta, timezone, tzinfo
 import pytest
 
 from tests.support.stats import NOW, PACK, UTC, A, attempt_at, review, statistics_of
-from trainer.model.attempt import Attempt
+from trainer.practice.attempt import Attempt
 from trainer.practice.schedule import items
 from trainer.practice.statistics import (
     WEEKS,

@@ -1,6 +1,6 @@
 """The table of `pack check`."""
 
-from trainer.model.pack_rows import Row
+from trainer.packs.pack_rows import Row
 from trainer.report.pack_table import mistakes_table
 
 

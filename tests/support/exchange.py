@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from trainer.model.attempt import Attempt
+from trainer.practice.attempt import Attempt
 from trainer.practice.exchange import export_lines, read_export
 from trainer.practice.journal import Journal
 

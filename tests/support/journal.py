@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from trainer.model.attempt import Attempt
 from trainer.packs import pack_reader
+from trainer.practice.attempt import Attempt
 from trainer.practice.journal import Journal
 
 ROOT = pack_reader.TRAINER.parent

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from trainer.model.attempt import Attempt
 from trainer.packs import pack_reader
 from trainer.practice.agenda import agenda
+from trainer.practice.attempt import Attempt
 from trainer.practice.journal import ChallengeProgress, Journal, Review
 from trainer.practice.overview import Overview
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from trainer.model.pack_rows import Row
 from trainer.packs import pack_reader
+from trainer.packs.pack_rows import Row
 from trainer.server.pack_jobs import check_pack, sorted_rows
 
 

@@ -3,8 +3,8 @@
 from datetime import datetime, timezone, tzinfo
 from pathlib import Path
 
-from trainer.model.attempt import Attempt
 from trainer.model.challenge import Challenge, Mistake
+from trainer.practice.attempt import Attempt
 from trainer.practice.journal import Review
 from trainer.practice.statistics import (
     Stats,

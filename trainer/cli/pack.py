@@ -120,8 +120,8 @@ def check_pack(
             f"{root / 'challenges'} contains no challenge. docs/packs.md says how to add one."
         )
     from trainer.app.grade_file import cores, fresh_seed
-    from trainer.model.pack_rows import Row
     from trainer.packs.pack_items import items, pairs, sample_items
+    from trainer.packs.pack_rows import Row
     from trainer.packs.strays import strays
     from trainer.report.pack_table import PackProgress, mistakes_table
     from trainer.report.wording import counted

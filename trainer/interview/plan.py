@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal
 
-from trainer.model.attempt import Attempt
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.packs.follow_up import FollowUp
+from trainer.practice.attempt import Attempt
 from trainer.practice.schedule import ScheduledItem, item_of
 
 Role = Literal["warm-up", "main problem", "debugging", "follow-up"]

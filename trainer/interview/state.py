@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trainer.interview.plan import InterviewPlan
-from trainer.model.attempt import Attempt
 from trainer.model.checks import Status
+from trainer.practice.attempt import Attempt
 
 Event = tuple[float, str, Mapping[str, Any]]  # seconds since the epoch, kind, data
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from trainer.model.entry_points import entry_points_of, packages_with_packs
 from trainer.model.errors import DrillError
+from trainer.packs.entry_points import entry_points_of, packages_with_packs
 from trainer.packs.pack_reader import is_pack
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from trainer.model.challenge import Challenge
 from trainer.model.errors import PackError
-from trainer.model.pack_rows import Item, pair_name
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import answers_path
 from trainer.packs.mistakes import read_mistakes, read_styles
+from trainer.packs.pack_rows import Item, pair_name
 from trainer.packs.prompt_facts import translations
 from trainer.packs.statements import pairs_of
 

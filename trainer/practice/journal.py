@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from trainer.model.attempt import Attempt
 from trainer.model.checks import Status
 from trainer.model.errors import DrillError
+from trainer.practice.attempt import Attempt
 from trainer.practice.journal_file import NewerJournalError, open_journal
 from trainer.practice.journal_schema import COLUMNS
 

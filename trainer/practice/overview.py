@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
-from trainer.model.attempt import Attempt
+from trainer.practice.attempt import Attempt
 from trainer.practice.statistics import first_passes, streak
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from trainer.model.attempt import Attempt
 from trainer.model.challenge import Challenge
+from trainer.practice.attempt import Attempt
 from trainer.practice.journal import Journal, SinceStart
 from trainer.practice.schedule import RATINGS, Grade, grade, item_of
 

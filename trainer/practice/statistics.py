@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from itertools import groupby
 
-from trainer.model.attempt import Attempt
 from trainer.model.challenge import Challenge, Mistake
+from trainer.practice.attempt import Attempt
 from trainer.practice.journal import Review
 from trainer.practice.schedule import (
     ScheduledItem,

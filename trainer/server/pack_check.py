@@ -30,7 +30,6 @@ from trainer.model.case import Case
 from trainer.model.challenge import Challenge, Mistake
 from trainer.model.checks import CHECK_ORDER
 from trainer.model.errors import GraderError, PackError
-from trainer.model.pack_rows import Item, Row, ids_of_pair
 from trainer.model.report import Report
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
@@ -38,6 +37,7 @@ from trainer.packs.follow_up import follow_up_troubles
 from trainer.packs.mistakes import patch, patch_all, read_mistakes, read_styles
 from trainer.packs.other_answers import REFERENCE, other_answers
 from trainer.packs.pack_items import FOLLOW_UPS
+from trainer.packs.pack_rows import Item, Row, ids_of_pair
 from trainer.packs.prompt_facts import translation_troubles
 from trainer.packs.stub_levels import TEXT_LEVELS, at_level, steps
 from trainer.worker.answer_facts import realistic_facts

@@ -9,8 +9,8 @@ from queue import SimpleQueue
 
 from trainer.model.challenge import Challenge
 from trainer.model.errors import GraderError
-from trainer.model.pack_rows import Item, Row
 from trainer.packs.pack_items import items
+from trainer.packs.pack_rows import Item, Row
 from trainer.server.messages import Checked, CheckItems, Refused
 from trainer.server.process import ServerLostError, ServerProcess
 

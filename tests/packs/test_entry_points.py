@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from trainer.model.entry_points import entry_points_of, packages_with_packs
+from trainer.packs.entry_points import entry_points_of, packages_with_packs
 
 
 def install(site: Path, folder: str, text: str) -> None:
