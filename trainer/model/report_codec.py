@@ -10,32 +10,52 @@ from trainer.model.report import Diagnosis, EffectiveMask, Frame, Mismatch, Outc
 
 SCHEMA = "attn-drill.report/1"
 
+# The keys of the objects, each with the attribute of the record that has the value.
+_CHECK = {
+    "name": "check",
+    "case": "case",
+    "case_number": "number",
+    "status": "status",
+    "message": "message",
+}
+_MISMATCH = {
+    name: name
+    for name in (
+        "tensor kind dims expected_shape actual_shape expected_type actual_type expected_value "
+        "actual_value mismatched total max_abs_error max_abs_error_index"
+    ).split()
+}
+_DIAGNOSIS = {
+    "case_number": "case",
+    "last_reached": "last_reached",
+    "first_missed": "first_missed",
+    "layout": "layout",
+    "cleared": "cleared",
+}
+_MASK = {"says": "difference", "batch_item": "item", "actual": "actual", "expected": "expected"}
+
 
 def to_object(report: Report) -> dict[str, Any]:
     """Return the report as plain dicts and lists."""
+    diagnosis = report.diagnosis
     return {
         "schema": SCHEMA,
         "challenge": report.challenge,
         "file": report.file,
         "seed": report.seed,
         "verdict": report.verdict,
-        "checks": [_outcome_to_object(outcome) for outcome in report.outcomes],
-        "diagnosis": None if report.diagnosis is None else _diagnosis_to_object(report.diagnosis),
+        "checks": [_check(outcome) for outcome in report.outcomes],
+        "diagnosis": None if diagnosis is None else _diagnosis(diagnosis),
         "stdout": report.stdout,
         "elapsed_seconds": round(report.elapsed_seconds, 3),
     }
 
 
-def _outcome_to_object(outcome: Outcome) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "name": outcome.check,
-        "case": outcome.case,
-        "case_number": outcome.number,
-        "status": outcome.status,
-        "message": outcome.message,
-    }
+def _check(outcome: Outcome) -> dict[str, Any]:
+    found = _object(outcome, _CHECK)
     if outcome.mismatch is not None:
-        found["mismatch"] = _mismatch_to_object(outcome.mismatch)
+        dims = outcome.mismatch.dims or None
+        found["mismatch"] = {**_object(outcome.mismatch, _MISMATCH), "dims": dims}
     if outcome.frames:
         found["line"] = outcome.frames[-1].line
     if outcome.advice:
@@ -43,48 +63,20 @@ def _outcome_to_object(outcome: Outcome) -> dict[str, Any]:
     return found
 
 
-def _mismatch_to_object(mismatch: Mismatch) -> dict[str, Any]:
-    return {
-        "tensor": mismatch.tensor,
-        "kind": mismatch.kind,
-        "dims": mismatch.dims or None,
-        "expected_shape": _list(mismatch.expected_shape),
-        "actual_shape": _list(mismatch.actual_shape),
-        "expected_type": mismatch.expected_type,
-        "actual_type": mismatch.actual_type,
-        "expected_value": mismatch.expected_value,
-        "actual_value": mismatch.actual_value,
-        "mismatched": mismatch.mismatched,
-        "total": mismatch.total,
-        "max_abs_error": mismatch.max_abs_error,
-        "max_abs_error_index": _list(mismatch.max_abs_error_index),
-    }
-
-
-def _list(values: tuple[int, ...] | None) -> list[int] | None:
-    return None if values is None else list(values)
-
-
-def _diagnosis_to_object(diagnosis: Diagnosis) -> dict[str, Any]:
-    mask, line = diagnosis.effective_mask, diagnosis.first_line
+def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
+    line, mask = diagnosis.first_line, diagnosis.effective_mask
     return {
         "mistakes": [{"id": mistake.id, "says": mistake.says} for mistake in diagnosis.mistakes],
         "first_line": None if line is None else line.line,
-        "case_number": diagnosis.case,
-        "last_reached": diagnosis.last_reached,
-        "first_missed": diagnosis.first_missed,
-        "layout": diagnosis.layout,
-        "effective_mask": None if mask is None else _mask_to_object(mask),
-        "cleared": list(diagnosis.cleared),
+        **_object(diagnosis, _DIAGNOSIS),
+        "effective_mask": None if mask is None else _object(mask, _MASK),
     }
 
 
-def _mask_to_object(mask: EffectiveMask) -> dict[str, Any]:
+def _object(record: object, keys: Mapping[str, str]) -> dict[str, Any]:
+    values = {key: getattr(record, attribute) for key, attribute in keys.items()}
     return {
-        "says": mask.difference,
-        "batch_item": mask.item,
-        "actual": list(mask.actual),
-        "expected": list(mask.expected),
+        key: list(value) if isinstance(value, tuple) else value for key, value in values.items()
     }
 
 
@@ -103,49 +95,42 @@ def from_object(found: Mapping[str, Any]) -> Report:
         file=found["file"],
         seed=found["seed"],
         verdict=found["verdict"],
-        outcomes=tuple(_outcome_from_object(check) for check in found["checks"]),
+        outcomes=tuple(_outcome_from(check) for check in found["checks"]),
         stdout=found["stdout"],
         elapsed_seconds=found["elapsed_seconds"],
-        diagnosis=None if diagnosis is None else _diagnosis_from_object(diagnosis),
+        diagnosis=None if diagnosis is None else _diagnosis_from(diagnosis),
     )
 
 
-def _outcome_from_object(found: Mapping[str, Any]) -> Outcome:
-    line, mismatch = found.get("line"), found.get("mismatch")
+def _outcome_from(found: Mapping[str, Any]) -> Outcome:
+    mismatch = found.get("mismatch")
+    if mismatch is not None:
+        fields = _fields(mismatch, _MISMATCH)
+        mismatch = Mismatch(**{**fields, "dims": fields["dims"] or ""})
     return Outcome(
-        check=found["name"],
-        status=found["status"],
-        message=found["message"],
-        case=found["case"],
-        number=found["case_number"],
-        mismatch=None if mismatch is None else _mismatch_from_object(mismatch),
-        frames=() if line is None else (Frame(line, "", ""),),
+        **_fields(found, _CHECK),
+        mismatch=mismatch,
+        frames=_frames(found.get("line")),
         advice=found.get("advice", ""),
     )
 
 
-def _mismatch_from_object(found: Mapping[str, Any]) -> Mismatch:
-    tuples = ("expected_shape", "actual_shape", "max_abs_error_index")
-    values = {name: tuple(found[name]) if found[name] else found[name] for name in tuples}
-    return Mismatch(**{**found, **values, "dims": found["dims"] or ""})
-
-
-def _diagnosis_from_object(found: Mapping[str, Any]) -> Diagnosis:
-    line, mask = found["first_line"], found["effective_mask"]
+def _diagnosis_from(found: Mapping[str, Any]) -> Diagnosis:
+    mask, mistakes = found["effective_mask"], found["mistakes"]
     return Diagnosis(
-        mistakes=tuple(
-            Mistake(mistake["id"], "", "", mistake["says"], "") for mistake in found["mistakes"]
-        ),
-        first_line=None if line is None else Frame(line, "", ""),
-        case=found["case_number"],
-        last_reached=found["last_reached"],
-        first_missed=found["first_missed"],
-        layout=found["layout"],
-        effective_mask=None if mask is None else _mask_from_object(mask),
-        cleared=tuple(found["cleared"]),
+        mistakes=tuple(Mistake(known["id"], "", "", known["says"], "") for known in mistakes),
+        first_line=next(iter(_frames(found["first_line"])), None),
+        **_fields(found, _DIAGNOSIS),
+        effective_mask=None if mask is None else EffectiveMask(**_fields(mask, _MASK)),
     )
 
 
-def _mask_from_object(found: Mapping[str, Any]) -> EffectiveMask:
-    actual, expected = tuple(found["actual"]), tuple(found["expected"])
-    return EffectiveMask(found["says"], found["batch_item"], actual, expected)
+def _frames(line: int | None) -> tuple[Frame, ...]:
+    return () if line is None else (Frame(line, "", ""),)
+
+
+def _fields(found: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]:
+    values = {attribute: found[key] for key, attribute in keys.items()}
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
