@@ -52,6 +52,11 @@ class CaseResult:
         """The results of the reference for this case."""
         return self.prepared.expected
 
+    @property
+    def has_run(self) -> bool:
+        """Whether the module has the right layers, and the first call raised no exception."""
+        return self.reply.failure is None and not self.reply.unassigned
+
     def passed(self, check: str, message: str = "") -> Outcome:
         """Return a passed outcome of a check for this case."""
         return Outcome(check, "passed", message, self.case.name, self.number)

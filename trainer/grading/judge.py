@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
 from trainer.grading import checks_counted, checks_load, checks_values
-from trainer.grading.comparison import CaseResult, Comparison
+from trainer.grading.comparison import Comparison
 from trainer.grading.pictures import with_pictures
 from trainer.grading.prepared_case import PreparedCase
 from trainer.grading.sudden_end import sudden_end
@@ -133,8 +133,16 @@ def judge(comparison: Comparison, file: str, elapsed_seconds: float) -> Report:
     outcomes = sudden_end(comparison, due_checks(comparison))
     if outcomes is None:
         outcomes = [_with_cast(comparison, outcome) for outcome in _checked(comparison)]
+    explained: set[str] = set()  # the report explains the first failure of one of these checks
+    for index, outcome in enumerate(outcomes):
+        if outcome.status == "failed" and outcome.check not in explained:
+            explained.add(outcome.check)
+            outcomes[index] = with_pictures(outcome, comparison)
+    notes = list(checks_load.other_names(comparison))
+    if comparison.results:
+        made = checks_load.parameters(comparison)
+        notes += [each.message for each in made if each.status == "passed" and each.message]
     case_set = comparison.case_set
-    outcomes = _with_explained(comparison, outcomes)
     return Report(
         challenge=case_set.challenge.id,
         file=cap(file),
@@ -145,24 +153,9 @@ def judge(comparison: Comparison, file: str, elapsed_seconds: float) -> Report:
         stdout=_stdout(comparison, outcomes),
         elapsed_seconds=elapsed_seconds,
         only_case=None if comparison.only is None else comparison.only + 1,
-        notes=_notes(comparison),
+        notes=tuple(notes),
         signatures=tuple(case_set.content.signatures),
     )
-
-
-def _with_explained(comparison: Comparison, outcomes: list[Outcome]) -> list[Outcome]:
-    """Return the outcomes, with pictures in the first failure of each check.
-
-    The report explains one of these failures.
-    """
-    found: list[Outcome] = []
-    seen: set[str] = set()
-    for outcome in outcomes:
-        if outcome.status == "failed" and outcome.check not in seen:
-            seen.add(outcome.check)
-            outcome = with_pictures(outcome, comparison)
-        found.append(outcome)
-    return found
 
 
 def _checked(comparison: Comparison) -> list[Outcome]:
@@ -228,12 +221,13 @@ def _gap(comparison: Comparison, check: Check, made: list[Outcome]) -> str:
     results = comparison.results
     if check.name == "bad sizes":
         is_module = _is_module(comparison)
-        raised = [result for result in results if _raised_early(result, is_module)]
+        failures = [result.reply.failure for result in results if result.reply.failure]
+        raised = [made for made in failures if made.phase == "construct" or not is_module]
         if not raised:
             return ""
         name = "the constructor" if is_module else "the function"
         return f"{name} raises in {len(raised)} of {len(due)} cases with valid sizes"
-    run = {result.index for result in results if _has_run(result)}
+    run = {result.index for result in results if result.has_run}
     if check.name == "parameters":
         looked_at = {result.index for result in results if result.reply.parameters}
     elif check.name == "from scratch":
@@ -247,16 +241,6 @@ def _gap(comparison: Comparison, check: Check, made: list[Outcome]) -> str:
     if wrong := missing & run:
         parts.append(f"{len(wrong)} of {len(due)} cases gave no right output and were not checked")
     return "; ".join(parts)
-
-
-def _has_run(result: CaseResult) -> bool:
-    return result.reply.failure is None and not result.reply.unassigned
-
-
-def _raised_early(result: CaseResult, is_module: bool) -> bool:
-    """Return whether the constructor, or a function, raised an exception in this case."""
-    failure = result.reply.failure
-    return failure is not None and (failure.phase == "construct" or not is_module)
 
 
 def _verdict(comparison: Comparison, outcomes: list[Outcome]) -> Verdict:
@@ -296,11 +280,3 @@ def _stdout(comparison: Comparison, outcomes: list[Outcome]) -> str:
             f"\n… {comparison.worker_result.flooded:,} more bytes were printed and are not shown"
         )
     return text
-
-
-def _notes(comparison: Comparison) -> tuple[str, ...]:
-    notes = list(checks_load.other_names(comparison))
-    if comparison.results:
-        outcomes = checks_load.parameters(comparison)
-        notes += [made.message for made in outcomes if made.status == "passed" and made.message]
-    return tuple(notes)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from trainer.grading.comparison import Comparison
 from trainer.model.limits import SLEEP_FACTOR
 from trainer.model.report import Outcome
-from trainer.worker.worker_client import WorkerResult
 
 RAISE_MEMORY = "`--memory-limit` raises the limit"
 _RAISE_TIME = "`--time-limit` raises the limit"
@@ -19,8 +18,10 @@ def sudden_end(comparison: Comparison, due: Iterable[str]) -> list[Outcome] | No
 
     The failed outcome has the last step of the worker and the way in which the worker ended.
     """
-    result, case_set = comparison.worker_result, comparison.case_set
-    if result.how == "replied" and _is_complete(comparison):
+    result, reply, case_set = comparison.worker_result, comparison.reply, comparison.case_set
+    ran_no_case = reply.load_failure is not None or bool(reply.not_callable)
+    is_complete = ran_no_case or len(reply.runs) == len(case_set.cases)
+    if result.how == "replied" and is_complete:
         return None
     how, frames = _how_it_ended(comparison), result.frames
     step, cases, refusals = result.last_note, case_set.cases, case_set.refusals
@@ -41,18 +42,16 @@ def sudden_end(comparison: Comparison, due: Iterable[str]) -> list[Outcome] | No
     return [Outcome("loads", "passed"), failed, *_rest(due, failed.check)]
 
 
-def _is_complete(comparison: Comparison) -> bool:
-    reply = comparison.reply
-    if reply.load_failure is not None or reply.not_callable:
-        return True
-    return len(reply.runs) == len(comparison.case_set.cases)
-
-
 def _how_it_ended(comparison: Comparison) -> str:
     result = comparison.worker_result
     line = f" at line {result.frames[-1].line}" if result.frames else ""
+    if result.how == "timeout" and result.slept:
+        seconds = SLEEP_FACTOR * result.seconds
+        words = f"it slept and gave no answer in {seconds:g} s; it must not wait for anything"
+        return f"still running at the time limit{line}: {words}"
     if result.how == "timeout":
-        return f"still running at the time limit{line}: {comparison.loop or _how_long(result)}"
+        words = comparison.loop or f"it used {result.seconds:g} s of CPU time"
+        return f"still running at the time limit{line}: {words}"
     if result.how == "died":
         return f"{result.reason}{line}"
     reason = result.reason or "an incomplete reply"
@@ -65,14 +64,6 @@ def _advice(comparison: Comparison) -> str:
     if result.how == "timeout" and not (comparison.loop or result.slept):
         return _RAISE_TIME
     return RAISE_MEMORY if result.how == "died" and result.out_of_memory else ""
-
-
-def _how_long(result: WorkerResult) -> str:
-    """Return words for the time limit that was reached."""
-    if result.slept:
-        seconds = SLEEP_FACTOR * result.seconds
-        return f"it slept and gave no answer in {seconds:g} s; it must not wait for anything"
-    return f"it used {result.seconds:g} s of CPU time"
 
 
 def _rest(due: Iterable[str], failed: str) -> list[Outcome]:

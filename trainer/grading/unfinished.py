@@ -94,20 +94,15 @@ def _placeholders(source: str, required: Collection[str]) -> Iterator[str]:
     for function in (found[name] for name in required if name in found):
         last = function.body[-1]
         returns = any(isinstance(node, ast.Return) for node in ast.walk(function))
-        if isinstance(last, ast.Raise) and not returns and _is_not_implemented(last.exc):
+        if isinstance(last, ast.Raise) and _PLACEHOLDER.match(ast.unparse(last)) and not returns:
             yield f"{function.name} raises NotImplementedError (line {last.lineno})"
-        elif all(_is_nothing(statement) for statement in function.body):
+        without_text = [node for node in function.body if not _is_text(node)]
+        if all(isinstance(node, ast.Pass) for node in without_text):
             yield f"{function.name} is empty"
 
 
-def _is_not_implemented(raised: ast.expr | None) -> bool:
-    name = raised.func if isinstance(raised, ast.Call) else raised
-    return isinstance(name, ast.Name) and name.id == "NotImplementedError"
-
-
-def _is_nothing(statement: ast.stmt) -> bool:
-    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return is_text or isinstance(statement, ast.Pass)
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _methods_of_torch(comparison: Comparison) -> Iterator[str]:
