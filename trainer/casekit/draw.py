@@ -154,7 +154,8 @@ class Draw:
     def masks(self, batch: int, heads: int, q_len: int, k_len: int) -> dict[str, Tensor]:
         """Return one mask of every shape that the contract allows. The keys are names in words.
 
-        Masks have 2 to 4 dims and broadcast to [B, H, Lq, Lk]. Every row has at least one True.
+        Masks have 2 or 4 dims and broadcast to [B, H, Lq, Lk]. Every row has at least one True. Three
+        dims would mean [H, Lq, Lk] by broadcasting and [B, Lq, Lk] in much code, so no case has them.
         """
         right, left = self.padding(batch, k_len), self.padding(batch, k_len, side="left")
         both = self.causal(q_len, k_len) & right[:, None, None, :]
@@ -169,9 +170,6 @@ class Draw:
             "causal and padding [B, 1, Lq, Lk]": both,
             "one mask per head [1, H, 1, Lk]": self.keep(1, heads, 1, k_len),
             "one row for everything [1, 1, 1, Lk]": self.keep(1, 1, 1, k_len),
-            "mask of three dims [H, Lq, Lk]": self.keep(heads, q_len, k_len),
-            "mask of three dims [1, Lq, Lk]": self.keep(1, q_len, k_len),
-            "mask of three dims, one row per head [H, 1, Lk]": self.keep(heads, 1, k_len),
             "one row per sequence and head [B, H, 1, Lk]": self.keep(batch, heads, 1, k_len),
             "full mask [B, H, Lq, Lk]": self.keep(batch, heads, q_len, k_len),
         }

@@ -39,7 +39,7 @@ def heads_apart(
 def masks(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     """Yield one case for every shape of mask that the contract allows.
 
-    Mistakes: a mask aligned by size instead of from the right; `mask[:, None]` for all masks; a
+    Mistakes: a mask aligned by size instead of from the right; `mask.squeeze()`; a
     mask that works only with two or only with four dims; a mask that is not expanded over batch or
     heads; a causal mask or padding applied for every mask.
     """
@@ -54,7 +54,6 @@ def masks(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     first_axis = {
         "causal mask [Lq, Lk]": axes.queries,
         "causal band [Lq, Lk]": axes.queries,
-        "mask of three dims [H, Lq, Lk]": axes.heads,
     }
     for name, mask in case.draw.masks(batch, heads, queries, keys).items():
         if name in first_axis:

@@ -9,6 +9,7 @@ from typing import Literal
 # "module": a class derived from nn.Module, and perhaps functions after it. "function": functions.
 # "class": another class.
 Kind = Literal["module", "function", "class"]
+Asked = Literal["often", "sometimes", "rarely"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,6 +72,7 @@ class Challenge:
     folder: Path  # the folder in `challenges/`
     solutions: Path  # the folder in `solutions/`
     topic: str = "other"  # the name of the file in the question bank that belongs to the challenge
+    asked: Asked = "sometimes"  # how often interviews ask for it
     # Names of operations of torch that a submission must not call, for example "torch.cumsum". The
     # library's attention is forbidden in every challenge.
     forbids: tuple[str, ...] = ()

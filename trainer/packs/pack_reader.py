@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from trainer.model.challenge import Challenge, Kind
+from trainer.model.challenge import Asked, Challenge, Kind
 from trainer.model.errors import DrillError, PackError
 from trainer.packs.arrange import arranged
 from trainer.packs.mistakes import read_mistakes
@@ -36,6 +36,7 @@ class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     hints: tuple[str, str, str]
     builds_on: tuple[str, ...] = ()
     topic: str = ""
+    asked: Asked = "sometimes"
     forbids: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
 
@@ -109,6 +110,7 @@ def read_challenge(folder: Path) -> Challenge:
         folder=folder,
         solutions=folder.parent.parent / "solutions" / folder.name,
         topic=data.topic or "other",
+        asked=data.asked,
         forbids=data.forbids,
         parts=data.parts,
     )
