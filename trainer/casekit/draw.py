@@ -154,8 +154,8 @@ class Draw:
     def masks(self, batch: int, heads: int, q_len: int, k_len: int) -> dict[str, Tensor]:
         """Return one mask of every shape that the contract allows. The keys are names in words.
 
-        Masks have 2 or 4 dims and broadcast to [B, H, Lq, Lk]. Every row has at least one True. Three
-        dims would mean [H, Lq, Lk] by broadcasting and [B, Lq, Lk] in much code, so no case has them.
+        Masks have 2 or 4 dims and broadcast to [B, H, Lq, Lk]. Every row has at least one True.
+        Three dims mean [H, Lq, Lk] by broadcasting and [B, Lq, Lk] in much code: no case has them.
         """
         right, left = self.padding(batch, k_len), self.padding(batch, k_len, side="left")
         both = self.causal(q_len, k_len) & right[:, None, None, :]
