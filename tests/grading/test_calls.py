@@ -29,15 +29,15 @@ def test_the_first_case_of_each_kind_is_called_a_third_time(grader: Grader) -> N
     kinds = [
         (prepared.case.mode, prepared.case.check)
         for prepared, calls in zip(case_set.prepared, case_set.calls, strict=True)
-        if len(calls) == 3 and calls[2].values == "first"
+        if len(calls) == 3 and prepared.case.dropout is None and calls[2].values == "first"
     ]
     plain = [case for case in case_set.cases if not case.probe and case.dropout is None]
     assert len(kinds) == len(set(kinds))
     assert set(kinds) == {(case.mode, case.check) for case in plain}
 
 
-def test_dropout_is_called_twice_on_the_same_values(grader: Grader) -> None:
-    """The two calls must draw other random numbers."""
+def test_dropout_is_called_in_training_eval_and_training_mode(grader: Grader) -> None:
+    """The calls have the same values, so those in training mode must draw other random numbers."""
     case_set = grader.case_set(GQA, 5)
     random = [
         calls
@@ -46,7 +46,8 @@ def test_dropout_is_called_twice_on_the_same_values(grader: Grader) -> None:
     ]
     assert random
     for calls in random:
-        assert [call.values for call in calls] == ["first", "first"]
+        assert [call.values for call in calls] == ["first"] * 3
+        assert [call.is_in_eval_mode for call in calls] == [False, True, False]
 
 
 def test_a_probe_is_called_once_and_counted(grader: Grader) -> None:

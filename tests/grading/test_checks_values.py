@@ -125,6 +125,21 @@ DOUBLING_HOOK = f"""{DROPOUT_LAYER}
             id="not rescaled",
         ),
         pytest.param(
+            DROPOUT,
+            f"if not self.training:\n            self.dropout.p = 0.0\n        {DROPOUT}",
+            "train/eval",
+            "after a call in eval mode, nothing is dropped",
+            id="no dropout after eval mode",
+        ),
+        pytest.param(
+            DROPOUT,
+            "self.acts = self.training or getattr(self, 'acts', False)\n"
+            "        weights = nn.functional.dropout(weights, self.dropout.p, self.acts)",
+            "train/eval",
+            "in eval mode, after a call in training mode, ",
+            id="dropout in eval mode after training",
+        ),
+        pytest.param(
             SHAPE,
             CHANGES_INPUT,
             "properties",

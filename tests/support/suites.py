@@ -76,13 +76,6 @@ TABLE: dict[str, tuple[dict[str, Any], dict[str, Patch]]] = {
             "one row for everything [1, 1, 1, Lk]": mask_is(
                 "mask.dim() == 4 and mask.shape[1:3] == (1, 1)", "mask.view(B, 1, 1, L)"
             ),
-            "mask of three dims [H, Lq, Lk]": mask_is(
-                "mask.dim() == 3 and len(mask) == B", "mask[:, None]"
-            ),
-            "mask of three dims [1, Lq, Lk]": mask_is("mask.dim() == 3", "mask.view(H, -1, L)"),
-            "mask of three dims, one row per head [H, 1, Lk]": mask_is(
-                "mask.dim() == 3", "mask.view(-1, L, L)"
-            ),
             "one row per sequence and head [B, H, 1, Lk]": mask_is(
                 "mask.dim() == 4 and mask.shape[:2] == (B, H)", "mask.view(B, H, L, L)"
             ),

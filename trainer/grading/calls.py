@@ -21,6 +21,7 @@ Calls = tuple[Call, ...]
 
 _FIRST, _FIRST_WITH_GRADIENTS = Call(), Call(gradients=True)
 _SECOND = Call("second", is_in_same_memory=True)
+_IN_EVAL_MODE = Call(is_in_eval_mode=True)
 _COUNTED = (Call(observe="cost"),)
 
 
@@ -44,7 +45,9 @@ def graded_calls(prepared: Sequence[PreparedCase]) -> tuple[Calls, ...]:
         if case.case.probe:
             found.append(_COUNTED)
         elif case.case.dropout is not None:
-            found.append((first, _FIRST))  # the two must draw other random numbers
+            # The two calls in training mode must draw other random numbers. Between them, nothing
+            # may be dropped.
+            found.append((first, _IN_EVAL_MODE, _FIRST))
         elif (kind := (case.case.mode, case.case.check)) not in kinds:
             # Once for each kind of case, a third call on the first values shows results that are
             # random, or that the second call has spoilt.

@@ -218,20 +218,26 @@ _UNDER_DROPOUT = "the backward pass must drop and scale the same entries as the 
 
 def _dropped(comparison: Comparison, result: CaseResult, name: str, dropout: float) -> Outcome:
     """Check one output that equals the attention weights under dropout."""
-    first, *others = (
-        comparison.value_of(result.reply.call(place).outputs.get(name))
-        for place in range(len(comparison.calls(result)))
-    )
+    first = comparison.value_of(result.reply.outputs.get(name))
     if first is None:
         return result.failed("train/eval", f"{name} is missing")
     trouble = _wrong_dropout(result, name, first, dropout)
     failure = next((call.failure for call in result.reply.calls if call.failure), None)
     if trouble is None and failure is not None:
         return _raised("train/eval", result, failure)
-    for value in others:
+    for place, call in enumerate(comparison.calls(result)[1:], 1):
+        value = comparison.value_of(result.reply.call(place).outputs.get(name))
         if value is None:
             return result.failed("train/eval", f"another call gives no {name}")
-        trouble = trouble or _wrong_dropout(result, name, value, dropout)
+        if trouble is not None:
+            break
+        if call.is_in_eval_mode:
+            if found := comparison.value_mismatch(result, place):
+                when = "in eval mode, after a call in training mode, "
+                return _valued("train/eval", result, found, when)
+            continue
+        if trouble := _wrong_dropout(result, name, value, dropout):
+            trouble = f"after a call in eval mode, {trouble}"
         if trouble is None and torch.equal(value, first):
             trouble = (
                 "another call in training mode drops the same attention weights: "

@@ -118,9 +118,9 @@ class Comparison:
         return self.case_set.calls[result.index]
 
     def repeated(self, result: CaseResult) -> CallReply:
-        """Return the results of another call on the first values; empty if there was none."""
+        """Return the results of another call like the first; empty if there was none."""
         for place, call in enumerate(self.calls(result)):
-            if place and call.values == "first":
+            if place and call.values == "first" and not call.is_in_eval_mode:
                 return result.reply.call(place)
         return CallReply()
 

@@ -467,8 +467,14 @@ class CaseRunner:
         run, run_reply = self.request.runs[run_index], self.runs[run_index]
 
         def made() -> Any:
+            implementation = called.implementation
+            if call.is_in_eval_mode:
+                implementation.eval()
             with torch.set_grad_enabled(call.gradients):
-                return called.drive(called.implementation, Given(given, run.sizes))
+                outputs = called.drive(implementation, Given(given, run.sizes))
+            if call.is_in_eval_mode:
+                implementation.train()
+            return outputs
 
         # The rules slow every function of torch down. So they are active in the first call only.
         guarded = self.guarded.call if run_reply.calls else self._guarded

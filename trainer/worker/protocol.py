@@ -228,6 +228,7 @@ class Call(msgspec.Struct, frozen=True):
     gradients: bool = False  # True if gradients are recorded and computed
     # True if the inputs are written into the tensors of the call before.
     is_in_same_memory: bool = False
+    is_in_eval_mode: bool = False  # True if a module in training mode is in eval mode for this call
     observe: Observe = ""  # the observation of the call
 
 
