@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.checks import GQA, assert_fails_first, grade
+from tests.support.checks import GQA, assert_fails_first, failed_outcomes, grade
 from tests.support.grading import report_of
 from tests.support.strict_pack import CHECKED, strict_pack
 from trainer.grading.checks_load import in_python, signature_problem
@@ -84,13 +84,6 @@ def test_file_that_does_not_load_is_refused(grader: Grader, old: str, new: str, 
             "num_heads is argument 3 and must be argument 2",
             id="a name in the place of another",
         ),
-        pytest.param("x, mask=None", "x, mask", "mask must have the default None", id="no default"),
-        pytest.param(
-            "dropout=0.0",
-            "dropout=0.1",
-            "the default of dropout is 0.1 and must be 0.0",
-            id="another default",
-        ),
         pytest.param(
             "dropout=0.0, bias=True",
             "bias=True, dropout=0.0",
@@ -108,6 +101,26 @@ def test_file_that_does_not_load_is_refused(grader: Grader, old: str, new: str, 
 def test_wrong_interface_is_refused(grader: Grader, old: str, new: str, says: str) -> None:
     """The message names the argument and the required change."""
     assert_fails_first(grade(grader, (old, new)), "interface", says)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        pytest.param("x, mask=None", "x, mask", "mask must have the default None", id="no default"),
+        pytest.param(
+            "dropout=0.0, bias=True",
+            "dropout=0.1, bias=False",
+            "the default of dropout is 0.1 and must be 0.0",
+            id="other defaults",
+        ),
+    ],
+)
+def test_another_default_costs_only_its_row(grader: Grader, old: str, new: str, says: str) -> None:
+    """All cases run with the defaults of the stub, so everything else passes."""
+    report = grade(grader, (old, new))
+    assert {outcome.check for outcome in failed_outcomes(report)} == {"defaults"}
+    assert report.verdict == "failed"
+    assert says in failed_outcomes(report)[0].message
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_constructor_that_always_raises_does_not_pass_bad_sizes(grader: Grader) 
     assert {outcome.message for outcome in report.outcomes if outcome.check == "bad sizes"} == {
         f"the constructor raises in {count} of {count} cases with valid sizes"
     }
-    assert passed_checks(report) == {"loads", "interface"}
+    assert passed_checks(report) == {"loads", "interface", "defaults"}
 
 
 @pytest.mark.thorough

@@ -84,7 +84,7 @@ class MistakeSearch:
         """Return whether a mistake may fail the first failed check, judged mostly by its text."""
         references, first = self.references, self._first
         match first.check:
-            case "interface":
+            case "interface" | "defaults":
                 return references.has_other_arguments(ids)
             case "parameters" if first.number is not None:
                 return references.has_other_parameters(ids, first.number - 1)

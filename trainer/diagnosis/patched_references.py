@@ -32,7 +32,7 @@ from trainer.model.challenge import Mistake
 from trainer.model.errors import PackError
 from trainer.model.report import Report
 from trainer.packs.mistakes import lines_of, read_mistakes, read_styles, replaced
-from trainer.worker.arguments import call_entry
+from trainer.worker.arguments import adapted, call_entry
 from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors, laid_out
 from trainer.worker.execution import Given, build
 from trainer.worker.guarded_call import GuardedCall
@@ -289,7 +289,13 @@ class PatchedReferences:
         implementation, failure = self._guarded.call(
             "construct",
             lambda: build(
-                namespace, request.kind, request.entry, run.init, DTYPES[run.dtype], run.mode
+                namespace,
+                request.kind,
+                request.entry,
+                run.init,
+                DTYPES[run.dtype],
+                run.mode,
+                request.signatures,
             ),
         )
         if isinstance(implementation, nn.Module):
@@ -306,7 +312,7 @@ class PatchedReferences:
         request, tensors = self.case_set.decoded_request("grade")
         run = request.runs[index]
         given = Given(laid_out(run, run.inputs, tensors), run.sizes)
-        drive = self.case_set.content.drive
+        drive = adapted(self.case_set.content.drive, request.entry, request.signatures)
         with torch.no_grad():
             outputs, failure = self._guarded.call("forward", lambda: drive(implementation, given))
         if failure is not None:

@@ -86,7 +86,7 @@ class SameFailure:
                 yield self._has_same_loops
             case "train/eval":
                 yield self._has_same_draws
-            case "interface":
+            case "interface" | "defaults":
                 yield self._has_same_signatures
 
     @property
@@ -115,9 +115,10 @@ class SameFailure:
         return not refusals or self.references.refusals(ids) == refusals
 
     def _has_same_signatures(self, ids: Ids) -> bool:
-        """Return whether mistakes fail the interface check in the same way."""
+        """Return whether mistakes fail the check of the arguments in the same way."""
         nothing = self._case_set.only([])  # the check reads only the signatures
-        return failures(self._report(nothing, ids)) == failures(self.report, "interface")
+        check = self.first.check
+        return failures(self._report(nothing, ids), check) == failures(self.report, check)
 
     def _fails_same_checks(self, ids: Ids) -> bool:
         """Return whether mistakes fail the same checks in the same cases when run in a worker."""

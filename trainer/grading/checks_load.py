@@ -11,7 +11,7 @@ from trainer.grading.comparison import CaseResult, Comparison, frames_of, in_wor
 from trainer.model.case import Refusal
 from trainer.model.challenge import Challenge, Parameter, Signature
 from trainer.model.report import Outcome
-from trainer.worker.arguments import default_problem, renamed
+from trainer.worker.arguments import default_problem, default_problems, renamed
 from trainer.worker.layer_matching import (
     assignment_in_words,
     contract_of,
@@ -96,7 +96,8 @@ def signature_problem(expected: Signature, found: list[FoundParameter]) -> str |
     """Return a sentence if calls as in the stub do not work with this callable, or None.
 
     Arguments may have other names if their places and defaults are the same. Additional arguments
-    are allowed if they have defaults and come last. `*args, **kwargs` accept anything.
+    are allowed if they have defaults and come last. `*args, **kwargs` accept anything. Defaults are
+    the matter of another check.
     """
     own_names = renamed(expected, found)
     reasons: list[str] = []
@@ -149,8 +150,16 @@ def _argument_problems(
     elif positional.index(have) != index:
         place = positional.index(have) + 1
         yield f"{want.name} is argument {place} and must be argument {index + 1}"
-    if trouble := default_problem(want, have):
-        yield trouble
+
+
+def defaults(comparison: Comparison) -> Iterator[Outcome]:
+    """Check the defaults of the arguments. All cases run with the defaults of the stub."""
+    outcomes = [
+        Outcome("defaults", "failed", f"{signature.name}: {trouble}.")
+        for signature in comparison.case_set.content.signatures
+        for trouble in default_problems(signature, comparison.reply.signatures.get(signature.name))
+    ]
+    yield from outcomes or [Outcome("defaults", "passed")]
 
 
 def _shown(argument: FoundParameter) -> str:

@@ -59,6 +59,11 @@ def _is_module(comparison: Comparison) -> bool:
     return comparison.case_set.challenge.kind == "module"
 
 
+def _has_defaults(comparison: Comparison) -> bool:
+    signatures = comparison.case_set.content.signatures
+    return any(want.has_known_default for each in signatures for want in each.parameters)
+
+
 def _has_refusals(comparison: Comparison) -> bool:
     return bool(comparison.case_set.refusals) and comparison.only is None
 
@@ -109,6 +114,7 @@ CHECKS = (
     Check("gradients", checks_values.gradients, ("values", "shapes"), _has_gradients),
     Check("train/eval", checks_values.train_eval, ("values",), _has_dropout),
     Check("properties", checks_values.properties, ("values", "masks"), _has_several_calls),
+    Check("defaults", checks_load.defaults, ("interface",), looks_at=_none, due=_has_defaults),
     Check("bad sizes", checks_load.bad_sizes, ("interface",), due=_has_refusals),
     Check("from scratch", checks_counted.from_scratch),
     Check("vectorised", checks_counted.vectorised, _ON_CASES, _is_larger, _grades_all_cases),

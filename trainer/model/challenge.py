@@ -34,6 +34,11 @@ class Parameter:
     required: bool = True
     default: object = None
 
+    @property
+    def has_known_default(self) -> bool:
+        """Whether there is a default, and it is a value and not an expression."""
+        return not self.required and not isinstance(self.default, Expression)
+
 
 @dataclass(frozen=True)
 class Signature:

@@ -21,6 +21,7 @@ CHECK_ORDER = (
     "gradients",
     "train/eval",
     "properties",
+    "defaults",
     "bad sizes",
     "from scratch",
     "vectorised",

@@ -7,7 +7,7 @@ contract's argument. Calls then pass its value by position, or by the learner's 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from trainer.model.challenge import Expression, Parameter, Signature
+from trainer.model.challenge import Parameter, Signature
 from trainer.worker.protocol import FoundParameter, cap
 
 _LITERALS = (int, float, str, bool, type(None))
@@ -95,13 +95,28 @@ def default_problem(want: Parameter, have: FoundParameter) -> str | None:
     """
     if want.required:
         return None
-    if have.required:
+    if have.required and not have.kind.startswith("VAR_"):
         return f"{have.name} must have the default {want.default!r}"
-    if isinstance(want.default, Expression):
+    if not want.has_known_default:
         return None
     if have.default is not None and not _is_same(have.default, want.default):
         return f"the default of {have.name} is {have.default} and must be {want.default!r}"
     return None
+
+
+def default_problems(contract: Signature, found: Sequence[FoundParameter] | None) -> list[str]:
+    """Return in words how defaults of the learner's callable differ from the contract's."""
+    return [trouble for _, trouble in _other_defaults(contract, found or ())]
+
+
+def _other_defaults(
+    contract: Signature, found: Sequence[FoundParameter]
+) -> Iterator[tuple[Parameter, str]]:
+    """Yield each argument of the contract with another default, and the difference in words."""
+    by_name = {have.name: have for have in found}
+    for want in contract.parameters:
+        if want.name in by_name and (trouble := default_problem(want, by_name[want.name])):
+            yield want, trouble
 
 
 def _is_same(found: str, wanted: object) -> bool:
@@ -131,7 +146,10 @@ class _Places:
         self._contract = [want.name for want in contract.parameters]
         self._own_names = renamed(contract, found)
         self._parameters = {parameter.name: parameter for parameter in parameters}
-        self.is_needed = bool(self._own_names) or any(
+        # The learner's default is another check's matter: calls get the contract's default.
+        others = [want for want, _ in _other_defaults(contract, found) if want.has_known_default]
+        self._defaults = {want.name: want.default for want in others}
+        self.is_needed = bool(self._own_names or self._defaults) or any(
             have.kind == "POSITIONAL_ONLY" and have.name in self._contract for have in found
         )
 
@@ -143,7 +161,7 @@ class _Places:
             name in kwargs for name in self._contract[: len(args)]
         ):
             return list(args), dict(kwargs)  # no call of the contract: Python reports the error
-        given = {**dict(zip(self._contract, args, strict=False)), **kwargs}
+        given = {**self._defaults, **dict(zip(self._contract, args, strict=False)), **kwargs}
         by_place: list[Any] = []
         by_name: dict[str, Any] = {}
         for name in self._contract:
