@@ -12,6 +12,7 @@ from tests.support.checks import GQA, SOLUTION, grade
 from tests.support.grading import report_of
 from tests.support.paths import TESTS, TINY_PACK
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
+from trainer.diagnosis.diagnose import Diagnoser
 from trainer.grading.case_set import CaseSet
 from trainer.grading.grader import Grader
 from trainer.grading.ready_workers import Workers
@@ -220,6 +221,27 @@ def test_right_answer_in_another_style_passes(
     """A right answer is not refused for its style."""
     report = grade(grader, *changes)
     assert report.verdict == "passed", report.first_failure()
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "expected"),
+    [
+        pytest.param("", "", None, id="right"),
+        pytest.param("scores / math.sqrt(self.head_dim)", "scores", "values", id="not scaled"),
+    ],
+)
+def test_parameters_that_may_be_tied_are_tied_in_the_reference(
+    grader: Grader, was: str, now: str, expected: str | None
+) -> None:
+    """A tied answer passes if it is right, and its mistake is named if it is wrong."""
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "mini-gpt")
+    path = challenge.solutions / "also_right/tied_head.py"
+    source = path.read_text(encoding="utf-8").replace(was, now)
+    judgement = grader.grade(challenge, Submission("mini_gpt.py", source), 5)
+    first = judgement.report.first_failure()
+    assert (first.check if first else None) == expected
+    if expected:
+        assert Diagnoser(grader.workers).matching_mistake(judgement) == ("no-scale",)
 
 
 HONEST_FILES = sorted((TESTS / "honest").glob("*.py"))

@@ -228,6 +228,13 @@ SOLUTIONS = "solutions/attention_pooling"
             "Remove the operation from `forbids`",
         ),
         (
+            f"{CHALLENGE}/challenge.toml",
+            "minutes = 10",
+            'minutes = 10\nties = [["query", "key"]]',
+            CONTENT,
+            "`ties` names 'key'",
+        ),
+        (
             f"{CHALLENGE}/prompt.zh.md",
             "`query`",
             "`question`",

@@ -296,6 +296,7 @@ class PatchedReferences:
                 DTYPES[run.dtype],
                 run.mode,
                 request.signatures,
+                request.ties,
             ),
         )
         if isinstance(implementation, nn.Module):

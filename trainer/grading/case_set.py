@@ -52,6 +52,7 @@ class CaseSet:
     seed: int  # the seed of all random values
     prepared: tuple[PreparedCase, ...]  # the cases with their inputs and weights, in order
     refusals: tuple[Refusal, ...]  # calls with bad sizes that the submission must refuse
+    is_tied: bool = False  # True if the parameters that a submission may tie are tied
 
     @property
     def challenge(self) -> Challenge:
@@ -66,6 +67,25 @@ class CaseSet:
     def expect(self) -> list[Expected]:
         """Return the expected results of every case. The first call computes them."""
         return [prepared.expected for prepared in self.prepared]
+
+    @cached_property
+    def tied(self) -> CaseSet:
+        """These cases for a submission that ties all parameters which its challenge lets it tie."""
+        reference = Reference(self.content, is_tied=True)
+        tied = {name for name, _ in self.challenge.ties}
+        prepared = [
+            replace(
+                usual,
+                parameters={
+                    name: value for name, value in usual.parameters.items() if name not in tied
+                },
+                reference=reference,
+                exact=reference.build(usual.case, "float64"),
+                smaller=None,
+            )
+            for usual in self.prepared
+        ]
+        return replace(self, prepared=_with_growth(prepared), is_tied=True)
 
     def only(self, indices: Collection[int], *, alone: bool = False) -> CaseSet:
         """Return a case set of the selected cases, without refusals.
@@ -150,6 +170,7 @@ class CaseSet:
             assignment={path: list(roles) for path, roles in (assignment or {}).items()},
             signatures=list(self.content.signatures),
             forbids=list(self.challenge.forbids),
+            ties=list(self.challenge.ties) if self.is_tied else [],
             realistic=self._realistic_run() if purpose == "facts" else None,
         )
         return encode(body, table)

@@ -158,9 +158,12 @@ class Grader:
     ) -> Comparison:
         """Run and compare a submission. If several assignments of its layers fit, find the meant.
 
-        The worker then makes no calls, and the submission runs again with the meant assignment.
+        The worker then makes no calls, and the submission runs again with the meant assignment. It
+        also runs again if it ties parameters, because the reference must tie them, too.
         """
         comparison = self._run_and_compare(case_set, submission, {}, only)
+        if not case_set.is_tied and _is_tied_as_allowed(comparison):
+            return self._under_the_meant_assignment(case_set.tied, submission, only)
         possible = comparison.reply.assignments
         if len(possible) < 2:
             return comparison
@@ -265,6 +268,13 @@ def _judgement(comparison: Comparison, submission: Submission, started: float) -
     if report.verdict != "passed":
         report = replace(report, unfinished=unfinished(comparison, submission.source))
     return Judgement(submission, report, comparison)
+
+
+def _is_tied_as_allowed(comparison: Comparison) -> bool:
+    """Return whether the submission ties all parameters which its challenge lets it tie."""
+    ties = {frozenset(pair) for pair in comparison.case_set.challenge.ties}
+    shared = {frozenset(pair) for run in comparison.reply.runs for pair in run.shared.items()}
+    return bool(ties) and ties <= shared
 
 
 def _is_all_right(comparison: Comparison) -> bool:

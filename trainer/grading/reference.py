@@ -43,10 +43,15 @@ class _Evaluated:
 
 
 class Reference:
-    """The reference of a challenge, evaluated on prepared cases."""
+    """The reference of a challenge, evaluated on prepared cases.
 
-    def __init__(self, content: Content) -> None:
+    Args:
+        is_tied: True if the parameters that a submission may tie are tied.
+    """
+
+    def __init__(self, content: Content, *, is_tied: bool = False) -> None:
         self._content = content
+        self._ties = content.challenge.ties if is_tied else ()
         self._under: dict[tuple[PreparedCase, str, bytes], Expected | None] = {}
         self._built: dict[tuple[str, str], Any] = {}
 
@@ -71,9 +76,8 @@ class Reference:
         challenge, target = self._content.challenge, DTYPES[dtype]
         default = target if dtype == "float64" else torch.float32
         with self._blame(case), _default_dtype(default):
-            return build(
-                self._content.reference, challenge.kind, challenge.entry, case.init, target, "eval"
-            )
+            names = challenge.kind, challenge.entry, case.init, target, "eval"
+            return build(self._content.reference, *names, ties=self._ties)
 
     def expect(self, prepared: PreparedCase) -> Expected:
         """Return the expected results of a case.

@@ -81,6 +81,8 @@ class Challenge:
     # Names of operations of torch that a submission must not call, for example "torch.cumsum". The
     # library's attention is forbidden in every challenge.
     forbids: tuple[str, ...] = ()
+    # Pairs of parameters that a submission may make one tensor. The reference then does so, too.
+    ties: tuple[tuple[str, str], ...] = ()
     # A word for what each name of `entry` does, for example "loss"; () if bug hunts do not tell the
     # parts apart.
     parts: tuple[str, ...] = ()

@@ -38,6 +38,7 @@ class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     topic: str = ""
     asked: Asked = "sometimes"
     forbids: tuple[str, ...] = ()
+    ties: tuple[tuple[str, str], ...] = ()
     parts: tuple[str, ...] = ()
 
 
@@ -112,6 +113,7 @@ def read_challenge(folder: Path) -> Challenge:
         topic=data.topic or "other",
         asked=data.asked,
         forbids=data.forbids,
+        ties=data.ties,
         parts=data.parts,
     )
 

@@ -134,6 +134,7 @@ class PackChecker:
         yield from _missing_content(challenge)
         yield from _unknown_foundations(challenge, self._other_packs)
         yield from _unknown_operations(challenge)
+        yield from _unknown_ties(case_set)
         yield from _case_problems(case_set)
         yield from _other_dtypes(case_set)
         yield from _realistic_troubles(case_set.content)
@@ -253,6 +254,16 @@ def _unknown_operations(challenge: Challenge) -> Iterator[str]:
                 f"{toml}: `forbids` names {operation!r}, but torch has no operation of this name. "
                 'Write the name of an operation, for example "torch.cumsum"'
             )
+
+
+def _unknown_ties(case_set: CaseSet) -> Iterator[str]:
+    """Yield a sentence for each tied parameter that the reference does not have."""
+    known = {name for prepared in case_set.prepared for name in prepared.parameters}
+    for name in (name for pair in case_set.challenge.ties for name in pair if name not in known):
+        yield (
+            f"{case_set.challenge.folder / 'challenge.toml'}: `ties` names {name!r}, but the "
+            f"reference has no such parameter. Name one of {', '.join(sorted(known)) or 'none'}"
+        )
 
 
 def _advice_on_forbidden(challenge: Challenge, report: Report) -> str:

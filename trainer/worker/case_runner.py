@@ -287,7 +287,7 @@ class CaseRunner:
     def _built(self, run: Run, namespace: dict[str, Any], lost: list[str] | None = None) -> Any:
         request, dtype = self.request, DTYPES[run.dtype]
         names = request.kind, request.entry, run.init, dtype, run.mode
-        return build(namespace, *names, request.signatures, lost)
+        return build(namespace, *names, request.signatures, request.ties, lost)
 
     def _recording(self, run_index: int) -> AbstractContextManager[object]:
         """Return the recorder of a run; a context that does nothing if the run is not recorded."""

@@ -45,6 +45,7 @@ def build(
     dtype: torch.dtype,
     mode: str,
     signatures: Sequence[Signature] = (),
+    ties: Sequence[tuple[str, str]] = (),
     lost: list[str] | None = None,
 ) -> Any:
     """Return the implementation that `drive` calls.
@@ -58,6 +59,7 @@ def build(
         mode: the mode of the module, "train" or "eval".
         signatures: the contract's callables. Without signatures, the arguments must have the
             contract's names.
+        ties: pairs of parameters of a module that become one tensor, if they are not yet.
         lost: a list that receives the names of the buffers that lose their imaginary parts in the
             cast to `dtype`.
 
@@ -67,6 +69,9 @@ def build(
     """
     if kind == "module":
         module = construct(namespace[entry[0]], entry[0], init, signatures)
+        for name, other in ties:
+            path, _, own_name = name.rpartition(".")
+            setattr(module.get_submodule(path), own_name, module.get_parameter(other))
         module = _in_dtype(module, dtype, [] if lost is None else lost).train(mode == "train")
         if len(entry) > 1:
             set_functions(module, {name: namespace[name] for name in entry[1:]})

@@ -283,6 +283,8 @@ class Request(msgspec.Struct, frozen=True):
     signatures: list[Signature] = []  # the contract's callables
     # The names of further operations of torch that the submission must not call.
     forbids: list[str] = []
+    # Pairs of parameters that are one tensor in this submission, as its challenge allows.
+    ties: list[tuple[str, str]] = []
     realistic: Run | None = None  # a call on tensors without values, whose facts are gathered
 
 
