@@ -1,6 +1,7 @@
 """Hand out stubs, and choose the next challenge."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from trainer.app.open_packs import KnownPacks
@@ -79,3 +80,6 @@ def test_next_challenge_builds_on_the_last(journal: Journal) -> None:
     pass_challenge(journal, "gqa")
     assert next_challenge(gqa, [mha, gqa, by_id["gqa-rope"]], journal) == by_id["gqa-rope"]
     assert next_challenge(gqa, [mha, gqa], journal) is None
+    rarely = replace(sdpa, asked="rarely")
+    often = replace(sdpa, id="later", asked="often")
+    assert next_challenge(gqa, [rarely, often], journal) == often

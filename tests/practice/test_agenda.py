@@ -13,6 +13,8 @@ def test_agenda_has_due_challenges_first() -> None:
     assert sections[:3] == [("due", "gqa"), ("due", "mha"), ("under way", "rope")]
     assert sections[-1] == ("passed", "sdpa")
     assert sorted(name for _, name in sections) == sorted(challenge.id for challenge in CHALLENGES)
+    new = [entry.challenge.rank for entry in ENTRIES if entry.section == "new"]
+    assert new == sorted(new)
     assert [in_days(days * DAY) for days in (-3, 0.2, 1, 5)] == [
         "today",
         "today",

@@ -84,7 +84,7 @@ def next_challenge(
     """Return the challenge to practise after `last`, or None if all are passed.
 
     The first choice is a challenge that builds on `last`, the second a challenge whose bases are
-    all passed, the third any that is not passed.
+    all passed, the third any that is not passed. Of these, the most often asked comes first.
     """
     progress = journal.progress()
     passed = {name for name in progress if progress[name].state == "passed"}
@@ -93,5 +93,5 @@ def next_challenge(
     build_on_last = [challenge for challenge in ready if last.id in challenge.builds_on]
     for candidates in (build_on_last, ready, not_passed):
         if candidates:
-            return candidates[0]
+            return min(candidates, key=lambda challenge: challenge.rank)
     return None

@@ -44,6 +44,7 @@ def list_challenges(
                 "title": challenge.title,
                 "level": challenge.level,
                 "minutes": challenge.minutes,
+                "asked": challenge.asked,
                 "builds_on": list(challenge.builds_on),
                 "state": state,
                 "pack": pack_names[challenge.id] or None,
@@ -53,9 +54,11 @@ def list_challenges(
         typer.echo(json.dumps(objects, indent=2, ensure_ascii=False))
         return
     longest_id = max((len(challenge.id) for challenge, _ in rows), default=2)
-    # The columns before that of the pack: id, level, minutes and state.
+    # The columns before that of the pack: id, level, minutes, asked (if there is room) and state.
     before = longest_id + 2 + 6 + 2 + 3 + 2 + 7 + 2
     room = shutil.get_terminal_size((80, 24)).columns - before
+    asked_width = 11 if room >= 9 else 0
+    before, room = before + asked_width, room - asked_width
     longest_pack = max((len(name) for name in pack_names.values()), default=0)
     # On a narrow terminal the pack of a challenge has its own line.
     has_pack_column = 0 < longest_pack <= room - longest_id - 2
@@ -66,7 +69,9 @@ def list_challenges(
     headers = f"{'pack' if pack_width else '':<{pack_width}}"
     headers += "builds on" if has_bases_column else ""
     typer.echo(
-        f"{'challenge':<{longest_id}}  {'level':<6}  {'min':>3}  {'state':<7}  {headers}".rstrip()
+        f"{'challenge':<{longest_id}}  {'level':<6}  {'min':>3}  "
+        f"{'asked' if asked_width else '':<{asked_width}}{'state':<7}  "
+        f"{headers}".rstrip()
     )
     colours = (
         {"passed": "blue", "started": "yellow"}
@@ -83,7 +88,8 @@ def list_challenges(
         last = f"{pack_name if pack_width else '':<{pack_width}}"
         last += base_lines[0] if base_lines else ""
         columns = f"{challenge.id:<{longest_id}}  {challenge.level:<6}  {challenge.minutes:>3}"
-        typer.echo(f"{columns}  {shown_state}  {last}".rstrip())
+        asked = f"{challenge.asked if asked_width else '':<{asked_width}}"
+        typer.echo(f"{columns}  {asked}{shown_state}  {last}".rstrip())
         for line in base_lines[1:]:
             typer.echo(" " * before + line)
         if bases and not has_bases_column:

@@ -10,6 +10,7 @@ from typing import Literal
 # "class": another class.
 Kind = Literal["module", "function", "class"]
 Asked = Literal["often", "sometimes", "rarely"]
+ASKED: tuple[Asked, ...] = ("often", "sometimes", "rarely")
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,6 +87,11 @@ class Challenge:
     # A word for what each name of `entry` does, for example "loss"; () if bug hunts do not tell the
     # parts apart.
     parts: tuple[str, ...] = ()
+
+    @property
+    def rank(self) -> int:
+        """The place of `asked` in `ASKED`: the smaller, the more often interviews ask for it."""
+        return ASKED.index(self.asked)
 
     @property
     def file_name(self) -> str:

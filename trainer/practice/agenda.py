@@ -48,7 +48,8 @@ def agenda(
 ) -> list[AgendaEntry]:
     """Return all challenges, section by section.
 
-    The due challenges begin with the longest due. The other sections keep the order of the pack.
+    The due challenges begin with the longest due, and the new challenges with those that interviews
+    ask for most often. Otherwise the order is that of the pack.
 
     Args:
         challenges: The challenges of the packs.
@@ -74,6 +75,7 @@ def agenda(
         key=lambda entry: (
             SECTIONS.index(entry.section),
             entry.item.due_at if entry.section == "due" and entry.item else 0.0,
+            entry.challenge.rank if entry.section == "new" else 0,
         ),
     )
 

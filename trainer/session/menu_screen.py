@@ -164,6 +164,8 @@ class MenuApp(App[MenuChoice]):
             no_wrap=True,
             overflow="ellipsis",
         )
+        if self.size.width >= _WIDE:
+            line.append(f"{gap}{challenge.asked:<9}", style=QUIET)
         best = self._overview.best_seconds.get(challenge.id)
         if best is not None:
             line.append(f"{gap}best {max(1, round(best / 60))} min", style=RIGHT)
