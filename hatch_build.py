@@ -1,4 +1,4 @@
-"""Put the challenges and solutions into a wheel, but not into an editable install.
+"""Put challenges, solutions and the page of conventions into a wheel, not an editable install.
 
 An editable install finds them in the checkout. A second copy among the installed packages would
 be readable for submissions.
@@ -18,3 +18,5 @@ class PackHook(BuildHookInterface):
         if version != "editable":
             for part in ("challenges", "solutions"):
                 build_data["force_include"][str(Path(self.root, part))] = f"trainer/_pack/{part}"
+            for page in Path(self.root, "docs").glob("conventions*.md"):
+                build_data["force_include"][str(page)] = f"trainer/_pack/docs/{page.name}"

@@ -16,6 +16,7 @@ from trainer.cli import (
     autograder,
     check,
     compare,
+    conventions,
     doctor,
     export,
     grade,
@@ -59,6 +60,7 @@ app.command("stats", cls=PackCommand)(stats.stats)
 app.command("hunt", cls=PackCommand)(hunt.hunt)
 app.command("quiz", cls=PackCommand)(quiz.quiz)
 app.command("interview", cls=PackCommand)(interview.interview)
+app.command("conventions", cls=PackCommand)(conventions.conventions)
 app.command("compare")(compare.compare)
 app.command("heads")(heads.heads)
 app.command("export")(export.export_journal)

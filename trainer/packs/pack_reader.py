@@ -220,6 +220,13 @@ def prompt(challenge: Challenge, language: str = "en") -> str:
     return read_text(challenge.folder / "prompt.md")
 
 
+def conventions(language: str = "en") -> str:
+    """Return the page of conventions in this language, or in English if there is none."""
+    folder = built_in_pack() / "docs"
+    translated = folder / f"conventions.{language}.md"
+    return read_text(translated if translated.is_file() else folder / "conventions.md")
+
+
 def stub(challenge: Challenge, level: Level = "standard") -> str:
     """Return the text of the stub that `start` writes at this level.
 
