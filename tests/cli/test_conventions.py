@@ -20,8 +20,8 @@ def test_page_is_shown_without_link_targets(
     page = pack_reader.conventions(language)
     assert code == 0
     assert out.startswith(page[:200])
-    assert "prompt.md" in page
-    assert "prompt.md" not in out
+    assert "../challenges/" in page
+    assert "../challenges/" not in out
     assert [line for line in page.splitlines() if line.startswith("#")] == [
         line for line in out.splitlines() if line.startswith("#")
     ]

@@ -374,3 +374,14 @@ def test_gate_and_up_are_never_exchanged() -> None:
         shapes = zip(names, ((8, 4), (8, 4), (4, 8)), strict=True)
         other = {f"{name}.weight": shape for name, shape in shapes}
         assert assignments(contract_of(swiglu), other) == []
+
+
+def test_known_names_with_wrong_shapes_are_told_their_shapes() -> None:
+    """The names are right, so no layer is called missing or too much."""
+    swiglu = {"gate_proj.weight": (8, 4), "up_proj.weight": (8, 4), "down_proj.weight": (4, 8)}
+    wide = {"w1.weight": (16, 4), "w2.weight": (4, 16), "w3.weight": (16, 4)}
+    words = explain_mismatch(contract_of(swiglu), swiglu, wide)
+    assert "w1.weight is [16, 4] and must be [8, 4]" in words
+    assert "w3 is taken for up_proj" in words
+    assert "lacks" not in words
+    assert "does not have" not in words
