@@ -31,7 +31,9 @@ def hint(
     if level is None:
         level = min(journal.since_start(challenge.id).hint + 1, last)
     journal.record_hint(challenge.id, level, time.time())
-    typer.echo(f"Hint {level} of {last}: {challenge.hints[level - 1]}")
+    text = challenge.hints[level - 1]
+    gap = "\n\n" if "\n" in text else " "  # a hint of several lines is code
+    typer.echo(f"Hint {level} of {last}:{gap}{text}")
     if level == last:
         pack_option = known_packs.pack_option(challenge)
         solution = f"`attn-drill solution {challenge.id} --give-up{pack_option}`"

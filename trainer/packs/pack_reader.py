@@ -99,6 +99,7 @@ def read_challenge(folder: Path) -> Challenge:
             f"{folder / 'challenge.toml'}: `parts` has {len(data.parts)} words, but `entry` has "
             f"{len(data.entry)} names. Write a word for each name, or remove `parts`."
         )
+    first, second, third = data.hints  # a hint of several lines is code
     return Challenge(
         id=challenge_id(folder.name),
         title=data.title,
@@ -107,7 +108,7 @@ def read_challenge(folder: Path) -> Challenge:
         kind=data.kind,
         entry=data.entry,
         builds_on=data.builds_on,
-        hints=data.hints,
+        hints=(first.strip(), second.strip(), third.strip()),
         folder=folder,
         solutions=folder.parent.parent / "solutions" / folder.name,
         topic=data.topic or "other",
