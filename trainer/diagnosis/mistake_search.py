@@ -98,7 +98,7 @@ class MistakeSearch:
 
     def _calling(self, names: Iterable[str]) -> list[Ids]:
         """Return mistakes that add calls of one of these functions to the reference."""
-        words = [name.rpartition(".")[2] for name in names]
+        words = [name.rpartition(".")[2].rstrip(")") for name in names]  # "… (torch.autograd)"
         found: list[Ids] = []
         for mistake in self.references.mistakes:
             source = self._source((mistake,))
