@@ -125,6 +125,14 @@ def sink_sizes(case):
     yield case("sinks of ±200 and ±100, bfloat16", inputs=far, dtype="bfloat16", **sizes)
     rising = {"sink_logits": torch.linspace(-4, 4, 5)}
     yield case("sinks from -4 to 4", inputs=rising, mask="B 1 Lq Lk", **sizes)
+    # A sink of 20 leaves about 1e-8 to the keys, so its head has values of about 1e8. The scores
+    # are near 0, so that the logsumexp of a row is between 1 and 3.
+    near = case.drawn(sizes)
+    near["q"] *= 0.3
+    near["sink_logits"] = torch.tensor([20.0, 20.0, -20.0, 20.0, -20.0])
+    near["v"] *= near["sink_logits"].clamp(min=0).exp()[:, None, None]
+    yield case("sinks of ±20, scores near 0", inputs=near, **sizes)
+    yield case("sinks of ±20, scores near 0, float64", inputs=near, dtype="float64", **sizes)
     for level in (200, -200):
         scores = Scores(torch.full((6,), float(level)))
         inputs = case.roles.scored(case, sizes, scores)["inputs"]

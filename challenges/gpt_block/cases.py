@@ -14,18 +14,60 @@ from trainer.casekit import (
     suites,
 )
 
+MANY = 24  # calls whose results are averaged
+
 
 def drive(block, given):
-    """Call once or twice. In the part "dropout", say whether training mode drops something."""
+    """Call once or twice; or say in words how dropout acts."""
     if "later_x" in given.inputs:
         return {"out": block(given.x), "later_out": block(given.later_x)}
     if "part" not in given.inputs:
         return {"out": block(given.x)}
+    return dropout_in_turn(block, given.x) if given.part == "turns" else averages(block, given.x)
+
+
+def dropout_in_turn(block, x):
+    """Call in training mode, in eval mode, and in training mode again, with the same seed."""
     block.train()
     torch.manual_seed(0)
-    first, second = block(given.x), block(given.x)
+    first, second = block(x), block(x)
     block.eval()
-    return {"two calls differ": str(not torch.equal(first, second))}
+    quiet, quiet_again = block(x), block(x)
+    block.train()
+    torch.manual_seed(0)
+    first_again = block(x)
+    block.eval()
+    return {
+        "two calls differ": str(not torch.equal(first, second)),
+        "two calls in eval mode differ": str(not torch.equal(quiet, quiet_again)),
+        "training mode after eval mode": agreement(torch.allclose(first, first_again), "before"),
+    }
+
+
+def averages(block, x):
+    """Return whether the mean of many calls in training mode is the result of eval mode.
+
+    In the case for this, a third of the features gets the result of the attention, and another
+    third that of the MLP. Both do not depend on x.
+    """
+    block.eval()
+    wanted = block(x) - x
+    block.train()
+    torch.manual_seed(0)
+    mean = sum(block(x) - x for _ in range(MANY)) / MANY
+    block.eval()
+    third = x.shape[-1] // 3
+    shares = [float((mean / wanted)[..., part : part + third].mean()) for part in (0, third)]
+    names = ("mean of the attention", "mean of the MLP")
+    return {
+        name: agreement(abs(share - 1) < 0.2, "in eval mode")
+        for name, share in zip(names, shares, strict=True)
+    }
+
+
+def agreement(same, when):
+    """Return "as ..." or "not as ..."."""
+    return f"as {when}" if same else f"not as {when}"
 
 
 class BlockMaker(CaseMaker):
@@ -74,14 +116,44 @@ def cases(draw):
     yield case("training mode, dropout 0", mode="train", **mode)
     yield case("training mode, dropout 1e-9", mode="train", init={"dropout": 1e-9}, **mode)
     yield case("eval mode, dropout 0.4", init={"dropout": 0.4}, **mode)
-    drops = {"inputs": {"part": "dropout"}, "outputs": {}, "gradients": False}
-    yield replace(
-        case("training mode, dropout 0.4", init={"dropout": 0.4}, **drops, **mode),
-        plain={"two calls differ": "str"},
-    )
+    yield from dropout_cases(case, mode)
     small, large = {"B": 2, "L": 5, "H": 3, "D": 4}, {"B": 8, "L": 33, "H": 6}
     yield from suites.growth(case, "everything", small, large)
     yield from suites.growth(case, "length", small | {"L": 6}, {"L": 120})
+
+
+def dropout_cases(case, mode):
+    """Yield cases in training mode with dropout, whose outputs are words.
+
+    Mistakes: no dropout; dropout in eval mode; dropout that eval mode switches off for all later
+    calls; kept entries that are not divided by 1 - p.
+    """
+    drops = {"outputs": {}, "gradients": False, "init": {"dropout": 0.4}}
+    turns = {"inputs": {"part": "turns"}}
+    words = ("two calls differ", "two calls in eval mode differ", "training mode after eval mode")
+    yield replace(
+        case("training, eval and training mode, dropout 0.4", **turns, **drops, **mode),
+        plain=dict.fromkeys(words, "str"),
+    )
+    # With one token, the only weight is 1. The norms give constants.
+    width = 12
+    rows = torch.arange(width)
+    mlp = torch.zeros(width, 4 * width)
+    mlp[4:8] = case.draw.normal(4, 4 * width)
+    constant = {
+        "ln_1.weight": torch.zeros(width),
+        "ln_2.weight": torch.zeros(width),
+        "attn.o_proj.weight": torch.diag((rows < 4).double()),
+        "attn.o_proj.bias": torch.zeros(width),
+        "mlp.proj.weight": mlp,
+        "mlp.proj.bias": torch.zeros(width),
+    }
+    one = {**mode, **drops, "B": 64, "L": 1, "hidden": 1.0, "parameters": constant}
+    one["inputs"] = {"part": "mean", "x": torch.zeros(64, 1, width)}
+    yield replace(
+        case("training mode, dropout 0.4, mean of many calls", **one),
+        plain=dict.fromkeys(("mean of the attention", "mean of the MLP"), "str"),
+    )
 
 
 def steep_cases(case, sizes):

@@ -2,7 +2,7 @@ import torch
 
 
 def padding_mask(lengths, max_len):
-    """Return a mask of the real tokens: key j of item b is real iff j < lengths[b].
+    """Return a mask of the real tokens: key j of item b is real if and only if j < lengths[b].
 
     lengths int64 [B], 1 <= lengths <= max_len.
     -> bool [B, 1, 1, max_len], True = may attend, on the device of lengths.
@@ -14,7 +14,7 @@ def padding_mask(lengths, max_len):
 
 
 def causal_mask(q_len, k_len):
-    """Return a causal mask: query i sees key j iff j <= i + (k_len - q_len).
+    """Return a causal mask: query i sees key j if and only if j <= i + (k_len - q_len).
 
     The queries are the last q_len of k_len positions (q_len <= k_len).
     -> bool [1, 1, q_len, k_len].

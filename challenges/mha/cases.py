@@ -93,7 +93,7 @@ def cases(draw):
     # A mask [Lq, Lk] could be read as [B, Lk].
     yield from suites.second_calls(case, B=4, Lq=4, Lk=4, H=3, D=5, equal="B Lq Lk")
     later = SecondCall(inputs=SELF, sizes={"B": 5, "Lq": 7, "Lk": 7})
-    sizes = {"B": 2, "Lq": 4, "Lk": 6, "H": 3, "D": 5, "mask": "H Lq Lk", "check": "properties"}
+    sizes = {"B": 2, "Lq": 4, "Lk": 6, "H": 3, "D": 5, "mask": "1 H Lq Lk", "check": "properties"}
     name = "a masked call, then self-attention of larger sizes without a mask"
     yield with_weights(case(name, later=later, **sizes))
     small = {"B": 2, "Lq": 3, "Lk": 7, "H": 5, "D": 6}

@@ -26,6 +26,9 @@ from trainer.worker.execution import functions_of
 PARTS = ("model", "loss", "training step", "generation")
 LAYERS = 2
 SPREAD = 0.02  # of the initial weights
+MANY = 24  # calls whose results are averaged
+TURNS = ("two calls differ", "two calls in eval mode differ", "training mode after eval mode")
+MEANS = ("mean of the embeddings", "mean of the attention", "mean of the MLP")
 
 
 def drive(model, given):
@@ -39,10 +42,9 @@ def drive(model, given):
             outputs["later_logits"] = model(given.later_tokens)
         return outputs
     if given.part == "dropout":
-        own.train()
-        first, second = own(given.tokens), own(given.tokens)
-        own.eval()
-        return {"two calls differ": str(not torch.equal(first, second))}
+        return dropout_in_turn(own, given.tokens)
+    if given.part == "averages":
+        return averages(own, given.tokens)
     if given.part == "initial":
         return {"initial values": initial_values(own)}
     if given.part == "loss":
@@ -52,6 +54,61 @@ def drive(model, given):
     if given.part == "generation":
         return generation(own, functions_of(model).generate, given)
     return training(model, functions_of(model).train_step, given)
+
+
+def dropout_in_turn(model, tokens):
+    """Call in training mode, in eval mode, and in training mode again, with the same seed."""
+    model.train()
+    torch.manual_seed(0)
+    first, second = model(tokens), model(tokens)
+    model.eval()
+    quiet, quiet_again = model(tokens), model(tokens)
+    model.train()
+    torch.manual_seed(0)
+    first_again = model(tokens)
+    model.eval()
+    return {
+        "two calls differ": str(not torch.equal(first, second)),
+        "two calls in eval mode differ": str(not torch.equal(quiet, quiet_again)),
+        "training mode after eval mode": agreement(torch.allclose(first, first_again), "before"),
+    }
+
+
+def averages(model, tokens):
+    """Return whether the mean of many calls in training mode is the result of eval mode.
+
+    In the case for this, the input of ln_f has a third of its features from the embeddings, a third
+    from the attention, and a third from the MLP.
+    """
+    streams = []
+    hooks = [
+        part.register_forward_pre_hook(lambda _, arguments: streams.append(arguments[0]))
+        for name, part in model.named_modules()
+        if name.split(".")[-1] == "ln_f"
+    ]
+    try:
+        model.eval()
+        model(tokens)
+        model.train()
+        torch.manual_seed(0)
+        for _ in range(MANY):
+            model(tokens)
+    finally:
+        model.eval()
+        for hook in hooks:
+            hook.remove()
+    if len(streams) != MANY + 1:  # ln_f is not called as a module
+        return dict.fromkeys(MEANS, agreement(True, "in eval mode"))
+    shares = sum(streams[1:]) / MANY / streams[0]
+    return {
+        name: agreement(abs(float(part.mean()) - 1) < 0.2, "in eval mode")
+        for name, part in zip(MEANS, shares.chunk(3, dim=-1), strict=True)
+    }
+
+
+def agreement(same, when):
+    """Return "as ..." or "not as ..."."""
+    return f"as {when}" if same else f"not as {when}"
 
 
 class Descent:
@@ -277,13 +334,17 @@ def model_cases(case, sizes):
     yield case("model: tokens in other memory", layout="transposed", check="properties", **sizes)
     yield case("model: training mode, dropout 0", mode="train", check="train/eval", **sizes)
     yield case("model: eval mode, dropout 0.4", init={"dropout": 0.4}, check="train/eval", **sizes)
-    drops = ("dropout", "two calls differ")
-    yield plainly(case, "model: training mode, dropout 0.4", *drops, sizes)
+    drops = ("dropout", TURNS)
+    yield plainly(case, "model: training, eval and training mode, dropout 0.4", *drops, sizes)
     # Only the dropout after the embeddings is left.
     for words, name, rows in (("token", "tok_emb", 13), ("position", "pos_emb", 9)):
         weights = idle["parameters"] | {f"{name}.weight": torch.zeros(rows, 12)}
         name = f"model: training mode, dropout 0.4, {words} embeddings of 0, an idle block"
         yield plainly(case, name, *drops, {**sizes, **idle, "parameters": weights})
+    name = "model: training mode, dropout 0.4, mean of many calls"
+    one = {**sizes, "B": 64, "L": 1, "layers": 1, "hidden": 1.0}
+    apart = branches_apart(case.draw, 13, 9)
+    yield plainly(case, name, "averages", MEANS, {**one, "parameters": apart})
     # This probability drops nothing, so the results are those of eval mode.
     rare = {"mode": "train", "init": {"dropout": 1e-9}, "check": "train/eval"}
     yield case("model: training mode, dropout 1e-9", **rare, **sizes)
@@ -304,8 +365,28 @@ def idle_block(width):
     }
 
 
-def plainly(case, name, part, output, sizes):
-    """Return a case in training mode with dropout whose only output is a word."""
+def branches_apart(draw, vocabulary, positions):
+    """Return weights with which embeddings, attention and MLP give four of twelve features each.
+
+    The norms give constants. With one token, its only attention weight is 1.
+    """
+    width = 12
+    rows = torch.arange(width)[:, None] // 4
+    tokens = draw.normal(vocabulary, width) * (rows.T == 0)
+    return {
+        "tok_emb.weight": tokens,
+        "pos_emb.weight": torch.zeros(positions, width),
+        "blocks.0.ln_1.weight": torch.zeros(width),
+        "blocks.0.ln_2.weight": torch.zeros(width),
+        "blocks.0.attn.o_proj.weight": torch.eye(width) * (rows == 1),
+        "blocks.0.attn.o_proj.bias": torch.zeros(width),
+        "blocks.0.mlp.proj.weight": draw.normal(width, 4 * width) * (rows == 2),
+        "blocks.0.mlp.proj.bias": torch.zeros(width),
+    }
+
+
+def plainly(case, name, part, words, sizes):
+    """Return a case with dropout whose outputs are words."""
     made = case(
         name,
         part=part,
@@ -315,7 +396,7 @@ def plainly(case, name, part, output, sizes):
         gradients=False,
         **sizes,
     )
-    return replace(made, plain={output: "str"})
+    return replace(made, plain=dict.fromkeys(words, "str"))
 
 
 def initial_cases(case):

@@ -23,6 +23,9 @@ from trainer.worker.execution import functions_of
 from trainer.worker.returns import UnexpectedReturnError, describe, unpack
 
 AS_ASKED = "the prompt, then one token a step"
+MANY = 24  # calls whose results are averaged
+TURNS = ("two calls differ", "two calls in eval mode differ", "training mode after eval mode")
+MEANS = ("mean of the embeddings", "mean of the attention", "mean of the MLP")
 
 
 def drive(model, given):
@@ -30,7 +33,9 @@ def drive(model, given):
     if given.part == "generation":
         return generation(own_module(model), functions_of(model).generate, given)
     if given.part == "dropout":
-        return {"two calls differ": dropped(own_module(model), given.tokens)}
+        return dropout_in_turn(own_module(model), given.tokens)
+    if given.part == "averages":
+        return averages(own_module(model), given.tokens)
     if given.part == "branches":
         return branches(model, given)
     logits, cache, start = [], None, 0
@@ -74,13 +79,59 @@ def branches(model, given):
     return found | {"last": last, "again": again}
 
 
-def dropped(model, tokens):
-    """Return whether training mode drops something."""
+def dropout_in_turn(model, tokens):
+    """Call in training mode, in eval mode, and in training mode again, with the same seed."""
     model.train()
     torch.manual_seed(0)
     first, second = model(tokens)[0], model(tokens)[0]
     model.eval()
-    return str(not torch.equal(first, second))
+    quiet, quiet_again = model(tokens)[0], model(tokens)[0]
+    model.train()
+    torch.manual_seed(0)
+    first_again = model(tokens)[0]
+    model.eval()
+    return {
+        "two calls differ": str(not torch.equal(first, second)),
+        "two calls in eval mode differ": str(not torch.equal(quiet, quiet_again)),
+        "training mode after eval mode": agreement(torch.allclose(first, first_again), "before"),
+    }
+
+
+def averages(model, tokens):
+    """Return whether the mean of many calls in training mode is the result of eval mode.
+
+    In the case for this, the input of ln_f has a third of its features from the embeddings, a third
+    from the attention, and a third from the MLP.
+    """
+    streams = []
+    hooks = [
+        part.register_forward_pre_hook(lambda _, arguments: streams.append(arguments[0]))
+        for name, part in model.named_modules()
+        if name.split(".")[-1] == "ln_f"
+    ]
+    try:
+        model.eval()
+        model(tokens)
+        model.train()
+        torch.manual_seed(0)
+        for _ in range(MANY):
+            model(tokens)
+    finally:
+        model.eval()
+        for hook in hooks:
+            hook.remove()
+    if len(streams) != MANY + 1:  # ln_f is not called as a module
+        return dict.fromkeys(MEANS, agreement(True, "in eval mode"))
+    shares = sum(streams[1:]) / MANY / streams[0]
+    return {
+        name: agreement(abs(float(part.mean()) - 1) < 0.2, "in eval mode")
+        for name, part in zip(MEANS, shares.chunk(3, dim=-1), strict=True)
+    }
+
+
+def agreement(same, when):
+    """Return "as ..." or "not as ..."."""
+    return f"as {when}" if same else f"not as {when}"
 
 
 def generation(model, generate, given):
@@ -199,15 +250,18 @@ def model_cases(case, sizes):
     rare = {"mode": "train", "init": {"dropout": 1e-9}, "check": "train/eval"}
     yield whole("no past, training mode, dropout 1e-9", **rare)
     yield whole("no past, eval mode, dropout 0.4", init={"dropout": 0.4}, check="train/eval")
-    drops = whole(
-        "training mode, dropout 0.4",
-        part="dropout",
-        outputs={},
-        init={"dropout": 0.4},
-        check="train/eval",
-        gradients=False,
-    )
-    yield replace(drops, plain={"two calls differ": "str"})
+    drops = {
+        "outputs": {},
+        "init": {"dropout": 0.4},
+        "check": "train/eval",
+        "gradients": False,
+    }
+    turns = whole("training, eval and training mode, dropout 0.4", part="dropout", **drops)
+    yield replace(turns, plain=dict.fromkeys(TURNS, "str"))
+    one = {**drops, "part": "averages", "B": 64, "L": 1, "layers": 1, "hidden": 1.0}
+    one["parameters"] = branches_apart(case.draw, 13, 9)
+    means = whole("training mode, dropout 0.4, mean of many calls", **one)
+    yield replace(means, plain=dict.fromkeys(MEANS, "str"))
     small = {"B": 2, "V": 7, "H": 3, "D": 4, "T": 60, "L": 5}
     short = case("growing, small", probe="vectorised", inputs={"chunks": (5,)}, **small)
     large = small | {"B": 8, "L": 33, "H": 6, "V": 11}
@@ -224,6 +278,26 @@ def model_cases(case, sizes):
     large = small | {"B": 8, "L": 41, "H": 6, "V": 11}
     long = case("a step, large", probe="vectorised", inputs={"chunks": (40, 1)}, **large)
     yield replace(short, larger=long)
+
+
+def branches_apart(draw, vocabulary, positions):
+    """Return weights with which embeddings, attention and MLP give four of twelve features each.
+
+    The norms give constants. With one token, its only attention weight is 1.
+    """
+    width = 12
+    rows = torch.arange(width)[:, None] // 4
+    tokens = draw.normal(vocabulary, width) * (rows.T == 0)
+    return {
+        "tok_emb.weight": tokens,
+        "pos_emb.weight": torch.zeros(positions, width),
+        "blocks.0.ln_1.weight": torch.zeros(width),
+        "blocks.0.ln_2.weight": torch.zeros(width),
+        "blocks.0.attn.o_proj.weight": torch.eye(width) * (rows == 1),
+        "blocks.0.attn.o_proj.bias": torch.zeros(width),
+        "blocks.0.mlp.proj.weight": draw.normal(width, 4 * width) * (rows == 2),
+        "blocks.0.mlp.proj.bias": torch.zeros(width),
+    }
 
 
 def steep(draw):
@@ -278,6 +352,7 @@ def generation_cases(case, sizes):
     yield new("no token", count=0, D=5)
     yield new("no token, from training mode", count=0, training=True, D=5)
     yield new("up to max_seq_len", count=5, D=5)
+    yield new("no token, a prompt of max_seq_len", count=0, D=5, L=9, equal="L T")
     yield new("a prompt of one token", L=1, count=4)
     yield new(
         "from training mode, dropout 0.4",

@@ -38,7 +38,7 @@ class PackedMaker(CaseMaker):
         return super().__call__(name, inputs=given, L=sum(lengths), **more)
 
     def with_products(self, sizes):
-        """Return the sizes, with L in place of the lengths."""
+        """Return the sizes, with L instead of the lengths."""
         known = dict(sizes)
         if "lengths" in known:
             known["L"] = sum(known.pop("lengths"))

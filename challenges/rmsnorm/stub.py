@@ -19,6 +19,6 @@ class RMSNorm(nn.Module):
         # 1. Cast x to float32, unless its dtype is finer. -> [..., dim]
         # 2. Take the mean of the squares of each row, and keep the axis. -> [..., 1]
         # 3. Divide by the root of this mean plus eps. -> [..., dim]
-        # 4. Multiply with the weight. -> [..., dim]
+        # 4. Multiply by the weight. -> [..., dim]
         # 5. Return the result in the dtype of x. -> [..., dim]
         raise NotImplementedError

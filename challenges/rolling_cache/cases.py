@@ -13,7 +13,8 @@ def drive(make, given):
     """Append chunk by chunk. Return the results of all calls as they are after the last call."""
     if "caches" in given.inputs:
         return of_many(make, given)
-    results = appended(new_cache(make, given), given.k, given.v, given.chunks)
+    overwritten = given.inputs.get("overwritten")
+    results = appended(new_cache(make, given), given.k, given.v, given.chunks, overwritten)
     if "other_k" in given.inputs:
         others = appended(new_cache(make, given), given.other_k, given.other_v, given.chunks)
         *_, (results, others) = zip(results, others, strict=True)
@@ -29,13 +30,21 @@ def new_cache(make, given):
     return make(batch, heads, given.window, dim, *more)
 
 
-def appended(cache, k, v, chunks):
-    """Yield the list of all results so far after each call."""
-    results, start = [], 0
+def appended(cache, k, v, chunks, overwritten=None):
+    """Yield the list of all results so far after each call.
+
+    With `overwritten`, the tensors of a call are filled with this number before the next call.
+    """
+    results, start, given = [], 0, ()
     for length in chunks:
         part = slice(start, start + length)
         start += length
-        results.append(unpack(cache.append(k[:, :, part], v[:, :, part]), "k", "v"))
+        for tensor in given:
+            tensor.fill_(overwritten)
+        new = k[:, :, part], v[:, :, part]
+        if overwritten is not None:
+            new = given = tuple(tensor.clone() for tensor in new)
+        results.append(unpack(cache.append(*new), "k", "v"))
         yield results
 
 
@@ -187,6 +196,15 @@ def property_cases(case, sizes):
     layout = dict.fromkeys(shared, "expanded")
     name = "equal sequences that share their memory"
     yield case(name, chunks=(5, 3, 1), inputs=shared, layout=layout, **usual)
+    for name, chunks in (
+        ("the caller overwrites its tensors, a window that is not full", (3, 1)),
+        ("the caller overwrites its tensors, single tokens", (1,) * 9),
+        ("the caller overwrites its tensors, a chunk of the window", (5, 1, 3)),
+        ("the caller overwrites its tensors, a chunk longer than the window", (2, 6, 1)),
+    ):
+        # Only the last result is compared: an earlier one may be the caller's own tensor.
+        more = {"shown": (len(chunks),), "inputs": {"overwritten": -9.0}, **usual}
+        yield case(name, chunks=chunks, **more)
     others = {f"other_{name}": case.draw.normal(*full) for name in ("k", "v")}
     more = {"inputs": others, "prefixes": ("", "other_"), **usual}
     yield case("two caches in turn", chunks=(3, 1, 4, 1), **more)

@@ -17,7 +17,7 @@ class RollingKVCache:
     def append(self, k, v):
         """Add n tokens; return the keys and values of the last W tokens, oldest first.
 
-        k, v [B, Hkv, n, D] with any n from 1 on -> (k, v), each [B, Hkv, min(all tokens, W), D].
+        k, v [B, Hkv, n, D] with n at least 1 -> (k, v), each [B, Hkv, min(all tokens, W), D].
         The result is a copy: later calls do not change it.
         """
         # 1. Count the new tokens that stay: the last W of them at most. -> int

@@ -187,6 +187,11 @@ def top_p_cases(case, sizes):
     for top_p in (0.9, 0.5, 0.3, 0.75):
         yield case(f"top_p={top_p}", top_p=top_p, **sizes)
     yield case("top_p=0.05: one token", top_p=0.05, **sizes)
+    # In float32, 1 - 1e-8 is 1, and a cumulative sum from the other end has rounding errors.
+    yield case("top_p=1e-8: one token", top_p=1e-8, **sizes)
+    yield case("top_p=1e-8 of 60 tokens", top_p=1e-8, B=3, V=60)
+    steep = {"logits": equal_steps(case.draw, 3, 8, 2)}  # the largest probability is 0.86
+    yield case("top_p=0.5, the largest probability is 0.86", top_p=0.5, **steep, **sizes)
     yield case("top_p=0.8, one row", top_p=0.8, B=1, V=12)
     yield case("top_p=0.6, as many rows as tokens", top_p=0.6, B=6, V=6, equal="B V")
     yield case("top_p=0.5 of 1 token", top_p=0.5, B=2, V=1, logits=case.draw.normal(2, 1))

@@ -114,10 +114,17 @@ def entries_of_minus_infinity(row, case):
     single = torch.full((3, 5, 7), INFINITE)
     single[..., 2] = case.draw.normal(3, 5)
     yield case("all entries but one are -inf", x=single, **masks, **sizes)
+    # A fill in place of -inf is the largest entry of these rows, unless it is far enough down.
+    far = one_far_above(case.draw, 3, 5, 7)
+    hidden = (far != 0) & ~case.draw.keep(3, 5, 7)
+    alone = {"gradients": False, **masks, **sizes}
+    below = (far - 2e4).masked_fill(hidden, INFINITE)
+    yield case("some entries are -inf, near -2e4", x=below, **alone)
+    below = torch.where(far == 0, -2e38, -3e38).masked_fill(hidden, INFINITE)
+    yield case("some entries are -inf, the others -2e38 and -3e38", x=below, **alone)
     # Their gradients are not graded: the derivative of a constant 0 is a matter of taste.
     empty = some.clone()
     empty[1, 2] = INFINITE
-    alone = {"gradients": False, **masks, **sizes}
     yield case("a row of -inf only", x=empty, **alone)
     yield case("a row of -inf only, bfloat16", x=empty, dtype="bfloat16", **alone)
     yield case("a row of -inf only, float64", x=empty, dtype="float64", **alone)

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import torch
+
 from trainer.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
 
 
@@ -36,6 +38,7 @@ def cases(draw):
     yield case("random sizes", **draw.sizes(B=(2, 4), L=(3, 9), M=(4, 16), F=(4, 40)))
     yield from other_axes(case)
     yield from scaled(case, sizes)
+    yield from steep_gates(case, sizes)
     yield case("training mode", mode="train", check="train/eval", **sizes)
     yield from suites.dtypes(case, **sizes)
     yield from suites.layouts(case, **sizes)
@@ -67,6 +70,25 @@ def scaled(case, sizes):
         inputs = {"x": case.draw.normal(3, 5, 6, scale=scale)}
         yield case(name, inputs=inputs, **sizes)
     yield case("a token of zeros", inputs={"x": case.draw.normal_with_zeros(3, 5, 6)}, **sizes)
+
+
+def steep_gates(case, sizes):
+    """Yield gates of ±200 next to ordinary gates; exp(200) is inf in float32.
+
+    Feature 0 of a token is 1, -1 or 0, and its weights in gate_proj are 200, -200 or 0.
+    """
+    x, weight = case.draw.normal(3, 5, 6), case.draw.normal(11, 6)
+    x[..., 0] = (torch.arange(15).reshape(3, 5) % 3 - 1).double()
+    weight[:, 0] = 200.0 * (torch.arange(11) % 3 - 1)
+    given = {"inputs": {"x": x}, "parameters": {"gate_proj.weight": weight}}
+    for dtype in ("float32", "bfloat16"):
+        yield case(f"gates of ±200, {dtype}", dtype=dtype, **given, **sizes)
+    low = {"x": x.clone()}
+    low["x"][..., 0] = -1
+    weight = weight.clone()
+    weight[:, 0] = 200.0 * (torch.arange(11) < 8)
+    given = {"inputs": low, "parameters": {"gate_proj.weight": weight}}
+    yield case("most gates are -200", **given, **sizes)
 
 
 def realistic():

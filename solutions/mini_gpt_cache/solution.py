@@ -28,7 +28,7 @@ class Attention(nn.Module):
         self.o_proj = nn.Linear(d_model, d_model)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x, past=None):
+    def forward(self, x, past, past_length):
         batch, length, d_model = x.shape
         q, k, v = self.qkv_proj(x).chunk(3, dim=-1)
         # view, then transpose: the features of one head are next to each other
@@ -36,10 +36,8 @@ class Attention(nn.Module):
         k = k.view(batch, length, self.num_heads, self.head_dim).transpose(1, 2)
         v = v.view(batch, length, self.num_heads, self.head_dim).transpose(1, 2)
 
-        past_length = 0
         if past is not None:
             past_k, past_v = past
-            past_length = past_k.shape[2]
             # new tensors: the past is left as it is, so an earlier cache can be used again
             k = torch.cat([past_k, k], dim=2)  # [B, H, P + L, D]
             v = torch.cat([past_v, v], dim=2)
@@ -83,8 +81,8 @@ class GPTBlock(nn.Module):
         self.mlp = MLP(d_model)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x, past=None):
-        attended, present = self.attn(self.ln_1(x), past)
+    def forward(self, x, past, past_length):
+        attended, present = self.attn(self.ln_1(x), past, past_length)
         x = x + self.dropout(attended)
         changed = self.mlp(self.ln_2(x))
         return x + self.dropout(changed), present
@@ -117,6 +115,7 @@ class MiniGPT(nn.Module):
     def forward(self, tokens, cache=None):
         """Return the logits [B, L, V] of new tokens [B, L], and the cache with these tokens."""
         length = tokens.shape[1]
+        # read once, before any block: all blocks continue at the same position
         past_length = 0 if cache is None else cache[0][0].shape[2]
         end = past_length + length
         if end > self.max_seq_len:
@@ -127,7 +126,7 @@ class MiniGPT(nn.Module):
         new_cache = []
         for index, block in enumerate(self.blocks):
             past = None if cache is None else cache[index]
-            x, present = block(x, past)
+            x, present = block(x, past, past_length)
             new_cache.append(present)
         x = self.ln_f(x)
         return self.head(x), new_cache

@@ -1,6 +1,6 @@
 """Use one fused projection, a registered triangle, and an index that picks the head of each query.
 
-The index copies k and v as repeat_interleave does. One product in place of three needs fewer kernel
+The index copies k and v as repeat_interleave does. One product instead of three needs fewer kernel
 launches, but the triangle takes block_size**2 numbers and limits Lpast + L to block_size.
 """
 

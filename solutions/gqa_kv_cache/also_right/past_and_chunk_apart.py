@@ -1,7 +1,7 @@
 """Compute scores against the past and within the chunk as two products that broadcast over groups.
 
 A call without use_cache does not join the past with the chunk, and the mask is only [L, L]. The
-products still copy k and v for every query of the group, and there are four in place of two.
+products still copy k and v for every query of the group, and there are four instead of two.
 """
 
 import torch

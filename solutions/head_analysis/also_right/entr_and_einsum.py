@@ -1,7 +1,7 @@
 """Use torch.special.entr for the entropy, einsum for the distance, and a table of all conditions.
 
 einsum needs no tensor of the products, but all conditions are computed even if the first holds. In
-bfloat16, positions above 256 are rounded before they are subtracted, so short distances get wrong.
+bfloat16, positions above 256 are rounded before they are subtracted, so short distances become wrong.
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Keep the queries as [B, L, H, D] for einsum, and make the mask by comparing positions.
 
-The FLOPs of the products are the same. The queries are scaled in place of the scores, which takes
+The FLOPs of the products are the same. The queries are scaled instead of the scores, which takes
 fewer multiplications as soon as there are more keys than features in a head.
 """
 

@@ -1,6 +1,6 @@
 """Use one fused projection, a triangle that is registered once, and a softmax in float32.
 
-One large product in place of three small products needs fewer kernel launches, and no call builds a
+One large product instead of three small products needs fewer kernel launches, and no call builds a
 mask, but the triangle takes block_size**2 numbers and limits Lpast + L to block_size. The float32
 softmax is more accurate in half precision and takes twice the memory there.
 """

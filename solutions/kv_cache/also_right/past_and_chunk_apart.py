@@ -1,7 +1,7 @@
 """Compute the scores against the past and within the chunk as two products, and mask the second.
 
 A call without use_cache never copies the past keys and values, and the mask is only [L, L]. The
-price is four products in place of two and a copy that joins the scores.
+price is four products instead of two and a copy that joins the scores.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""Multiply the weight with the reciprocal root first, and x with the product of both.
+"""Multiply the weight by the reciprocal root first, and x by the product of both.
 
 The module holds no arithmetic; two functions do the work, and one product of a column and a row
 gives the factor of every entry. That factor is a tensor as large as x, in float32.

@@ -1,4 +1,4 @@
-"""Use broadcast products and sums in place of the two matrix products, and logsumexp for softmax.
+"""Use broadcast products and sums instead of the two matrix products, and logsumexp for softmax.
 
 The products of all pairs take D times the memory of the scores, and Dv times in the second step.
 The FLOPs are about the same, but no fast kernel for matrix products can be used.

@@ -1,4 +1,4 @@
-"""Fold the cap into the scale of the queries: one multiplication of q in place of two of the scores.
+"""Fold the cap into the scale of the queries: one multiplication of q instead of two of the scores.
 
 The scale and the cap touch Lq * D numbers instead of Lq * Lk, as in a fused kernel. The additive
 bias of the mask costs one more tensor of the size of the mask.

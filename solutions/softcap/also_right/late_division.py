@@ -1,6 +1,6 @@
 """Write the softmax by hand, multiply hidden entries by 0, and divide after the product with v.
 
-The maximum runs over all keys, hidden keys too: that is right here as long as the cap is small,
+The maximum runs over all keys, hidden keys too: this is correct here as long as the cap is small,
 because capped scores differ by at most 2 * cap. For large caps the visible maximum is taken.
 """
 

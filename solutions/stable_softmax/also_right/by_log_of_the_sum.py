@@ -1,6 +1,6 @@
 """Compute the logarithm of the sum first, and subtract it in the exponent.
 
-One exp of a difference takes the place of a division, so the log-probabilities come for free. The
+One exp of a difference replaces the division, so the log-probabilities come for free. The
 logarithm and the second exp cost more than the division, and they round twice.
 """
 

@@ -20,5 +20,5 @@ class SwiGLU(nn.Module):
         wide = torch.promote_types(x.dtype, torch.float32)
         gate = torch.einsum("...m,fm->...f", x, self.layers["gate_proj"].weight).to(wide)
         up = torch.einsum("...m,fm->...f", x, self.layers["up_proj"].weight).to(wide)
-        hidden = (up * gate / (1 + torch.exp(-gate))).to(x.dtype)
+        hidden = (up * gate * torch.sigmoid(gate)).to(x.dtype)
         return torch.einsum("...f,mf->...m", hidden, self.layers["down_proj"].weight)

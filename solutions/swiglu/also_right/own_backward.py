@@ -1,7 +1,7 @@
 """Write the backward of the gate by hand, and save only the two projections.
 
 The activated gate and the product are computed again in the backward pass, so 2 F numbers for each
-token are kept in place of 4 F. The derivative is written by hand and must be tested.
+token are kept instead of 4 F. The derivative is written by hand and must be tested.
 """
 
 import torch

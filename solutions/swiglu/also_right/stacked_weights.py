@@ -1,6 +1,6 @@
 """Join both wide weights for a single product, and split its result.
 
-One large product reads x once and needs one kernel launch in place of two. The weights are joined in
+One large product reads x once and needs one kernel launch instead of two. The weights are joined in
 every call, which copies 2 M F numbers; a library stores them joined.
 """
 
