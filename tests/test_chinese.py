@@ -1,5 +1,6 @@
 """The Chinese texts use full-width punctuation and one word for each term."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -35,10 +36,23 @@ OTHER_WORDS = {
 }
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: f"{path.parent.name}/{path.name}")
+FOLLOW_UPS = sorted(ROOT.glob("solutions/*/follow_up.toml"))
+
+
+def chinese_text(path: Path) -> str:
+    """Return a page, or the Chinese answers to follow-up questions."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return text
+    return "\n".join(answer["zh"] for answer in tomllib.loads(text)["answer"])
+
+
+@pytest.mark.parametrize(
+    "path", [*PAGES, *FOLLOW_UPS], ids=lambda path: f"{path.parent.name}/{path.name}"
+)
 def test_chinese_text_has_full_width_punctuation_and_one_word_for_a_term(path: Path) -> None:
     """Code, numbers and addresses are left out."""
-    text = path.read_text(encoding="utf-8")
+    text = chinese_text(path)
     assert list(half_width(text)) == []
     found = {word: OTHER_WORDS[word] for word in OTHER_WORDS if word in text}
     assert found == {}

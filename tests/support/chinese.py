@@ -19,14 +19,18 @@ _HIDDEN = re.compile(
 _BESIDE = re.compile(
     rf"(?<=[{_WIDE}])\s*[,;:?!]|[,;:?!](?=\s*[{_WIDE}])|(?<=[a-zA-Z]),(?=\w)|(?<=\w),(?=[a-zA-Z])"
 )
-_BRACKETS = re.compile(rf"(?<=[{_WIDE}])\s*\([^()\n]*\)|\([^()\n]*[{_WIDE}][^()\n]*\)")
+_FORMULA = r"(?![^()\n]* [-+*/=×] )"  # the brackets of `(12 + n)` stay as they are
+_BRACKETS = re.compile(
+    rf"(?<=[{_WIDE}])\s*\({_FORMULA}(?=[^()\n]*[a-zA-Z])[^()\n]*\)"
+    rf"|\([^()\n]*[{_WIDE}][^()\n]*\)"
+)
 
 
 def half_width(text: str) -> Iterator[str]:
     """Yield each place with a comma, colon, question mark or bracket of the wrong width.
 
     >>> list(half_width("掩码,两维 (可选)"))
-    ['掩码,两', '两维 (可选)']
+    ['掩码,两', '维 (可选)']
     >>> list(half_width("共 50,257 个，`f(x, y)`（可选）：好"))
     []
     """
