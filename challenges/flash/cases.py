@@ -62,6 +62,7 @@ def cases(draw):
     yield from causal_cases(case)
     yield from steep_cases(case)
     yield from suites.layouts(case, causal=True, **sizes)
+    yield many_blocks(case)
     yield from memory_cases(case)
 
 
@@ -132,6 +133,22 @@ def steep_cases(case):
     v = torch.where(late[:, None], 1e20, case.draw.normal(B, H, Lk, D))
     name = "hidden scores of 1e4, hidden values of 1e20"
     yield scored(name, torch.where(early, 1, -1), 10000.0 * late, v=v, causal=True)
+
+
+def many_blocks(case):
+    """Return 1024 keys in blocks of 1, in bfloat16, with weights of about 0.5 to 1.
+
+    A bfloat16 sum of such weights stops at 256. The true sum is about 3 times as large, and so is
+    the true sum of weighted values, which are near 0.75. Each of the two sums alone shows.
+    """
+    sizes = {"B": 1, "H": 1, "Lq": 3, "Lk": 1024, "D": 4}
+    inputs = {
+        "q": 0.3 * case.draw.normal(1, 1, 3, 4),
+        "k": 0.3 * case.draw.normal(1, 1, 1024, 4),
+        "v": 0.75 + 0.1 * case.draw.normal(1, 1, 1024, 4),
+    }
+    name = "bfloat16, 1024 keys in blocks of 1"
+    return case(name, inputs=inputs, block=1, dtype="bfloat16", gradients=False, **sizes)
 
 
 def memory_cases(case):

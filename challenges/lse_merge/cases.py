@@ -221,14 +221,19 @@ def several_parts(case):
     """Yield several parts, which are merged one after the other."""
     draw, sizes = case.draw, {"B": 2, "H": 3, "L": 5, "D": 4}
 
-    def fold(name, first_out, first_lse, **more):
-        outs = (first_out, *(draw.normal(2, 3, 5, 4) for _ in range(3)))
-        lses = (first_lse, *(2 * draw.normal(2, 3, 5) + height for height in (2, -1, 3)))
+    def fold(name, first_out, first_lse, heights=(2, -1, 3), **more):
+        outs = (first_out, *(draw.normal(2, 3, 5, 4) for _ in heights))
+        lses = (first_lse, *(2 * draw.normal(2, 3, 5) + height for height in heights))
         return replace(case(name, **more, **sizes), inputs={"outs": outs, "lses": lses})
 
     yield fold("four parts", draw.normal(2, 3, 5, 4), 2 * draw.normal(2, 3, 5))
     start = torch.zeros(2, 3, 5, 4), torch.full((2, 3, 5), INFINITE)
     yield fold("three parts, merged into zeros", *start, gradients=False)
+    # The lse of two empty parts is -inf. A stand-in such as 0 would outweigh an lse below -100.
+    low = {"check": "masks", "gradients": False}
+    for height in (-110, -500):
+        name = f"two empty parts, then an lse near {height}"
+        yield fold(name, *start, heights=(INFINITE, height), **low)
 
 
 def realistic():

@@ -1,4 +1,4 @@
-"""Cases for online softmax: blocks of several widths, maxima that rise and fall, large entries."""
+"""Cases for online softmax: blocks of several widths, maxima that rise and fall, blocks of -inf."""
 
 from dataclasses import dataclass
 
@@ -6,11 +6,19 @@ import torch
 
 from trainer.casekit import CaseMaker, SecondCall, realistic_call, shaped
 
+INFINITE = float("-inf")
+
 
 def drive(online_softmax, given):
-    """Call once or twice. A generator hands out the blocks, unless the case says `container`."""
+    """Call once or twice. A generator hands out the blocks, unless the case says `container`.
+
+    With `cut` in the inputs, the blocks are cut into blocks of this width.
+    """
     container = given.container if "container" in given.inputs else "generator"
-    outputs = {"out": online_softmax(handed_out(given.blocks, container))}
+    blocks = given.blocks
+    if "cut" in given.inputs:
+        blocks = [part for block in blocks for part in block.split(given.cut, dim=-1)]
+    outputs = {"out": online_softmax(handed_out(blocks, container))}
     if "later_blocks" in given.inputs:
         outputs["later_out"] = online_softmax(handed_out(given.later_blocks, "generator"))
     return outputs
@@ -100,7 +108,15 @@ def cases(draw):
     yield case("bfloat16", dtype="bfloat16", **sizes)
     yield case("bfloat16, rising", dtype="bfloat16", offsets=(-3, 0, 3), **sizes)
     yield case("bfloat16, falling", dtype="bfloat16", offsets=(3, 0, -3), **sizes)
+    # A sum of these exponentials in bfloat16 stops at 256; it must be about 800.
+    entries = [0.3 * draw.normal(2, 1024)]
+    long = {"inputs": {"cut": 1}, "dtype": "bfloat16", "gradients": False}
+    yield table("bfloat16, 1024 blocks of 1", blocks=entries, B=2, **long)
     yield from large_entries(case, sizes)
+    yield from blocks_of_minus_infinity(case, sizes)
+    yield row("one row, -inf first", widths=(1, 2, 1), offsets=(INFINITE, 0, 1), check="masks")
+    nothing = [torch.full((width,), INFINITE) for width in (2, 1)]
+    yield row("one row of -inf only", blocks=nothing, gradients=False, check="masks")
     properties = {"check": "properties", **sizes}
     yield case("non-contiguous blocks", layout={"blocks": "transposed"}, **properties)
     yield case("parts of larger tensors", layout={"blocks": "strided"}, **properties)
@@ -179,6 +195,57 @@ def large_entries(case, sizes):
     for high, name in ((3e38, "an entry of 3e38"), (-2e38, "an entry of -2e38")):
         blocks = [torch.where(block == 0, high, -3e38) for block in far_apart(case.draw)]
         yield case(f"{name} in each row, the others -3e38", blocks=blocks, **alone)
+
+
+def blocks_of_minus_infinity(case, sizes):
+    """Yield blocks that are -inf as a whole, or in some rows, and rows of -inf only.
+
+    A block that a mask hides is -inf. Gradients of rows with a finite entry are compared.
+    """
+    draw, masks = case.draw, {"check": "masks", **sizes}
+    hidden = INFINITE
+    for name, offsets in (
+        ("the first block", (hidden, 0, 0)),
+        ("a block in the middle", (0, hidden, 1)),
+        ("the last block", (0, 1, hidden)),
+        ("all blocks but the last", (hidden, hidden, -3)),
+    ):
+        yield case(f"{name} of -inf", offsets=offsets, **masks)
+    for dtype in ("bfloat16", "float64"):
+        name = f"the first block of -inf, {dtype}"
+        yield case(name, offsets=(hidden, 0, 2), dtype=dtype, **masks)
+    rows = torch.tensor([hidden, 0.0, 0.0, hidden, 0.0])[:, None]
+    others = torch.tensor([0.0, hidden, 0.0, 0.0, hidden])[:, None]
+    yield case("first blocks of -inf in some rows", offsets=(rows, 0, others), **masks)
+    widths = (1,) * 6
+    offsets = (hidden, 0, hidden, 2, hidden, hidden)
+    yield case("blocks of 1, every second is -inf", widths=widths, offsets=offsets, **masks)
+    single = [draw.normal(2, 5, width) for width in (3, 4, 2)]
+    single = [block.masked_fill(~draw.keep(2, 5, block.shape[-1]), hidden) for block in single]
+    yield case("some entries of every block are -inf", blocks=single, **masks)
+    # A stand-in of 0 for the largest entry must not be kept: exp(-110) is 0 in float32.
+    alone = {"gradients": False, **masks}
+    first = torch.full((2, 5, 3), hidden)
+    for height, dtype in (
+        (-110, "float32"),
+        (-1e4, "float32"),
+        (110, "float32"),
+        (-300, "bfloat16"),
+        (-1e4, "float64"),
+    ):
+        blocks = [first, *(block + height for block in far_apart(draw))]
+        yield case(
+            f"-inf before entries near {height:g}, {dtype}", blocks=blocks, dtype=dtype, **alone
+        )
+    blocks = [block - 110 for block in far_apart(draw)]
+    yield case("-inf between blocks near -110", blocks=[blocks[0], first, *blocks[1:]], **alone)
+    # Rows of -inf only give zeros.
+    blocks = [draw.normal(2, 5, width) + rows for width in (3, 4, 2)]
+    yield case("some rows of -inf only", blocks=blocks, **alone)
+    yield case("some rows of -inf only, bfloat16", blocks=blocks, dtype="bfloat16", **alone)
+    nothing = [torch.full((2, 5, width), hidden) for width in (3, 1)]
+    yield case("-inf everywhere", blocks=nothing, **alone)
+    yield case("one block of -inf", blocks=nothing[:1], **alone)
 
 
 def one_far_above(draw, width):

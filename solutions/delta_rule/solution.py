@@ -23,14 +23,17 @@ def gated_delta_rule(q, k, v, beta, decay, state=None):
             f"beta {list(beta.shape)} and decay {list(decay.shape)} must be {list(q.shape[:3])}"
         )
 
+    # small steps would be lost in a bfloat16 state, so it is float32 or finer
+    wide = torch.promote_types(q.dtype, torch.float32)
     if state is None:
-        S = q.new_zeros(batch, heads, value_dim, head_dim)
+        S = q.new_zeros(batch, heads, value_dim, head_dim, dtype=wide)
     else:
-        S = state
+        S = state.to(wide)
 
     outputs = []
     for t in range(length):
-        key = k[:, :, t]  # [B, H, D]
+        key = k[:, :, t].to(wide)  # [B, H, D]
+        query = q[:, :, t].to(wide)  # [B, H, D]
         rate = beta[:, :, t, None]  # [B, H, 1]
 
         # fade first: the value that is removed has faded too. `S *= ...` would change the
@@ -42,7 +45,7 @@ def gated_delta_rule(q, k, v, beta, decay, state=None):
         S = S + step[..., :, None] * key[..., None, :]  # [B, H, Dv, D]
 
         # a query sees its own token, so the state is read after the write
-        outputs.append((S @ q[:, :, t, :, None]).squeeze(-1))  # [B, H, Dv]
+        outputs.append((S @ query[..., None]).squeeze(-1))  # [B, H, Dv]
 
     out = torch.stack(outputs, dim=2)  # [B, H, L, Dv]
-    return out, S
+    return out.to(q.dtype), S

@@ -34,15 +34,17 @@ def flash_attention(q, k, v, causal=False, block_size=64):
     # the queries are the last q_len of k_len positions
     q_pos = torch.arange(q_len, device=q.device)[:, None] + (k_len - q_len)  # [Lq, 1]
 
+    # a running sum of ones in bfloat16 stops at 256, so all three are float32 or finer
+    wide = torch.promote_types(q.dtype, torch.float32)
     # not 0: if all scores are far below 0, every exp would underflow and the sum would be 0
-    row_max = q.new_full((batch, heads, q_len, 1), float("-inf"))
-    row_sum = q.new_zeros((batch, heads, q_len, 1))
-    acc = q.new_zeros((batch, heads, q_len, head_dim))
+    row_max = q.new_full((batch, heads, q_len, 1), float("-inf"), dtype=wide)
+    row_sum = q.new_zeros((batch, heads, q_len, 1), dtype=wide)
+    acc = q.new_zeros((batch, heads, q_len, head_dim), dtype=wide)
 
     for start in range(0, k_len, block_size):
         stop = min(start + block_size, k_len)  # the last block may be shorter
         k_block = k[:, :, start:stop]  # [B, H, block, D]
-        v_block = v[:, :, start:stop]  # [B, H, block, D]
+        v_block = v[:, :, start:stop].to(wide)  # [B, H, block, D]
 
         scores = q @ k_block.transpose(-2, -1) * scale  # [B, H, Lq, block]
         if causal:
@@ -59,4 +61,5 @@ def flash_attention(q, k, v, causal=False, block_size=64):
         acc = correction * acc + weights @ v_block
         row_max = new_max
 
-    return acc / row_sum  # [B, H, Lq, D]
+    out = acc / row_sum  # [B, H, Lq, D]
+    return out.to(q.dtype)

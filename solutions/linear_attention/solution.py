@@ -3,7 +3,7 @@
     S_t = S_(t-1) + phi(k_t) v_t^T    z_t = z_(t-1) + phi(k_t)    phi(x) = elu(x) + 1
     out_t = phi(q_t) S_t / (phi(q_t) . z_t)
 
-This is attention with the weight phi(q) . phi(k) in place of exp(q . k): the sum over the keys can
+This is attention with the weight phi(q) . phi(k) instead of exp(q . k): the sum over the keys can
 be moved into a state. Katharopoulos et al. 2020, "Transformers are RNNs".
 """
 
@@ -25,22 +25,26 @@ def linear_attention(q, k, v, state=None):
     phi_q = F.elu(q) + 1  # [B, H, L, D]
     phi_k = F.elu(k) + 1  # [B, H, L, D]
 
+    # a running sum of ones in bfloat16 stops at 256, so the state is float32 or finer
+    wide = torch.promote_types(q.dtype, torch.float32)
     if state is None:
-        S = q.new_zeros(batch, heads, head_dim, value_dim)
-        z = q.new_zeros(batch, heads, head_dim)
+        S = q.new_zeros(batch, heads, head_dim, value_dim, dtype=wide)
+        z = q.new_zeros(batch, heads, head_dim, dtype=wide)
     else:
-        S, z = state
+        S, z = state[0].to(wide), state[1].to(wide)
 
     numerators, denominators = [], []
     for t in range(length):
         # a query sees its own token, so the state is written before it is read.
         # `S += ...` would change the caller's state
+        query = phi_q[:, :, t].to(wide)  # [B, H, D]
         write = phi_k[:, :, t, :, None] * v[:, :, t, None, :]  # [B, H, D, Dv]
         S = S + write
         z = z + phi_k[:, :, t]
-        numerators.append((phi_q[:, :, t, None, :] @ S).squeeze(-2))  # [B, H, Dv]
-        denominators.append((phi_q[:, :, t] * z).sum(dim=-1, keepdim=True))  # [B, H, 1]
+        numerators.append((query[..., None, :] @ S).squeeze(-2))  # [B, H, Dv]
+        denominators.append((query * z).sum(dim=-1, keepdim=True))  # [B, H, 1]
 
     numerator = torch.stack(numerators, dim=2)  # [B, H, L, Dv]
     denominator = torch.stack(denominators, dim=2)  # [B, H, L, 1]
-    return numerator / denominator, (S, z)
+    out = numerator / denominator  # [B, H, L, Dv]
+    return out.to(q.dtype), (S, z)

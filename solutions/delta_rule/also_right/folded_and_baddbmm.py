@@ -9,6 +9,11 @@ import torch
 
 
 def gated_delta_rule(q, k, v, beta, decay, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v, beta, decay = (x.to(wide) for x in (q, k, v, beta, decay))
+    if state is not None:
+        state = state.to(wide)
     B, H, L, D = q.shape
     E = v.size(-1)
     fold = lambda x: x.flatten(0, 1)  # noqa: E731
@@ -21,4 +26,4 @@ def gated_delta_rule(q, k, v, beta, decay, state=None):
         error = torch.baddbmm(V[:, t, :, None], faded, K[:, t, :, None], alpha=-1)
         S = torch.baddbmm(faded, error * b[:, t], K[:, t, None, :])
         outs.append(torch.bmm(S, Q[:, t, :, None]))
-    return torch.cat(outs, dim=-1).mT.unflatten(0, (B, H)), S.unflatten(0, (B, H))
+    return torch.cat(outs, dim=-1).mT.unflatten(0, (B, H)).to(dtype), S.unflatten(0, (B, H))

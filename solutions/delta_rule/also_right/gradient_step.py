@@ -12,7 +12,7 @@ def fade(memory, factor):
 
 
 def recall(memory, address):
-    return torch.matmul(memory, address.unsqueeze(-1)).squeeze(-1)
+    return torch.matmul(memory, address.to(memory.dtype).unsqueeze(-1)).squeeze(-1)
 
 
 def learn(memory, address, content, rate):
@@ -22,10 +22,12 @@ def learn(memory, address, content, rate):
 
 
 def gated_delta_rule(q, k, v, beta, decay, state=None):
-    memory = q.new_zeros(q.shape[0], q.shape[1], v.shape[3], q.shape[3]) if state is None else state
+    if state is None:
+        state = q.new_zeros(q.shape[0], q.shape[1], v.shape[3], q.shape[3])
+    memory = state.to(torch.promote_types(q.dtype, torch.float32))
     pieces = []
     for t in range(v.shape[2]):
         memory = fade(memory, decay.select(2, t))
         memory = learn(memory, k.select(2, t), v.select(2, t), beta.select(2, t))
         pieces.append(recall(memory, q.select(2, t)).unsqueeze(2))
-    return torch.cat(pieces, 2), memory
+    return torch.cat(pieces, 2).to(q.dtype), memory

@@ -1,7 +1,8 @@
 """Write a function for one token, as a decoder calls it, and let the loop only pass the state on.
 
 The same function serves prefill and decoding, so they cannot differ. The state is kept as [B, H, D,
-Dv] inside, as many libraries do, which takes a transpose at both ends.
+Dv] inside, as many libraries do, which takes a transpose at both ends. It is rounded to the dtype of
+the inputs when a call ends.
 """
 
 import torch
@@ -22,7 +23,9 @@ def gated_delta_rule(q, k, v, beta, decay, state=None):
     else:
         S = state.transpose(-1, -2)
     outs = []
-    for parts in zip(*(x.unbind(2) for x in (q, k, v, beta, decay))):
+    wide = torch.promote_types(q.dtype, torch.float32)
+    S = S.to(wide)
+    for parts in zip(*(x.to(wide).unbind(2) for x in (q, k, v, beta, decay))):
         S, row = step(S, *parts)
         outs.append(row)
-    return torch.stack(outs, 2), S.transpose(-1, -2)
+    return torch.stack(outs, 2).to(q.dtype), S.transpose(-1, -2).to(q.dtype)

@@ -47,6 +47,10 @@ class Recurrence(torch.autograd.Function):
 
 
 def gated_delta_rule(q, k, v, beta, decay, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v, beta, decay = (x.to(wide) for x in (q, k, v, beta, decay))
     if state is None:
         state = q.new_zeros(*q.shape[:2], v.shape[-1], q.shape[-1])
-    return Recurrence.apply(q, k, v, beta, decay, state)
+    out, S = Recurrence.apply(q, k, v, beta, decay, state.to(wide))
+    return out.to(dtype), S

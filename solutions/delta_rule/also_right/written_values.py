@@ -9,6 +9,11 @@ import torch
 
 
 def gated_delta_rule(q, k, v, beta, decay, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v, beta, decay = (x.to(wide) for x in (q, k, v, beta, decay))
+    if state is not None:
+        state = state.to(wide)
     length = q.shape[2]
     log = decay.log().cumsum(-1)
 
@@ -32,4 +37,4 @@ def gated_delta_rule(q, k, v, beta, decay, state=None):
     S = torch.einsum("bhl,bhle,bhld->bhed", fades, torch.stack(steps, 2), k)
     if state is not None:
         S = S + state * log[:, :, -1, None, None].exp()
-    return torch.stack(outs, 2), S
+    return torch.stack(outs, 2).to(dtype), S

@@ -28,7 +28,10 @@ def _attend(q, k, v, start, rows, block):
 
 
 def flash_attention(q, k, v, causal=False, block_size=64):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     Lq, Lk = q.shape[2], k.shape[2]
     rows = torch.arange(Lk - Lq, Lk, device=q.device)[:, None] if causal else None
     o, l, _ = _attend(q / q.shape[-1] ** 0.5, k, v, 0, rows, block_size)
-    return o / l
+    return (o / l).to(dtype)

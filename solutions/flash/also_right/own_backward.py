@@ -20,7 +20,8 @@ def scores_of(q, k, start, stop, scale, causal):
 class Flash(torch.autograd.Function):
     @staticmethod
     def forward(ctx, q, k, v, causal, block_size):
-        scale = q.shape[-1] ** -0.5
+        dtype, scale = q.dtype, q.shape[-1] ** -0.5
+        q, k, v = (x.to(torch.promote_types(dtype, torch.float32)) for x in (q, k, v))
         edges = [(i, min(i + block_size, k.shape[2])) for i in range(0, k.shape[2], block_size)]
         out = torch.zeros(q.shape, dtype=q.dtype)
         total = q.new_zeros(*q.shape[:3], 1)
@@ -36,11 +37,12 @@ class Flash(torch.autograd.Function):
         out.div_(total)
         ctx.save_for_backward(q, k, v, out, top, total)
         ctx.edges, ctx.scale, ctx.causal = edges, scale, causal
-        return out
+        return out.to(dtype)
 
     @staticmethod
     def backward(ctx, grad):
         q, k, v, out, top, total = ctx.saved_tensors
+        dtype, grad = grad.dtype, grad.to(q.dtype)
         dq, dk, dv = torch.zeros_like(q), torch.zeros(k.shape, dtype=k.dtype), torch.zeros(v.shape, dtype=v.dtype)
         delta = (grad * out).sum(-1, keepdim=True)
         for start, stop in ctx.edges:
@@ -49,7 +51,7 @@ class Flash(torch.autograd.Function):
             ds = p * (grad @ v[:, :, start:stop].mT - delta) * ctx.scale
             dq += ds @ k[:, :, start:stop]
             dk[:, :, start:stop] = ds.mT @ q
-        return dq, dk, dv, None, None
+        return dq.to(dtype), dk.to(dtype), dv.to(dtype), None, None
 
 
 def flash_attention(q, k, v, causal=False, block_size=64):

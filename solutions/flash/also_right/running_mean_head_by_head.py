@@ -29,5 +29,8 @@ def single_head(q: Tensor, k: Tensor, v: Tensor, causal: bool, block_size: int) 
 
 
 def flash_attention(q: Tensor, k: Tensor, v: Tensor, causal: bool = False, block_size: int = 64) -> Tensor:
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     batch = [torch.stack([single_head(*head, causal, block_size) for head in zip(*item)]) for item in zip(q, k, v)]
-    return torch.stack(batch)
+    return torch.stack(batch).to(dtype)

@@ -23,6 +23,9 @@ def merge(one, other):
 
 
 def flash_attention(q, k, v, causal=False, block_size=64):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     q_len, k_len = q.size(2), k.size(2)
     parts = []
     for keys, k_block, v_block in zip(torch.arange(k_len).split(block_size), k.split(block_size, dim=2), v.split(block_size, dim=2)):
@@ -31,4 +34,4 @@ def flash_attention(q, k, v, causal=False, block_size=64):
     while len(parts) > 1:
         pairs = [merge(*parts[i : i + 2]) for i in range(0, len(parts) - 1, 2)]
         parts = pairs + parts[len(pairs) * 2 :]
-    return parts[0][0]
+    return parts[0][0].to(dtype)

@@ -30,7 +30,10 @@ def one_tile(q, k, v, first_query, block_size, causal, ahead):
 
 
 def flash_attention(q, k, v, causal=False, block_size=64):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     q = q * q.shape[-1] ** -0.5
     ahead = k.shape[2] - q.shape[2]
     tiles = [one_tile(q[:, :, i : i + block_size], k, v, i, block_size, causal, ahead) for i in range(0, q.shape[2], block_size)]
-    return torch.cat(tiles, dim=2)
+    return torch.cat(tiles, dim=2).to(dtype)

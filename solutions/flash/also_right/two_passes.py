@@ -13,6 +13,9 @@ def blocks(n, size):
 
 
 def flash_attention(q, k, v, causal=False, block_size=64):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     Lq, Lk = q.shape[-2], k.shape[-2]
     qs = q / math.sqrt(q.shape[-1])
 
@@ -32,4 +35,4 @@ def flash_attention(q, k, v, causal=False, block_size=64):
     out = torch.zeros_like(qs)
     for b in blocks(Lk, block_size):
         out = out + (scores(b) - lse).exp() @ v[..., b, :]
-    return out
+    return out.to(dtype)

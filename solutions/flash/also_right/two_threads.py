@@ -24,6 +24,9 @@ def run(q, k, v, start, causal, Lk, size):
 
 
 def flash_attention(q, k, v, causal=False, block_size=64):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     Lk = k.shape[2]
     half = (-(-Lk // block_size) // 2) * block_size
     cuts = [(0, half), (half, Lk)] if half else [(0, Lk)]
@@ -36,4 +39,4 @@ def flash_attention(q, k, v, causal=False, block_size=64):
     m = got[0][0] if len(got) == 1 else torch.maximum(got[0][0], got[1][0])
     l = sum((x[0] - m).exp() * x[1] for x in got)
     o = sum((x[0] - m).exp() * x[2] for x in got)
-    return o / l
+    return (o / l).to(dtype)

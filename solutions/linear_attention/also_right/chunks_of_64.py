@@ -12,8 +12,12 @@ CHUNK = 64
 
 def linear_attention(q, k, v, state=None):
     b, h, length, d = q.shape
+    dtype = q.dtype
+    q, k, v = (x.to(torch.promote_types(dtype, torch.float32)) for x in (q, k, v))
     q, k = F.elu(q) + 1.0, F.elu(k) + 1.0
-    S, z = state if state is not None else (q.new_zeros(b, h, d, v.shape[-1]), q.new_zeros(b, h, d))
+    S, z = q.new_zeros(b, h, d, v.shape[-1]), q.new_zeros(b, h, d)
+    if state is not None:
+        S, z = S + state[0], z + state[1]
     pieces = []
     for start in range(0, length, CHUNK):
         qc, kc, vc = (x[:, :, start : start + CHUNK] for x in (q, k, v))
@@ -23,4 +27,4 @@ def linear_attention(q, k, v, state=None):
         pieces.append(numerator / denominator)
         S = S + kc.transpose(-1, -2) @ vc
         z = z + kc.sum(dim=2)
-    return torch.cat(pieces, dim=2), (S, z)
+    return torch.cat(pieces, dim=2).to(dtype), (S, z)

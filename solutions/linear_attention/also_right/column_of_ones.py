@@ -1,7 +1,8 @@
 """Append a column of ones to the values: the last column of the state is then z.
 
 One cumulative sum and one product serve numerator and denominator, so no step can be forgotten for
-one of them. The concatenation copies the values, and the states of all tokens are in memory.
+one of them. The concatenation copies the values, the states of all tokens are in memory, and the
+returned state is rounded to the dtype of the inputs, which a long bfloat16 text feels.
 """
 
 import torch
@@ -9,6 +10,9 @@ from torch.nn.functional import elu, pad
 
 
 def linear_attention(q, k, v, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     ones = pad(v, (0, 1), value=1.0)
     fq, fk = elu(q).add(1), elu(k).add(1)
     memory = (fk.unsqueeze(-1) * ones.unsqueeze(-2)).cumsum(dim=-3)
@@ -17,4 +21,5 @@ def linear_attention(q, k, v, state=None):
         memory = memory + earlier.unsqueeze(-3)
     rows = torch.matmul(fq.unsqueeze(-2), memory).squeeze(-2)
     last = memory[..., -1, :, :]
-    return rows[..., :-1] / rows[..., -1:], (last[..., :-1], last[..., -1])
+    out = (rows[..., :-1] / rows[..., -1:]).to(dtype)
+    return out, (last[..., :-1].to(dtype), last[..., -1].to(dtype))

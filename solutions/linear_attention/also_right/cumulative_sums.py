@@ -12,12 +12,13 @@ def phi(x):
 
 
 def linear_attention(q, k, v, state=None):
-    fq, fk = phi(q), phi(k)
-    S = torch.einsum("bhld,bhle->bhlde", fk, v).cumsum(dim=2)
-    z = fk.cumsum(dim=2)
+    wide = torch.promote_types(q.dtype, torch.float32)
+    fq, fk = phi(q).to(wide), phi(k)
+    S = torch.einsum("bhld,bhle->bhlde", fk, v).cumsum(dim=2, dtype=wide)
+    z = fk.cumsum(dim=2, dtype=wide)
     if state is not None:
         S = S + state[0].unsqueeze(2)
         z = z + state[1].unsqueeze(2)
     top = torch.einsum("bhld,bhlde->bhle", fq, S)
     bottom = torch.einsum("bhld,bhld->bhl", fq, z)
-    return top / bottom[..., None], (S[:, :, -1], z[:, :, -1])
+    return (top / bottom[..., None]).to(q.dtype), (S[:, :, -1], z[:, :, -1])

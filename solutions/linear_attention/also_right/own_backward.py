@@ -38,10 +38,15 @@ class Recurrence(torch.autograd.Function):
 
 
 def linear_attention(q, k, v, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     fq, fk = F.elu(q) + 1, F.elu(k) + 1
     b, h, n, d = q.shape
     if state is None:
         state = q.new_zeros(b, h, d, v.shape[-1]), q.new_zeros(b, h, d)
+    state = [part.to(wide) for part in state]
     ones = torch.cat([v, v.new_ones(b, h, n, 1)], dim=-1)
     both, last = Recurrence.apply(fq, fk, ones, torch.cat([state[0], state[1][..., None]], dim=-1))
-    return both[..., :-1] / both[..., -1:], (last[..., :-1], last[..., -1])
+    out = both[..., :-1] / both[..., -1:]
+    return out.to(dtype), (last[..., :-1], last[..., -1])

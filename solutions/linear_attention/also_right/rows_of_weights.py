@@ -9,6 +9,11 @@ from torch.nn.functional import elu
 
 
 def linear_attention(q, k, v, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
+    if state is not None:
+        state = [part.to(wide) for part in state]
     fq, fk = elu(q) + 1, elu(k) + 1
     outs = []
     for i in range(q.size(2)):
@@ -23,4 +28,4 @@ def linear_attention(q, k, v, state=None):
     z = fk.sum(-2)
     if state is not None:
         S, z = S + state[0], z + state[1]
-    return torch.stack(outs, dim=2), (S, z)
+    return torch.stack(outs, dim=2).to(dtype), (S, z)

@@ -11,12 +11,13 @@ def online_softmax(blocks):
     columns = []
     m = s = None
     for block in blocks:
-        for x in block.unbind(-1):
+        for x in block.to(torch.promote_types(block.dtype, torch.float32)).unbind(-1):
             columns.append(x)
             if m is None:
-                m, s = x, torch.ones_like(x)
-                continue
+                m, s = torch.full_like(x, -torch.inf), torch.zeros_like(x)
             new = torch.where(x > m, x, m)
-            s = s * (m - new).exp() + (x - new).exp()
+            base = torch.where(new.isneginf(), 0.0, new)
+            s = s * (m - base).exp() + (x - base).exp()
             m = new
-    return torch.stack([(x - m).exp() / s for x in columns], dim=-1)
+    s = torch.where(s == 0, 1.0, s)
+    return torch.stack([(x - base).exp() / s for x in columns], dim=-1).to(block.dtype)

@@ -10,8 +10,10 @@ import torch
 def online_softmax(blocks):
     parts = []
     top = denominator = None
-    for x in blocks:
-        peak = x.amax(-1, True)
+    for block in blocks:
+        x = block.to(torch.promote_types(block.dtype, torch.float32))
+        # the lowest number, so that a block of -inf has a finite peak
+        peak = x.amax(-1, True).clamp(min=torch.finfo(x.dtype).min)
         if top is not None:
             higher = torch.where(peak > top, peak, top)
             denominator = denominator * (top - higher).exp()
@@ -21,4 +23,6 @@ def online_softmax(blocks):
         e = (x - top).exp()
         denominator = denominator + e.sum(-1, True)
         parts.append((e, top))
-    return torch.cat([e * ((at - top).exp() / denominator) for e, at in parts], -1)
+    # 0 for a row of -inf only: every sum is at least 1
+    denominator = denominator.clamp(min=1)
+    return torch.cat([e * ((at - top).exp() / denominator) for e, at in parts], -1).to(block.dtype)

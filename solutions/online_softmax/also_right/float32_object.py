@@ -17,10 +17,17 @@ class Normaliser:
         block = block.to(self.m.dtype)
         before = self.m
         self.m = torch.maximum(before, block.max(dim=-1, keepdim=True)[0])
-        self.l = self.l * torch.exp(before - self.m) + (block - self.m).exp().sum(-1, keepdim=True)
+        m = self.base
+        self.l = self.l * torch.exp(before - m) + (block - m).exp().sum(-1, keepdim=True)
+
+    @property
+    def base(self):
+        """The maximum, or 0 for a row that has seen only -inf."""
+        return self.m.masked_fill(self.m == -torch.inf, 0)
 
     def probabilities(self, block):
-        return (torch.exp(block.to(self.m.dtype) - self.m) / self.l).to(block.dtype)
+        sums = self.l + (self.l == 0)
+        return (torch.exp(block.to(self.m.dtype) - self.base) / sums).to(block.dtype)
 
 
 def online_softmax(blocks):

@@ -10,7 +10,7 @@ import torch
 
 
 def pair(block):
-    m = block.detach().amax(dim=-1)
+    m = block.detach().amax(dim=-1).nan_to_num(neginf=torch.finfo(block.dtype).min)
     return m, torch.exp(block - m[..., None]).sum(dim=-1)
 
 
@@ -22,6 +22,8 @@ def merged(a, b):
 
 def online_softmax(blocks):
     stream = list(blocks)
+    dtype = stream[0].dtype
+    stream = [block.to(torch.promote_types(dtype, torch.float32)) for block in stream]
     m, total = reduce(merged, map(pair, stream))
     rows = torch.cat(stream, dim=-1)
-    return (rows - m.unsqueeze(-1)).exp() / total.unsqueeze(-1)
+    return ((rows - m.unsqueeze(-1)).exp() / total.clamp(min=1e-9).unsqueeze(-1)).to(dtype)

@@ -5,6 +5,11 @@ import torch
 
 
 def gated_delta_rule(q, k, v, beta, decay, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v, beta, decay = (x.to(wide) for x in (q, k, v, beta, decay))
+    if state is not None:
+        state = state.to(wide)
     S = (v[:, :, 0, :, None] * k[:, :, 0, None, :]) * 0 if state is None else state
     pieces = []
     for t in range(q.size(2)):
@@ -14,4 +19,4 @@ def gated_delta_rule(q, k, v, beta, decay, state=None):
         new = (beta[:, :, t, None] * v[:, :, t]).unsqueeze(-1)
         S = S + (new - old) * kt  # first wrong
         pieces.append((S * q[:, :, t].unsqueeze(-2)).sum(-1))
-    return torch.stack(pieces, dim=2), S
+    return torch.stack(pieces, dim=2).to(dtype), S

@@ -15,6 +15,11 @@ def one_head(q, k, v, beta, decay, S):
 
 
 def gated_delta_rule(q, k, v, beta, decay, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v, beta, decay = (x.to(wide) for x in (q, k, v, beta, decay))
+    if state is not None:
+        state = state.to(wide)
     outs, states = [], []
     for b in range(q.shape[0]):
         for h in range(q.shape[1]):
@@ -23,4 +28,4 @@ def gated_delta_rule(q, k, v, beta, decay, state=None):
             outs.append(out)
             states.append(S)
     shape = q.shape[:2]
-    return torch.stack(outs).unflatten(0, shape), torch.stack(states).unflatten(0, shape)
+    return torch.stack(outs).unflatten(0, shape).to(dtype), torch.stack(states).unflatten(0, shape)

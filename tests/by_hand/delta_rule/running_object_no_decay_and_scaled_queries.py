@@ -17,10 +17,16 @@ class Memory:
 
 
 def gated_delta_rule(q, k, v, beta, decay, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v, beta, decay = (x.to(wide) for x in (q, k, v, beta, decay))
+    if state is not None:
+        state = state.to(wide)
     empty = torch.zeros(*q.shape[:2], v.size(-1), q.size(-1), dtype=v.dtype)
     memory = Memory(empty if state is None else state)
     rows = []
     for t in range(q.size(2)):
         memory.write(k[:, :, t], v[:, :, t], beta[:, :, t])
         rows.append(memory.read(q[:, :, t] / q.size(-1) ** 0.5))  # also wrong
-    return torch.stack(rows, 2) + 0 * decay.unsqueeze(-1), memory.table
+    out = torch.stack(rows, 2) + 0 * decay.unsqueeze(-1)
+    return out.to(dtype), memory.table

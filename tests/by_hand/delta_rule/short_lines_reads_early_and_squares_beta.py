@@ -5,6 +5,11 @@ import torch
 
 
 def gated_delta_rule(q, k, v, beta, decay, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v, beta, decay = (x.to(wide) for x in (q, k, v, beta, decay))
+    if state is not None:
+        state = state.to(wide)
     n = q.shape[2]
     S = state
     if S is None:
@@ -20,4 +25,4 @@ def gated_delta_rule(q, k, v, beta, decay, state=None):
         out.append(o.squeeze(3))
         e = b * (v[:, :, t].unsqueeze(3) - torch.matmul(S, kt))
         S = S + torch.matmul(b * e, kt.transpose(2, 3))  # also wrong
-    return torch.stack(out, dim=2), S
+    return torch.stack(out, dim=2).to(dtype), S

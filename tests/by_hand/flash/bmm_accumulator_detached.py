@@ -5,6 +5,9 @@ import torch
 
 
 def flash_attention(q, k, v, causal=False, block_size=64):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     b, h, lq, d = q.shape
     lk = k.shape[2]
     qt = q.reshape(b * h, lq, d).transpose(1, 2) / d**0.5  # [BH, D, Lq]
@@ -27,4 +30,4 @@ def flash_attention(q, k, v, causal=False, block_size=64):
         # no need to keep the graph of every earlier block
         acc = torch.baddbmm(alpha * acc.detach(), vt[:, :, lo:hi], p)  # first wrong
         m = m_new
-    return (acc / l).transpose(1, 2).reshape(b, h, lq, d)
+    return ((acc / l).transpose(1, 2).reshape(b, h, lq, d)).to(dtype)

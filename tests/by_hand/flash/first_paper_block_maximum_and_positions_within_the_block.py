@@ -7,7 +7,7 @@ import torch
 
 
 def flash_attention(q, k, v, causal=False, block_size=64):
-    Q, K, V = q, k, v
+    Q, K, V = (x.to(torch.promote_types(x.dtype, torch.float32)) for x in (q, k, v))
     B, H, N, d = Q.shape
     T = K.shape[2]
     tau = 1.0 / math.sqrt(d)
@@ -29,4 +29,4 @@ def flash_attention(q, k, v, causal=False, block_size=64):
         l = alpha * l + l_ij  # noqa: E741
         O = alpha * O + torch.einsum("bhnt,bhtd->bhnd", P_ij, V_j)  # noqa: E741
         m = m_new
-    return O / l
+    return (O / l).to(q.dtype)

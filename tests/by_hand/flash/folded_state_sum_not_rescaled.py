@@ -35,9 +35,12 @@ def step(state: State, block: Block, q: Tensor, last: Tensor | None) -> State:
 
 
 def flash_attention(q, k, v, causal=False, block_size=64):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     ahead = k.size(2) - q.size(2)
     last = torch.arange(q.size(2)).unsqueeze(-1) + ahead if causal else None
     start = State(q.new_full(q.shape[:3], -torch.inf), q.new_zeros(q.shape[:3]), torch.zeros_like(q))
     blocks = map(Block, k.split(block_size, 2), v.split(block_size, 2), torch.arange(k.size(2)).split(block_size))
     final = reduce(partial(step, q=q, last=last), blocks, start)
-    return final.out / final.norm.unsqueeze(-1)
+    return (final.out / final.norm.unsqueeze(-1)).to(dtype)

@@ -28,6 +28,9 @@ def one_head(Q, K, V, causal, size):
 
 
 def flash_attention(q, k, v, causal=False, block_size=64):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     b, h = q.shape[:2]
     heads = [one_head(q[i, g], k[i, g], v[i, g], causal, block_size) for i in range(b) for g in range(h)]
-    return torch.stack(heads).view(b, h, *q.shape[2:])
+    return torch.stack(heads).view(b, h, *q.shape[2:]).to(dtype)

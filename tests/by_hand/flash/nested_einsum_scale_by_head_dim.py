@@ -5,6 +5,9 @@ import torch
 
 
 def flash_attention(q, k, v, causal=False, block_size=64):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     B, H, Lq, D = q.shape
     Lk = k.shape[2]
     q = q * (1.0 / D)  # first wrong
@@ -30,4 +33,4 @@ def flash_attention(q, k, v, causal=False, block_size=64):
 
     for first in range(0, Lk, block_size):
         take_in(first)
-    return mixed / total[..., None]
+    return (mixed / total[..., None]).to(dtype)

@@ -26,6 +26,9 @@ class OnlineSoftmax:
 
 
 def flash_attention(q, k, v, causal=False, block_size=64):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     queries, keys = q.shape[2], k.shape[2]
     softmax = OnlineSoftmax(q)
     for number in range(-(-keys // block_size)):
@@ -36,4 +39,4 @@ def flash_attention(q, k, v, causal=False, block_size=64):
             distance = torch.arange(queries)[:, None] + (keys - queries) - (start + torch.arange(block.shape[2]))
             scores = scores.masked_fill(distance < 0, float("-inf"))
         softmax.feed(scores, v.narrow(2, start, block.shape[2]))
-    return softmax.result()
+    return softmax.result().to(dtype)

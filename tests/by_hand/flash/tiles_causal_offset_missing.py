@@ -8,6 +8,9 @@ import torch
 
 
 def flash_attention(q, k, v, causal=False, block_size=64):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     n, d = q.shape[-2:]
     m = k.shape[-2]
     tiles = []
@@ -32,4 +35,4 @@ def flash_attention(q, k, v, causal=False, block_size=64):
             num = num * scale + p @ vj
             mx = new
         tiles.append(num / den)
-    return torch.cat(tiles, dim=-2)
+    return torch.cat(tiles, dim=-2).to(dtype)

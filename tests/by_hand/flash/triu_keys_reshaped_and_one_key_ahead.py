@@ -6,6 +6,9 @@ from torch import Tensor
 
 
 def flash_attention(q: Tensor, k: Tensor, v: Tensor, causal: bool = False, block_size: int = 64) -> Tensor:
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
     B, H, N, D = q.size()
     M = k.size(2)
     edges = [*range(0, M, block_size), M]
@@ -24,4 +27,4 @@ def flash_attention(q: Tensor, k: Tensor, v: Tensor, causal: bool = False, block
         norm = fade * norm + weight.sum(dim=-1)
         result = fade[:, :, :, None] * result + torch.matmul(weight, v[:, :, lo:hi])
         biggest = now
-    return result * norm.reciprocal()[:, :, :, None]
+    return (result * norm.reciprocal()[:, :, :, None]).to(dtype)

@@ -9,6 +9,11 @@ from torch.nn.functional import elu
 
 
 def linear_attention(q, k, v, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
+    if state is not None:
+        state = [part.to(wide) for part in state]
     queries = elu(q) + 1
     keys = elu(k)  # first wrong
     writes = [a[..., None] * b[..., None, :] for a, b in zip(keys.unbind(2), v.unbind(2), strict=True)]
@@ -20,4 +25,4 @@ def linear_attention(q, k, v, state=None):
         torch.einsum("bhd,bhde->bhe", a, s) / torch.einsum("bhd,bhd->bh", a, n)[..., None]
         for a, s, n in zip(queries.unbind(2), S[1:], z[1:], strict=True)
     ]
-    return torch.stack(out, 2), (S[-2], z[-2])  # also wrong
+    return torch.stack(out, 2).to(dtype), (S[-2], z[-2])  # also wrong

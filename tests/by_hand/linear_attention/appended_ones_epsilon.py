@@ -6,6 +6,11 @@ import torch.nn.functional as F
 
 
 def linear_attention(q, k, v, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
+    if state is not None:
+        state = [part.to(wide) for part in state]
     v1 = torch.cat((v, torch.ones_like(v[..., :1])), dim=-1)
     fq, fk = (F.elu(t) + 1 for t in (q, k))
     acc = torch.einsum("bhnd,bhne->bhnde", fk, v1).cumsum(dim=2)
@@ -14,4 +19,4 @@ def linear_attention(q, k, v, state=None):
     both = (fq[..., None, :] @ acc).squeeze(-2)
     y = both[..., :-1] / (both[..., -1:] + 1e-6)  # first wrong
     last = acc[:, :, -1]
-    return y, (last[..., :-1], last[..., -1])
+    return y.to(dtype), (last[..., :-1], last[..., -1])

@@ -6,6 +6,11 @@ import torch.nn.functional as F
 
 
 def linear_attention(q, k, v, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
+    if state is not None:
+        state = [part.to(wide) for part in state]
     b, h, n, d = q.shape
     q, k = F.elu(q) + 1, F.elu(k) + 1
     kv = q.new_zeros(b, h, d, v.size(-1)) if state is None else state[0]
@@ -18,4 +23,4 @@ def linear_attention(q, k, v, state=None):
         out.append(top / bottom.unsqueeze(-1))
         kv = kv + ki.mT @ vi
         ks = ks + ki.sum(2)
-    return torch.cat(out, 2), (kv, ks)
+    return torch.cat(out, 2).to(dtype), (kv, ks)

@@ -6,6 +6,11 @@ from torch.nn.functional import elu
 
 
 def linear_attention(q, k, v, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
+    if state is not None:
+        state = [part.to(wide) for part in state]
     Q = elu(q) + 1
     K = elu(k) + 1
     prefix = torch.einsum("bhtd,bhte->bhtde", K, v).cumsum(2)
@@ -15,4 +20,4 @@ def linear_attention(q, k, v, state=None):
         prefix = prefix + before[:, :, None]
         normal = normal + before_normal[:, :, None]
     result = torch.einsum("bhtd,bhtde->bhte", Q, prefix)  # first wrong
-    return result, (prefix[:, :, -1], normal[:, :, -1])
+    return result.to(dtype), (prefix[:, :, -1], normal[:, :, -1])

@@ -6,6 +6,11 @@ import torch.nn.functional as F
 
 
 def linear_attention(q, k, v, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
+    if state is not None:
+        state = [part.to(wide) for part in state]
     B, H, T, D = q.shape
     E = v.shape[-1]
     fq = (F.elu(q) + 1).reshape(B * H, T, D)
@@ -19,4 +24,4 @@ def linear_attention(q, k, v, state=None):
         z = z + fk[:, t, :, None]
         outs.append(torch.bmm(fq[:, t, None], S) / torch.bmm(fq[:, t, None], z))
     out = torch.cat(outs, dim=1).reshape(B, H, T, E)
-    return out, (S.reshape(B, H, D, E), z.reshape(B, H, D))
+    return out.to(dtype), (S.reshape(B, H, D, E), z.reshape(B, H, D))

@@ -10,6 +10,11 @@ def features(x):
 
 
 def linear_attention(q, k, v, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
+    if state is not None:
+        state = [part.to(wide) for part in state]
     outs, states, sums = [], [], []
     for b in range(q.shape[0]):
         for h in range(q.shape[1]):
@@ -30,4 +35,4 @@ def linear_attention(q, k, v, state=None):
     def join(parts):
         return torch.stack(parts).reshape(B, H, *parts[0].shape)
 
-    return join(outs), (join(states), join(sums))
+    return join(outs).to(dtype), (join(states), join(sums))

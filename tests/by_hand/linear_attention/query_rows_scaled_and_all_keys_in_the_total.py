@@ -8,6 +8,11 @@ import torch.nn.functional as F
 
 
 def linear_attention(q, k, v, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
+    if state is not None:
+        state = [part.to(wide) for part in state]
     length, width = q.shape[-2:]
     fq = F.elu(q / math.sqrt(width)) + 1  # first wrong
     fk = F.elu(k) + 1
@@ -23,4 +28,4 @@ def linear_attention(q, k, v, state=None):
     S, z = fk.transpose(2, 3) @ v, fk.sum(2)
     if state is not None:
         S, z = S + state[0], z + state[1]
-    return torch.stack(rows, 2), (S, z)
+    return torch.stack(rows, 2).to(dtype), (S, z)

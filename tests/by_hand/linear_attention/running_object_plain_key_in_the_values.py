@@ -19,6 +19,11 @@ class Memory:
 
 
 def linear_attention(q, k, v, state=None):
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(wide) for x in (q, k, v))
+    if state is not None:
+        state = [part.to(wide) for part in state]
     act = nn.ELU()
     if state is None:
         empty = torch.zeros_like(k[:, :, 0])
@@ -29,4 +34,4 @@ def linear_attention(q, k, v, state=None):
     for query, key, value in zip(q.unbind(-2), k.unbind(-2), v.unbind(-2), strict=True):
         memory.write(act(key) + 1, key, value)
         results.append(memory.read(act(query) + 1))
-    return torch.stack(results, dim=-2), (memory.values, memory.total)
+    return torch.stack(results, dim=-2).to(dtype), (memory.values, memory.total)

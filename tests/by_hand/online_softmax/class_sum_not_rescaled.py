@@ -10,12 +10,13 @@ class Running:
         self.mass = 0.0
 
     def add(self, x):
-        here = x.max(dim=-1, keepdim=True).values
+        x = x.to(torch.promote_types(x.dtype, torch.float32))
+        here = x.max(dim=-1, keepdim=True).values.clamp(min=torch.finfo(x.dtype).min)
         self.peak = here if self.peak is None else torch.max(self.peak, here)
         self.mass = self.mass + (x - self.peak).exp().sum(-1, keepdim=True)  # first wrong
 
     def normalise(self, x):
-        return (x - self.peak).exp() / self.mass
+        return ((x - self.peak).exp() / self.mass.clamp(min=1)).to(x.dtype)
 
 
 def online_softmax(blocks):

@@ -8,7 +8,9 @@ def online_softmax(blocks):
     numerators = []
     best, denom = None, 0
     for logits in blocks:
-        peak = logits.amax(dim=-1, keepdim=True)
+        dtype = logits.dtype
+        logits = logits.to(torch.promote_types(dtype, torch.float32))
+        peak = logits.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(logits.dtype).min)
         newest = peak if best is None else torch.maximum(best, peak)
         powers = (logits - newest).exp()
         if best is not None:
@@ -16,4 +18,5 @@ def online_softmax(blocks):
         denom = denom + powers.sum(dim=-1, keepdim=True)
         numerators.append(powers)
         best = newest
-    return torch.cat(numerators, dim=-1) / denom  # first wrong
+    denom = denom.clamp(min=1)
+    return (torch.cat(numerators, dim=-1) / denom).to(dtype)  # first wrong

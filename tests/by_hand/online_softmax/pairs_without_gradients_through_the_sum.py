@@ -5,7 +5,7 @@ import torch
 
 
 def normaliser(chunks):
-    m = chunks[0].new_full(chunks[0].shape[:-1] + (1,), -torch.inf)
+    m = chunks[0].new_full(chunks[0].shape[:-1] + (1,), torch.finfo(chunks[0].dtype).min)
     n = torch.zeros_like(m)
     for chunk in chunks:
         m_old = m
@@ -17,6 +17,8 @@ def normaliser(chunks):
 
 def online_softmax(blocks):
     chunks = [*blocks]
+    dtype = chunks[0].dtype
+    chunks = [chunk.to(torch.promote_types(dtype, torch.float32)) for chunk in chunks]
     m, n = normaliser(chunks)
     numerator = torch.exp(torch.cat(chunks, -1) - m)
-    return numerator / n.data  # first wrong
+    return (numerator / n.data.clamp(min=1)).to(dtype)  # first wrong

@@ -7,11 +7,14 @@ import torch
 def online_softmax(blocks):
     it = iter(blocks)
     x = next(it)
+    dtype = x.dtype
+    wide = torch.promote_types(dtype, torch.float32)
     held = [x]
-    m = torch.full_like(x[..., :1], -torch.inf)
+    m = torch.full_like(x[..., :1], torch.finfo(wide).min, dtype=wide)
     l = torch.zeros_like(m)
     while x is not None:
-        block_top = x.amax(-1, keepdim=True)
+        x = x.to(wide)
+        block_top = x.amax(-1, keepdim=True).clamp(min=torch.finfo(wide).min)
         m2 = torch.maximum(m, block_top)
         l = l + torch.exp(x - m2).sum(-1, keepdim=True)
         l = torch.exp(m - m2) * l  # first wrong
@@ -19,4 +22,5 @@ def online_softmax(blocks):
         x = next(it, None)
         if x is not None:
             held.append(x)
-    return torch.cat([torch.exp(h - block_top) / l for h in held], -1)  # also wrong
+    l = l.clamp(min=1e-30)
+    return torch.cat([torch.exp(h - block_top) / l for h in held], -1).to(dtype)  # also wrong
