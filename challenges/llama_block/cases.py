@@ -11,6 +11,7 @@ from trainer.casekit import (
     shaped,
     suites,
 )
+from trainer.model.case import Refusal
 
 
 def drive(block, given):
@@ -26,9 +27,24 @@ def call(block, x, position_ids):
     return block(x) if position_ids is None else block(x, position_ids=position_ids)
 
 
+class BlockMaker(RotaryMaker):
+    """Make cases, with the argument `head_dim` if a case has a size M that is not H * D."""
+
+    def with_products(self, sizes):
+        """Return the sizes with M, which is H * D unless the case says it."""
+        return {**super().with_products(sizes), **sizes}
+
+    def arguments(self, sizes):
+        """Return the constructor arguments; `head_dim` only if M is not H * D."""
+        found = super().arguments(sizes)
+        if sizes["M"] != sizes["H"] * sizes["D"]:
+            found["head_dim"] = sizes["D"]
+        return found
+
+
 def cases(draw):
     """Yield the cases on which a submission runs."""
-    case = RotaryMaker(
+    case = BlockMaker(
         draw,
         init={
             "d_model": "M",
@@ -49,6 +65,7 @@ def cases(draw):
     yield from positions.equal_sizes(case, B=3, L=5, H=4, Hkv=2, D=8, F=13, T=17)
     yield from positions.bases(case, **sizes)
     yield from other_sizes(case)
+    yield from head_dims(case)
     yield from far_along(case)
     sizes = {"B": 2, "L": 5, "H": 6, "Hkv": 3, "D": 4, "F": 9, "T": 17}
     yield case("training mode", mode="train", check="train/eval", **sizes)
@@ -88,6 +105,20 @@ def other_sizes(case):
     (base,) = case.draw.distinct((50, 5000))
     drawn = case.draw.sizes(times={"H": "Hkv", "D": 2}, **ranges)
     yield case("random sizes and base", base=float(base), **drawn)
+
+
+def head_dims(case):
+    """Yield a head_dim that is larger or smaller than M / H, and an M that H does not divide."""
+    wide = {"B": 3, "L": 5, "H": 4, "Hkv": 2, "D": 8, "F": 9, "T": 17, "M": 12}
+    yield case("head_dim larger than M / H", positions="scattered", **wide)
+    yield case("head_dim larger than M / H, no positions", positions=None, **wide)
+    narrow = {"B": 2, "L": 5, "H": 6, "Hkv": 3, "D": 4, "F": 9, "T": 17, "M": 36}
+    yield case("head_dim smaller than M / H", positions="scattered", **narrow)
+    yield case("head_dim smaller than M / H, bfloat16", dtype="bfloat16", **narrow)
+    odd = {"B": 3, "L": 7, "H": 4, "Hkv": 2, "D": 6, "F": 15, "T": 23, "M": 13}
+    yield case("head_dim given, M not divisible by H", **odd)
+    single = {"B": 2, "L": 5, "H": 1, "Hkv": 1, "D": 8, "F": 9, "T": 17, "M": 6}
+    yield case("head_dim given, one head", positions="scattered", **single)
 
 
 def far_along(case):
@@ -197,6 +228,10 @@ def growing(case):
 def refusals():
     """Yield constructor arguments that must be refused."""
     yield from bad_groups(hidden_dim=20)
+    for d_model, num_heads, num_kv_heads in ((24, 6, 4), (26, 4, 3), (24, 3, 6)):
+        why = f"num_heads is not divisible by num_kv_heads (remainder {num_heads % num_kv_heads})"
+        sizes = {"d_model": d_model, "num_heads": num_heads, "num_kv_heads": num_kv_heads}
+        yield Refusal(why, {**sizes, "hidden_dim": 20, "head_dim": 8})
 
 
 def realistic():
@@ -208,6 +243,7 @@ def realistic():
             "num_heads": 32,
             "num_kv_heads": 8,
             "hidden_dim": 14336,
+            "head_dim": 128,
             "max_seq_len": 2048,
             "rope_base": 500000.0,
         },

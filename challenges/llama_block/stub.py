@@ -5,11 +5,11 @@ from torch import nn
 class LlamaBlock(nn.Module):
     """A block of Llama: x + attn(input_norm(x)), then x + mlp(post_norm(x)).
 
-    B batch, L length, M d_model, H query heads, Hkv key/value heads, D = M / H head dim,
+    B batch, L length, M d_model, H query heads, Hkv key/value heads, D head_dim (None: D = M / H),
     F hidden_dim, T max_seq_len.
     Norms: input_norm and post_norm, RMSNorm with a weight [M]. Layers, all without bias:
-    attn.q_proj and attn.o_proj Linear(M, M), attn.k_proj and attn.v_proj Linear(M, Hkv * D),
-    mlp.gate_proj and mlp.up_proj Linear(M, F), mlp.down_proj Linear(F, M).
+    attn.q_proj Linear(M, H * D), attn.k_proj and attn.v_proj Linear(M, Hkv * D), attn.o_proj
+    Linear(H * D, M), mlp.gate_proj and mlp.up_proj Linear(M, F), mlp.down_proj Linear(F, M).
     """
 
     def __init__(
@@ -18,16 +18,19 @@ class LlamaBlock(nn.Module):
         num_heads,
         num_kv_heads,
         hidden_dim,
+        head_dim=None,
         max_seq_len=2048,
         rope_base=10000.0,
         eps=1e-6,
     ):
         super().__init__()
-        # 1. Refuse M if H does not divide it, and H if Hkv does not divide it. -> ValueError
-        # 2. Make the two norms, with this eps. -> RMSNorm(M)
-        # 3. Make the module attn with its four layers. -> Linear(M, M), Linear(M, Hkv * D)
-        # 4. Compute the angles t * base**(-2i/D) and store cosines and sines. -> [T, D]
-        # 5. Make the module mlp with its three layers. -> Linear(M, F), Linear(F, M)
+        # 1. Without head_dim, refuse M if H does not divide it. -> ValueError
+        # 2. Refuse H if Hkv does not divide it. -> ValueError
+        # 3. Make the two norms, with this eps. -> RMSNorm(M)
+        # 4. Make q_proj and o_proj of attn for H heads. -> Linear(M, H * D), Linear(H * D, M)
+        # 5. Make k_proj and v_proj of attn for only Hkv heads. -> Linear(M, Hkv * D)
+        # 6. Compute the angles t * base**(-2i/D) and store cosines and sines. -> [T, D]
+        # 7. Make the module mlp with its three layers. -> Linear(M, F), Linear(F, M)
         raise NotImplementedError
 
     def forward(self, x, position_ids=None):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import torch
 
 from trainer.casekit import CaseMaker, Projected, bad_groups, realistic_call, shaped, suites
+from trainer.model.case import Refusal
 
 
 class Normed(Projected):
@@ -71,11 +72,22 @@ def first_weights(attention):
 
 
 class NormMaker(CaseMaker):
-    """Make cases with the option `eps`."""
+    """Make cases with the option `eps`, and with `head_dim` if a case has a size M."""
 
     def __call__(self, name, *, eps=None, **more):
         """Return one case; None leaves `eps` out."""
         return super().__call__(name, init={} if eps is None else {"eps": eps}, **more)
+
+    def with_products(self, sizes):
+        """Return the sizes with M, which is H * D unless the case says it."""
+        return {**super().with_products(sizes), **sizes}
+
+    def arguments(self, sizes):
+        """Return the constructor arguments; `head_dim` only if M is not H * D."""
+        found = super().arguments(sizes)
+        if sizes["M"] != sizes["H"] * sizes["D"]:
+            found["head_dim"] = sizes["D"]
+        return found
 
 
 def cases(draw):
@@ -103,6 +115,7 @@ def cases(draw):
     yield case("all sizes equal", mask="B 1 L L", **same)
     drawn = {"B": (2, 3), "L": (6, 9), "H": (2, 5), "Hkv": (2, 4), "D": (5, 9)}
     yield case("random sizes", **draw.sizes(times={"H": "Hkv"}, **drawn))
+    yield from head_dims(case)
     yield from norm_cases(case, sizes)
     yield from suites.tiny_values(case, B=2, L=3, H=8, Hkv=4, D=5)
     yield from suites.dtypes(case, B=3, L=7, H=4, Hkv=2, D=6)
@@ -116,6 +129,20 @@ def cases(draw):
     small, large = {"B": 2, "L": 3, "H": 8, "Hkv": 4, "D": 5}, {"B": 7, "L": 9, "H": 36, "Hkv": 6}
     yield from suites.growth(case, "everything", small, large, mask="B H L L")
     yield from suites.growth(case, "length, no mask", small | {"L": 6}, {"L": 300})
+
+
+def head_dims(case):
+    """Yield a head_dim that is larger or smaller than M / H, and an M that H does not divide."""
+    wide = {"B": 3, "L": 5, "H": 4, "Hkv": 2, "D": 7, "M": 12}
+    yield case("head_dim larger than M / H", **wide)
+    yield case("head_dim larger than M / H, masked", mask="B 1 L L", **wide)
+    narrow = {"B": 3, "L": 5, "H": 4, "Hkv": 2, "D": 6, "M": 32}
+    yield case("head_dim smaller than M / H", **narrow)
+    yield case("head_dim smaller than M / H, bfloat16", dtype="bfloat16", **narrow)
+    yield case("head_dim given, M not divisible by H", B=2, L=7, H=6, Hkv=3, D=8, M=13)
+    yield case("head_dim given, one head", mask="L L", B=3, L=5, H=1, Hkv=1, D=8, M=6)
+    drawn = {"B": (2, 3), "L": (6, 9), "H": (2, 5), "Hkv": (2, 4), "D": (5, 9), "M": (21, 40)}
+    yield case("random sizes with head_dim", **case.draw.sizes(times={"H": "Hkv"}, **drawn))
 
 
 def norm_cases(case, sizes):
@@ -145,7 +172,14 @@ def sized(case, of_q, of_k):
     return {"parameters": {"q_proj.weight": q, "k_proj.weight": k}}
 
 
-refusals = bad_groups
+def refusals():
+    """Yield bad sizes. A d_model that num_heads does not divide is bad without head_dim only."""
+    yield from bad_groups()
+    for d_model, num_heads, num_kv_heads in ((24, 6, 4), (26, 4, 3), (24, 3, 6)):
+        why = f"num_heads is not divisible by num_kv_heads (remainder {num_heads % num_kv_heads})"
+        sizes = {"d_model": d_model, "num_heads": num_heads, "num_kv_heads": num_kv_heads}
+        yield Refusal(why, {**sizes, "head_dim": 8})
+
 
 # The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
 KEYS, QUERIES = "x", "out"
@@ -156,7 +190,7 @@ def realistic():
     """Return the call that is measured after a pass: a layer of Qwen3 8B with a causal mask."""
     return realistic_call(
         "a layer of Qwen3 8B, B = 1, L = 2048",
-        init={"d_model": 4096, "num_heads": 32, "num_kv_heads": 8},
+        init={"d_model": 4096, "num_heads": 32, "num_kv_heads": 8, "head_dim": 128},
         x=shaped(1, 2048, 4096),
         mask=shaped(2048, 2048, dtype="bool"),
     )

@@ -5,18 +5,19 @@ from torch import nn
 class QKNormAttention(nn.Module):
     """Grouped-query attention whose queries and keys get an RMSNorm over D before the scores.
 
-    B batch, L length, M d_model, H query heads, Hkv key/value heads, D = M / H head dim.
-    Layers, without biases: q_proj Linear(M, M), k_proj and v_proj Linear(M, Hkv * D), o_proj
-    Linear(M, M). q_norm.weight and k_norm.weight [D], at first ones.
+    B batch, L length, M d_model, H query heads, Hkv key/value heads, D head_dim (None: D = M / H).
+    Layers, without biases: q_proj Linear(M, H * D), k_proj and v_proj Linear(M, Hkv * D), o_proj
+    Linear(H * D, M). q_norm.weight and k_norm.weight [D], initially ones.
     """
 
-    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim=None, eps=1e-6):
         super().__init__()
-        # 1. Refuse M if H does not divide it, and H if Hkv does not divide it. -> ValueError
-        # 2. Store the head dim D = M / H and the numbers of heads. -> int
-        # 3. Make q_proj and o_proj for H heads. -> Linear(M, M)
-        # 4. Make k_proj and v_proj for only Hkv heads. -> Linear(M, Hkv * D)
-        # 5. Make the norms of one head's queries and keys, with eps. -> q_norm, k_norm
+        # 1. Without head_dim, refuse M if H does not divide it. -> ValueError
+        # 2. Refuse H if Hkv does not divide it. -> ValueError
+        # 3. Store the head dim D and the numbers of heads. -> int
+        # 4. Make q_proj and o_proj for H heads. -> Linear(M, H * D), Linear(H * D, M)
+        # 5. Make k_proj and v_proj for only Hkv heads. -> Linear(M, Hkv * D)
+        # 6. Make the norms of one head's queries and keys, with eps. -> q_norm, k_norm
         raise NotImplementedError
 
     def forward(self, x, mask=None):

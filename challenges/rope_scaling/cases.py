@@ -36,7 +36,7 @@ def both_forms(inv_freq, inputs):
 
 
 def as_tensor(factor):
-    """Return the attention factor as a tensor. A tensor in place of a float is refused."""
+    """Return the attention factor as a tensor. A tensor instead of a float is refused."""
     if not isinstance(factor, float) and type(factor) is not int:
         raise UnexpectedReturnError(
             f"the attention factor must be a float, but it is {describe(factor)}"

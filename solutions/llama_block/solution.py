@@ -40,23 +40,26 @@ class RMSNorm(nn.Module):
 class LlamaAttention(nn.Module):
     """Causal grouped-query attention with RoPE, without biases: [B, L, M] -> [B, L, M]."""
 
-    def __init__(self, d_model, num_heads, num_kv_heads, max_seq_len, rope_base):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim, max_seq_len, rope_base):
         super().__init__()
-        if d_model % num_heads != 0:
-            raise ValueError(f"d_model {d_model} is not divisible by num_heads {num_heads}")
+        if head_dim is None:
+            if d_model % num_heads != 0:
+                raise ValueError(f"d_model {d_model} is not divisible by num_heads {num_heads}")
+            head_dim = d_model // num_heads
         if num_heads % num_kv_heads != 0:
             raise ValueError(
                 f"num_heads {num_heads} is not divisible by num_kv_heads {num_kv_heads}"
             )
         self.num_heads = num_heads
         self.num_kv_heads = num_kv_heads
-        self.head_dim = d_model // num_heads
-        self.q_proj = nn.Linear(d_model, d_model, bias=False)
-        self.k_proj = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=False)
-        self.v_proj = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=False)
-        self.o_proj = nn.Linear(d_model, d_model, bias=False)
+        self.head_dim = head_dim
+        # H * D may be smaller or larger than M
+        self.q_proj = nn.Linear(d_model, num_heads * head_dim, bias=False)
+        self.k_proj = nn.Linear(d_model, num_kv_heads * head_dim, bias=False)
+        self.v_proj = nn.Linear(d_model, num_kv_heads * head_dim, bias=False)
+        self.o_proj = nn.Linear(num_heads * head_dim, d_model, bias=False)
 
-        exponents = torch.arange(0, self.head_dim, 2) / self.head_dim  # [D/2], 2i / D
+        exponents = torch.arange(0, head_dim, 2) / head_dim  # [D/2], 2i / D
         frequencies = rope_base**-exponents  # [D/2]
         angles = torch.arange(max_seq_len)[:, None] * frequencies  # [T, D/2]
         angles = torch.cat((angles, angles), dim=-1)  # [T, D], one angle for features i and i + D/2
@@ -65,7 +68,7 @@ class LlamaAttention(nn.Module):
         self.register_buffer("sin", angles.sin(), persistent=False)
 
     def forward(self, x, position_ids):
-        batch, length, d_model = x.shape
+        batch, length, _ = x.shape
         if position_ids is None:
             position_ids = torch.arange(length, device=x.device)[None]  # [1, L]
 
@@ -92,7 +95,7 @@ class LlamaAttention(nn.Module):
         weights = torch.softmax(scores, dim=-1)  # [B, H, L, L]
 
         heads = weights @ v  # [B, H, L, D]
-        merged = heads.transpose(1, 2).reshape(batch, length, d_model)  # [B, L, M]
+        merged = heads.transpose(1, 2).reshape(batch, length, -1)  # [B, L, H * D]
         return self.o_proj(merged)
 
 
@@ -119,8 +122,8 @@ class SwiGLU(nn.Module):
 
 
 class LlamaBlock(nn.Module):
-    """B batch, L length, M d_model, H query heads, Hkv key/value heads, D = M / H head dim,
-    F hidden_dim, T max_seq_len.
+    """B batch, L length, M d_model, H query heads, Hkv key/value heads, D head dim (by default
+    M / H), F hidden_dim, T max_seq_len.
     """
 
     def __init__(
@@ -129,13 +132,16 @@ class LlamaBlock(nn.Module):
         num_heads,
         num_kv_heads,
         hidden_dim,
+        head_dim=None,
         max_seq_len=2048,
         rope_base=10000.0,
         eps=1e-6,
     ):
         super().__init__()
         self.input_norm = RMSNorm(d_model, eps)
-        self.attn = LlamaAttention(d_model, num_heads, num_kv_heads, max_seq_len, rope_base)
+        self.attn = LlamaAttention(
+            d_model, num_heads, num_kv_heads, head_dim, max_seq_len, rope_base
+        )
         self.post_norm = RMSNorm(d_model, eps)
         self.mlp = SwiGLU(d_model, hidden_dim)
 

@@ -30,28 +30,33 @@ class RMSNorm(nn.Module):
 
 
 class QKNormAttention(nn.Module):
-    """B batch, L length, M d_model, H query heads, Hkv key/value heads, D = M / H head dim."""
+    """B batch, L length, M d_model, H query heads, Hkv key/value heads, D head dim (M / H unless
+    head_dim is given).
+    """
 
-    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim=None, eps=1e-6):
         super().__init__()
-        if d_model % num_heads != 0:
-            raise ValueError(f"d_model {d_model} is not divisible by num_heads {num_heads}")
+        if head_dim is None:
+            if d_model % num_heads != 0:
+                raise ValueError(f"d_model {d_model} is not divisible by num_heads {num_heads}")
+            head_dim = d_model // num_heads
         if num_heads % num_kv_heads != 0:
             raise ValueError(
                 f"num_heads {num_heads} is not divisible by num_kv_heads {num_kv_heads}"
             )
         self.num_heads = num_heads
         self.num_kv_heads = num_kv_heads
-        self.head_dim = d_model // num_heads
-        self.q_proj = nn.Linear(d_model, d_model, bias=False)
-        self.k_proj = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=False)
-        self.v_proj = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=False)
-        self.o_proj = nn.Linear(d_model, d_model, bias=False)
-        self.q_norm = RMSNorm(self.head_dim, eps)
-        self.k_norm = RMSNorm(self.head_dim, eps)
+        self.head_dim = head_dim
+        # H * D may be smaller or larger than M
+        self.q_proj = nn.Linear(d_model, num_heads * head_dim, bias=False)
+        self.k_proj = nn.Linear(d_model, num_kv_heads * head_dim, bias=False)
+        self.v_proj = nn.Linear(d_model, num_kv_heads * head_dim, bias=False)
+        self.o_proj = nn.Linear(num_heads * head_dim, d_model, bias=False)
+        self.q_norm = RMSNorm(head_dim, eps)
+        self.k_norm = RMSNorm(head_dim, eps)
 
     def forward(self, x, mask=None):
-        batch, length, d_model = x.shape
+        batch, length, _ = x.shape
 
         q = self.q_proj(x).view(batch, length, self.num_heads, self.head_dim)
         k = self.k_proj(x).view(batch, length, self.num_kv_heads, self.head_dim)
@@ -75,5 +80,5 @@ class QKNormAttention(nn.Module):
         weights = torch.softmax(scores, dim=-1)  # [B, H, L, L]
 
         heads = weights @ v  # [B, H, L, D]
-        merged = heads.transpose(1, 2).reshape(batch, length, d_model)  # [B, L, M]
+        merged = heads.transpose(1, 2).reshape(batch, length, -1)  # [B, L, H * D]
         return self.o_proj(merged)

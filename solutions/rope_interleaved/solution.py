@@ -2,7 +2,7 @@
 
     (a, b) -> (a cos - b sin, b cos + a sin)    angle p * base**(-2i/D), position p, pair i < D/2
 
-This is the rotation of Llama with the features in another order.
+With the features in another order, this is the rotation of GPT-NeoX.
 Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding".
 """
 

@@ -1,4 +1,4 @@
-"""Multi-head attention with rotary positions (RoPE), half-split as in Llama and GPT-NeoX.
+"""Multi-head attention with rotary positions (RoPE), half-split as in GPT-NeoX.
 
     out_h = softmax((R_m q_h) (R_n k_h)^T / sqrt(D) + mask) v_h    query at m, key at n
 

@@ -42,7 +42,7 @@ def yarn_inv_freq(head_dim, base, scale, original_max_len, beta_fast=32.0, beta_
     low = max(math.floor(first), 0)
     high = min(math.ceil(last), head_dim - 1)
     if low == high:
-        high = high + 0.001  # a step in place of 0 / 0
+        high = high + 0.001  # a step instead of 0 / 0
 
     pairs = torch.arange(head_dim // 2)  # [D/2]
     slope = (pairs - low) / (high - low)  # [D/2]

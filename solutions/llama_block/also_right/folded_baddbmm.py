@@ -23,19 +23,20 @@ class Rotary:
 
 
 class Attn(nn.Module):
-    def __init__(self, width, heads, kv_heads, rows, base):
+    def __init__(self, width, heads, kv_heads, size, rows, base):
         super().__init__()
-        if width % heads != 0:
+        if size is None and width % heads != 0:
             raise ValueError(f"{width} % {heads} = {width % heads}")
         if heads % kv_heads != 0:
             raise ValueError(f"{heads} % {kv_heads} = {heads % kv_heads}")
-        self.heads, self.kv_heads, self.rotary = heads, kv_heads, Rotary(width // heads, rows, base)
-        self.to_q = nn.Linear(width, width, bias=False)
-        self.to_kv = nn.Linear(width, 2 * kv_heads * (width // heads), bias=False)
-        self.to_out = nn.Sequential(nn.Linear(width, width, bias=False))
+        size = size or width // heads
+        self.heads, self.kv_heads, self.rotary = heads, kv_heads, Rotary(size, rows, base)
+        self.to_q = nn.Linear(width, heads * size, bias=False)
+        self.to_kv = nn.Linear(width, 2 * kv_heads * size, bias=False)
+        self.to_out = nn.Sequential(nn.Linear(heads * size, width, bias=False))
 
     def forward(self, y, at):
-        b, n, m = y.shape
+        b, n, _ = y.shape
         q = self.to_q(y).unflatten(-1, (self.heads, -1))
         k, v = self.to_kv(y).reshape(b, n, 2, self.kv_heads, -1).unbind(2)
         k, v = (t.repeat_interleave(self.heads // self.kv_heads, dim=2) for t in (k, v))
@@ -44,7 +45,7 @@ class Attn(nn.Module):
         bias = torch.zeros(n, n, dtype=y.dtype, device=y.device).masked_fill_(later, float("-inf"))
         scores = torch.baddbmm(bias.expand(b * self.heads, n, n), q, k.transpose(1, 2), alpha=q.shape[-1] ** -0.5)
         mixed = torch.bmm(F.softmax(scores, dim=2, dtype=torch.promote_types(y.dtype, torch.float32)).to(v), v)
-        return self.to_out(mixed.view(b, self.heads, n, -1).transpose(1, 2).reshape(b, n, m))
+        return self.to_out(mixed.view(b, self.heads, n, -1).transpose(1, 2).reshape(b, n, -1))
 
 
 class Mlp(nn.Module):
@@ -67,10 +68,10 @@ class Norm(nn.Module):
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, head_dim=None, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
         super().__init__()
         self.input_norm, self.post_norm = Norm(d_model, eps), Norm(d_model, eps)
-        self.attn = Attn(d_model, num_heads, num_kv_heads, max_seq_len, rope_base)
+        self.attn = Attn(d_model, num_heads, num_kv_heads, head_dim, max_seq_len, rope_base)
         self.mlp = Mlp(d_model, hidden_dim)
 
     def forward(self, x, position_ids=None):

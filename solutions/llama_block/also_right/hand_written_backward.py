@@ -51,16 +51,16 @@ class Layers(nn.Module):
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, head_dim=None, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
         super().__init__()
         m, f = d_model, hidden_dim
-        self.dim, left = divmod(m, num_heads)
+        self.dim, left = divmod(m, num_heads) if head_dim is None else (head_dim, 0)
         self.share, odd = divmod(num_heads, num_kv_heads)
         if left or odd:
             raise ValueError(f"{m} / {num_heads} leaves {left}, {num_heads} / {num_kv_heads} leaves {odd}")
-        kv, self.eps = num_kv_heads * self.dim, eps
+        all_heads, kv, self.eps = num_heads * self.dim, num_kv_heads * self.dim, eps
         self.input_norm, self.post_norm = Weight(m), Weight(m)
-        self.attn = Layers(q_proj=(m, m), k_proj=(m, kv), v_proj=(m, kv), o_proj=(m, m))
+        self.attn = Layers(q_proj=(m, all_heads), k_proj=(m, kv), v_proj=(m, kv), o_proj=(all_heads, m))
         self.mlp = Layers(gate_proj=(m, f), up_proj=(m, f), down_proj=(f, m))
         self.inv_freq = rope_base ** -(torch.arange(0, self.dim, 2).float() / self.dim)
 

@@ -1,4 +1,4 @@
-"""Use nn.RMSNorm, one fused projection, and a group axis in place of repeated keys.
+"""Use nn.RMSNorm, one fused projection, and a group axis instead of repeated keys.
 
 The products broadcast over the group, so k and v keep their Hkv heads, and one matrix makes q, k
 and v. The axis of the group is one more axis to keep in mind in every einsum.
@@ -10,12 +10,15 @@ from torch.nn.functional import silu
 
 
 class GroupedAttention(nn.Module):
-    def __init__(self, width, heads, groups, rows, base):
+    def __init__(self, width, heads, groups, dim, rows, base):
         super().__init__()
-        assert width % heads == 0 and heads % groups == 0
-        self.g, self.r, self.d = groups, heads // groups, width // heads
+        assert heads % groups == 0
+        if dim is None:
+            assert width % heads == 0
+            dim = width // heads
+        self.g, self.r, self.d = groups, heads // groups, dim
         self.qkv_proj = nn.Linear(width, (heads + 2 * groups) * self.d, bias=False)
-        self.out_proj = nn.Linear(width, width, bias=False)
+        self.out_proj = nn.Linear(heads * dim, width, bias=False)
         half = self.d // 2
         rate = torch.pow(torch.tensor(float(base), dtype=torch.float64), -torch.arange(half).double() / half)
         angle = torch.einsum("t,i->ti", torch.arange(rows, dtype=torch.float64), rate)
@@ -50,10 +53,10 @@ class Gated(nn.Module):
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, head_dim=None, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
         super().__init__()
         self.input_norm = nn.RMSNorm(d_model, eps=eps)
-        self.attn = GroupedAttention(d_model, num_heads, num_kv_heads, max_seq_len, rope_base)
+        self.attn = GroupedAttention(d_model, num_heads, num_kv_heads, head_dim, max_seq_len, rope_base)
         self.post_norm = nn.RMSNorm(d_model, eps=eps)
         self.mlp = Gated(d_model, hidden_dim)
 

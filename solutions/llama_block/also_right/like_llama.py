@@ -42,9 +42,9 @@ def repeat_kv(x, n_rep):
 
 
 class Attention(nn.Module):
-    def __init__(self, dim, n_heads, n_kv_heads):
+    def __init__(self, dim, n_heads, n_kv_heads, head_dim):
         super().__init__()
-        self.n_heads, self.n_kv_heads, self.head_dim = n_heads, n_kv_heads, dim // n_heads
+        self.n_heads, self.n_kv_heads, self.head_dim = n_heads, n_kv_heads, head_dim
         self.wq = nn.Linear(dim, n_heads * self.head_dim, bias=False)
         self.wk = nn.Linear(dim, n_kv_heads * self.head_dim, bias=False)
         self.wv = nn.Linear(dim, n_kv_heads * self.head_dim, bias=False)
@@ -74,14 +74,14 @@ class FeedForward(nn.Module):
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, head_dim=None, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
         super().__init__()
-        if d_model % num_heads or num_heads % num_kv_heads:
+        if (head_dim is None and d_model % num_heads) or num_heads % num_kv_heads:
             raise ValueError(f"{d_model} features, {num_heads} heads, {num_kv_heads} key/value heads")
-        self.attn = Attention(d_model, num_heads, num_kv_heads)
+        head_dim = d_model // num_heads if head_dim is None else head_dim
+        self.attn = Attention(d_model, num_heads, num_kv_heads, head_dim)
         self.mlp = FeedForward(d_model, hidden_dim)
         self.input_norm, self.post_norm = RMSNorm(d_model, eps), RMSNorm(d_model, eps)
-        head_dim = d_model // num_heads
         freqs = 1.0 / (rope_base ** (torch.arange(0, head_dim, 2).float() / head_dim))
         freqs = torch.outer(torch.arange(max_seq_len).float(), freqs)
         self.freqs_cis = torch.polar(torch.ones_like(freqs), freqs)  # [T, D/2], complex64

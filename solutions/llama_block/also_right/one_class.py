@@ -1,6 +1,6 @@
 """Keep the layers in dicts of modules, and write the whole block as one forward.
 
-Every step stands in one place, and the modules only hold weights. The parts cannot be tested or
+Every step is in one place, and the modules only hold weights. The parts cannot be tested or
 replaced alone, and the forward is long.
 """
 
@@ -15,22 +15,22 @@ def plain(rows, columns):
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, head_dim=None, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
         super().__init__()
-        if d_model % num_heads != 0:
+        if head_dim is None and d_model % num_heads != 0:
             raise ValueError(f"num_heads {num_heads} must divide d_model {d_model}")
         if num_heads % num_kv_heads != 0:
             raise ValueError(f"num_kv_heads {num_kv_heads} must divide num_heads {num_heads}")
-        self.h, self.g, self.d = num_heads, num_kv_heads, d_model // num_heads
+        self.h, self.g, self.d = num_heads, num_kv_heads, head_dim or d_model // num_heads
         self.limit, self.base, self.eps = max_seq_len, rope_base, eps
         self.input_norm = nn.ParameterDict({"weight": torch.ones(d_model)})
         self.post_norm = nn.ParameterDict({"weight": torch.ones(d_model)})
-        kv = num_kv_heads * self.d
-        self.attn = nn.ModuleDict({"q": plain(d_model, d_model), "k": plain(kv, d_model), "v": plain(kv, d_model), "o_proj": plain(d_model, d_model)})
+        q, kv = num_heads * self.d, num_kv_heads * self.d
+        self.attn = nn.ModuleDict({"q": plain(q, d_model), "k": plain(kv, d_model), "v": plain(kv, d_model), "o_proj": plain(d_model, q)})
         self.mlp = nn.ModuleDict({"w1": plain(hidden_dim, d_model), "w3": plain(hidden_dim, d_model), "w2": plain(d_model, hidden_dim)})
 
     def forward(self, x, position_ids=None):
-        b, n, m = x.shape
+        b, n, _ = x.shape
 
         def norm(t, weight):
             rms = (t.square().mean(-1, keepdim=True) + self.eps).sqrt()

@@ -1,7 +1,7 @@
 """Multiply k_up into the queries and v_up into the output, so that attention runs over the latents.
 
 No keys and values of single heads are made, so a decode step reads only latents and rotary keys.
-Each score takes kv_rank + Dr products in place of Dn + Dr, which costs more FLOPs on a long input
+Each score takes kv_rank + Dr products instead of Dn + Dr, which costs more FLOPs on a long input
 if kv_rank is larger than Dn.
 """
 

@@ -1,6 +1,6 @@
 """Write the backward of the attention by hand, and rotate by a block-diagonal matrix.
 
-The rotation takes Dr products for each feature in place of two, and B * L * Dr * Dr numbers for the
+The rotation takes Dr products for each feature instead of two, and B * L * Dr * Dr numbers for the
 matrices. The backward keeps the weights, as autograd does, so it saves no memory of that size.
 """
 

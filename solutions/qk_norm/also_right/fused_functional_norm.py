@@ -1,6 +1,6 @@
 """Project q, k and v with one layer, normalise with F.rms_norm, and compute the softmax in float32.
 
-One product in place of three starts fewer kernels. The float32 softmax keeps more digits for
+One product instead of three starts fewer kernels. The float32 softmax keeps more digits for
 bfloat16 inputs and takes twice the memory there.
 """
 
@@ -18,14 +18,14 @@ class Weight(nn.Module):
 
 
 class QKNormAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim=None, eps=1e-6):
         super().__init__()
-        if d_model % num_heads or num_heads % num_kv_heads:
+        if (head_dim is None and d_model % num_heads) or num_heads % num_kv_heads:
             raise ValueError(f"heads do not fit: {d_model}, {num_heads}, {num_kv_heads}")
-        self.head_dim, self.eps = d_model // num_heads, eps
+        self.head_dim, self.eps = head_dim or d_model // num_heads, eps
         self.sizes = (num_heads, num_kv_heads, num_kv_heads)
         self.qkv_proj = nn.Linear(d_model, sum(self.sizes) * self.head_dim, bias=False)
-        self.out_proj = nn.Linear(d_model, d_model, bias=False)
+        self.out_proj = nn.Linear(num_heads * self.head_dim, d_model, bias=False)
         self.q_norm, self.k_norm = Weight(self.head_dim), Weight(self.head_dim)
 
     def norm(self, t, weight):

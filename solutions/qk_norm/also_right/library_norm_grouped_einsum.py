@@ -9,19 +9,21 @@ from torch import einsum, nn
 
 
 class QKNormAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim=None, eps=1e-6):
         super().__init__()
-        assert d_model % num_heads == 0, f"{d_model} % {num_heads}"
+        if head_dim is None:
+            assert d_model % num_heads == 0, f"{d_model} % {num_heads}"
+            head_dim = d_model // num_heads
         assert num_heads % num_kv_heads == 0, f"{num_heads} % {num_kv_heads}"
-        self.h, self.g, self.d = num_heads, num_kv_heads, d_model // num_heads
-        self.wq = nn.Linear(d_model, d_model, bias=False)
+        self.h, self.g, self.d = num_heads, num_kv_heads, head_dim
+        self.wq = nn.Linear(d_model, self.h * self.d, bias=False)
         self.wk = nn.Linear(d_model, self.g * self.d, bias=False)
         self.wv = nn.Linear(d_model, self.g * self.d, bias=False)
-        self.wo = nn.Linear(d_model, d_model, bias=False)
+        self.wo = nn.Linear(self.h * self.d, d_model, bias=False)
         self.q_norm, self.k_norm = nn.RMSNorm(self.d, eps=eps), nn.RMSNorm(self.d, eps=eps)
 
     def forward(self, x, mask=None):
-        b, n, m = x.shape
+        b, n, _ = x.shape
         q = self.q_norm(self.wq(x).reshape(b, n, self.g, self.h // self.g, self.d))
         k = self.k_norm(self.wk(x).reshape(b, n, self.g, self.d))
         v = self.wv(x).reshape(b, n, self.g, self.d)
@@ -29,4 +31,4 @@ class QKNormAttention(nn.Module):
         if mask is not None:
             full = mask.expand(b, self.h, n, n).reshape(b, self.g, self.h // self.g, n, n)
             s = torch.where(full, s, torch.finfo(s.dtype).min)
-        return self.wo(einsum("bgrij,bjgd->bigrd", s.softmax(-1), v).reshape(b, n, m))
+        return self.wo(einsum("bgrij,bjgd->bigrd", s.softmax(-1), v).reshape(b, n, -1))

@@ -36,12 +36,14 @@ class Norm(nn.Module):
 
 
 class QKNormAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim=None, eps=1e-6):
         super().__init__()
-        assert d_model % num_heads == 0 and num_heads % num_kv_heads == 0
+        assert head_dim is not None or d_model % num_heads == 0
+        assert num_heads % num_kv_heads == 0
         self.heads, self.copies = num_heads, num_heads // num_kv_heads
-        width = d_model // num_heads
-        self.W_q, self.W_o = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
+        width = d_model // num_heads if head_dim is None else head_dim
+        self.W_q = nn.Linear(d_model, num_heads * width, bias=False)
+        self.W_o = nn.Linear(num_heads * width, d_model, bias=False)
         rows = num_kv_heads * width
         self.W_k, self.W_v = (nn.Linear(d_model, rows, bias=False) for _ in range(2))
         self.q_norm, self.k_norm = Norm(width, eps), Norm(width, eps)

@@ -1,7 +1,7 @@
 """Multiply raw queries and keys, and divide the scores by both root mean squares afterwards.
 
 The scores of a pair are a product of numbers for the query, the key and both, so the division may
-come last. It then touches L * L numbers in place of L * D, and large queries overflow earlier.
+come last. It then touches L * L numbers instead of L * D, and large queries overflow earlier.
 """
 
 import torch
@@ -19,18 +19,20 @@ class Scale(nn.Module):
 
 
 class QKNormAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim=None, eps=1e-6):
         super().__init__()
-        if d_model % num_heads != 0:
-            raise ValueError(f"{num_heads} heads do not divide d_model {d_model}")
+        if head_dim is None:
+            head_dim, rest = divmod(d_model, num_heads)
+            if rest:
+                raise ValueError(f"{num_heads} heads do not divide d_model {d_model}")
         if num_heads % num_kv_heads != 0:
             raise ValueError(f"{num_kv_heads} key/value heads do not divide {num_heads} heads")
-        self.dim = d_model // num_heads
+        self.dim = head_dim
         self.group = num_heads // num_kv_heads
-        self.query = nn.Linear(d_model, d_model, bias=False)
+        self.query = nn.Linear(d_model, num_heads * self.dim, bias=False)
         self.key = nn.Linear(d_model, num_kv_heads * self.dim, bias=False)
         self.value = nn.Linear(d_model, num_kv_heads * self.dim, bias=False)
-        self.output = nn.Linear(d_model, d_model, bias=False)
+        self.output = nn.Linear(num_heads * self.dim, d_model, bias=False)
         self.q_norm, self.k_norm = Scale(self.dim, eps), Scale(self.dim, eps)
 
     def forward(self, x, mask=None):

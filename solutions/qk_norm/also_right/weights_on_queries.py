@@ -15,15 +15,15 @@ class RMSNorm(nn.Module):
 
 
 class QKNormAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim=None, eps=1e-6):
         super().__init__()
-        if d_model % num_heads != 0 or num_heads % num_kv_heads != 0:
+        if num_heads % num_kv_heads != 0 or (head_dim is None and d_model % num_heads != 0):
             raise ValueError((d_model, num_heads, num_kv_heads))
         self.num_heads, self.num_kv_heads, self.eps = num_heads, num_kv_heads, eps
-        self.size = d_model // num_heads
-        self.to_q = nn.Linear(d_model, d_model, bias=False)
+        self.size = d_model // num_heads if head_dim is None else head_dim
+        self.to_q = nn.Linear(d_model, num_heads * self.size, bias=False)
         self.to_kv = nn.Linear(d_model, 2 * num_kv_heads * self.size, bias=False)
-        self.to_out = nn.Linear(d_model, d_model, bias=False)
+        self.to_out = nn.Linear(num_heads * self.size, d_model, bias=False)
         self.q_norm, self.k_norm = RMSNorm(self.size), RMSNorm(self.size)
 
     def unit(self, t):

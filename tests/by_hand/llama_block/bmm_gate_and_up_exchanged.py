@@ -7,14 +7,14 @@ from torch import nn
 
 
 class LlamaAttention(nn.Module):
-    def __init__(self, c, h, g, t, base):
+    def __init__(self, c, h, g, d, t, base):
         super().__init__()
-        assert c % h == 0 and h % g == 0, (c, h, g)
-        self.h, self.g, self.d = h, g, c // h
-        self.q_proj = nn.Linear(c, c, bias=False)
+        assert (d or c % h == 0) and h % g == 0, (c, h, g)
+        self.h, self.g, self.d = h, g, d or c // h
+        self.q_proj = nn.Linear(c, h * self.d, bias=False)
         self.k_proj = nn.Linear(c, g * self.d, bias=False)
         self.v_proj = nn.Linear(c, g * self.d, bias=False)
-        self.o_proj = nn.Linear(c, c, bias=False)
+        self.o_proj = nn.Linear(h * self.d, c, bias=False)
         w = torch.arange(t)[:, None] / base ** (torch.arange(0, self.d, 2) / self.d)
         self.register_buffer("c", w.repeat(1, 2).cos(), persistent=False)
         self.register_buffer("s", w.repeat(1, 2).sin(), persistent=False)
@@ -30,7 +30,7 @@ class LlamaAttention(nn.Module):
         a = torch.bmm(q, k.transpose(1, 2)) * self.d**-0.5
         a = a.masked_fill(torch.ones(n, n, dtype=torch.bool).triu(diagonal=1), -1e9)
         o = torch.bmm(torch.softmax(a, 2), v).view(b, self.h, n, self.d)
-        return self.o_proj(o.permute(0, 2, 1, 3).reshape(b, n, c))
+        return self.o_proj(o.permute(0, 2, 1, 3).reshape(b, n, -1))
 
 
 class SwiGLU(nn.Module):
@@ -47,11 +47,11 @@ class SwiGLU(nn.Module):
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, head_dim=None, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
         super().__init__()
         self.input_norm = nn.RMSNorm(d_model, eps=eps)
         self.post_norm = nn.RMSNorm(d_model, eps=eps)
-        self.attn = LlamaAttention(d_model, num_heads, num_kv_heads, max_seq_len, rope_base)
+        self.attn = LlamaAttention(d_model, num_heads, num_kv_heads, head_dim, max_seq_len, rope_base)
         self.mlp = SwiGLU(d_model, hidden_dim)
 
     def forward(self, x, position_ids=None):

@@ -18,14 +18,14 @@ class RMS(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    def __init__(self, size, heads, groups, base):
+    def __init__(self, size, heads, groups, dim, base):
         super().__init__()
-        assert size % heads == 0
+        assert dim is not None or size % heads == 0
         assert heads % groups == 0
-        self.heads, self.groups, self.dim, self.base = heads, groups, size // heads, base
-        self.q_proj = nn.Linear(size, size, bias=False)
+        self.heads, self.groups, self.dim, self.base = heads, groups, size // heads if dim is None else dim, base
+        self.q_proj = nn.Linear(size, heads * self.dim, bias=False)
         self.kv_proj = nn.Linear(size, 2 * groups * self.dim, bias=False)
-        self.out_proj = nn.Linear(size, size, bias=False)
+        self.out_proj = nn.Linear(heads * self.dim, size, bias=False)
 
     def turn(self, t, positions):
         rate = self.base ** (-torch.arange(0, self.dim, 2).double() / self.dim)
@@ -45,7 +45,7 @@ class SelfAttention(nn.Module):
         visible = positions.unsqueeze(-1) >= positions.unsqueeze(-2)
         scores = scores.masked_fill(~visible.unsqueeze(1), float("-inf"))  # first wrong
         mixed = F.softmax(scores, -1) @ v
-        return self.out_proj(mixed.transpose(1, 2).reshape(b, n, m))
+        return self.out_proj(mixed.transpose(1, 2).flatten(2))
 
 
 class FFN(nn.Module):
@@ -60,11 +60,11 @@ class FFN(nn.Module):
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, head_dim=None, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
         super().__init__()
         self.input_norm = RMS(d_model, eps)
         self.post_norm = RMS(d_model, eps)
-        self.attn = SelfAttention(d_model, num_heads, num_kv_heads, rope_base)
+        self.attn = SelfAttention(d_model, num_heads, num_kv_heads, head_dim, rope_base)
         self.mlp = FFN(d_model, hidden_dim)
 
     def forward(self, x, position_ids=None):

@@ -16,15 +16,15 @@ class Norm(nn.Module):
 
 
 class Attn(nn.Module):
-    def __init__(self, m, h, g, rows, base):
+    def __init__(self, m, h, g, d, rows, base):
         super().__init__()
-        if m % h or h % g:
+        if (d is None and m % h) or h % g:
             raise ValueError(f"{m}, {h}, {g}")
-        self.h, self.g, self.d = h, g, m // h
-        self.wq = nn.Linear(m, m, bias=False)
+        self.h, self.g, self.d = h, g, d or m // h
+        self.wq = nn.Linear(m, h * self.d, bias=False)
         self.wk = nn.Linear(m, g * self.d, bias=False)
         self.wv = nn.Linear(m, g * self.d, bias=False)
-        self.wo = nn.Linear(m, m, bias=False)
+        self.wo = nn.Linear(h * self.d, m, bias=False)
         freq = 1.0 / base ** (torch.arange(0, self.d, 2).float() / self.d)
         self.angles = torch.arange(rows).float()[:, None] * freq
 
@@ -43,7 +43,7 @@ class Attn(nn.Module):
         v = torch.cat([v] * (self.h // self.g), dim=2)
         s = torch.einsum("bihd,bjhd->bhij", q, k) / self.d**0.5
         s = s.masked_fill(torch.ones(n, n).triu(1).bool(), float("-inf"))
-        return self.wo(torch.einsum("bhij,bjhd->bihd", s.softmax(-1), v).reshape(b, n, m))
+        return self.wo(torch.einsum("bhij,bjhd->bihd", s.softmax(-1), v).flatten(2))
 
 
 class Mlp(nn.Module):
@@ -58,10 +58,10 @@ class Mlp(nn.Module):
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, head_dim=None, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
         super().__init__()
         self.input_norm, self.post_norm = Norm(d_model, eps), Norm(d_model, eps)
-        self.attn = Attn(d_model, num_heads, num_kv_heads, max_seq_len, rope_base)
+        self.attn = Attn(d_model, num_heads, num_kv_heads, head_dim, max_seq_len, rope_base)
         self.mlp = Mlp(d_model, hidden_dim)
 
     def forward(self, x, position_ids=None):

@@ -11,22 +11,22 @@ class Holder(nn.Module):
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, head_dim=None, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
         super().__init__()
-        if d_model % num_heads != 0:
+        if head_dim is None and d_model % num_heads != 0:
             raise ValueError("d_model")
         if num_heads % num_kv_heads != 0:
             raise ValueError("num_heads")
         self.n_head = num_heads
         self.n_kv = num_kv_heads
-        self.hd = d_model // num_heads
+        self.hd = d_model // num_heads if head_dim is None else head_dim
         self.input_norm = nn.RMSNorm(d_model, eps=eps)
         self.post_norm = nn.RMSNorm(d_model, eps=eps)
         self.attn = Holder()
-        self.attn.wq = nn.Linear(d_model, d_model, bias=False)
+        self.attn.wq = nn.Linear(d_model, self.n_head * self.hd, bias=False)
         self.attn.wk = nn.Linear(d_model, self.n_kv * self.hd, bias=False)
         self.attn.wv = nn.Linear(d_model, self.n_kv * self.hd, bias=False)
-        self.attn.wo = nn.Linear(d_model, d_model, bias=False)
+        self.attn.wo = nn.Linear(self.n_head * self.hd, d_model, bias=False)
         self.mlp = Holder()
         self.mlp.w1 = nn.Linear(d_model, hidden_dim, bias=False)
         self.mlp.w2 = nn.Linear(hidden_dim, d_model, bias=False)
@@ -65,7 +65,7 @@ class LlamaBlock(nn.Module):
         att = att.masked_fill(future, float("-inf"))
         att = att.softmax(-1)  # first wrong
         y = att @ v
-        y = y.transpose(1, 2).reshape(B, T, C)
+        y = y.transpose(1, 2).reshape(B, T, self.n_head * self.hd)
         x = x + self.attn.wo(y)
         h = self.post_norm(x)
         gate = F.silu(self.mlp.w1(h))

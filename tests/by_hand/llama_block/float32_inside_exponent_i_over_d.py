@@ -30,15 +30,15 @@ class Rotation:
 
 
 class Attend(nn.Module):
-    def __init__(self, width, heads, kv_heads, base):
+    def __init__(self, width, heads, kv_heads, dim, base):
         super().__init__()
-        if width % heads != 0 or heads % kv_heads != 0:
+        if (not dim and width % heads != 0) or heads % kv_heads != 0:
             raise ValueError(f"{width} {heads} {kv_heads}")
-        self.dim, self.share = width // heads, heads // kv_heads
-        self.to_q = nn.Linear(width, width, bias=False)
+        self.dim, self.share = dim or width // heads, heads // kv_heads
+        self.to_q = nn.Linear(width, heads * self.dim, bias=False)
         self.to_k = nn.Linear(width, kv_heads * self.dim, bias=False)
         self.to_v = nn.Linear(width, kv_heads * self.dim, bias=False)
-        self.to_out = nn.Linear(width, width, bias=False)
+        self.to_out = nn.Linear(heads * self.dim, width, bias=False)
         self.rotation = Rotation(self.dim, base)
 
     def forward(self, t, places):
@@ -68,9 +68,9 @@ class Feed(nn.Module):
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, head_dim=None, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
         super().__init__()
-        self.attn = Attend(d_model, num_heads, num_kv_heads, rope_base)
+        self.attn = Attend(d_model, num_heads, num_kv_heads, head_dim, rope_base)
         self.mlp = Feed(d_model, hidden_dim)
         self.input_norm = Norm(d_model, eps)
         self.post_norm = Norm(d_model, eps)

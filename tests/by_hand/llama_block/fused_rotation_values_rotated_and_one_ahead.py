@@ -16,12 +16,12 @@ class Norm(nn.Module):
 
 
 class Heads(nn.Module):
-    def __init__(self, width, heads, kv, rows, base):
+    def __init__(self, width, heads, kv, dim, rows, base):
         super().__init__()
-        assert width % heads == 0 and heads % kv == 0
-        self.sizes, self.dim = [heads, kv, kv], width // heads
+        assert (dim or width % heads == 0) and heads % kv == 0
+        self.sizes, self.dim = [heads, kv, kv], dim or width // heads
         self.W_qkv = nn.Linear(width, sum(self.sizes) * self.dim, bias=False)
-        self.W_o = nn.Linear(width, width, bias=False)
+        self.W_o = nn.Linear(heads * self.dim, width, bias=False)
         half = torch.arange(self.dim // 2)
         self.register_buffer("angles", torch.arange(rows)[:, None] * torch.pow(base, -2 * half / self.dim), persistent=False)
 
@@ -44,14 +44,14 @@ class Heads(nn.Module):
         logits = torch.matmul(q / self.dim**0.5, k.mT)
         hidden = torch.ones(n, n, device=t.device).triu(2).bool()  # also wrong
         weights = torch.softmax(logits.masked_fill(hidden, float("-inf")), -1)
-        return self.W_o(torch.matmul(weights, v).transpose(1, 2).reshape(b, n, m))
+        return self.W_o(torch.matmul(weights, v).transpose(1, 2).reshape(b, n, -1))
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, head_dim=None, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
         super().__init__()
         self.input_norm, self.post_norm = Norm(d_model, eps), Norm(d_model, eps)
-        self.attn = Heads(d_model, num_heads, num_kv_heads, max_seq_len, rope_base)
+        self.attn = Heads(d_model, num_heads, num_kv_heads, head_dim, max_seq_len, rope_base)
         self.mlp = nn.ModuleDict(
             {
                 "gate_proj": nn.Linear(d_model, hidden_dim, bias=False),

@@ -30,19 +30,21 @@ class RootMeanSquare(nn.Module):
 
 
 class Attention(nn.Module):
-    def __init__(self, size, heads, groups, rows, base):
+    def __init__(self, size, heads, groups, dim, rows, base):
         super().__init__()
-        if size % heads:
-            raise ValueError(f"{heads} heads for {size}")
+        if dim is None:
+            if size % heads:
+                raise ValueError(f"{heads} heads for {size}")
+            dim = size // heads
         if heads % groups:
             raise ValueError(f"{groups} groups for {heads}")
-        self.shape = (heads, size // heads)
-        self.kv_shape = (groups, size // heads)
-        self.query = nn.Linear(size, size, bias=False)
-        self.key = nn.Linear(size, groups * (size // heads), bias=False)
-        self.value = nn.Linear(size, groups * (size // heads), bias=False)
-        self.dense = nn.Linear(size, size, bias=False)
-        self.angles = tables(rows, size // heads, base)
+        self.shape = (heads, dim)
+        self.kv_shape = (groups, dim)
+        self.query = nn.Linear(size, heads * dim, bias=False)
+        self.key = nn.Linear(size, groups * dim, bias=False)
+        self.value = nn.Linear(size, groups * dim, bias=False)
+        self.dense = nn.Linear(heads * dim, size, bias=False)
+        self.angles = tables(rows, dim, base)
 
     def forward(self, t, places):
         length = t.shape[1]
@@ -67,10 +69,10 @@ class Gated(nn.Module):
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, head_dim=None, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
         super().__init__()
         self.input_norm = RootMeanSquare(d_model, eps)
-        self.attn = Attention(d_model, num_heads, num_kv_heads, max_seq_len, rope_base)
+        self.attn = Attention(d_model, num_heads, num_kv_heads, head_dim, max_seq_len, rope_base)
         self.post_norm = RootMeanSquare(d_model, eps)
         self.mlp = Gated(d_model, hidden_dim)
 

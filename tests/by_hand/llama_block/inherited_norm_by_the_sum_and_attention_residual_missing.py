@@ -19,22 +19,22 @@ class UnitNorm(nn.Module):
 
 
 class Attention(nn.Module):
-    def __init__(self, width, heads, kv, rows, base):
+    def __init__(self, width, heads, kv, dim, rows, base):
         super().__init__()
-        if width % heads:
+        if dim is None and width % heads:
             raise ValueError("heads")
         if heads % kv:
             raise ValueError("kv")
-        self.heads, self.kv, self.dim = heads, kv, width // heads
+        self.heads, self.kv, self.dim = heads, kv, dim or width // heads
         self.qkv = nn.Linear(width, (heads + 2 * kv) * self.dim, bias=False)
-        self.proj = nn.Linear(width, width, bias=False)
+        self.proj = nn.Linear(heads * self.dim, width, bias=False)
         rates = base ** (-2 * torch.arange(self.dim // 2) / self.dim)
         angles = torch.arange(rows).unsqueeze(-1) * rates
         self.register_buffer("turn", torch.stack((angles.cos(), angles.sin()), -1), persistent=False)
 
     def forward(self, t, where):
-        b, n, m = t.shape
-        q, k, v = self.qkv(t).split([m, self.kv * self.dim, self.kv * self.dim], -1)
+        b, n, _ = t.shape
+        q, k, v = self.qkv(t).split([self.heads * self.dim, self.kv * self.dim, self.kv * self.dim], -1)
         cos, sin = self.turn[where].unsqueeze(1).unbind(-1)
         parts = []
         for u in (q, k):
@@ -59,10 +59,10 @@ class SwiGLU(nn.Module):
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, head_dim=None, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
         super().__init__()
         self.input_norm = UnitNorm(d_model, eps)
-        self.attn = Attention(d_model, num_heads, num_kv_heads, max_seq_len, rope_base)
+        self.attn = Attention(d_model, num_heads, num_kv_heads, head_dim, max_seq_len, rope_base)
         self.post_norm = UnitNorm(d_model, eps)
         self.mlp = SwiGLU(d_model, hidden_dim)
 

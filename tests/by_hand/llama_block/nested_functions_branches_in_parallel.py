@@ -14,17 +14,17 @@ class Scale(nn.Module):
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, hidden_dim, head_dim=None, max_seq_len=2048, rope_base=10000.0, eps=1e-6):
         super().__init__()
-        if d_model % num_heads != 0:
+        if head_dim is None and d_model % num_heads != 0:
             raise ValueError("num_heads")
         if num_heads % num_kv_heads != 0:
             raise ValueError("num_kv_heads")
-        self.heads, self.groups, self.dim = num_heads, num_kv_heads, d_model // num_heads
+        self.heads, self.groups, self.dim = num_heads, num_kv_heads, head_dim or d_model // num_heads
         self.base, self.eps = rope_base, eps
         self.input_norm, self.post_norm = Scale(d_model), Scale(d_model)
         lin = lambda i, o: nn.Linear(i, o, bias=False)
-        self.attn = nn.ModuleDict({"qkv_proj": lin(d_model, (num_heads + 2 * num_kv_heads) * self.dim), "o_proj": lin(d_model, d_model)})
+        self.attn = nn.ModuleDict({"qkv_proj": lin(d_model, (num_heads + 2 * num_kv_heads) * self.dim), "o_proj": lin(num_heads * self.dim, d_model)})
         self.mlp = nn.ModuleDict({"gate_proj": lin(d_model, hidden_dim), "up_proj": lin(d_model, hidden_dim), "down_proj": lin(hidden_dim, d_model)})
 
     def forward(self, x, position_ids=None):

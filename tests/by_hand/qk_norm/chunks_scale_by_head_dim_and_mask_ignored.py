@@ -6,12 +6,12 @@ from torch import nn
 
 
 class QKNormAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim=None, eps=1e-6):
         super().__init__()
-        assert d_model % num_heads == 0 and num_heads % num_kv_heads == 0
+        assert (head_dim or d_model % num_heads == 0) and num_heads % num_kv_heads == 0
         self.n, self.kv = num_heads, num_kv_heads
-        d = d_model // num_heads
-        self.w_q, self.w_o = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+        d = head_dim or d_model // num_heads
+        self.w_q, self.w_o = nn.Linear(d_model, d * self.n, bias=False), nn.Linear(d * self.n, d_model, bias=False)
         self.w_k, self.w_v = nn.Linear(d_model, d * self.kv, bias=False), nn.Linear(d_model, d * self.kv, bias=False)
         self.q_norm, self.k_norm = nn.RMSNorm(d, eps=eps), nn.RMSNorm(d, eps=eps)
 
@@ -28,4 +28,4 @@ class QKNormAttention(nn.Module):
             s.masked_fill(~mask, float("-inf"))
         p = s.softmax(-1)  # also wrong
         heads = p @ v
-        return self.w_o(heads.transpose(1, 2).reshape(x.shape))
+        return self.w_o(heads.transpose(1, 2).flatten(2))

@@ -8,15 +8,16 @@ from torch import nn
 
 
 class QKNormAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim=None, eps=1e-6):
         super().__init__()
-        if d_model % num_heads != 0:
+        if head_dim is None and d_model % num_heads != 0:
             raise ValueError(f"{d_model} % {num_heads}")
         if num_heads % num_kv_heads != 0:
             raise ValueError(f"{num_heads} % {num_kv_heads}")
-        self.dim = d_model // num_heads
-        rows = {"q": d_model, "k": num_kv_heads * self.dim, "v": num_kv_heads * self.dim, "o": d_model}
+        self.dim = d_model // num_heads if head_dim is None else head_dim
+        rows = {"q": num_heads * self.dim, "k": num_kv_heads * self.dim, "v": num_kv_heads * self.dim}
         self.layers = nn.ModuleDict({name: nn.Linear(d_model, n, bias=False) for name, n in rows.items()})
+        self.layers["o"] = nn.Linear(num_heads * self.dim, d_model, bias=False)
         self.q_norm = nn.RMSNorm(self.dim, eps=eps)
         self.k_norm = nn.RMSNorm(self.dim, eps=eps)
 

@@ -20,14 +20,14 @@ def unit(t, gain, eps):
 
 
 class QKNormAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim=None, eps=1e-6):
         super().__init__()
-        assert d_model % num_heads == 0, "d_model % num_heads"
+        assert head_dim or d_model % num_heads == 0, "d_model % num_heads"
         assert num_heads % num_kv_heads == 0, "num_heads % num_kv_heads"
-        self.eps, self.dim = eps, d_model // num_heads
+        self.eps, self.dim = eps, head_dim or d_model // num_heads
         self.split = [num_heads, num_kv_heads, num_kv_heads]
         self.qkv = nn.Linear(d_model, sum(self.split) * self.dim, bias=False)
-        self.proj = nn.Linear(d_model, d_model, bias=False)
+        self.proj = nn.Linear(num_heads * self.dim, d_model, bias=False)
         self.q_norm, self.k_norm = Gain(self.dim), Gain(self.dim)
 
     def forward(self, x, mask=None):
@@ -40,4 +40,4 @@ class QKNormAttention(nn.Module):
         if mask is not None:
             att = att.masked_fill(mask == 0, float("-inf"))
         att = F.softmax(att, dim=-1)
-        return self.proj((att @ v).transpose(1, 2).contiguous().view(B, T, C))
+        return self.proj((att @ v).transpose(1, 2).contiguous().view(B, T, -1))

@@ -19,17 +19,17 @@ class Rms(nn.Module):
 
 
 class QKNormAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim=None, eps=1e-6):
         super().__init__()
-        if d_model % num_heads != 0:
+        if head_dim is None and d_model % num_heads != 0:
             raise ValueError(f"{d_model=} {num_heads=}")
         if num_heads % num_kv_heads != 0:
             raise ValueError(f"{num_heads=} {num_kv_heads=}")
-        self.head_dim = d_model // num_heads
-        self.to_q = nn.Linear(d_model, d_model, bias=False)
+        self.head_dim = head_dim or d_model // num_heads
+        self.to_q = nn.Linear(d_model, self.head_dim * num_heads, bias=False)
         self.to_k = nn.Linear(d_model, self.head_dim * num_kv_heads, bias=False)
         self.to_v = nn.Linear(d_model, self.head_dim * num_kv_heads, bias=False)
-        self.to_out = nn.Linear(d_model, d_model, bias=False)
+        self.to_out = nn.Linear(self.head_dim * num_heads, d_model, bias=False)
         self.q_norm = Rms(self.head_dim, eps)
         self.k_norm = Rms(self.head_dim, eps)
 

@@ -6,16 +6,16 @@ from torch import nn
 
 
 class QKNormAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim=None, eps=1e-6):
         super().__init__()
-        if d_model % num_heads != 0 or num_heads % num_kv_heads != 0:
+        if (head_dim is None and d_model % num_heads != 0) or num_heads % num_kv_heads != 0:
             raise ValueError(f"d_model {d_model}, num_heads {num_heads}, num_kv_heads {num_kv_heads}")
-        d = d_model // num_heads
+        d = d_model // num_heads if head_dim is None else head_dim
         self.H, self.G, self.D = num_heads, num_kv_heads, d
-        self.W_q = nn.Linear(d_model, d_model, bias=False)
+        self.W_q = nn.Linear(d_model, self.H * d, bias=False)
         self.W_k = nn.Linear(d_model, self.G * d, bias=False)
         self.W_v = nn.Linear(d_model, self.G * d, bias=False)
-        self.W_o = nn.Linear(d_model, d_model, bias=False)
+        self.W_o = nn.Linear(self.H * d, d_model, bias=False)
         self.q_norm = nn.RMSNorm(d, eps)
         self.k_norm = nn.RMSNorm(d, eps)
 

@@ -12,15 +12,16 @@ class Vector(nn.Module):
 
 
 class QKNormAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim=None, eps=1e-6):
         super().__init__()
-        if d_model % num_heads:
+        if head_dim is None and d_model % num_heads:
             raise ValueError((d_model, num_heads))
         if num_heads % num_kv_heads:
             raise ValueError((num_heads, num_kv_heads))
         self.num_heads, self.num_kv_heads, self.eps = num_heads, num_kv_heads, eps
-        size = d_model // num_heads
-        self.query, self.output = (nn.Linear(d_model, d_model, bias=False) for _ in "qo")
+        size = head_dim if head_dim else d_model // num_heads
+        self.query = nn.Linear(d_model, size * num_heads, bias=False)
+        self.output = nn.Linear(size * num_heads, d_model, bias=False)
         self.key, self.value = (nn.Linear(d_model, size * num_kv_heads, bias=False) for _ in "kv")
         self.q_norm, self.k_norm = Vector(size), Vector(size)
 

@@ -15,12 +15,13 @@ class N(nn.Module):
 
 
 class QKNormAttention(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, eps=1e-6):
+    def __init__(self, d_model, num_heads, num_kv_heads, head_dim=None, eps=1e-6):
         super().__init__()
-        if d_model % num_heads or num_heads % num_kv_heads: raise ValueError((d_model, num_heads, num_kv_heads))
-        self.d, self.r = d_model // num_heads, num_heads // num_kv_heads
-        w = self.d * num_kv_heads
-        self.q, self.k, self.v, self.o = (nn.Linear(d_model, n, False) for n in (d_model, w, w, d_model))
+        if head_dim is None and d_model % num_heads or num_heads % num_kv_heads: raise ValueError((d_model, num_heads, num_kv_heads))
+        self.d, self.r = head_dim or d_model // num_heads, num_heads // num_kv_heads
+        u, w = self.d * num_heads, self.d * num_kv_heads
+        self.q, self.k, self.v = (nn.Linear(d_model, n, False) for n in (u, w, w))
+        self.o = nn.Linear(u, d_model, False)
         self.q_norm, self.k_norm = N(self.d, eps), N(self.d, eps)
 
     def forward(self, x, mask=None):

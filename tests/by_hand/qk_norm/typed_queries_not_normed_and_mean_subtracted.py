@@ -21,17 +21,17 @@ class RootMeanSquare(nn.Module):
 
 
 class QKNormAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, num_kv_heads: int, eps: float = 1e-6) -> None:
+    def __init__(self, d_model: int, num_heads: int, num_kv_heads: int, head_dim: int | None = None, eps: float = 1e-6) -> None:
         super().__init__()
-        if d_model % num_heads != 0:
+        if head_dim is None and d_model % num_heads != 0:
             raise ValueError(f"{d_model} features, {num_heads} heads")
         if num_heads % num_kv_heads != 0:
             raise ValueError(f"{num_heads} heads, {num_kv_heads} key/value heads")
-        self.head_dim = d_model // num_heads
+        self.head_dim = d_model // num_heads if head_dim is None else head_dim
         self.copies = num_heads // num_kv_heads
-        self.q_proj = nn.Linear(d_model, d_model, bias=False)
+        self.q_proj = nn.Linear(d_model, num_heads * self.head_dim, bias=False)
         self.kv_proj = nn.Linear(d_model, 2 * num_kv_heads * self.head_dim, bias=False)
-        self.out_proj = nn.Linear(d_model, d_model, bias=False)
+        self.out_proj = nn.Linear(num_heads * self.head_dim, d_model, bias=False)
         self.q_norm = RootMeanSquare(self.head_dim, eps)
         self.k_norm = RootMeanSquare(self.head_dim, eps)
 
