@@ -21,4 +21,4 @@ def flash_attention(q, k, v, causal=False, block_size=64):
             s = s.masked_fill(pos[None, :] > torch.arange(n)[:, None] + t - n, float("-inf"))
         m, old = torch.maximum(m, s.amax(3, keepdim=True)), m
         acc = acc * (old - m).exp() + (s - m).exp() @ v1[:, :, cut]
-    return acc[..., :-1] / acc[..., -1:].to(dtype)
+    return (acc[..., :-1] / acc[..., -1:]).to(dtype)
