@@ -55,7 +55,7 @@ def quiz(*arguments: str, given: str, cwd: Path, **environment: str) -> str:
 
 def test_quiz_shows_and_records_all_answers(tmp_path: Path, home: Path) -> None:
     """Explanations are shown, and the journal has the given answers."""
-    questions = expected("gqa", 6, 3)
+    questions = expected("gqa", 6, 4)
     assert {question.kind for question in questions} == {"number", "choice", "line"}
     given = ["what?", *(typed(question) for question in questions[:-1]), "?"]
     shown = quiz(
@@ -64,7 +64,7 @@ def test_quiz_shows_and_records_all_answers(tmp_path: Path, home: Path) -> None:
         "--count",
         "6",
         "--seed",
-        "3",
+        "4",
         given="\n".join(given) + "\n",
         cwd=tmp_path,
         COLUMNS="200",

@@ -21,7 +21,9 @@ CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 def test_reference_is_built_twice_for_each_constructor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once in float64, for the parameters and the values, and once in a lower dtype."""
     built: list[torch.dtype] = []
-    monkeypatch.setattr(reference, "build", lambda *args: built.append(args[4]) or build(*args))
+    monkeypatch.setattr(
+        reference, "build", lambda *args, **more: built.append(args[4]) or build(*args, **more)
+    )
     case_set = load_case_set(GQA, 2)
     case_set.expect()
     constructors = {

@@ -67,7 +67,7 @@ def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
         await until(pilot, lambda: "Hint 1" in screen(pilot))
         await asyncio.sleep(SETTLE_SECONDS)  # so that the wrong answer counts
         file.write_text(RIGHT)
-        await until(pilot, lambda: "PASSED 14/14" in screen(pilot) and "n next" in screen(pilot))
+        await until(pilot, lambda: "PASSED 15/15" in screen(pilot) and "n next" in screen(pilot))
         await pilot.press("t")
         await until(
             pilot,

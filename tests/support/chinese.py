@@ -17,12 +17,12 @@ _HIDDEN = re.compile(
 )
 # A comma without a blank after it is a Chinese comma, unless it is in a number.
 _BESIDE = re.compile(
-    rf"(?<=[{_WIDE}])\s*[,;:?!]|[,;:?!](?=\s*[{_WIDE}])|(?<=[a-zA-Z]),(?=\w)|(?<=\w),(?=[a-zA-Z])"
+    rf"(?<=[{_WIDE}])\s*[,;:?!]|[,;:?!](?=\s*[{_WIDE}])|(?<=[a-zA-Z])(?<!_[a-z]),(?=\w)|(?<=\w)(?<!_[a-z]),(?=[a-zA-Z])"
 )
 _FORMULA = r"(?![^()\n]* [-+*/=×] )"  # the brackets of `(12 + n)` stay as they are
 _BRACKETS = re.compile(
-    rf"(?<=[{_WIDE}])\s*\({_FORMULA}(?=[^()\n]*[a-zA-Z])[^()\n]*\)"
-    rf"|\([^()\n]*[{_WIDE}][^()\n]*\)"
+    rf"(?<=[{_WIDE}])\s*\({_FORMULA}[a-zA-Z][a-zA-Z0-9 /.&+-]*\)"
+    rf"|\({_FORMULA}[^()\n]*[{_WIDE}][^()\n]*\)"
 )
 
 
