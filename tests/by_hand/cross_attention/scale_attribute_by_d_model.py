@@ -1,4 +1,5 @@
 # mistakes: scale-by-d-model
+# diagnosis: line elsewhere
 """The scale is made from d_model instead of the head dim."""
 
 import torch

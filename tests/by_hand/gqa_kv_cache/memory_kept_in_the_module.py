@@ -1,5 +1,5 @@
 # mistakes: state-in-module
-# diagnosis: no line
+# diagnosis: line elsewhere
 """Methods for each part of the work: project, join, attend, and one fused projection."""
 
 import torch

@@ -1,4 +1,5 @@
 # mistakes: no-minus, heads-merged-without-transpose
+# diagnosis: not named
 """As few lines as possible."""
 
 import torch

@@ -1,4 +1,5 @@
 # mistakes: keys-without-plus-one, state-without-the-last-token
+# diagnosis: not named
 """itertools.accumulate makes the states; a comprehension reads them."""
 
 from itertools import accumulate

@@ -1,4 +1,5 @@
 # mistakes: plain-key-in-the-state
+# diagnosis: line elsewhere
 """A small class holds the two sums and takes one token after the other."""
 
 import torch

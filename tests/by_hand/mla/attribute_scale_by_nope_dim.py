@@ -1,4 +1,5 @@
 # mistakes: scale-by-nope-dim
+# diagnosis: line elsewhere
 """The scores are scaled for nope_dim features only, although a query has rope_dim more."""
 
 import torch

@@ -1,4 +1,5 @@
 # mistakes: old-exponentials-in-the-result
+# diagnosis: not named
 """The exponentials are kept in place of the blocks."""
 
 import torch

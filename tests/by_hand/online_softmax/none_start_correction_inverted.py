@@ -1,4 +1,5 @@
 # mistakes: correction-upside-down-but-for-the-first
+# diagnosis: not named
 """The first block is a branch of its own."""
 
 import torch

@@ -1,4 +1,5 @@
 # mistakes: sum-rescaled-after-adding, last-block-maximum-in-the-result
+# diagnosis: not named
 """The running values start as full tensors; a while loop asks for the next block."""
 
 import torch
