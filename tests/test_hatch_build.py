@@ -64,6 +64,7 @@ def test_only_wheels_contain_the_pack(wheels: dict[str, Path]) -> None:
         for path in (BUILT_IN / part).rglob("*.*")
         if path.is_file()
     }
+    expected |= {f"trainer/_pack/docs/conventions{word}.md" for word in ("", ".zh")}
     expected = {name for name in expected if "__pycache__" not in name}
     for names in names_in_wheels.values():
         assert set(names) == expected

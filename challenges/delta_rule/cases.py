@@ -24,7 +24,7 @@ def drive(rule, given):
 
 
 def is_float32_state(name, value):
-    """Whether an output is a state in float32."""
+    """Return whether an output is a state in float32."""
     return name.endswith("S") and getattr(value, "dtype", None) == torch.float32
 
 

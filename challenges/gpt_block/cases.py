@@ -148,10 +148,10 @@ def dropout_cases(case, mode):
         "mlp.proj.weight": mlp,
         "mlp.proj.bias": torch.zeros(width),
     }
-    one = {**mode, **drops, "B": 64, "L": 1, "hidden": 1.0, "parameters": constant}
-    one["inputs"] = {"part": "mean", "x": torch.zeros(64, 1, width)}
+    single = {**mode, **drops, "B": 64, "L": 1, "hidden": 1.0, "parameters": constant}
+    single["inputs"] = {"part": "mean", "x": torch.zeros(64, 1, width)}
     yield replace(
-        case("training mode, dropout 0.4, mean of many calls", **one),
+        case("training mode, dropout 0.4, mean of many calls", **single),
         plain=dict.fromkeys(("mean of the attention", "mean of the MLP"), "str"),
     )
 

@@ -23,7 +23,7 @@ def drive(attention, given):
 
 
 def is_float32_state(name, value):
-    """Whether an output is a part of a state in float32."""
+    """Return whether an output is a part of a state in float32."""
     return name[-1] in "Sz" and getattr(value, "dtype", None) == torch.float32
 
 

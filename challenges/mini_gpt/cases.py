@@ -342,9 +342,9 @@ def model_cases(case, sizes):
         name = f"model: training mode, dropout 0.4, {words} embeddings of 0, an idle block"
         yield plainly(case, name, *drops, {**sizes, **idle, "parameters": weights})
     name = "model: training mode, dropout 0.4, mean of many calls"
-    one = {**sizes, "B": 64, "L": 1, "layers": 1, "hidden": 1.0}
+    single = {**sizes, "B": 64, "L": 1, "layers": 1, "hidden": 1.0}
     apart = branches_apart(case.draw, 13, 9)
-    yield plainly(case, name, "averages", MEANS, {**one, "parameters": apart})
+    yield plainly(case, name, "averages", MEANS, {**single, "parameters": apart})
     # This probability drops nothing, so the results are those of eval mode.
     rare = {"mode": "train", "init": {"dropout": 1e-9}, "check": "train/eval"}
     yield case("model: training mode, dropout 1e-9", **rare, **sizes)

@@ -258,9 +258,9 @@ def model_cases(case, sizes):
     }
     turns = whole("training, eval and training mode, dropout 0.4", part="dropout", **drops)
     yield replace(turns, plain=dict.fromkeys(TURNS, "str"))
-    one = {**drops, "part": "averages", "B": 64, "L": 1, "layers": 1, "hidden": 1.0}
-    one["parameters"] = branches_apart(case.draw, 13, 9)
-    means = whole("training mode, dropout 0.4, mean of many calls", **one)
+    single = {**drops, "part": "averages", "B": 64, "L": 1, "layers": 1, "hidden": 1.0}
+    single["parameters"] = branches_apart(case.draw, 13, 9)
+    means = whole("training mode, dropout 0.4, mean of many calls", **single)
     yield replace(means, plain=dict.fromkeys(MEANS, "str"))
     small = {"B": 2, "V": 7, "H": 3, "D": 4, "T": 60, "L": 5}
     short = case("growing, small", probe="vectorised", inputs={"chunks": (5,)}, **small)

@@ -114,7 +114,7 @@ def entries_of_minus_infinity(row, case):
     single = torch.full((3, 5, 7), INFINITE)
     single[..., 2] = case.draw.normal(3, 5)
     yield case("all entries but one are -inf", x=single, **masks, **sizes)
-    # A fill in place of -inf is the largest entry of these rows, unless it is far enough down.
+    # A fill instead of -inf is the largest entry of these rows, unless it is far enough down.
     far = one_far_above(case.draw, 3, 5, 7)
     hidden = (far != 0) & ~case.draw.keep(3, 5, 7)
     alone = {"gradients": False, **masks, **sizes}

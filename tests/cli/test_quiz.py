@@ -159,9 +159,9 @@ def test_interrupt_keeps_the_answers(tmp_path: Path, home: Path) -> None:
 def test_quiz_on_a_terminal(tmp_path: Path) -> None:
     """Answers and code are in colour, and Ctrl-D ends the quiz."""
     controller, terminal = os.openpty()
-    command = [sys.executable, "-m", "trainer", "quiz", "--seed", "7", "--count", "2"]
+    command = [sys.executable, "-m", "trainer", "quiz", "--seed", "1", "--count", "2"]
     command += ["--topic", "gqa"]
-    first = expected("gqa", 2, 7)[0]
+    first = expected("gqa", 2, 1)[0]
     assert first.kind == "line"
     assert 1 not in first.lines
     environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), "TERM": "xterm"}

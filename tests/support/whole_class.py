@@ -21,21 +21,21 @@ PACKS = (TINY_PACK, TABLES / "pack")
 
 # The points of docs/classroom.md for the challenge `prefix-sum`, whose checks have the weights
 # values 4, gradients 2, properties 1, vectorised 1, memory 1, shapes and dtype together 1: 10.
-# So one weight is 10 points. "passed" counts all 11 checks, also those without points.
+# So one weight is 10 points. "passed" counts all 12 checks, also those without points.
 #
 # source    fails        is not judged                   points  passed
-# right                                                     100  11
-# doubled   values       gradients, properties, memory       10   7: shapes and dtype bring 10
-# axis      values       gradients, properties, memory       10   7: the known mistake wrong-axis
-# zeros     values       gradients, properties, memory       10   7
-# matrix    memory                                           90  10: the known mistake matrix
-# loop      vectorised                                       90  10
-# float     dtype                                            90  10: shapes and dtype: both or none
-# in_place  properties                                       90  10
-# detached  gradients                                        80  10
-# empty     shapes       all checks with points               0   4
-# raises    runs         all checks with points               0   2
-# library   from scratch runs, all checks with points         0   2
+# right                                                     100  12
+# doubled   values       gradients, properties, memory       10   8: shapes and dtype bring 10
+# axis      values       gradients, properties, memory       10   8: the known mistake wrong-axis
+# zeros     values       gradients, properties, memory       10   8
+# matrix    memory                                           90  11: the known mistake matrix
+# loop      vectorised                                       90  11
+# float     dtype                                            90  11: shapes and dtype: both or none
+# in_place  properties                                       90  11
+# detached  gradients                                        80  11
+# empty     shapes       all checks with points               0   5
+# raises    runs         all checks with points               0   3
+# library   from scratch runs, all checks with points         0   3
 # syntax    loads        all other checks                     0   0
 _HEAD = "def prefix_sum(x, reverse=False):\n"
 _SUM = "x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
@@ -78,14 +78,14 @@ PREFIX_SUM = {
 # Canvas's class has `weights = { masks = 2, vectorised = 0 }`, which makes 10.
 #
 # source    fails   is not judged                  of 12  points   of 10  points  passed
-# right                                               12     100      10     100  11
-# ignores   masks   properties                   4+2+1+1   66.7    4+2+1      70   9
-# length    masks   properties                   4+2+1+1   66.7    4+2+1      70   9: a mistake
-# detached  gradients                            4+3+3     83.3        8      80  10
-# doubled   values  masks, gradients, properties       1    8.3        1      10   7
-# zeros     values  masks, gradients, properties       1    8.3        1      10   7
-# empty     shapes  all checks with points             0       0       0       0   4
-# library   from scratch   all checks with points      0       0       0       0   2
+# right                                               12     100      10     100  12
+# ignores   masks   properties                   4+2+1+1   66.7    4+2+1      70   10
+# length    masks   properties                   4+2+1+1   66.7    4+2+1      70   10: a mistake
+# detached  gradients                            4+3+3     83.3        8      80  11
+# doubled   values  masks, gradients, properties       1    8.3        1      10   8
+# zeros     values  masks, gradients, properties       1    8.3        1      10   8
+# empty     shapes  all checks with points             0       0       0       0   5
+# library   from scratch   all checks with points      0       0       0       0   3
 # syntax    loads   all other checks                   0       0       0       0   0
 _MEAN = "def masked_mean(x, mask=None):\n"
 _MASKED = "(x * mask[:, :, None]).sum(1) / mask.sum(1)[:, None].to(x.dtype)\n"

@@ -20,7 +20,6 @@ WEIGHTS: Mapping[str, float] = dict.fromkeys(CHECK_ORDER, 0.0) | {
     "gradients": 2.0,
     "train/eval": 1.0,
     "properties": 1.0,
-    "defaults": 0.2,
     "bad sizes": 1.0,
     "vectorised": 1.0,
     "memory": 1.0,
@@ -34,7 +33,6 @@ MOST_FORM_SHARE = 0.1
 # answer that only loads. All other checks need right values already when they run.
 _NEEDS_VALUES = frozenset(
     (
-        "defaults",
         "bad sizes",
         "vectorised",
         "memory",

@@ -54,7 +54,7 @@ class CaseResult:
 
     @property
     def has_run(self) -> bool:
-        """Whether the module has the right layers, and the first call raised no exception."""
+        """True if the module has the right layers, and the first call raised no exception."""
         return self.reply.failure is None and not self.reply.unassigned
 
     def passed(self, check: str, message: str = "") -> Outcome:

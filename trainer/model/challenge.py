@@ -37,7 +37,7 @@ class Parameter:
 
     @property
     def has_known_default(self) -> bool:
-        """Whether there is a default, and it is a value and not an expression."""
+        """True if there is a default, and it is a value and not an expression."""
         return not self.required and not isinstance(self.default, Expression)
 
 
