@@ -223,6 +223,7 @@ def test_right_answer_in_another_style_passes(
     assert report.verdict == "passed", report.first_failure()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("was", "now", "expected"),
     [
