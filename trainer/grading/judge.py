@@ -228,7 +228,7 @@ def _gap(comparison: Comparison, check: Check, made: list[Outcome]) -> str:
     if check.name == "bad sizes":
         is_module = _is_module(comparison)
         failures = [result.reply.failure for result in results if result.reply.failure]
-        raised = [made for made in failures if made.phase == "construct" or not is_module]
+        raised = [early for early in failures if early.phase == "construct" or not is_module]
         if not raised:
             return ""
         name = "the constructor" if is_module else "the function"

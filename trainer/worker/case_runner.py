@@ -473,7 +473,7 @@ class CaseRunner:
             with torch.set_grad_enabled(call.gradients):
                 outputs = called.drive(implementation, Given(given, run.sizes))
             if call.is_in_eval_mode:
-                implementation.train()
+                implementation.train(run.mode == "train")
             return outputs
 
         # The rules slow every function of torch down. So they are active in the first call only.
