@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load
 
 from tests.support.diagnosis import CHALLENGES, SEED
-from tests.support.judged import with_mistakes
+from tests.support.judged import with_mistakes, with_tied_head
 from trainer.diagnosis.repro_script import MARK, Repro, repro, repro_of_case
 from trainer.grading.grader import Grader
 from trainer.model.errors import DrillError
@@ -85,6 +85,15 @@ def test_script_of_every_kind_of_case_accepts_a_right_answer(
     assert kinds
     for number in kinds.values():
         run(repro_of_case(judgement, number, SEED), tmp_path, source, f"answer_{folder}")
+
+
+@pytest.mark.thorough
+def test_answer_with_tied_parameters_passes_its_script(grader: Grader, tmp_path: Path) -> None:
+    """The expected values are those of a reference that ties them, too."""
+    challenge = CHALLENGES["mini_gpt"]
+    source = with_tied_head(challenge)
+    judgement = grader.judge(grader.case_set(challenge, SEED), Submission("a.py", source))
+    run(repro_of_case(judgement, 1, SEED), tmp_path, source, "answer_tied")
 
 
 def test_layers_and_arguments_of_the_learner_are_used(grader: Grader, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.diagnosis import CHALLENGES, SEED
-from tests.support.judged import with_mistakes
+from tests.support.judged import with_mistakes, with_tied_head
 from trainer.diagnosis.tracing import trace
 from trainer.grading.grader import Grader
 from trainer.model.errors import DrillError
@@ -61,6 +61,16 @@ def test_first_wrong_line_is_marked(grader: Grader) -> None:
     assert "softmax" in marked.text
     right = trace(grader, SDPA, Submission("answer.py", with_mistakes(SDPA)), SEED, 5)
     assert not any(row.is_wrong for row in right.rows)
+
+
+@pytest.mark.thorough
+def test_answer_with_tied_parameters_is_traced(grader: Grader) -> None:
+    """The reference ties them, too, so the results have the reference's names."""
+    challenge = CHALLENGES["mini_gpt"]
+    submission = Submission("answer.py", with_tied_head(challenge))
+    found = trace(grader, challenge, submission, SEED, 1)
+    assert found.failure == ""
+    assert any(row.milestone == "scores" for row in found.rows)
 
 
 def test_entries_of_a_mask_are_counted(grader: Grader) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.checks import GQA, SOLUTION, grade
 from tests.support.grading import report_of
+from tests.support.judged import with_tied_head
 from tests.support.paths import TESTS, TINY_PACK
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
 from trainer.diagnosis.diagnose import Diagnoser
@@ -236,8 +237,7 @@ def test_parameters_that_may_be_tied_are_tied_in_the_reference(
 ) -> None:
     """A tied answer passes if it is right, and its mistake is named if it is wrong."""
     challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "mini-gpt")
-    path = challenge.solutions / "also_right/tied_head.py"
-    source = path.read_text(encoding="utf-8").replace(was, now)
+    source = with_tied_head(challenge).replace(was, now)
     judgement = grader.grade(challenge, Submission("mini_gpt.py", source), 5)
     first = judgement.report.first_failure()
     assert (first.check if first else None) == expected

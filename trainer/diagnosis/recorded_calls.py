@@ -80,6 +80,7 @@ def recorded_calls(case_set: CaseSet, index: int) -> RecordedCalls:
         case.init,
         DTYPES[case.dtype],
         case.mode,
+        ties=case_set.ties,
     )
     module = implementation if isinstance(implementation, nn.Module) else None
     if module is not None and not case.initial:

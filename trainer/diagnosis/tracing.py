@@ -59,7 +59,7 @@ def trace(
             f"{submission.name} fails before any of its lines can be traced; "
             f"`attn-drill check {challenge.id}` shows why."
         )
-    alone = case_set.only([chosen - 1], alone=True)
+    alone = judgement.case_set.only([chosen - 1], alone=True)
     worker_result = grader.workers.run(alone, submission, judgement.assignment, "lines")
     diagnosis = report.diagnosis
     is_located = diagnosis is not None and diagnosis.case == chosen

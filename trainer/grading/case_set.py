@@ -68,6 +68,11 @@ class CaseSet:
         """Return the expected results of every case. The first call computes them."""
         return [prepared.expected for prepared in self.prepared]
 
+    @property
+    def ties(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of parameters that are one tensor in these cases."""
+        return self.challenge.ties if self.is_tied else ()
+
     @cached_property
     def tied(self) -> CaseSet:
         """These cases for a submission that ties all parameters which its challenge lets it tie."""
@@ -170,7 +175,7 @@ class CaseSet:
             assignment={path: list(roles) for path, roles in (assignment or {}).items()},
             signatures=list(self.content.signatures),
             forbids=list(self.challenge.forbids),
-            ties=list(self.challenge.ties) if self.is_tied else [],
+            ties=list(self.ties),
             realistic=self._realistic_run() if purpose == "facts" else None,
         )
         return encode(body, table)
