@@ -10,7 +10,6 @@ import typer
 from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import language
 from trainer.cli.parameters import complete_id
-from trainer.cli.practise import show_prompt
 from trainer.packs import pack_reader
 
 # The page ends with the addresses of its links, which only a web page needs.
@@ -34,6 +33,8 @@ def conventions(
         if not page:
             typer.echo(f"The page of conventions has nothing about {challenge_id}.")
             return
+    from trainer.cli.practise import show_prompt
+
     show_prompt(page)
 
 
