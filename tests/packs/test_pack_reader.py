@@ -1,5 +1,6 @@
 """Packs are read by path. A broken pack gives one sentence with the file and the key."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,27 @@ def test_prompt_falls_back_to_english() -> None:
     gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     assert "分组" in pack_reader.prompt(gqa, "zh")
     assert pack_reader.prompt(gqa, "fr") == pack_reader.prompt(gqa)
+
+
+def test_task_has_the_usual_rules_under_its_table() -> None:
+    """The rules stand in the order of `rules.toml`, in the language of the task."""
+    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+    gqa = replace(gqa, rules=("library", "scale"))
+    above, _, below = pack_reader.prompt(gqa).partition("**The usual rules.** Scores are scaled")
+    assert above.endswith("|\n\n")
+    assert below.startswith(" by `1 / sqrt(D)`. No `F.scaled_dot_product_attention` or")
+    assert "\n\n- `q_proj" in below
+    assert "**通用规则。** 分数乘以" in pack_reader.prompt(gqa, "zh")
+
+
+def test_pack_adds_rules_of_its_own(tiny_pack: Path) -> None:
+    """A rule that no file has is refused; the message names the rules that exist."""
+    (tiny_pack / "challenges/rules.toml").write_text('[rules.sorted]\nen = "Rows are sorted."\n')
+    challenge = pack_reader.find_challenge(tiny_pack, "prefix-sum")
+    text = pack_reader.prompt(replace(challenge, rules=("sorted", "inputs")))
+    assert "Do not change the inputs; they may be non-contiguous. Rows are sorted." in text
+    with pytest.raises(PackError, match=r"names sort, but the rules are scale, .*, sorted\."):
+        pack_reader.prompt(replace(challenge, rules=("sort",)))
 
 
 @pytest.mark.parametrize(

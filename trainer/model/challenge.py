@@ -87,6 +87,7 @@ class Challenge:
     # A word for what each name of `entry` does, for example "loss"; () if bug hunts do not tell the
     # parts apart.
     parts: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()  # names of the usual rules that the task prints under its table
 
     @property
     def rank(self) -> int:

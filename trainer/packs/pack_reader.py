@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tokenize import TokenError
@@ -23,6 +24,8 @@ from trainer.packs.stub_levels import TEXT_LEVELS, Level, TextLevel, at_level
 from trainer.packs.toml_file import read_toml
 
 TRAINER = Path(__file__).resolve().parents[1]
+# A table with the empty line under it, or the place before a list.
+_TABLE_OR_LIST = re.compile(r"^(?:\|.*\n)+\n|^(?=- )", re.MULTILINE)
 
 
 class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -40,6 +43,14 @@ class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     forbids: tuple[str, ...] = ()
     ties: tuple[tuple[str, str], ...] = ()
     parts: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+
+
+class RulesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The keys of `rules.toml`: texts by language, for the title and for each rule."""
+
+    rules: dict[str, dict[str, str]]
+    title: dict[str, str] = {}
 
 
 def folder_name(challenge_id: str) -> str:
@@ -116,6 +127,7 @@ def read_challenge(folder: Path) -> Challenge:
         forbids=data.forbids,
         ties=data.ties,
         parts=data.parts,
+        rules=data.rules,
     )
 
 
@@ -214,11 +226,47 @@ def unknown_id(wanted: str, ids: Sequence[str]) -> DrillError:
 
 
 def prompt(challenge: Challenge, language: str = "en") -> str:
-    """Return the prompt in this language, or in English if there is no translation."""
+    """Return the task: the prompt with the usual rules under its table, or before its list.
+
+    Raises:
+        PackError: if a file cannot be read, or if `rules.toml` lacks a rule of the challenge.
+    """
+    text = own_prompt(challenge, language)
+    if not challenge.rules:
+        return text
+    place = _TABLE_OR_LIST.search(text)
+    end = place.end() if place else len(text)
+    return f"{text[:end]}{usual_rules(challenge, language)}\n\n{text[end:]}"
+
+
+def own_prompt(challenge: Challenge, language: str = "en") -> str:
+    """Return the text of the prompt in this language, or in English if there is no translation."""
     translated = challenge.folder / f"prompt.{language}.md"
     if language != "en" and translated.is_file():
         return read_text(translated)
     return read_text(challenge.folder / "prompt.md")
+
+
+def usual_rules(challenge: Challenge, language: str = "en") -> str:
+    """Return the rules that `rules` of the challenge names, as a paragraph of Markdown.
+
+    The rules of the built-in pack come first, then those of the challenge's own pack.
+    """
+    built_in = built_in_pack() / "challenges" / "rules.toml"
+    own = challenge.folder.parent / "rules.toml"
+    file: RulesFile = read_toml(built_in, RulesFile)
+    rules = file.rules
+    if own != built_in and own.is_file():
+        own_file: RulesFile = read_toml(own, RulesFile)
+        rules = rules | own_file.rules
+    if unknown := [name for name in challenge.rules if name not in rules]:
+        raise PackError(
+            f"{challenge.folder / 'challenge.toml'}: `rules` names {', '.join(unknown)}, but the "
+            f"rules are {', '.join(rules)}. Name these, or write the new rule into {own}."
+        )
+    texts = [file.title, *(text for name, text in rules.items() if name in challenge.rules)]
+    title, *sentences = (text.get(language, text["en"]) for text in texts)
+    return f"**{title}** {('' if language == 'zh' else ' ').join(sentences)}"
 
 
 def conventions(language: str = "en") -> str:

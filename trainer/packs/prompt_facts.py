@@ -36,7 +36,7 @@ def translation_troubles(challenge: Challenge, path: Path) -> Iterator[str]:
     Raises:
         PackError: if a file cannot be read, or if the stub does not define the interface.
     """
-    english, other = pack_reader.prompt(challenge), pack_reader.read_text(path)
+    english, other = pack_reader.own_prompt(challenge), pack_reader.read_text(path)
     if not other.strip():
         yield f"{path} is empty. Write the translation of prompt.md, or remove the file"
         return

@@ -29,7 +29,7 @@ def strays(root: Path) -> list[str]:
     ):
         for path in _entries(part):
             # An author may hide a folder with an underscore. The question bank is such a folder.
-            if path.name.startswith("_") and path.is_dir():
+            if (path.name.startswith("_") and path.is_dir()) or path == challenges / "rules.toml":
                 continue
             if not path.is_dir():
                 found.append(

@@ -340,7 +340,7 @@ def _realistic_troubles(content: Content) -> Iterator[str]:
 def _missing_content(challenge: Challenge) -> Iterator[str]:
     """Yield a sentence for each text or file that is missing."""
     toml = challenge.folder / "challenge.toml"
-    if not pack_reader.prompt(challenge).strip():
+    if not pack_reader.own_prompt(challenge).strip():
         yield f"{challenge.folder / 'prompt.md'} is empty"
     if not challenge.title.strip():
         yield f"{toml}: `title` is empty"
