@@ -1,7 +1,8 @@
 """Give each half of the keys to a thread and merge the two results, as flash decoding does.
 
 The threads can use cores that a single operation leaves free, but two accumulators and two blocks
-of scores are in memory at once. A no_grad around the call does not reach the threads.
+of scores are in memory at once. A no_grad around the call does not reach the threads. The threads
+share no leaf of autograd: in torch 2.13, two threads that use the same leaf can block each other.
 """
 
 import math
@@ -14,7 +15,7 @@ def run(q, k, v, start, causal, Lk, size):
     l, o = torch.zeros_like(m), torch.zeros_like(q)
     rows = torch.arange(q.shape[2])[:, None] + Lk - q.shape[2]
     for s in range(0, k.shape[2], size):
-        x = q @ k[:, :, s : s + size].mT / math.sqrt(q.shape[-1])
+        x = q @ k[:, :, s : s + size].mT
         if causal:
             x = x.masked_fill(torch.arange(start + s, start + s + x.shape[-1]) > rows, -1e30)
         n = torch.maximum(m, x.amax(-1, keepdim=True))
@@ -26,7 +27,7 @@ def run(q, k, v, start, causal, Lk, size):
 def flash_attention(q, k, v, causal=False, block_size=64):
     dtype = q.dtype
     wide = torch.promote_types(dtype, torch.float32)
-    q, k, v = (x.to(wide) for x in (q, k, v))
+    q, k, v = q.to(wide) / math.sqrt(q.shape[-1]), k.to(wide), v.to(wide)
     Lk = k.shape[2]
     half = (-(-Lk // block_size) // 2) * block_size
     cuts = [(0, half), (half, Lk)] if half else [(0, Lk)]
