@@ -32,10 +32,10 @@ from trainer.diagnosis.milestones import (
     topics_of,
 )
 from trainer.diagnosis.mistake_search import MistakeSearch
+from trainer.diagnosis.named_line import line_by_text, line_by_values
 from trainer.diagnosis.output_relation import relation
 from trainer.diagnosis.pair_search import PairSearch
 from trainer.diagnosis.patched_references import Ids, PatchedReferences
-from trainer.diagnosis.planted_line import at_planted_line
 from trainer.diagnosis.recorded_case import RecordedCase, recorded_case
 from trainer.diagnosis.reference_index import ReferenceIndex
 from trainer.diagnosis.repairs import repair_of
@@ -95,10 +95,6 @@ class Diagnoser:
         left = report.repair.left if report.repair is not None else None
         known = (left or ())[:1]
         diagnosis = self.diagnose(judgement, tuple(mistake.id for mistake in known))
-        if diagnosis is not None and known:
-            reference = self.references(judgement.case_set).source
-            source = judgement.submission.source
-            diagnosis = at_planted_line(diagnosis, reference, known[0], source)
         seconds = report.elapsed_seconds + time.monotonic() - started
         diagnosed = replace(report, diagnosis=diagnosis, elapsed_seconds=seconds)
         explained = diagnosed.first_failure()
@@ -258,6 +254,12 @@ class _Diagnosis:
             ids = pairs.find(operations) or mistakes_of_functions(self._agreement)
         mistakes = self._in_order(ids)
         location = self._location(ids)
+        found_line = None if location.frame is None else location.frame.line
+        named_line = self._named_line(mistakes, found_line)
+        is_moved = named_line is not None and named_line != found_line
+        if named_line is not None and is_moved:
+            # Facts about another line are left out.
+            location = Location(self._locator.frame(named_line), location.case)
         explanation = location.relation
         if not ids and explanation is None and not self._keeps_state:
             explanation = generic_error(self._agreement)
@@ -265,7 +267,7 @@ class _Diagnosis:
             explanation = self._output_relation()
         mask = self._mask()
         is_shown = mask is not None and bool(mask.difference) and _may_be_a_mask(mistakes)
-        reached = self._progress
+        reached = None if is_moved else self._progress
         return Diagnosis(
             mistakes=mistakes,
             first_line=location.frame,
@@ -508,6 +510,26 @@ class _Diagnosis:
             location = self._locator.location_of_draw(drawing)
         return location or self._locator.location_of_other_failure()
 
+    def _named_line(self, mistakes: Sequence[Mistake], found_line: int | None) -> int | None:
+        """Return the line of a named mistake; None if the line that was found is better.
+
+        Args:
+            mistakes: the named mistakes.
+            found_line: the line of the first wrong value, if there is one.
+        """
+        reference, source = self._references.source, self._judgement.submission.source
+        lines = [line_by_text(reference, mistake, source) for mistake in mistakes]
+        if any(lines):
+            return found_line if found_line in lines else next(filter(None, lines))
+        if found_line is not None or not mistakes or self._first.number is None:
+            return None
+        index = self._first.number - 1
+        recorded = self._recorded or self._recorded_in(index)
+        graph = self._references.mistaken_graph((mistakes[0].id,), index)
+        if recorded is None or graph is None:
+            return None
+        return line_by_values(recorded, graph, reference, mistakes[0])
+
     def _elsewhere(self, location: Location) -> Iterator[WrongFunction]:
         """Yield the first wrong lines of the functions that the explained case does not call."""
         if location.frame is None or location.case is None:
@@ -522,10 +544,10 @@ class _Diagnosis:
                 seen.add(frame.line)
                 yield WrongFunction(function, cases[0].index + 1, frame)
 
-    def _line_of_case(self, index: int) -> Frame | None:
-        """Return the first wrong line of a case; None if it is not found."""
+    def _recorded_in(self, index: int) -> RecordedCase | None:
+        """Record the submission in a case."""
         alone = self._case_set.only([index])
-        recorded = recorded_case(
+        return recorded_case(
             index,
             alone,
             self._references.right_graphs(index),
@@ -533,6 +555,10 @@ class _Diagnosis:
             self._judgement.submission.source,
             self._judgement.comparison,
         )
+
+    def _line_of_case(self, index: int) -> Frame | None:
+        """Return the first wrong line of a case; None if it is not found."""
+        recorded = self._recorded_in(index)
         if recorded is None or recorded.is_right_alone:
             return None
         location = self._locator.location_of_wrong_value(recorded, None, None)

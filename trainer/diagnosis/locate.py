@@ -90,14 +90,14 @@ class Locator:
             return None
         case_number = recorded.index + 1
         if line := self._branch_not_taken(recorded, divergence):
-            return Location(self._frame(line), case_number)
+            return Location(self.frame(line), case_number)
         collecting = collecting_line(self._source, divergence.line, divergence.collected)
         line = self._outside_right_parts(
             recorded, divergence, collecting or self._line_that_chose(divergence)
         )
         if line is None:
             return Location(case=case_number)
-        frame = self._frame(line)
+        frame = self.frame(line)
         value = divergence.node.value
         if value is None or not value.dim():
             return Location(frame, case_number)
@@ -228,7 +228,8 @@ class Locator:
         purpose: Purpose = "lines" if self._case_set.cases[0].plain else "tensors"
         return graphs_of(self._reruns.run(some, purpose))
 
-    def _frame(self, line: int) -> Frame:
+    def frame(self, line: int) -> Frame:
+        """Return a line of the file with its function and its text."""
         lines = self._source.splitlines()
         text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
         return Frame(line, function_name(self._source, line), text)
@@ -239,7 +240,7 @@ class Locator:
         line = self._line_without_values()
         if line is None or first is None:
             return Location()
-        return Location(self._frame(line), first.number)
+        return Location(self.frame(line), first.number)
 
     def location_of_draw(self, index: int) -> Location:
         """Return the line that draws at random in a case in eval mode, with a sentence about it.
@@ -250,7 +251,7 @@ class Locator:
         line = self._recorded_line("train/eval", index)
         if line is None:
             return Location()
-        return Location(self._frame(line), index + 1, relation=_DRAWS_IN_EVAL_MODE)
+        return Location(self.frame(line), index + 1, relation=_DRAWS_IN_EVAL_MODE)
 
     def _line_without_values(self) -> int | None:
         first = self._judgement.report.first_failure()

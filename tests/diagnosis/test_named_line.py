@@ -1,4 +1,4 @@
-"""The line of a planted mistake in the file of a bug hunt."""
+"""The line of a named mistake in a file."""
 
 import difflib
 from random import Random
@@ -8,9 +8,10 @@ import pytest
 from tests.support.grading import diagnoser_of
 from tests.support.judged import GPT, few_cases
 from trainer.diagnosis import repairs
-from trainer.diagnosis.planted_line import planted_line
+from trainer.diagnosis.named_line import line_by_text
 from trainer.grading.grader import Grader
 from trainer.hunt.planted_mistakes import choose_several, plant_mistakes
+from trainer.model.challenge import Mistake
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
@@ -37,7 +38,7 @@ def handed_out(*names: str) -> str:
 def test_planted_line_is_found_among_other_mistakes(name: str, line: str) -> None:
     """A missing line is reported as the line after the gap."""
     source = handed_out(name, "no-scale")
-    number = planted_line(SOURCE, KNOWN[name], source)
+    number = line_by_text(SOURCE, KNOWN[name], source)
     assert number is not None
     assert source.splitlines()[number - 1].strip().startswith(line)
 
@@ -47,7 +48,7 @@ def test_planted_line_is_found_among_other_mistakes(name: str, line: str) -> Non
 def test_every_planted_mistake_is_found_in_its_file(name: str) -> None:
     """The line is one that differs from the reference, or is next to a gap."""
     right, source = handed_out(), handed_out(name)
-    number = planted_line(SOURCE, KNOWN[name], source)
+    number = line_by_text(SOURCE, KNOWN[name], source)
     texts = right.splitlines(), source.splitlines()
     changes = difflib.SequenceMatcher(None, *texts, autojunk=False).get_opcodes()
     changed = {
@@ -71,7 +72,7 @@ def test_line_that_is_gone_is_not_reported(old: str, new: str) -> None:
     """The file no longer has the text of the mistake."""
     source = handed_out("no-step")
     assert old in source
-    assert planted_line(SOURCE, KNOWN["no-step"], source.replace(old, new)) is None
+    assert line_by_text(SOURCE, KNOWN["no-step"], source.replace(old, new)) is None
 
 
 def test_line_is_found_after_edits_elsewhere() -> None:
@@ -81,9 +82,37 @@ def test_line_is_found_after_edits_elsewhere() -> None:
     edited = "\n".join(
         ["# my notes", "", *(f"{line}  # seen" if line.endswith(")") else line for line in lines)]
     ).replace("    loss.backward()", "    print(logits.shape)\n\n    loss.backward()")
-    number = planted_line(SOURCE, KNOWN["no-step"], edited)
+    number = line_by_text(SOURCE, KNOWN["no-step"], edited)
     assert number is not None
     assert edited.splitlines()[number - 1].strip().startswith("return loss.item()")
+
+
+def test_statement_is_found_under_other_names() -> None:
+    """The statement counts, not the names of its variables. It must occur once."""
+    reference = "def f(a, b):\n    scores = g(a) @ b / 2\n    return h(scores)\n"
+    mistake = Mistake("no-half", "g(a) @ b / 2", "g(a) @ b", "", "")
+    own = "def f(q, k):\n    # the scores\n    s = g(q) @ k\n    return h(s) / 2\n"
+    assert line_by_text(reference, mistake, own) == 3
+    assert line_by_text(reference, mistake, own.replace("k\n", "k + 0\n")) is None
+    assert line_by_text(reference, mistake, own + "def e(q, k):\n    s = g(q) @ k\n") is None
+
+
+def test_write_in_place_is_found_by_its_value(grader: Grader) -> None:
+    """The value is right, and only the gradients fail, so no wrong value leads to the line."""
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "delta-rule")
+    right = "S = S + step[..., :, None] * key[..., None, :]"
+    source = pack_reader.solution(challenge)
+    assert right in source
+    source = source.replace(right, "S = S.add_(step[..., :, None] * key[..., None, :])")
+    diagnosis = (
+        diagnoser_of(grader)
+        .report(grader.grade(challenge, Submission("delta_rule.py", source), 5))
+        .diagnosis
+    )
+    assert diagnosis is not None
+    assert [mistake.id for mistake in diagnosis.mistakes] == ["state-added-in-place"]
+    assert diagnosis.first_line is not None
+    assert "S.add_(" in diagnosis.first_line.text
 
 
 @pytest.mark.thorough
@@ -109,4 +138,4 @@ def test_mistakes_of_random_hunts_are_found() -> None:
     mistakes = list(KNOWN.values())
     chosen = next(choose_several(mistakes, SOURCE, 4, (), Random(3)))
     source = plant_mistakes(SOURCE, chosen, "Find the bugs.").source
-    assert all(planted_line(SOURCE, mistake, source) for mistake in chosen)
+    assert all(line_by_text(SOURCE, mistake, source) for mistake in chosen)

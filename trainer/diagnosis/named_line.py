@@ -1,0 +1,142 @@
+"""Find the line of a named mistake in a file.
+
+A file with a named mistake behaves like the reference with this mistake. So the line to show is
+the line that has the text of the mistake, or the same statement with other names of variables, or
+the line that makes the values of the mistake's own lines.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+
+from trainer.diagnosis.graph_queries import have_same_value
+from trainer.diagnosis.recorded_case import RecordedCase
+from trainer.diagnosis.value_graph import Node, ValueGraph
+from trainer.model.challenge import Mistake
+from trainer.packs.mistakes import lines_of, patch_all
+
+_COMMENT = re.compile(r"\s*#.*$")
+_COMPUTATION = ast.Call | ast.BinOp | ast.Compare | ast.Subscript
+
+
+def line_by_text(reference: str, mistake: Mistake, source: str) -> int | None:
+    """Return the line number of a mistake in a file, from 1; None if its text is not there.
+
+    If the mistake leaves lines out, return the line after the gap, or the line before it if the
+    gap is at the end of a block.
+    """
+    wrong_source = patch_all(reference, [mistake], "")
+    right, wrong, own = (_code_of(text) for text in (reference, wrong_source, source))
+    places = _matched([text for _, text in wrong], [text for _, text in own])
+    changes = _changes([text for _, text in right], [text for _, text in wrong])
+    for tag, first_right, _, start, end in changes:
+        if tag == "delete":
+            before, after = places.get(start - 1), places.get(start)
+            if before is not None and after == before + 1:
+                is_in_block = _indent(own[after][1]) >= _indent(right[first_right][1])
+                return own[after if is_in_block else before][0]
+        for index in range(start, end):
+            if index in places:
+                return own[places[index]][0]
+    return _line_of_statement(reference, wrong_source, source)
+
+
+def _code_of(source: str) -> list[tuple[int, str]]:
+    """Return the lines with code, with their numbers, without comments at their ends."""
+    numbered = enumerate((_COMMENT.sub("", line) for line in source.splitlines()), 1)
+    return [(number, text) for number, text in numbered if text.strip()]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _changes(was: list[str], now: list[str]) -> list[tuple[str, int, int, int, int]]:
+    found = SequenceMatcher(None, was, now, autojunk=False).get_opcodes()
+    return [change for change in found if change[0] != "equal"]
+
+
+def _matched(first: list[str], second: list[str]) -> dict[int, int]:
+    """Return the index in the second list of each line of the first list that stayed."""
+    blocks = SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
+    return {block.a + offset: block.b + offset for block in blocks for offset in range(block.size)}
+
+
+def _line_of_statement(reference: str, wrong_source: str, source: str) -> int | None:
+    """Return the line of a statement that only the mistake has, whatever its variables are called.
+
+    The statement must occur once in the file.
+    """
+    added = Counter(form for form, _ in _statements(wrong_source))
+    added -= Counter(form for form, _ in _statements(reference))
+    own = list(_statements(source))
+    count = Counter(form for form, _ in own)
+    return next((line for form, line in own if form in added and count[form] == 1), None)
+
+
+def _statements(source: str) -> Iterator[tuple[str, int]]:
+    """Yield each statement with numbers for its variables, and its line.
+
+    A statement with a block is yielded without the block. Short statements are left out, because
+    different code may have them.
+    """
+    tree = ast.parse(source)
+    variables = {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    } | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    for statement in ast.walk(tree):
+        if not isinstance(statement, ast.stmt) or isinstance(
+            statement, ast.ClassDef | ast.FunctionDef | ast.Import | ast.ImportFrom
+        ):
+            continue
+        for block in ("body", "orelse", "handlers", "finalbody"):
+            if hasattr(statement, block):
+                setattr(statement, block, [])
+        numbers: dict[str, str] = {}
+        parts = list(ast.walk(statement))
+        for node in parts:
+            if isinstance(node, ast.Name) and node.id in variables:
+                node.id = numbers.setdefault(node.id, str(len(numbers)))
+        if sum(isinstance(node, _COMPUTATION) for node in parts) > 1:
+            yield ast.dump(statement), statement.lineno
+
+
+def line_by_values(
+    recorded: RecordedCase, mistaken: ValueGraph, reference: str, mistake: Mistake
+) -> int | None:
+    """Return the line that makes a value of the mistake's own lines; None if none does.
+
+    The value is wrong, or the reference has no such operation, for example a write in place.
+
+    Args:
+        recorded: the recorded case of the file.
+        mistaken: the graph of the reference with the mistake, in the same case.
+        reference: the text of the reference.
+        mistake: the named mistake.
+    """
+    first = lines_of(reference, mistake).start
+    patched = range(first, first + mistake.now.rstrip("\n").count("\n") + 1)
+    usual = {node.operation for node in recorded.reference.nodes}
+    for node in mistaken.nodes:
+        if node.line not in patched or not node.is_comparable:
+            continue
+        is_usual = node.operation in usual
+        if is_usual and recorded.right.has(node):
+            continue
+        for own in recorded.graph.nodes:
+            if _is_twin(node, own, recorded.sizes) and (is_usual or own.operation not in usual):
+                return own.line
+    return None
+
+
+def _is_twin(node: Node, own: Node, sizes: Mapping[str, int]) -> bool:
+    """Return whether a line of the file makes the value of a node."""
+    if not own.lines or own.is_number != node.is_number:
+        return False
+    return node.scalar == own.scalar if node.is_number else have_same_value(node, own, sizes)
