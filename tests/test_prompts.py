@@ -8,9 +8,11 @@ import pytest
 import torch
 from torch import nn
 
+from trainer.grading.case_set import load_case_set
 from trainer.model.challenge import Challenge
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import follow_up_troubles, follow_ups
+from trainer.packs.interface import signatures
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 
@@ -30,6 +32,21 @@ def test_reference_gives_the_results_of_the_example(challenge: Challenge, langua
         torch.manual_seed(0)
         failed, _ = doctest.DocTestRunner().run(test, out=output.append)
     assert not failed, "".join(output)
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.id)
+def test_usual_rules_of_a_task_are_graded(challenge: Challenge) -> None:
+    """A task names a rule only if its cases or its interface need it."""
+    cases = load_case_set(challenge, 3).cases
+    arguments = {item.name for signature in signatures(challenge) for item in signature.parameters}
+    is_graded = {
+        "loops": any(case.probe == "vectorised" for case in cases),
+        "dropout": any(case.dropout for case in cases),
+        "dtypes": len({case.dtype for case in cases}) == 3,
+        "mask": "mask" in arguments,
+    }
+    assert [rule for rule in challenge.rules if not is_graded.get(rule, True)] == []
 
 
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.id)

@@ -1,4 +1,4 @@
-"""Repeat the heads by expand and reshape as the Llama code does, and add the mask to the scores.
+"""Repeat the heads with expand and reshape, as the Llama code does, and add the mask to the scores.
 
 The reshape copies k and v as repeat_interleave does, and a single new token needs no mask. The
 softmax in float32 is more accurate in half precision and takes twice the memory there.

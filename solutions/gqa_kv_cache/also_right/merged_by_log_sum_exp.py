@@ -1,4 +1,4 @@
-"""Attend to the past and to the chunk apart, with a group's rows joined; merge by log-sum-exp.
+"""Attend to the past and to the chunk separately, and merge the results by log-sum-exp.
 
 The keys and values are not repeated, and the two parts could be computed by different processors.
 The price is more operations, because the exponentials are computed twice, and in half precision

@@ -1,4 +1,4 @@
-"""Compute the attention again in the backward pass, by torch.utils.checkpoint, to store less.
+"""Recompute the attention in the backward pass with torch.utils.checkpoint to store less.
 
 Training keeps q, k and v, but not the repeated heads, the scores and the weights. The price is a
 second forward pass of the attention, and calls without gradients gain nothing.

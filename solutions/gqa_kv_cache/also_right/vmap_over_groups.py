@@ -1,7 +1,7 @@
 """Write the attention of one query head, and map it with vmap over group, heads and batch.
 
-vmap shares the keys and values within a group, so that they are not repeated in memory. The softmax
-by hand makes three tensors of the size of the scores, and torch.softmax makes one.
+vmap shares the keys and values within a group, so they are not repeated in memory. The hand-written
+softmax makes three tensors of the size of the scores, while torch.softmax makes one.
 """
 
 import torch

@@ -1,8 +1,8 @@
 """Allocate the joined cache and copy both parts into it, and use baddbmm for scale and mask.
 
 torch.stack copies k and v for every query of the group, as repeat_interleave does. baddbmm scales
-and masks in the product itself, so that three tensors of the size of the scores are made in place
-of four.
+and masks in the product itself, which makes three tensors of the size of the scores instead of
+four.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Rotate pairs as complex numbers, and give the queries an axis for the group.
 
-The einsum needs no copies of k and v for the query heads. The price is a copy of q and k in
-another order, because view_as_complex needs both numbers of a pair next to each other.
+The einsum needs no copies of k and v for the query heads. The price is a copy of q and k in a
+different order, because view_as_complex needs both numbers of a pair next to each other.
 """
 
 import torch

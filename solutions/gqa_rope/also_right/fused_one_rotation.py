@@ -1,7 +1,7 @@
-"""Project q, k and v by one layer, rotate query and key heads together, and divide the output.
+"""Project q, k and v with one layer, rotate all heads together, and normalise the output last.
 
 One product and one rotation need fewer kernel launches than three products and two rotations. The
-softmax by hand divides D numbers of the output per row instead of L weights.
+hand-written softmax divides D numbers of the output per row instead of L weights.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Compute the cosines and sines in each call, and use a float32 softmax, as model libraries do.
 
-There is no table and no limit by max_seq_len, but each call computes B * L * D cosines and as many
-sines. The float32 softmax is more accurate in half precision and takes twice the memory there.
+There is no table and no limit from max_seq_len, but each call computes B * L * D cosines and as
+many sines. The float32 softmax is more accurate in half precision and takes twice the memory there.
 """
 
 import torch

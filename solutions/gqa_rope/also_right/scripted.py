@@ -1,7 +1,8 @@
-"""Compile the attention with torch.jit.script, and write the backward of the rotation by hand.
+"""Compile the attention with torch.jit.script, and write the rotation's backward pass by hand.
 
-The backward is one rotation by the negative angle, so autograd records one operation for each of q
-and k. The products broadcast over the group, for which torch copies k and v like the reference.
+The backward pass is a rotation by the negative angle, so autograd records one operation for each of
+q and k. The products broadcast over the group, and torch copies k and v for this, as the reference
+does.
 """
 
 import torch

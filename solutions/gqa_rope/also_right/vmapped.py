@@ -1,7 +1,7 @@
 """Write the rotation and the attention for one head of one sequence, and map them with vmap.
 
 vmap shares k and v within a group without copies. Each call computes the angles in float64, so
-there is no table and no limit by max_seq_len, but float64 is slow on most GPUs.
+there is no table and no limit from max_seq_len, but float64 is slow on most GPUs.
 """
 
 import torch

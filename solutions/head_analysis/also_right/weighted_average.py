@@ -1,7 +1,7 @@
 """Take the entropy as a sum of absolute values, and the distance as a quotient of two means.
 
 The distance needs two products of the size of the weights, for both signs of the offset. For a
-weight above 1, which dropout can make, the absolute value gives the term the wrong sign.
+weight above 1, which dropout can produce, the absolute value gives the term the wrong sign.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""Attend to the past and to the chunk apart, and merge the results by their log-sum-exps.
+"""Attend to the past and to the chunk separately, and merge the results by their log-sum-exps.
 
 The two parts could be computed by different processors, as in flash-decoding. The price is more
 operations, because the exponentials are computed twice, and in half precision also float32 copies

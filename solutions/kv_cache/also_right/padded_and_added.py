@@ -1,7 +1,7 @@
-"""Pad the past and the new keys with zeros to the full length and add them, in a NamedTuple.
+"""Pad the past and the new tokens with zeros to the full length and add them, in a NamedTuple.
 
-The result is that of torch.cat, but each of k and v writes three tensors of the full length in
-place of one.
+The result is the same as with torch.cat, but k and v each write three tensors of the full length
+instead of one.
 """
 
 from typing import NamedTuple, Optional

@@ -1,7 +1,7 @@
 """Write the attention of one head for one sequence, and map it over heads and batch with vmap.
 
 The function for one head needs no batch axes, and vmap turns it into the same batched products. The
-softmax by hand makes three tensors of the size of the scores, and torch.softmax makes one.
+hand-written softmax makes three tensors of the size of the scores, while torch.softmax makes one.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Allocate the joined cache and copy both parts into it, and use baddbmm for scale and mask.
 
-The two copies cost as much as torch.cat. baddbmm scales and masks in the product itself, so that
-three tensors of the size of the scores are made instead of four, in spite of the softmax by hand.
+The two copies cost as much as torch.cat. baddbmm scales and masks in the product itself, which
+makes three tensors of the size of the scores instead of four, despite the hand-written softmax.
 """
 
 import torch

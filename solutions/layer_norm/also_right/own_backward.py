@@ -1,4 +1,4 @@
-"""Give autograd the formulas of the backward pass, so that layer_norm keeps x, mean and rstd only.
+"""Give autograd the formulas of the backward pass, so that layer_norm keeps only x, mean and rstd.
 
 Plain autograd would keep every intermediate tensor of the forward pass. The backward pass computes
 the normalised rows a second time, and the gradient of a gradient is not available.

@@ -1,7 +1,7 @@
 """Remove two directions from the gradient with a function that projects, and sum rows by products.
 
-The geometry is visible: dx is orthogonal to the ones and, but for eps, to the row. The directions
-are normalised again in each call, and eps needs an extra factor.
+The geometry is visible: dx is orthogonal to the ones and, apart from eps, to the row. The
+directions are normalised again in each call, and eps needs an extra factor.
 """
 
 import torch

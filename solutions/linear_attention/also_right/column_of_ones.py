@@ -1,8 +1,8 @@
 """Append a column of ones to the values: the last column of the state is then z.
 
-One cumulative sum and one product serve numerator and denominator, so no step can be forgotten for
+One cumulative sum and one product serve numerator and denominator, so you cannot forget a step for
 one of them. The concatenation copies the values, the states of all tokens are in memory, and the
-returned state is rounded to the dtype of the inputs, which a long bfloat16 text feels.
+returned state is rounded to the dtype of the inputs, which costs accuracy on long bfloat16 texts.
 """
 
 import torch

@@ -1,7 +1,7 @@
-"""Make the states of all tokens at once with cumulative sums, without a loop.
+"""Compute the states of all tokens with cumulative sums, without a loop.
 
-Three einsums and two cumsums are all the code. The states of all tokens take L * D * Dv numbers,
-so this is an answer for small heads; a chunked form needs a fraction of the memory.
+Three einsums and two cumsums are all the code. The states of all tokens take L * D * Dv numbers, so
+this suits small heads; a chunked form needs a fraction of the memory.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""Write a function for one token, as a decoder calls it, and let the loop only pass the state on.
+"""Write a function for one token, as a decoder calls it, and let the loop just pass on the state.
 
 The same function serves prefill and decoding, so they cannot differ. The feature map runs once for
 each token instead of once for all, which costs two small operations more in every step.

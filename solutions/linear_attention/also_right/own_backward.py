@@ -1,6 +1,6 @@
 """Write the backward pass by hand: a second recurrence that runs from the last token to the first.
 
-The states are made again on the way instead of being saved, so training keeps only q, k, v and the
+The states are recomputed on the way instead of being saved, so training keeps only q, k, v and the
 first state in memory. The code is longer, and a gradient of a gradient is silently wrong.
 """
 

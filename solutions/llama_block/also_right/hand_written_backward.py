@@ -1,7 +1,7 @@
 """Write the backward of the norm and of the gate by hand, and keep no intermediate result.
 
-The hand-written functions save only their inputs and compute the rest again, which saves memory of
-the size of the hidden values. Every formula of a derivative is a place for another mistake.
+The hand-written functions save only their inputs and recompute the rest, which saves memory of the
+size of the hidden values. Every hand-written derivative is one more place for a mistake.
 """
 
 import torch

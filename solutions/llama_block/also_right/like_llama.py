@@ -1,8 +1,8 @@
 """Use the names of Llama's own code, complex numbers for the rotation, and an added mask.
 
-One complex product turns all pairs at once, but complex numbers exist only in float32 and float64,
-so bfloat16 is converted there and back. The table has half as many columns as tables of cosines
-and sines for every feature.
+One complex product rotates all pairs, but complex numbers exist only in float32 and float64, so
+bfloat16 is converted there and back. The table has half as many columns as tables of cosines and
+sines for every feature.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""Keep the layers in dicts of modules, and write the whole block as one forward.
+"""Keep the layers in dicts of modules, and write the whole block in one forward.
 
 Every step is in one place, and the modules only hold weights. The parts cannot be tested or
-replaced alone, and the forward is long.
+replaced on their own, and forward is long.
 """
 
 import math

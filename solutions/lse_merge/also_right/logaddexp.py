@@ -1,6 +1,6 @@
-"""Let logaddexp compute the lse, and take the shares as exp of differences to it.
+"""Let logaddexp compute the lse, and compute each share as exp of the difference from it.
 
-logaddexp treats two infinite arguments itself, so only the differences need protection. The shares
+logaddexp handles two infinite arguments itself, so only the differences need protection. The shares
 contain the rounding of lse: near 1e4 in float32 they sum to 1 only to three digits.
 """
 

@@ -1,7 +1,7 @@
 """Treat each lse as a maximum with the sum 1, and merge the pairs as an online softmax does.
 
-The same code merges the states of a flash kernel, which keeps maxima and sums apart. In float32
-inside, bfloat16 inputs lose nothing before the end; the casts cost memory.
+The same code merges the states of a flash kernel, which keeps maxima and sums apart. In float32,
+bfloat16 inputs lose nothing before the final cast; the casts cost memory.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Stack the parts on a new axis: a softmax over the lse gives the shares, a sum merges the outputs.
 
-The same lines merge any number of parts at once. Both outputs are copied into a stacked tensor,
-which takes twice the memory.
+The same lines merge any number of parts. Both outputs are copied into a stacked tensor, which takes
+twice the memory.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""Write a single function that starts from ones, and make the four masks calls of it.
+"""Write a single function that starts from ones, and call it for all four masks.
 
 The rule is in one place and easy to extend, for example by a window. But each mask is written in
 full: the cross-attention mask takes tgt_len times the memory of the view in the reference.

@@ -1,7 +1,7 @@
 """Slice every mask from one global triangle that grows when it is too small.
 
 Later causal masks are views and need no new memory, but the triangle stays in memory, with about
-four times the bytes of the mask that made it grow. A write into a causal mask changes all later
+four times the bytes of the mask that made it grow. Writing into a causal mask changes all later
 masks.
 """
 

@@ -1,6 +1,6 @@
 """Cut the causal mask out of a matrix of ones with tril.
 
-This makes two matrices of q_len * k_len bytes, the ones and the triangle, where the comparison of
+This makes two matrices of q_len * k_len bytes, the ones and the triangle, while the comparison of
 the reference makes only the mask. It is the shortest form, and the offset is the diagonal of tril.
 """
 

@@ -1,6 +1,6 @@
-"""Write the backward pass by hand in an autograd.Function, with a dropout mask drawn before.
+"""Write the backward pass by hand in an autograd.Function, with a dropout mask drawn beforehand.
 
-The operations in place make fewer tensors of the size of the scores than the reference. The price
+The in-place operations make fewer tensors of the size of the scores than the reference. The price
 is a backward pass that must be changed by hand whenever the forward pass changes.
 """
 

@@ -1,4 +1,4 @@
-"""Print, warn and measure the time in forward, as a beginner does in search of a mistake.
+"""Print, warn and measure the time in forward, as a beginner does to find a mistake.
 
 item, all and any wait for a GPU at each call, and the prints split the graph of torch.compile. The
 stored weights keep their memory until the next call.

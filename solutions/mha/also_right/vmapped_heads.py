@@ -1,7 +1,7 @@
 """Write a single head for two dims, and map it over heads and batch with vmap.
 
-The head has no dims to count. The mask to add and the dropout mask have the size of the scores and
-are made and applied at each call, even without a mask and in evaluation mode.
+The code of a head needs no axes for batch and heads. The added mask and the dropout mask have the
+size of the scores and are made and applied in each call, even without a mask and in eval mode.
 """
 
 import math

@@ -1,7 +1,7 @@
 """View every weight as [H, D, M], and write each step as an einsum that names the heads.
 
-No tensor is split or merged, so no transpose can be forgotten, and gradients of weights sum over
-batch and tokens by their letters. einsum chooses the order of the copies, which is hard to predict.
+No tensor is split or merged, so you cannot forget a transpose, and the letters of an einsum show
+the sums over batch and tokens. einsum decides which operands it copies, which is hard to predict.
 """
 
 from torch import einsum, finfo

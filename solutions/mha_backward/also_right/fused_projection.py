@@ -1,4 +1,4 @@
-"""Stack the three input weights into one of 3M rows: one product forwards, and two backwards.
+"""Stack the three input weights into one of 3M rows: one product forward, and two backward.
 
 dx is a single product with the stacked weight, so no part of it can be lost. Stacking copies the
 weights in every call; a layer that keeps them fused has no such cost.

@@ -1,7 +1,8 @@
-"""Change the matrices of weights in place, and compute queries, keys and values a second time.
+"""Overwrite scores and weights in place, and compute the weights again for the backward pass.
 
-Only two tensors of B * H * L * L entries are alive, as in activation checkpointing. The three
-projections run twice, and each line in place must come after the last use of what it changes.
+Only two tensors of B * H * L * L entries are alive, as in activation checkpointing. The projections
+run two or three times, and each in-place line must come after the last use of the tensor that it
+changes.
 """
 
 import torch

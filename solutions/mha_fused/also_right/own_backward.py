@@ -1,4 +1,4 @@
-"""Write masking and softmax as an autograd.Function, and project q apart from k and v.
+"""Write masking and softmax as an autograd.Function, and project q separately from k and v.
 
 The two projections read x twice instead of once. The function keeps only the weights for the
 backward pass, as torch.softmax does, but makes more tensors of their size on the way.

@@ -1,7 +1,7 @@
 """Write the weights of a single head as a function, and map it over batch and heads with vmap.
 
 The function is easy to read without these axes, but each call of vmap has some overhead in Python.
-A missing mask becomes an expanded True, so torch.where runs over all scores without need.
+A missing mask becomes an expanded True, so torch.where runs over all scores needlessly.
 """
 
 import torch

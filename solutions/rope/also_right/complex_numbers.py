@@ -1,7 +1,7 @@
 """Treat the two halves of a head as real and imaginary parts: a rotation is one complex product.
 
-Only half of the columns of the tables is read, but the conversions to complex numbers and back copy
-queries and keys. torch.compile makes no fused code for complex numbers.
+Only half of the table columns are read, but converting to complex numbers and back copies queries
+and keys. torch.compile generates no fused code for complex numbers.
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Write both rotated halves into an empty result, and make the tables in float64.
 
-This avoids the tensor of rotate_half and a cast at the end. The tables take twice the memory of
+This avoids the rotate_half tensor and the cast at the end. The tables take twice the memory of
 float32 tables, and their angles are more accurate.
 """
 

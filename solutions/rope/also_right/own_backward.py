@@ -1,7 +1,7 @@
-"""Write the rotation as an autograd.Function, with the rotation back as gradient, and cache tables.
+"""Write the rotation as an autograd.Function that rotates back in backward, and cache the tables.
 
-The backward pass is one rotation instead of the gradients of every chunk and product. The cast of
-the tables to bfloat16 costs accuracy there, and the cache keeps every table alive.
+The backward pass is one rotation instead of the gradients of every chunk and product. Casting the
+tables to bfloat16 costs accuracy, and the cache keeps every table alive.
 """
 
 from functools import lru_cache

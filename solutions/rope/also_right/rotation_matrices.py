@@ -1,7 +1,7 @@
-"""Build a 2 x 2 matrix for every pair and position, and apply it with einsum to q and k at once.
+"""Build a 2 x 2 matrix for every pair and position, and apply it to q and k with one einsum.
 
 The matrices hold as many numbers as the gathered cosines and sines of the reference. Joining q and
-k copies both, and products of many tiny matrices use the hardware badly.
+k copies both, and products of many tiny matrices use the hardware poorly.
 """
 
 import torch

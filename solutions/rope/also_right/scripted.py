@@ -1,4 +1,4 @@
-"""Rotate q and k in one TorchScript function, joined along the axis of the heads.
+"""Rotate q and k in one TorchScript function, joined along the head axis.
 
 A single rotation instead of two needs fewer calls, but joining q and k copies both. TorchScript is
 deprecated in favour of torch.compile.

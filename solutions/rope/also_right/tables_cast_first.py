@@ -1,7 +1,7 @@
 """Cast the tables to the dtype of q before the products, as model libraries do.
 
-In bfloat16, the products read and write half of the bytes of float32. The rounded tables and
-products make the result less accurate there.
+In bfloat16, the products read and write half as many bytes as in float32, but the rounded tables
+and products make the result less accurate.
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Write the rotation for one token of one head, and let torch.vmap add the other axes.
 
-The code needs no broadcasting, but three nested vmaps add work in Python to every operation. The
+The code needs no broadcasting, but three nested vmaps add Python overhead to every operation. The
 angles are made in float64 and rounded once, so the tables are more accurate.
 """
 

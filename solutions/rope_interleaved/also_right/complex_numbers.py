@@ -1,7 +1,7 @@
 """Treat each pair as a complex number and multiply it by a complex number of absolute value 1.
 
-The code is short, but contiguous copies an input with another memory layout, and float64 inputs are
-rounded to float32. torch.compile makes no fused code for complex numbers.
+The code is short, but contiguous copies an input with a different memory layout, and float64 inputs
+are rounded to float32. torch.compile generates no fused code for complex numbers.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """View pairs as complex numbers with the lines of DeepSeek's inference code.
 
-Without a call of contiguous, a float32 input is not copied, but an input whose last stride is not 1
-raises an error. float64 inputs are rounded to float32.
+There is no call to contiguous, so a float32 input is not copied, but an input whose last stride is
+not 1 raises an error. float64 inputs are rounded to float32.
 """
 
 import torch

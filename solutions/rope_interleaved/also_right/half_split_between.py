@@ -1,7 +1,7 @@
 """Reorder the features into halves, rotate them as GPT-NeoX does, and put them back.
 
-Both reorderings copy all features. The table of angles reaches the largest position, even if few
-positions are used, and reading this position makes the CPU wait for a GPU.
+Both reorderings copy all features. The table of angles goes up to the largest position, even if few
+positions are used, and reading this position makes the CPU wait for the GPU.
 """
 
 import torch

@@ -1,6 +1,6 @@
-"""Write the rotation as an autograd.Function, with the rotation back as gradient.
+"""Write the rotation as an autograd.Function that rotates back in its backward pass.
 
-The backward pass needs no tensors full of zeros, which autograd makes for slices with a step.
+The backward pass needs none of the zero-filled tensors that autograd makes for slices with a step.
 Cosines and sines are cast to the dtype of x, which costs accuracy in bfloat16.
 """
 

@@ -1,7 +1,7 @@
 """Repeat every angle for both features of a pair, and rotate with a swapped copy of x.
 
-Twice as many cosines and sines are computed, and rotate_every_two makes one more tensor of the size
-of x. The tables have the dtype of x, which costs accuracy in bfloat16.
+This computes twice as many cosines and sines, and rotate_every_two makes one more tensor of the
+size of x. The tables have the dtype of x, which costs accuracy in bfloat16.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Rotate pairs as complex numbers, and make the angles in every call.
 
-No table is stored and positions have no limit, but every call computes cosines and sines again.
-torch.compile makes no fused code for complex numbers.
+No table is stored and positions have no limit, but every call recomputes the cosines and sines.
+torch.compile generates no fused code for complex numbers.
 """
 
 import torch

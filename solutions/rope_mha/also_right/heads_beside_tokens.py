@@ -1,7 +1,7 @@
-"""Keep the heads behind the tokens, a float64 table as a plain tensor, and a hand-written softmax.
+"""Keep the head axis after the token axis, a float64 table as a plain tensor, and a manual softmax.
 
-A cast of the module does not round the table, but a GPU needs a new copy of it in every call. The
-softmax makes more tensors of the size of the scores.
+Casting the module does not round the table, but a GPU needs a new copy of it in every call. The
+softmax makes extra tensors of the size of the scores.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Write the rotation as an autograd.Function, with a roll and a table of signed sines.
 
-Forward and backward are two products and a roll each, without the gradient of a chunk. In bfloat16
-every call casts the whole tables, and the tables are part of the state_dict.
+Forward and backward each take two products and a roll, without the gradient of a chunk. In
+bfloat16, every call casts the whole tables, and the tables are part of the state_dict.
 """
 
 import torch

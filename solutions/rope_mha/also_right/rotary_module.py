@@ -1,7 +1,7 @@
 """Use three projections, a module for the tables, a float32 softmax and an additive mask.
 
-Three products read x three times instead of once. The float32 softmax is more accurate in bfloat16
-and takes twice the memory there, and the tables are part of the state_dict.
+Three products read x three times instead of once. For bfloat16 inputs, the float32 softmax is more
+accurate but takes twice the memory, and the tables are part of the state_dict.
 """
 
 import torch

@@ -1,6 +1,6 @@
-"""Rotate q and k at once in TorchScript, with tables that grow when a later position comes.
+"""Rotate q and k together in TorchScript, with tables that grow when a larger position comes.
 
-Positions have no limit, but reading the largest of given positions makes the CPU wait for a GPU in
+Positions have no limit, but reading the largest given position makes the CPU wait for the GPU in
 every call. TorchScript is deprecated in favour of torch.compile.
 """
 

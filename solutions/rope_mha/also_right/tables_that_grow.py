@@ -1,7 +1,7 @@
 """Keep the tables as buffers that grow when a longer sequence comes, as older Llama code does.
 
 Short sequences need only short tables. If position_ids are given, reading their maximum makes the
-CPU wait for a GPU and breaks the graph of torch.compile.
+CPU wait for the GPU and breaks the graph of torch.compile.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Follow the code that DeepSeek and Hugging Face publish: a correction range and a ramp mask.
 
 The small helpers are easy to compare with a model's own code. The names are long, and the mask is
-the share of the frequencies that are kept, so the ramp is subtracted from 1 first.
+the share of the unscaled frequencies, so it is 1 minus the ramp.
 """
 
 import math

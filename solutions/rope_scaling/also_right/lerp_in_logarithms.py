@@ -1,6 +1,6 @@
 """Make the frequencies with exp of a multiple of log(base), in float64, and mix them with lerp.
 
-One operation mixes both kinds of frequencies. The casts to float32 at the end are easy to forget, and
+One operation mixes both kinds of frequencies. It is easy to forget the casts to float32, and
 float64 is slow or missing on some devices.
 """
 

@@ -1,7 +1,7 @@
 """Compute in numpy with float64, clip the ramp there, and hand the result to torch.
 
-Scripts that convert weights often work in numpy, so this form fits into them. The result is on the
-CPU, and torch.compile cannot look into it.
+This suits scripts that convert weights, which often work in numpy. The result is on the CPU, and
+torch.compile cannot look into it.
 """
 
 import numpy as np

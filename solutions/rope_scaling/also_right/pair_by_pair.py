@@ -1,6 +1,6 @@
 """Compute every frequency as a Python number, in one loop over the pairs, and make a tensor last.
 
-Python numbers are float64, so only the last step rounds. A loop over 64 pairs is cheap here, because
+Python numbers are float64, so only the last step rounds. A loop over 64 pairs is cheap here:
 the frequencies are made once for a model.
 """
 

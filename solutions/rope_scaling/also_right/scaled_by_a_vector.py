@@ -1,7 +1,7 @@
 """Write both methods as one vector of divisors for the unscaled frequencies.
 
-NTK divides pair i by scale**(2i / (D - 2)), which shows at once that the last pair gets scale. The
-form is far from the formula of the larger base, so it needs a derivation.
+NTK divides pair i by scale**(2i / (D - 2)), which shows directly that the last pair is divided by
+scale. This form looks unlike the formula of the larger base, so it needs a derivation.
 """
 
 import math

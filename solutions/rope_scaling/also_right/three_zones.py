@@ -1,7 +1,7 @@
 """Fill three zones of the result: kept pairs, pairs on the ramp, divided pairs.
 
-The zones of YaRN can be read from the code, and the ramp needs no limits. The indices of the zones
-must be limited to the pairs that exist, which is one more place for an error.
+The code shows the zones of YaRN, and the ramp needs no limits. The indices of the zones must be
+limited to the pairs that exist, which is one more place for an error.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Sort the smallest first, compare with 1 - top_p, and stay in the dtype of the logits.
 
 This is the form of the Hugging Face library. The last token of a row is always kept, because
-1 - top_p may round to 1. In bfloat16 the sums have only 8 bits, so that tokens at the border may be
-dropped or kept by rounding; a cast to float32 costs little next to the sort.
+1 - top_p may round to 1. In bfloat16, the sums have only 8 significant bits, so rounding may decide
+on tokens at the border; a cast to float32 costs little next to the sort.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Compare all pairs of tokens instead of sorting: the rank and the mass above each token.
 
 No sort and no scatter is needed, and each line says what a filter means. The pairs take V * V
-entries for each row, which is far too much for a real vocabulary.
+entries for each row, far too many for a real vocabulary.
 """
 
 import torch

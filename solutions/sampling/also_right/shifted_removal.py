@@ -1,7 +1,7 @@
-"""Shift the tokens to remove by a place to the right, as in the well-known sampling scripts.
+"""Shift the flags of removed tokens one place to the right, as in well-known sampling scripts.
 
 The shift keeps the token that crosses top_p, and a False at the front keeps the first token. The
-flags are written twice, and every copy must be kept apart from the logits of the caller.
+flags are written twice, and no write may reach the caller's logits.
 """
 
 import torch

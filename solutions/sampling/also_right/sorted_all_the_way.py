@@ -1,6 +1,6 @@
 """Sort first, do every step on the sorted probabilities, and go back with the inverse order.
 
-In sorted order, top-k is a comparison of columns with k, and both filters only cut the end of a row.
+In sorted order, top-k compares column numbers with k, and both filters only cut the end of a row.
 The vocabulary is sorted even if no option asks for it.
 """
 

@@ -1,7 +1,7 @@
 """Replace temperature 0 by a tiny number, with the largest logit of each row moved to 0.
 
-There is no second way through the function, so both filters also run for greedy decoding. The trick
-fails if two logits are nearly equal: both would get a share.
+The function has only one path, so both filters also run for greedy decoding. The trick fails if two
+logits are nearly equal: both would get a probability.
 """
 
 import torch

@@ -1,7 +1,8 @@
-"""Scale q before an einsum, fill with the least number, and take the softmax in float32.
+"""Scale q before an einsum, fill with the lowest number, and take the softmax in float32.
 
-The scale touches Lq * D numbers instead of Lq * Lk. In bfloat16 the float32 weights take twice the
-memory and gain nothing, because softmax computes in float32 inside; float64 inputs lose accuracy.
+The scale touches Lq * D numbers instead of Lq * Lk. In bfloat16, the float32 weights take twice the
+memory and gain nothing, because softmax computes in float32 internally; float64 inputs lose
+accuracy.
 """
 
 from __future__ import annotations

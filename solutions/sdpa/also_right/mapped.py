@@ -1,7 +1,7 @@
 """Write attention for a single query, and map it over queries and leading dims with vmap.
 
 The formula has no dims to count, but every call pays for the nested vmap. Without a mask, it still
-makes a boolean mask of the full size of the scores, and makes it on the CPU.
+makes a boolean mask as large as the scores, on the CPU.
 """
 
 import torch

@@ -1,7 +1,7 @@
-"""Cut the sequence into blocks as long as the window: a query needs its own block and the one before.
+"""Cut the sequence into blocks as long as the window: a query needs its own and the previous one.
 
 The scores take L * 2 * window entries, and all products are ordinary matrix products of blocks, so
-time and memory grow linearly with L. The bookkeeping is longer, half of the scores are still
+time and memory grow linearly with L. The bookkeeping is longer, about half of the scores are still
 masked, and a length that the window does not divide must be padded.
 """
 

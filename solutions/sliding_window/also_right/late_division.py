@@ -1,7 +1,7 @@
-"""Write the softmax by hand, mask with the largest visible score, and divide after the product with v.
+"""Write the softmax by hand from the largest visible score, and divide after the product with v.
 
-The late division touches L * D numbers instead of L * L; FlashAttention does the same. The steps
-before it make more tensors of the size of the scores than torch.softmax.
+The late division touches L * D numbers instead of L * L; FlashAttention does the same. The separate
+steps before it make more tensors of the size of the scores than torch.softmax.
 """
 
 import torch

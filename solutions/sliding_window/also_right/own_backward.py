@@ -1,6 +1,6 @@
 """Write the backward pass by hand in an autograd.Function, and work in place in forward.
 
-The operations in place make fewer tensors of the size of the scores than the reference. The
+The in-place operations make fewer tensors of the size of the scores than the reference. The
 gradient of a gradient is silently wrong, because backward treats the saved weights as constants.
 """
 

@@ -1,8 +1,8 @@
 """Make the mask from two triangles of ones, add it as a bias, and take the softmax in float32.
 
-tril and triu express the band in one line, but their diagonal is easy to get wrong by one. The
-added bias costs one more tensor of the size [L, L], and the float32 softmax takes twice the memory
-for bfloat16 inputs.
+tril and triu express the band in one line, but it is easy to get the diagonal wrong by one. The
+added bias costs one more [L, L] tensor, and the float32 softmax takes twice the memory for bfloat16
+inputs.
 """
 
 import torch

@@ -1,8 +1,7 @@
-"""Cut the keys and values into overlapping windows with unfold, which makes views, no copies.
+"""Cut the keys and values into overlapping windows with unfold, which makes views, not copies.
 
 The scores are [B, H, L, window] instead of [B, H, L, L], which saves memory if the window is short.
-The products with the windows copy them for the matrix product, so each key is in memory `window`
-times.
+The matrix products copy the windows, so each key is in memory `window` times.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Fold the cap into the scale of the queries: one multiplication of q instead of two of the scores.
 
 The scale and the cap touch Lq * D numbers instead of Lq * Lk, as in a fused kernel. The additive
-bias of the mask costs one more tensor of the size of the mask.
+mask costs one more tensor of the size of the mask.
 """
 
 import math

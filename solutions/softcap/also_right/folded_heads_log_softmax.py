@@ -1,7 +1,7 @@
 """Fold batch and heads for bmm, and take the exponential of log_softmax.
 
 The folded tensors have three dims, which old kernels require. A mask must be expanded to the full
-size before it can be folded, which copies it.
+size before folding, which copies it.
 """
 
 import torch

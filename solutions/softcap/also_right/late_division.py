@@ -1,7 +1,7 @@
 """Write the softmax by hand, multiply hidden entries by 0, and divide after the product with v.
 
-The maximum runs over all keys, hidden keys too: this is correct here as long as the cap is small,
-because capped scores differ by at most 2 * cap. For large caps the visible maximum is taken.
+For small caps, the maximum runs over all keys, including hidden keys: this is safe because capped
+scores differ by at most 2 * cap. For large caps, hidden scores become -inf first.
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Write the backward pass by hand in an autograd.Function, and work in place in forward.
 
-The slope of the cap is 1 - tanh², so the shares of the cap must be kept next to the weights: two
+The slope of the cap is 1 - tanh², so backward needs the tanh values as well as the weights: two
 tensors of the size of the scores. The gradient of a gradient is silently wrong.
 """
 

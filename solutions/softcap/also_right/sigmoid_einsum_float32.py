@@ -1,7 +1,8 @@
 """Write tanh(x) as 2 * sigmoid(2x) - 1, and compute scores and softmax in float32.
 
-The two formulas are equal, but near 0 the subtraction cancels digits, which the factor `cap`
-magnifies. In bfloat16 the float32 scores take twice the memory and keep the digits of large scores.
+The two formulas are equal, but near 0 the subtraction cancels digits, and the factor `cap`
+magnifies this error. For bfloat16 inputs, the float32 scores take twice the memory and keep the
+digits of large scores.
 """
 
 import torch

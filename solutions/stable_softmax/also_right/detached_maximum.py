@@ -1,7 +1,7 @@
-"""Detach the maximum, and let the smallest positive number protect the division.
+"""Detach the maximum, and clamp the sum to a tiny positive number to protect the division.
 
-The gradient does not run through the maximum, which saves an operation of the backward pass. The
-clamp of the sum costs one operation, but it hides the special row better than a comparison with 0.
+The gradient does not run through the maximum, which saves an operation in the backward pass. The
+clamp costs one operation and makes the special row harder to see than a comparison with 0.
 """
 
 

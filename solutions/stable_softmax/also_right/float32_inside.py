@@ -1,7 +1,7 @@
 """Compute in float32 or finer, and cast the result back at the end.
 
-For bfloat16 the sum keeps more digits than in the reference. The price is memory: the exponentials
-take twice the bytes of x.
+For bfloat16, the sum keeps more digits than in the reference. The price is memory: the exponentials
+take twice as many bytes as x.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Move the axis to the end, work on the last axis only, and move it back.
 
 The steps need no `dim`, which makes them easy to read. The moved tensor is not contiguous, so the
-sums read the memory in strides, and the result has another memory layout than x.
+sums read memory with a stride, and the memory layout of the result differs from that of x.
 """
 
 import torch

@@ -1,7 +1,8 @@
 """Write the backward pass by hand: p * (g - sum(p * g)).
 
-Only the probabilities are saved, so the backward pass keeps a third of the memory of the reference.
-The gradient of a gradient is silently wrong, because backward treats the saved tensor as a constant.
+Only the probabilities are saved, so autograd keeps about half as much memory as in the reference.
+The gradient of a gradient is silently wrong, because backward treats the saved tensor as a
+constant.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Write the products as einsum, and compute the activation in float32.
 
-The formulas show the axes by letters, and any number of leading axes is written as dots. float32
-keeps more digits of the activation for bfloat16 inputs and takes twice the memory there.
+The formulas name the axes by letters and write any number of leading axes as dots. For bfloat16
+inputs, float32 keeps more digits of the activation and takes twice the memory.
 """
 
 import torch

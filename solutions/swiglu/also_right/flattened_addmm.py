@@ -1,7 +1,7 @@
 """Flatten all leading axes, and multiply plain matrices.
 
-Plain matrix products are the easiest form for a profiler or another backend. reshape copies an input
-that is not contiguous, and the shape must be restored at the end.
+Plain matrix products are the easiest form for a profiler or a different backend. reshape copies a
+non-contiguous input, and the shape must be restored at the end.
 """
 
 import torch

@@ -1,7 +1,7 @@
-"""Write the backward of the gate by hand, and save only the two projections.
+"""Write the backward pass of the gate by hand, and save only the two projections there.
 
-The activated gate and the product are computed again in the backward pass, so 2 F numbers for each
-token are kept instead of 4 F. The derivative is written by hand and must be tested.
+The backward pass recomputes the activated gate, so 3 F numbers for each token are kept instead of
+4 F: down_proj still keeps the product. The derivative is written by hand and must be tested.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Join both wide weights for a single product, and split its result.
 
-One large product reads x once and needs one kernel launch instead of two. The weights are joined in
-every call, which copies 2 M F numbers; a library stores them joined.
+One large product reads x once and needs one kernel launch instead of two. Every call joins the
+weights, which copies 2 M F numbers; libraries store them joined.
 """
 
 import torch

@@ -1,7 +1,7 @@
-"""Fill the mask by columns: the descendants of a node are those of its children, and itself.
+"""Fill the mask by columns: a node's column joins the columns of its children and the node itself.
 
-The nodes are visited from the last to the first, so all children are complete. The idea gives
-subtree sizes as well; the mask is needed by rows, so it is transposed at the end.
+The loop visits the nodes from last to first, so all children are complete. The idea gives subtree
+sizes as well. Rows are needed in the end, so the mask is transposed.
 """
 
 import torch

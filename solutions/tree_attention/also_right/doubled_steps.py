@@ -1,7 +1,7 @@
 """Double the reach of every row: join it with the row of the node's current farthest ancestor.
 
-About log2(N) steps are enough, and each of them handles all nodes at once. The price is an
-additional last row for the index -1, which takes the place of tests for roots.
+About log2(N) steps are enough, and each step handles all nodes together. The price is an extra last
+row for the index -1, which replaces the tests for roots.
 """
 
 import torch

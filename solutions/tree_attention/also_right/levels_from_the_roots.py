@@ -1,4 +1,4 @@
-"""Go down from the roots: the nodes of each depth take the rows of their parents together.
+"""Go down from the roots: all nodes of one depth copy the rows of their parents in one step.
 
 The number of steps is the depth of the tree, which is small for draft trees. Each step needs to
 know which nodes are ready, so it searches all nodes again.

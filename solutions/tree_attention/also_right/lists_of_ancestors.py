@@ -1,6 +1,6 @@
 """Collect the branch of every node in plain Python, and make a single tensor at the end.
 
-Nothing has to be vectorised, and each branch can be printed. The loops run in Python: N times the
+There is nothing to vectorise, and you can print each branch. The loops run in Python: N times the
 depth of the tree.
 """
 

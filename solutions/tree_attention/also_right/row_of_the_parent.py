@@ -1,7 +1,7 @@
 """Copy the row of the parent, and add the node itself.
 
 A parent's row is complete when its children need it, because parents come first. Each row costs a
-single operation, but the rows must be made in order, one after the other.
+single operation, but the rows must be made one by one, in order.
 """
 
 import torch
