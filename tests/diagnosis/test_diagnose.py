@@ -340,7 +340,7 @@ CAUSES = [
             ("        sin = self.sin[position_ids].unsqueeze(1)  # [B, 1, L, D]\n", ""),
         ],
         ["frequencies-cast-with-the-module"],
-        "frequencies = rope_base**-exponents",
+        'self.register_buffer("frequencies", frequencies, persistent=False)',
         id="frequencies rounded by a cast of the module",
     ),
     pytest.param(

@@ -38,7 +38,7 @@ def handed_out(*names: str) -> str:
 def test_planted_line_is_found_among_other_mistakes(name: str, line: str) -> None:
     """A missing line is reported as the line after the gap."""
     source = handed_out(name, "no-scale")
-    number = line_by_text(SOURCE, KNOWN[name], source)
+    number = line_by_text(SOURCE, KNOWN[name], source, is_planted=True)
     assert number is not None
     assert source.splitlines()[number - 1].strip().startswith(line)
 
@@ -48,7 +48,7 @@ def test_planted_line_is_found_among_other_mistakes(name: str, line: str) -> Non
 def test_every_planted_mistake_is_found_in_its_file(name: str) -> None:
     """The line is one that differs from the reference, or is next to a gap."""
     right, source = handed_out(), handed_out(name)
-    number = line_by_text(SOURCE, KNOWN[name], source)
+    number = line_by_text(SOURCE, KNOWN[name], source, is_planted=True)
     texts = right.splitlines(), source.splitlines()
     changes = difflib.SequenceMatcher(None, *texts, autojunk=False).get_opcodes()
     changed = {
@@ -72,7 +72,7 @@ def test_line_that_is_gone_is_not_reported(old: str, new: str) -> None:
     """The file no longer has the text of the mistake."""
     source = handed_out("no-step")
     assert old in source
-    assert line_by_text(SOURCE, KNOWN["no-step"], source.replace(old, new)) is None
+    assert line_by_text(SOURCE, KNOWN["no-step"], source.replace(old, new), is_planted=True) is None
 
 
 def test_line_is_found_after_edits_elsewhere() -> None:
@@ -82,7 +82,7 @@ def test_line_is_found_after_edits_elsewhere() -> None:
     edited = "\n".join(
         ["# my notes", "", *(f"{line}  # seen" if line.endswith(")") else line for line in lines)]
     ).replace("    loss.backward()", "    print(logits.shape)\n\n    loss.backward()")
-    number = line_by_text(SOURCE, KNOWN["no-step"], edited)
+    number = line_by_text(SOURCE, KNOWN["no-step"], edited, is_planted=True)
     assert number is not None
     assert edited.splitlines()[number - 1].strip().startswith("return loss.item()")
 
@@ -138,4 +138,4 @@ def test_mistakes_of_random_hunts_are_found() -> None:
     mistakes = list(KNOWN.values())
     chosen = next(choose_several(mistakes, SOURCE, 4, (), Random(3)))
     source = plant_mistakes(SOURCE, chosen, "Find the bugs.").source
-    assert all(line_by_text(SOURCE, mistake, source) for mistake in chosen)
+    assert all(line_by_text(SOURCE, mistake, source, is_planted=True) for mistake in chosen)

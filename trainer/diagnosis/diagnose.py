@@ -255,7 +255,7 @@ class _Diagnosis:
         mistakes = self._in_order(ids)
         location = self._location(ids)
         found_line = None if location.frame is None else location.frame.line
-        named_line = self._named_line(mistakes, found_line)
+        named_line = self._named_line(mistakes, found_line, is_planted=bool(known))
         is_moved = named_line is not None and named_line != found_line
         if named_line is not None and is_moved:
             # Facts about another line are left out.
@@ -510,15 +510,20 @@ class _Diagnosis:
             location = self._locator.location_of_draw(drawing)
         return location or self._locator.location_of_other_failure()
 
-    def _named_line(self, mistakes: Sequence[Mistake], found_line: int | None) -> int | None:
+    def _named_line(
+        self, mistakes: Sequence[Mistake], found_line: int | None, *, is_planted: bool
+    ) -> int | None:
         """Return the line of a named mistake; None if the line that was found is better.
 
         Args:
             mistakes: the named mistakes.
             found_line: the line of the first wrong value, if there is one.
+            is_planted: whether a bug hunt put the mistake into the file.
         """
         reference, source = self._references.source, self._judgement.submission.source
-        lines = [line_by_text(reference, mistake, source) for mistake in mistakes]
+        lines = [
+            line_by_text(reference, mistake, source, is_planted=is_planted) for mistake in mistakes
+        ]
         if any(lines):
             return found_line if found_line in lines else next(filter(None, lines))
         if found_line is not None or not mistakes or self._first.number is None:

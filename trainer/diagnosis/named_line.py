@@ -23,24 +23,34 @@ _COMMENT = re.compile(r"\s*#.*$")
 _COMPUTATION = ast.Call | ast.BinOp | ast.Compare | ast.Subscript
 
 
-def line_by_text(reference: str, mistake: Mistake, source: str) -> int | None:
+def line_by_text(
+    reference: str, mistake: Mistake, source: str, *, is_planted: bool = False
+) -> int | None:
     """Return the line number of a mistake in a file, from 1; None if its text is not there.
 
-    If the mistake leaves lines out, return the line after the gap, or the line before it if the
-    gap is at the end of a block.
+    Args:
+        reference: the text of the reference.
+        mistake: the mistake.
+        source: the text of the file.
+        is_planted: whether a bug hunt put the mistake into the file. Then lines that were moved
+            count too, and so do lines that were left out. The result is then the line after the
+            gap, or the line before it if the gap is at the end of a block.
     """
     wrong_source = patch_all(reference, [mistake], "")
     right, wrong, own = (_code_of(text) for text in (reference, wrong_source, source))
     places = _matched([text for _, text in wrong], [text for _, text in own])
     changes = _changes([text for _, text in right], [text for _, text in wrong])
+    moved = {text.strip() for _, text in right}
     for tag, first_right, _, start, end in changes:
-        if tag == "delete":
+        if tag == "delete" and is_planted:
             before, after = places.get(start - 1), places.get(start)
             if before is not None and after == before + 1:
                 is_in_block = _indent(own[after][1]) >= _indent(right[first_right][1])
                 return own[after if is_in_block else before][0]
         for index in range(start, end):
-            if index in places:
+            text = wrong[index][1].strip()
+            may_be_elsewhere = text in moved or text.startswith("with ")
+            if index in places and (is_planted or not may_be_elsewhere):
                 return own[places[index]][0]
     return _line_of_statement(reference, wrong_source, source)
 

@@ -1,5 +1,4 @@
 # mistakes: one-call-too-many
-# diagnosis: no line
 """The prompt before the loop; inside the loop, the next call comes at the end of the body."""
 
 import torch
