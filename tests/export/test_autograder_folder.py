@@ -114,7 +114,7 @@ def test_folder_from_the_real_checkout_is_complete(tmp_path: Path) -> None:
     ]
     assert "custom" in made["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]
     assert all((package / name).exists() for name in needed)
-    challenges = {path.name for path in (package / "challenges").iterdir()}
+    challenges = {path.name for path in (package / "challenges").iterdir() if path.is_dir()}
     solutions = {path.name for path in (package / "solutions").iterdir()}
     assert {name for name in challenges if not name.startswith("_")} == solutions
     assert "torch==" in (package / "constraints.txt").read_text()
