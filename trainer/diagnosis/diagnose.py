@@ -254,10 +254,8 @@ class _Diagnosis:
             ids = pairs.find(operations) or mistakes_of_functions(self._agreement)
         mistakes = self._in_order(ids)
         location = self._location(ids)
-        found_line = None if location.frame is None else location.frame.line
-        named_line = self._named_line(mistakes, found_line, is_planted=bool(known))
-        is_moved = named_line is not None and named_line != found_line
-        if named_line is not None and is_moved:
+        named_line = self._named_line(mistakes, location, is_planted=bool(known))
+        if is_moved := named_line is not None:
             # Facts about another line are left out.
             location = Location(self._locator.frame(named_line), location.case)
         explanation = location.relation
@@ -511,29 +509,44 @@ class _Diagnosis:
         return location or self._locator.location_of_other_failure()
 
     def _named_line(
-        self, mistakes: Sequence[Mistake], found_line: int | None, *, is_planted: bool
+        self, mistakes: Sequence[Mistake], location: Location, *, is_planted: bool
     ) -> int | None:
-        """Return the line of a named mistake; None if the line that was found is better.
+        """Return the line of a named mistake; None if the line that was found is as good.
 
         Args:
             mistakes: the named mistakes.
-            found_line: the line of the first wrong value, if there is one.
+            location: the line that was found without the text of the mistakes.
             is_planted: whether a bug hunt put the mistake into the file.
         """
         reference, source = self._references.source, self._judgement.submission.source
         lines = [
             line_by_text(reference, mistake, source, is_planted=is_planted) for mistake in mistakes
         ]
+        found_line = None if location.frame is None else location.frame.line
         if any(lines):
-            return found_line if found_line in lines else next(filter(None, lines))
-        if found_line is not None or not mistakes or self._first.number is None:
+            return None if found_line in lines else next(filter(None, lines))
+        index, has_crashed = self._index_of_calls, self._first.check == "runs"
+        if not mistakes or index is None or (found_line is not None and not has_crashed):
             return None
-        index = self._first.number - 1
-        recorded = self._recorded or self._recorded_in(index)
+        recorded = self._recorded
+        if recorded is None or recorded.index != index:
+            recorded = self._recorded_in(index)
         graph = self._references.mistaken_graph((mistakes[0].id,), index)
         if recorded is None or graph is None:
             return None
-        return line_by_values(recorded, graph, reference, mistakes[0])
+        line = line_by_values(recorded, graph, reference, mistakes[0])
+        return None if line == found_line else line
+
+    @property
+    def _index_of_calls(self) -> int | None:
+        """The index of the explained case, or of the first case whose first call succeeds."""
+        results = [
+            result.index
+            for result in self._judgement.comparison.results
+            if result.case.probe is None and result.reply.failure is None
+        ]
+        explained = (self._first.number or 0) - 1
+        return explained if explained in results else next(iter(results), None)
 
     def _elsewhere(self, location: Location) -> Iterator[WrongFunction]:
         """Yield the first wrong lines of the functions that the explained case does not call."""

@@ -137,7 +137,7 @@ def line_by_values(
         if node.line not in patched or not node.is_comparable:
             continue
         is_usual = node.operation in usual
-        if is_usual and recorded.right.has(node):
+        if is_usual and recorded.right.has(node, may_swap=False):
             continue
         for own in recorded.graph.nodes:
             if _is_twin(node, own, recorded.sizes) and (is_usual or own.operation not in usual):
