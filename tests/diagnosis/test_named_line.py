@@ -97,22 +97,45 @@ def test_statement_is_found_under_other_names() -> None:
     assert line_by_text(reference, mistake, own + "def e(q, k):\n    s = g(q) @ k\n") is None
 
 
-def test_write_in_place_is_found_by_its_value(grader: Grader) -> None:
-    """The value is right, and only the gradients fail, so no wrong value leads to the line."""
-    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "delta-rule")
-    right = "S = S + step[..., :, None] * key[..., None, :]"
+@pytest.mark.parametrize(
+    ("challenge_id", "right", "wrong", "name"),
+    [
+        pytest.param(
+            "delta-rule",
+            "S = S + step[..., :, None] * key[..., None, :]",
+            "S = S.add_(step[..., :, None] * key[..., None, :])",
+            "state-added-in-place",
+            id="a right value, written in place",
+        ),
+        pytest.param(
+            "lse-merge",
+            "torch.maximum(lse_a, lse_b)",
+            "torch.maximum(lse_a, lse_b).clamp_min(0.0)",
+            "stand-in-for-every-low-maximum",
+            id="a value with equal entries",
+        ),
+        pytest.param(
+            "flash",
+            "weights = torch.exp(scores - new_max)",
+            "scores -= new_max; weights = scores.exp()",
+            "scores-changed-in-place",
+            id="a crash at a later line",
+        ),
+    ],
+)
+def test_line_is_found_by_its_values(
+    grader: Grader, challenge_id: str, right: str, wrong: str, name: str
+) -> None:
+    """No wrong value of the explained case leads to the line."""
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), challenge_id)
     source = pack_reader.solution(challenge)
-    assert right in source
-    source = source.replace(right, "S = S.add_(step[..., :, None] * key[..., None, :])")
-    diagnosis = (
-        diagnoser_of(grader)
-        .report(grader.grade(challenge, Submission("delta_rule.py", source), 5))
-        .diagnosis
-    )
+    assert source.count(right) == 1
+    judgement = grader.grade(challenge, Submission("a.py", source.replace(right, wrong)), 5)
+    diagnosis = diagnoser_of(grader).report(judgement).diagnosis
     assert diagnosis is not None
-    assert [mistake.id for mistake in diagnosis.mistakes] == ["state-added-in-place"]
+    assert [mistake.id for mistake in diagnosis.mistakes] == [name]
     assert diagnosis.first_line is not None
-    assert "S.add_(" in diagnosis.first_line.text
+    assert wrong in diagnosis.first_line.text
 
 
 @pytest.mark.thorough

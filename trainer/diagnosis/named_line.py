@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 
+import torch
+
 from trainer.diagnosis.graph_queries import have_same_value
 from trainer.diagnosis.recorded_case import RecordedCase
 from trainer.diagnosis.value_graph import Node, ValueGraph
@@ -133,16 +135,30 @@ def line_by_values(
     first = lines_of(reference, mistake).start
     patched = range(first, first + mistake.now.rstrip("\n").count("\n") + 1)
     usual = {node.operation for node in recorded.reference.nodes}
-    for node in mistaken.nodes:
-        if node.line not in patched or not node.is_comparable:
-            continue
+    made = [node for node in mistaken.nodes if node.line in patched]
+    for node in made:
         is_usual = node.operation in usual
-        if is_usual and recorded.right.has(node, may_swap=False):
+        if not node.is_comparable or (is_usual and recorded.right.has(node, may_swap=False)):
             continue
         for own in recorded.graph.nodes:
             if _is_twin(node, own, recorded.sizes) and (is_usual or own.operation not in usual):
                 return own.line
+    right = recorded.reference.nodes
+    for node in made:
+        for own in recorded.graph.nodes:
+            if own.lines and _is_same_constant(node, own):
+                # The reference may have the constant too, for example zeros for another sum.
+                makers = {other.operation for other in right if _is_same_constant(node, other)}
+                if own.operation not in makers:
+                    return own.line
     return None
+
+
+def _is_same_constant(node: Node, own: Node) -> bool:
+    """Return whether two values are equal that have too few entries to be compared elsewhere."""
+    if node.features is not None or node.value is None or own.value is None or node.entries < 2:
+        return False
+    return torch.equal(node.value, own.value)
 
 
 def _is_twin(node: Node, own: Node, sizes: Mapping[str, int]) -> bool:
