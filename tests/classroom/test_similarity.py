@@ -193,7 +193,7 @@ def textbook(draw: random.Random) -> str:
 @pytest.mark.sampled(8)
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("size", "classes", "most"), [(2, 50, 5), (5, 20, 1), (30, 4, 0), (150, 1, 0)]
+    ("size", "classes", "most"), [(5, 20, 1), (2, 50, 5), (30, 4, 0), (150, 1, 0)]
 )
 def test_textbook_answers_are_not_reported(size: int, classes: int, most: int) -> None:
     """If all students choose from the same few ways, almost no pair is reported."""

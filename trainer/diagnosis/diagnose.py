@@ -257,7 +257,9 @@ class _Diagnosis:
         named_line = self._named_line(mistakes, location, is_planted=bool(known))
         if is_moved := named_line is not None:
             # Facts about another line are left out.
-            location = Location(self._locator.frame(named_line), location.case)
+            location = Location(
+                self._locator.frame(named_line), location.case or self._first.number
+            )
         explanation = location.relation
         if not ids and explanation is None and not self._keeps_state:
             explanation = generic_error(self._agreement)
