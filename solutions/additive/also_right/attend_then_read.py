@@ -1,4 +1,4 @@
-"""Use the letters of the paper, W_a, U_a and v_a, and fill with -1e9 under the mask.
+"""Use the letters of the paper, W_a, U_a and v_a, and fill masked scores with -1e9.
 
 The operations are those of the reference, so it costs the same. In float16 the mask raises an
 error, because -1e9 does not fit into this dtype.

@@ -1,7 +1,7 @@
 """Expand both sides before the sum, use einsum for the last layer, and write the softmax by hand.
 
-The expanded tensors are views, so they take no memory. The softmax by hand makes more tensors of
-the size of the scores than torch.softmax, and the product with the mask adds another.
+The expanded tensors are views, so they take no memory. The hand-written softmax makes more tensors
+of the size of the scores than torch.softmax, and the product with the mask adds one more.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Use the weights of the layers in einsum, and write the softmax by hand.
 
-The layers are never called, so hooks on them do not run. The softmax by hand makes more tensors of
-the size of the scores than torch.softmax.
+The layers are never called, so hooks on them do not run. The hand-written softmax makes more
+tensors of the size of the scores than torch.softmax.
 """
 
 import torch

@@ -1,6 +1,6 @@
-"""Split the module into a memory of projected keys and an energy, and work in place.
+"""Split the module into a memory of projected keys and an energy function, and work in place.
 
-A decoder can call the memory once and the energy at each step. The tanh in place saves a tensor of
+A decoder can call the memory once and the energy at each step. The in-place tanh saves a tensor of
 B * Lq * Lk * hidden_dim numbers, but log_softmax and exp make one more tensor of scores than
 torch.softmax.
 """

@@ -1,4 +1,4 @@
-"""Make each pair of a query and a key a row of a long matrix, and fold the scores back.
+"""Make each pair of a query and a key one row of a long matrix, and fold the scores back.
 
 Both sides are copied to B * Lq * Lk * hidden_dim numbers before they are added. The reference adds
 by broadcasting and makes only the sum.

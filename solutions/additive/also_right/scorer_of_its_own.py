@@ -1,7 +1,7 @@
-"""Compute the scores in a module of their own, and write tanh(z) as 2 * sigmoid(2 * z) - 1.
+"""Compute the scores in a separate module, and write tanh(z) as 2 * sigmoid(2 * z) - 1.
 
 The sigmoid does not overflow, but its steps make several tensors of B * Lq * Lk * hidden_dim
-numbers where torch.tanh makes a single one. Close to 0 the subtraction loses accuracy.
+numbers, while torch.tanh makes one. Close to 0 the subtraction loses accuracy.
 """
 
 import torch

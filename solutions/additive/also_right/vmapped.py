@@ -1,7 +1,7 @@
 """Write the attention of a single query, and map it over queries and batch with vmap.
 
-The formula has no dims to count, and the hidden tensor is as large as in the reference. Every call
-pays for the nested vmap.
+The code of a single query needs no axes for batch and queries, and the hidden tensor is as large as
+in the reference. Every call pays for the nested vmap.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Append a feature to queries and keys whose product is slope * (j - i).
 
 The scores then come from one matrix product with D + 2 features, so any attention kernel without a
-bias can compute ALiBi. The positions need float32 at least, and the appended features enlarge q and
+bias can compute ALiBi. The positions need at least float32, and the appended features enlarge q and
 k.
 """
 

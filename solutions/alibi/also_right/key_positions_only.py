@@ -1,7 +1,7 @@
 """Add slope * (j - last), which differs from slope * (j - i) by a constant in every row.
 
-The bias is one row of L numbers for each head instead of a matrix. Near the beginning of a long text
-the numbers are large and lose digits, so the addition must be in float32.
+The bias is one row of L numbers for each head instead of a matrix. Near the beginning of a long
+text the numbers are large and lose digits, so the addition must be in float32.
 """
 
 import torch

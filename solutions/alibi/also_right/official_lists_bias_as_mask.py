@@ -1,7 +1,7 @@
 """Compute the slopes in a recursion over Python lists, and join bias and causal mask in one tensor.
 
-The recursion is that of the paper's code. One addition applies bias and mask together, and a model
-can make the joined tensor once for all layers; but it takes H * L * L entries of memory.
+The recursion comes from the code of the paper. One addition applies bias and mask together, and a
+model can build the joined tensor once for all layers, but it takes H * L * L entries of memory.
 """
 
 import math

@@ -1,6 +1,6 @@
-"""Write the backward pass by hand; the bias has no gradient, so it does not occur there.
+"""Write the backward pass by hand; the bias has no gradient, so it does not appear there.
 
-Working in place in forward makes fewer tensors of the size of the scores. The gradient of a gradient is
+Working in place in forward makes fewer tensors of the size of the scores. Second derivatives are
 silently wrong, because backward treats the saved weights as constants.
 """
 

@@ -1,7 +1,8 @@
-"""Take the mean of each row from the result: sum_j P_j dP_j equals the product of dO and O.
+"""Take the mean of each row from the output: sum_j P_j dP_j equals the product of dO and O.
 
-This is the form of FlashAttention's backward pass: the mean needs two rows of Dv numbers and no row
-of all keys. Here the result must be computed again for it, a matrix product more.
+FlashAttention's backward pass uses this form: the mean needs two rows of Dv numbers instead of a
+row over all keys. Here the output must be computed again for it, which costs one more matrix
+product.
 """
 
 import torch

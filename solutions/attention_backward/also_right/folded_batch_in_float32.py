@@ -1,7 +1,7 @@
 """Fold batch and heads into one axis for bmm, and compute everything in float32.
 
-bfloat16 inputs keep their digits in the subtraction of the mean, where most digits are lost. The
-copies in float32 take twice the memory of bfloat16, and reshape copies inputs with gaps.
+bfloat16 inputs keep their digits when the mean is subtracted, the step that loses most digits. The
+float32 copies take twice the memory of bfloat16, and reshape copies non-contiguous inputs.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Build the Jacobian of the softmax, diag(P) - P P^T, for every query, and multiply by it.
 
 The code follows the definition of the derivative, so there is no formula to remember. The Jacobian
-has Lk entries for each weight, which is far too much memory for long inputs.
+has Lk entries for each weight, which takes far too much memory for long inputs.
 """
 
 import math

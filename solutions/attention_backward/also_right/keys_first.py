@@ -1,7 +1,7 @@
 """Keep all matrices transposed, keys before queries, so that dk and dv need no transpose.
 
-The softmax runs over axis -2 then, and masks are transposed once. The usual order of axes is
-easier to read for others; the work is the same.
+The softmax then runs over axis -2, and masks are transposed once. The work is the same, but the
+usual order of axes is easier for others to read.
 """
 
 import torch

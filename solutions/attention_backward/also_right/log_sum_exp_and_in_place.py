@@ -1,7 +1,8 @@
 """Keep a single tensor of weights and one of gradients, and change both in place.
 
-The weights are exp(score - logsumexp), as from the numbers that a fused forward pass keeps. Only
-two tensors of Lq * Lk entries are alive, but a line must follow the last use of what it changes.
+The weights are exp(score - logsumexp), computed like those of a fused kernel that keeps the
+logsumexp. Only two tensors of Lq * Lk entries are alive, but the order of the lines matters: no
+line may change a tensor that a later line still needs.
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Write one small backward function for each step of the forward pass, and call them in reverse.
 
-Every rule can be tested alone and used again in another backward pass. There are more lines than
+You can test every rule alone and reuse it in another backward pass. There are more lines than
 formulas, and every step keeps its own result.
 """
 

@@ -1,6 +1,6 @@
 """Express the weights as a share of those of multi-head attention, as properties of a dataclass.
 
-The share is a Fraction, so the results are exact, as with integers. Every access of a property
+The share is a Fraction, so the results are exact, as with integers. Every access to a property
 makes a new Fraction, which is slower than a product of ints.
 """
 

@@ -1,7 +1,7 @@
 """Add up the cost in loops over heads and layers instead of using closed formulas.
 
-The number of additions grows with the number of heads and layers, but every term shows the head to
-which it belongs. An assert refuses sizes that do not divide.
+The number of additions grows with the number of heads and layers, but you can see which head each
+term belongs to. An assert refuses sizes that do not divide.
 """
 
 

@@ -1,7 +1,7 @@
 """List the shape of every matrix product and every cached tensor, then multiply and add up.
 
-The lists cost a few more Python operations than closed formulas. A forgotten product or a missing
-factor is easy to see.
+The lists cost a few more Python operations than closed formulas, but you can easily see a forgotten
+product or a missing factor.
 """
 
 from math import prod

@@ -1,7 +1,7 @@
 """Count multiply-adds through the number of parameters, and double them at the end with a shift.
 
-The FLOPs of the projections reuse attention_params, so the sizes stand in one place. The argument
-`**unused` accepts everything, so it also hides a misspelt keyword.
+The FLOPs of the projections reuse attention_params, so the sizes are written in one place. The
+argument `**unused` accepts everything, so it also hides a misspelt keyword.
 """
 
 

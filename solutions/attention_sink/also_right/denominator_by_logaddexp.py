@@ -1,8 +1,8 @@
 """Compute the logarithm of the denominator with logaddexp, and exponentiate the difference.
 
-No maximum is subtracted by hand, and a row without keys needs no special case: its logsumexp is far
+You subtract no maximum by hand, and a row without keys needs no special case: its logsumexp is far
 below the sink, so the denominator is the sink alone. With scores of ±200 the logarithm has an error
-of some 1e-5, which exp turns into a relative error of the weights.
+of about 1e-5, which exp turns into a relative error of the weights.
 """
 
 import torch

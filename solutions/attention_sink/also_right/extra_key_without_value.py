@@ -1,7 +1,7 @@
-"""Append a key and a value of zeros, and add the sink to its score with an additive bias.
+"""Append a key and a value of zeros, and add the sink to the score of that key as a bias.
 
-The last two products and the softmax are then those of plain attention, with Lk + 1 keys. The keys
-and values are copied once, and the bias has an entry for every pair.
+The last two products and the softmax are then those of plain attention with Lk + 1 keys. Keys and
+values are copied once, and the bias has an entry for every pair.
 """
 
 import torch

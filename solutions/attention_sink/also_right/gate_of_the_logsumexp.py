@@ -1,8 +1,8 @@
 """Compute ordinary attention, and scale each row down by sigmoid(logsumexp - sink) afterwards.
 
-This works after any fast kernel that returns the logsumexp of a row, and no column is appended. The
-sink changes only Lq * D numbers, but rows without keys must be opened before the softmax and closed
-again after it.
+This works after any fast kernel that returns the logsumexp of a row, and it appends no column. The
+sink changes only Lq * D numbers, but you must open rows without keys before the softmax and close
+them again after it.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Write the backward pass by hand in an autograd.Function, and work in place in forward.
 
 The gradient of a sink is the sum of -p_sink * (dO · O) over all its rows, so the probability of the
-sink must be kept. The gradient of a gradient is silently wrong, because backward treats the saved
-weights as constants.
+sink must be kept. Second derivatives are silently wrong, because backward treats the saved weights
+as constants.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Put the sink in front of the keys, give the mask a column of True for it, and fold the heads.
 
-One mask hides keys and keeps the sink, so sink and scores are handled alike. The mask must be
-expanded before it gets the column, and it is copied.
+One mask hides keys and keeps the sink, so you handle sink and scores alike. The mask must be
+expanded and copied to get the extra column.
 """
 
 import torch

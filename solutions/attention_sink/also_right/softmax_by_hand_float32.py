@@ -1,4 +1,4 @@
-"""Write the softmax by hand in float32: one more term in the sum, and no column at all.
+"""Write the softmax by hand in float32, with one more term in the sum and no extra column.
 
 The maximum runs over the scores and the sink, so no exponential overflows. The scores are never
 copied into a wider tensor, but in bfloat16 they take twice the memory.

@@ -1,7 +1,7 @@
 """Put batch and heads on one axis, and let baddbmm apply the scale and add the mask as a bias.
 
 This saves two passes over the scores, because baddbmm does both during the product. In a row with
-padding only, the weights would be equal instead of NaN, which hides the mistake.
+only padding, the weights would be equal instead of NaN, which hides the mistake.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""Use einsum without a transpose and a softmax by hand that divides after the sum of the values.
+"""Use einsum without a transpose, and a hand-written softmax that divides after the weighted sum.
 
 The division costs Lq * D operations per head instead of Lq * Lk. The hand-written softmax makes
 more tensors of the size of the scores than torch.softmax.

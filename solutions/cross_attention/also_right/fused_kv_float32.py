@@ -1,7 +1,7 @@
 """Project keys and values with one layer, scale the queries, and use -1e9 and a float32 softmax.
 
-The memory is read once instead of twice, and the scale costs Lq * D multiplications per head
-instead of Lq * Lk. In half precision, the float32 softmax is more accurate and takes twice the
+The layer reads the memory once instead of twice, and the scale costs Lq * D multiplications per
+head instead of Lq * Lk. In half precision, the float32 softmax is more accurate but takes twice the
 memory.
 """
 

@@ -1,6 +1,6 @@
 """Write the attention as an autograd.Function with its own backward pass.
 
-The forward pass overwrites a single tensor of the size of the scores, where the reference makes a
+The forward pass overwrites a single tensor of the size of the scores, while the reference makes a
 new tensor in each step. The price is more code, and second derivatives through it are wrong.
 """
 

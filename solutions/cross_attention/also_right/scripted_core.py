@@ -1,7 +1,7 @@
 """Compile the core with torch.jit.script, give each projection a module, and mask with -1e9.
 
 The operations are those of the reference, so it costs the same. But torch.jit.script is deprecated,
-and -1e9 does not fit into float16: there, masked_fill raises an error.
+and in float16 masked_fill raises an error, because -1e9 does not fit.
 """
 
 from typing import Optional

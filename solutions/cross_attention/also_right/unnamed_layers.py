@@ -1,7 +1,7 @@
 """Keep the layers in a list without names, put the heads on the first axis, and use log_softmax.
 
-The mask becomes a float tensor of the size of the scores, and exp(log_softmax) makes another tensor
-of this size. The names of the layers say nothing to a reader of a checkpoint.
+The mask becomes a float tensor of the size of the scores, and exp(log_softmax) makes one more
+tensor of this size. The names of the layers in a checkpoint tell a reader nothing.
 """
 
 import torch

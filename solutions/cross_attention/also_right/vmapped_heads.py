@@ -1,7 +1,7 @@
 """Write the attention of a single head of a single batch item, and map it over both axes with vmap.
 
-The function is easy to read, because it has neither a batch axis nor a head axis. vmap makes
-batched products of it, so the FLOPs are the same, but each call has some overhead in Python.
+The function is easy to read, because it has no axes for batch and heads. vmap turns it into batched
+products, so the FLOPs are the same, but each call has some overhead in Python.
 """
 
 import math
