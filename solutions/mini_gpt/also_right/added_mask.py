@@ -1,7 +1,7 @@
-"""Add a mask of 0 and -inf to the scores, keep it between calls, and fill a tensor of new tokens.
+"""Add a mask of 0 and -inf to the scores, keep it between calls, and preallocate all tokens.
 
-The added mask is made again only if the length or the dtype changes. The tensor for all tokens is
-made once, so the generation copies no tokens; but the caller cannot stop early.
+The mask is made again only if the length or the dtype changes. The tensor for all tokens is
+allocated once, so generation never copies earlier tokens, but the caller cannot stop early.
 """
 
 import contextlib

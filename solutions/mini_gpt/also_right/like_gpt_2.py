@@ -1,7 +1,8 @@
-"""Use the names of GPT-2, a stored causal mask, and weights of the last layers scaled down.
+"""Use the names of GPT-2, a stored causal mask, and smaller initial weights in the last layers.
 
-The mask of max_seq_len * max_seq_len entries is made once and kept in memory. The scaled weights
-keep the variance of the residual stream at 1 for any number of blocks, as in GPT-2's own code.
+The mask of max_seq_len * max_seq_len entries is made once and kept in memory. The smaller weights
+make the variance of the residual stream independent of the number of blocks, as in GPT-2's own
+code.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""Project q, k and v with three layers, write the products as einsum, and the norm by hand.
+"""Project q, k and v with three layers, write the products with einsum, and the norm by hand.
 
-Three small projections need no split of a fused result, but they are three products instead of
-one larger product. A norm by hand makes five tensors of the size of x instead of one.
+Three small projections need no split of a fused result, but they are three products instead of one
+larger product. The hand-written norm makes five tensors of the size of x instead of one.
 """
 
 import torch

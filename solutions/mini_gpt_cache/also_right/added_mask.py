@@ -1,7 +1,7 @@
-"""Add a mask of 0 and -inf, made once for all blocks, and fill a tensor of new tokens.
+"""Add a mask of 0 and -inf, made once for all blocks, and preallocate the tensor of all tokens.
 
-One mask serves all blocks, so it is made once a call. The tensor for all tokens is made once, so
-the generation copies no tokens; but the caller cannot stop early.
+One mask serves all blocks, so each call makes it once. The tensor for all tokens is allocated once,
+so generation never copies earlier tokens, but the caller cannot stop early.
 """
 
 import contextlib

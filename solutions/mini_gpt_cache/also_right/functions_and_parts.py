@@ -1,7 +1,7 @@
 """Write each branch as a function, use no mask for a single token, and generate by recursion.
 
 A decode step needs no mask at all, which saves an operation on all scores. The recursion passes the
-cache on as an argument, so no variable changes; Python's limit of 1000 calls bounds the length.
+cache on as an argument, so no variable changes, but Python's limit of 1000 calls bounds the length.
 """
 
 import math

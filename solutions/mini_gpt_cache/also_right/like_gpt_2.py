@@ -1,7 +1,7 @@
-"""Use the names of GPT-2, cut the mask's rows out of a stored square, and zip blocks with the cache.
+"""Use the names of GPT-2, cut the mask out of a stored square, and zip blocks with the cache.
 
-The stored mask serves every chunk: rows S - T to S of the first S columns. It takes max_seq_len
-squared entries in every block, although all blocks could share it.
+The stored mask serves every chunk: rows S - T to S of the first S columns. Every block stores
+max_seq_len squared entries, although all blocks could share them.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""Compare positions of keys and queries for the mask, and copy the list of pasts before it changes.
+"""Compare the positions of keys and queries for the mask, and write the products with einsum.
 
-The comparison needs no triangle and no offset, because both rows of positions begin at 0. The
-products as einsum name their axes, but q, k and v are transposed for the cache anyway.
+The comparison needs no triangle with an offset, because both positions count from the first token.
+einsum names the axes of the products, but q, k and v are transposed for the cache anyway.
 """
 
 import torch

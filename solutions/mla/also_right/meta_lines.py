@@ -1,7 +1,7 @@
 """Rotate pairs as complex numbers, from a table that grows and that no cast of the module changes.
 
-Each pair takes one complex product, but q and k are rotated in float32 for every dtype, so that
-float64 loses accuracy. The check of the largest position makes the host wait for a GPU.
+Each pair takes one complex product, but q and k are rotated in float32 for every dtype, so float64
+loses accuracy. The check of the largest position makes the host wait for a GPU.
 """
 
 import torch

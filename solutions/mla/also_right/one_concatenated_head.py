@@ -1,7 +1,7 @@
 """Keep the heads on the third axis, and let einsum do the transposes.
 
 The FLOPs and the joined queries and keys are those of the reference. The code needs fewer
-transposes, but einsum makes them inside.
+transposes, but einsum makes them internally.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Put the layers into two modules with the paper's names, and rotate each pair by a 2 x 2 matrix.
 
 The matrices hold four numbers for each pair, twice as many as cosine and sine. Queries and keys are
-not joined, which saves their copies, but the sum of two products of scores needs more tensors of
-that size.
+not joined, which saves their copies, but adding two products makes more tensors of the size of the
+scores.
 """
 
 import torch

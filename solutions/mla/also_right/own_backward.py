@@ -1,7 +1,8 @@
-"""Write the backward of the attention by hand, and rotate by a block-diagonal matrix.
+"""Write the backward pass of the attention by hand, and rotate by a block-diagonal matrix.
 
-The rotation takes Dr products for each feature instead of two, and B * L * Dr * Dr numbers for the
-matrices. The backward keeps the weights, as autograd does, so it saves no memory of that size.
+The rotation takes Dr products for each feature instead of two, and its matrices take B * L * Dr *
+Dr numbers. The backward pass keeps the weights, as autograd does, so it saves no memory of that
+size.
 """
 
 import torch

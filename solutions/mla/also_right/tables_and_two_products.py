@@ -1,8 +1,8 @@
 """Take cosines and sines from tables of 4096 rows, add two products, and write softmax by hand.
 
 The tables save the cosines of each call, but a position above the last row raises IndexError. The
-sum of products and the softmax by hand make more tensors of the size of the scores than the
-reference.
+sum of two products and the hand-written softmax make more tensors of the size of the scores than
+the reference.
 """
 
 from __future__ import annotations

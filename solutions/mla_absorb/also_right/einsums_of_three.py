@@ -1,7 +1,7 @@
 """Write scores and result as one einsum each, with three operands.
 
-The two lines are the formula, and an einsum contracts from left to right, so the order of the
-operands decides everything: with the latents before the query, it would make all keys.
+The two lines are the formula. Without opt_einsum, einsum contracts from left to right, so the order
+of the operands decides the cost: with the latents before the query, it would make all keys.
 """
 
 import torch

@@ -1,7 +1,7 @@
-"""Put the heads in front for the two products with matrices of heads, so that bmm does them.
+"""Put the heads in front, so that bmm does the two products with one matrix for each head.
 
-Each head multiplies its matrix with the queries of the whole batch at once, which reads every
-matrix once. The transposed queries and results are views, but bmm may copy them.
+Each head multiplies its matrix with the queries of the whole batch in one product, which reads
+every matrix once. The transposed queries and results are views, but bmm may copy them.
 """
 
 import torch

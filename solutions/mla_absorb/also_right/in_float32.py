@@ -1,7 +1,7 @@
 """Compute in float32 or finer, with the scale in the query, and cast the result back.
 
 In bfloat16 this keeps the digits of the scores, which are sums of r + dr products. The cast copies
-the whole cache in twice its size, which a kernel avoids by casting piece by piece.
+the whole cache at twice its size, which a kernel avoids by casting piece by piece.
 """
 
 import torch

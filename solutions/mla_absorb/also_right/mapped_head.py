@@ -1,7 +1,7 @@
 """Write the step for one head of one sequence, and let vmap add heads and batch.
 
-The function has only vectors and matrices, as on paper. Which argument has which axis is stated
-once in in_dims, and a mistake there is hard to see if sizes coincide.
+The function has only vectors and matrices, as on paper. in_dims states once which argument has
+which axis, and a mistake there is hard to see if sizes coincide.
 """
 
 import torch

@@ -1,7 +1,7 @@
-"""Join latents and rotary keys to one key for all heads, as kernels for this step do.
+"""Join latents and rotary keys into one key for all heads, as kernels for this step do.
 
-The step is then multi-query attention with a key of r + dr features, whose first r are the value as
-well. The joined key is a copy of the cache; a cache that is kept joined needs none.
+The step is then multi-query attention with a key of r + dr features, whose first r are also the
+value. Joining copies the cache, but a cache that is stored joined needs no copy.
 """
 
 import torch

@@ -1,7 +1,8 @@
-"""Write the backward pass by hand, so that only the weights are kept for it.
+"""Write the backward pass by hand, and keep only the inputs and the weights for it.
 
-The gradients show where the latents enter twice, as keys and as values: their gradient has two
-terms. Twelve products must be kept in step with the forward pass, which autograd would do alone.
+The code shows that the latents enter twice, as keys and as values, so their gradient has two terms.
+You must keep the products of the backward pass in step with the forward pass, which autograd would
+do for you.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Keep the latents in front: sequences times tokens as rows, heads as columns.
 
-The scores come out as [B, L, H], in the layout in which a cache is written token by token. The
-softmax then runs over an axis in the middle, which is easy to forget and slower in memory.
+The scores come out as [B, L, H], the layout of a cache that is written token by token. The softmax
+then runs over an axis in the middle, which is easy to forget and slower in memory.
 """
 
 import torch

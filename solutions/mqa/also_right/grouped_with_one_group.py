@@ -1,6 +1,6 @@
 """Use grouped-query attention with a single group, and write the softmax by hand.
 
-repeat_interleave always copies k and v, to H times their memory, where the reference copies them
+repeat_interleave always copies k and v, to H times their memory, while the reference copies them
 only inside matmul if B > 1. The hand-written softmax makes more tensors than torch.softmax.
 """
 

@@ -1,7 +1,7 @@
-"""Split and join the heads with a small rearrange by pattern, and subtract the maximum of each row.
+"""Split and join the heads with a small pattern-based rearrange, and subtract the row maximum.
 
-The patterns are easy to read, but each call parses them again in Python. The subtraction makes
-another tensor of the size of the scores without need, because softmax subtracts the maximum itself.
+The patterns are easy to read, but each call parses them again in Python. The subtraction makes an
+unnecessary tensor of the size of the scores, because softmax subtracts the maximum itself.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Subtract the target's logit from all logits: the loss is the logsumexp of the differences.
 
 The subtraction of two large numbers disappears, so a confident prediction keeps all its digits. The
-differences are a further tensor of the size of the logits.
+differences take another tensor of the size of the logits.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Select the rows that count first, and apply log_softmax to these rows only.
 
-No ignored target reaches gather, so no index has to be replaced. The selection copies the logits of
-the rows that count, and on a GPU it waits until their number is known.
+No ignored target reaches gather, so you need not replace any index. The selection copies the logits
+of the rows that count, and on a GPU it waits until their number is known.
 """
 
 import torch

@@ -1,7 +1,7 @@
-"""Multiply the log-probabilities with one-hot targets, in which an ignored target is a row of zeros.
+"""Multiply the log-probabilities by one-hot targets, in which an ignored target is a row of zeros.
 
-The sum over the vocabulary and over the targets is a single einsum, and an ignored target needs no
-index. The one-hot tensor takes as much memory as the logits.
+A single einsum sums over the vocabulary and over the targets, and an ignored target needs no index.
+The one-hot tensor takes as much memory as the logits.
 """
 
 import torch

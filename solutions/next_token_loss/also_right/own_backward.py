@@ -1,7 +1,7 @@
 """Write the backward pass by hand: (softmax - one-hot) / number of targets.
 
-Only the logits and the targets are saved, and the probabilities are computed again in the backward
-pass, so they take no memory in between. This costs a second softmax.
+Only the logits and the targets are saved. The backward pass recomputes the probabilities, so they
+take no memory in between, at the cost of a second softmax.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Shift the labels instead of the logits: the last position gets an ignored label.
 
-All positions stay in place and the logits are not sliced, so no large tensor is copied. One row of
-logits for each sequence is computed and not used.
+All positions stay in place and the logits are not sliced, so no large tensor is copied. The loss of
+the last position of each sequence is computed and not used.
 """
 
 import torch

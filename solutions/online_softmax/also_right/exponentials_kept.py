@@ -1,7 +1,7 @@
-"""Keep the exponentials of each block together with the maximum to which they refer.
+"""Keep the exponentials of each block together with the maximum that they refer to.
 
-exp runs only once over the entries; at the end one factor for each block and row corrects them. The
-factors of an early block are rounded twice, and the exponentials need as much memory as the blocks.
+exp runs only once over the entries, and one factor for each block and row corrects them at the end.
+The exponentials of an early block are rounded twice, and they need as much memory as the blocks.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""Make a pair (maximum, sum) of every block on its own, and merge the pairs with reduce.
+"""Compute a pair (maximum, sum) for every block on its own, and merge the pairs with reduce.
 
 The merge is associative, so the same function serves a tree of machines. It corrects both sums,
 which is one more exp for each block than the reference needs.

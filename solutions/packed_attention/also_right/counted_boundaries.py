@@ -1,4 +1,4 @@
-"""Count for each token how many boundaries are not behind it, by comparing it with all of them.
+"""Count for each token the boundaries at or before it, by comparing it with all of them.
 
 The comparison needs no sorted search and reads like the definition. It makes a [total, S+1] table,
 which is more work than a search if there are thousands of sequences.

@@ -1,7 +1,7 @@
 """Let each query see the keys from the first token of its sequence up to itself.
 
-A single number per query, its first key, replaces the comparison of two numbers of sequences, and
-the causal limit closes the other side. Two comparisons of [total, total] are still made.
+A single number per query, its first key, replaces the comparison of two sequence numbers, and the
+causal limit bounds the other side. It still makes two comparisons of [total, total].
 """
 
 import torch

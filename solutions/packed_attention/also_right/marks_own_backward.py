@@ -1,8 +1,8 @@
-"""Mark the boundaries and sum the marks up, and write the backward pass by hand.
+"""Mark the boundaries, sum up the marks, and write the backward pass by hand.
 
-index_add_ on total + 1 places accepts several boundaries at one token, and boundaries behind the
-last token. The hand-written backward keeps only the weights between the passes, but the gradient of
-a gradient is silently wrong.
+index_add_ on total + 1 places accepts several boundaries at one token, and boundaries after the
+last token. The hand-written backward keeps only the inputs and the weights between the passes, but
+the gradient of a gradient is silently wrong.
 """
 
 import torch

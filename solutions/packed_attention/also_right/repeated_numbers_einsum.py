@@ -1,4 +1,4 @@
-"""Repeat the number of each sequence as often as it has tokens, and use einsum for the products.
+"""Repeat the number of each sequence once for each of its tokens, and use einsum for the products.
 
 repeat_interleave says what the boundaries mean, and an empty sequence repeats its number zero
 times. On a GPU, the call waits until the sum of the lengths is known, unless output_size is given.

@@ -1,8 +1,7 @@
 """Loop over the sequences, and slice the tokens of each sequence out of its pages.
 
-The slice leaves nothing unused, so that no mask is needed, and NaN cannot reach the result. Every
-length is read as a Python number: on a GPU, the CPU waits for it, and short sequences do not fill
-the GPU.
+The slice has no unused slots, so it needs no mask, and NaN cannot reach the result. Every length is
+read as a Python number: on a GPU, the CPU waits for it, and short sequences do not fill the GPU.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Write the backward pass by hand: the gradients of the pages are added up page by page.
 
 The loop shows that a shared page gets gradients from all its sequences. A decode step is seldom
-trained, so this is an exercise; and the gradient of a gradient is silently wrong.
+trained, so this is an exercise, and the gradient of a gradient is silently wrong.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""Compute the number of the slot of every token, read the flat cache at these numbers, in float32.
+"""Compute the slot number of every token, and read the flat cache at these numbers, in float32.
 
 Serving systems keep such numbers as a slot mapping, because writing new tokens needs them too. The
 numbers take one integer per token, and float32 needs twice the memory for bfloat16 caches.

@@ -1,7 +1,7 @@
 """Use nn.RMSNorm, and make the group an axis of the queries, so that an einsum needs no copy of k.
 
-The library's norm runs in few kernels. The price of the grouped einsum is a reshape of the queries,
-of the mask, and an output with one more axis.
+The library's norm runs in few kernels. The grouped einsum needs a reshape of the queries and of the
+mask, and its output has one more axis.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Multiply raw queries and keys, and divide the scores by both root mean squares afterwards.
 
-The scores of a pair are a product of numbers for the query, the key and both, so the division may
-come last. It then touches L * L numbers instead of L * D, and large queries overflow earlier.
+Each root mean square is one number per query or key, so the division may come last. It then touches
+L * L numbers instead of L * D, and large queries overflow earlier.
 """
 
 import torch

@@ -1,7 +1,7 @@
-"""Give the product of both weights to the queries, because a score contains only their product.
+"""Give the product of both weights to the queries, because a score depends only on their product.
 
 The keys are then normalised without a weight, which saves a pass over them. With a rotation between
-norm and scores (RoPE) this would be another function, so Qwen3 cannot do it.
+norm and scores (RoPE) this would be a different function, so Qwen3 cannot do it.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Use the length of the row: the root mean square is the length divided by sqrt(dim).
 
-`vector_norm` accumulates in float32 if asked to, so no tensor of squares is made. The length has to
-be squared again, because eps belongs inside the root.
+`vector_norm` can accumulate in float32, so it makes no tensor of squares. You must square the
+length again, because eps belongs inside the root.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Write the backward pass by hand and keep only x and the reciprocal root of each row.
 
-Plain autograd keeps the float32 copies of the row as well. The normalised row is computed a second
-time, and the gradient of a gradient is not available.
+Plain autograd also keeps the float32 copies of the rows. The backward pass here computes the
+normalised rows a second time, and the gradient of a gradient is silently wrong.
 """
 
 import torch

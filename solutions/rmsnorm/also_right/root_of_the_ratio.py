@@ -1,7 +1,7 @@
 """Multiply the weight by the reciprocal root first, and x by the product of both.
 
-The module holds no arithmetic; two functions do the work, and one product of a column and a row
-gives the factor of every entry. That factor is a tensor as large as x, in float32.
+Two functions do the arithmetic instead of the module, and one product of a column and a row gives
+the factor of every entry. This factor is a float32 tensor as large as x.
 """
 
 import torch

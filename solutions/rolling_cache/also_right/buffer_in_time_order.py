@@ -1,7 +1,7 @@
 """Keep the tokens in time order: join the old tokens and the new ones, and copy the end.
 
 There is no index to get wrong, and the cache is as small as its content. Every call copies the
-whole window, also for a single token. The copy of the end is needed: a slice would keep the joined
+whole window, even for a single token. The end must be copied, because a slice would keep the joined
 tensor in memory, and with it all tokens of a long chunk.
 """
 

@@ -1,6 +1,6 @@
 """Write forward in a buffer of two windows, and move the last window to its front when it is full.
 
-Most calls write only the new tokens and read one slice; the move happens once in a window of
+Most calls write only the new tokens and read one slice, and the move happens once per window of
 tokens. The buffer takes twice the memory of a ring.
 """
 

@@ -1,4 +1,4 @@
-"""Write every token twice, a window apart, so that the last tokens always lie next to each other.
+"""Write every token twice, a window apart, so that the last tokens are always contiguous.
 
 A reader gets the window with a plain slice, for example in a kernel that needs contiguous keys. The
 buffer takes twice the memory, and every token costs two writes.

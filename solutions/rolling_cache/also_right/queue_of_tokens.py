@@ -1,7 +1,7 @@
 """Keep a queue of single tokens with a maximum length, which drops the oldest by itself.
 
-The code is short and needs no positions. Each token is a tensor of its own, which must be copied so
-that it does not keep the whole chunk in memory; a window of thousands of tokens becomes slow.
+The code is short and needs no positions. Each token is its own tensor, which must be copied so that
+it does not keep the whole chunk in memory, and a window of thousands of tokens becomes slow.
 """
 
 from collections import deque

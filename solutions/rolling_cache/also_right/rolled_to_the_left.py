@@ -1,6 +1,6 @@
 """Roll the buffer to the left by the number of new tokens, and write them at its end.
 
-The newest token always has the same place, so nothing is counted modulo the window. Each call moves
+The newest token always has the same place, so no index is taken modulo the window. Each call moves
 all entries of the buffer, and the unused places are at the front until the window is full.
 """
 
