@@ -387,7 +387,7 @@ CHALLENGES = [
 
 
 @pytest.mark.thorough
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("form", BODIES)
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.id)
 def test_every_challenge_refuses_what_it_forbids(

@@ -1,7 +1,7 @@
 """Write the attention for a single head of a single sequence, and let vmap add heads and batch.
 
 The function on matrices reads like the formula. A reader must know vmap to see which axes it adds,
-and some operations have no rule for it.
+and vmap does not support every operation.
 """
 
 import torch

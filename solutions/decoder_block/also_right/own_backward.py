@@ -1,7 +1,7 @@
 """Write the attention as an autograd.Function with its own backward pass, shared by both branches.
 
 The forward pass overwrites a single tensor of the size of the scores, so each branch keeps only its
-weights. The price is more code, and second derivatives through it are wrong.
+weights. The price is more code and wrong second derivatives.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""Keep the positions in front of the batch, as older code does, and add the masks with baddbmm.
+"""Put the axis of positions before the batch, as older code does, and add the masks with baddbmm.
 
 All heads of all sequences form one batch of B * H matrices, so the mask of a sequence is repeated
 for its heads. The transposes at both ends copy x and memory once.

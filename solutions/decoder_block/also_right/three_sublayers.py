@@ -1,7 +1,7 @@
-"""Make each branch a module with its norm inside; the block is a sum over the branches.
+"""Make each branch a module with its own norm, so the block is a sum over the branches.
 
-A branch can be tested, replaced or left out by itself. The norms are found by the last part of
-their names, so the path in front of `norm_1` may have any form.
+You can test, replace or leave out each branch by itself. The grader finds the norms by the last part
+of their names, so any path may come before `norm_1`.
 """
 
 import math

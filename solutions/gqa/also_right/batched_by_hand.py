@@ -1,7 +1,7 @@
 """Put batch and heads on one axis, add a bias for the mask, and write the softmax by hand.
 
-The keys and values are copied with index_select, and the hand-written softmax makes more tensors
-of the size of the scores than torch.softmax.
+index_select copies the keys and values, and the hand-written softmax makes more tensors of the size
+of the scores than torch.softmax.
 """
 
 import math

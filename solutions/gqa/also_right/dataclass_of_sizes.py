@@ -1,6 +1,6 @@
 """Keep the sizes in a frozen dataclass, with type hints, overloads, asserts, a timer and logging.
 
-The computation is that of the reference, so it costs the same.
+The computation is the same as in the reference, so it costs the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Use one fused projection, a softmax in float32, and -1e9 under the mask.
 
-The keys are expanded as views, but the reshape after that copies them. The float32 softmax takes
-twice the memory in half precision, and the cast back rounds its weights as torch.softmax does.
+The keys are expanded as views, but the reshape copies them. For half-precision inputs, the float32
+softmax takes twice the memory, and the cast back rounds its weights as torch.softmax does.
 """
 
 import torch

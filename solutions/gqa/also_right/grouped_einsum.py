@@ -1,7 +1,7 @@
 """Make the group an axis of the queries, so that an einsum needs no copy of k and v.
 
-This saves H / Hkv times the memory of k and v. The price is a reshape of the queries and an output
-with one more axis.
+k and v take H / Hkv times less memory than repeated ones. The price is a reshape of the queries
+and an output with one more axis.
 """
 
 import torch

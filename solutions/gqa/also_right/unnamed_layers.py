@@ -1,6 +1,6 @@
-"""Give the layers names that say nothing: the grader finds out by trying which is which.
+"""Give the layers names that say nothing. The grader tries them to find out which is which.
 
-The computation is that of the reference, so it costs the same.
+The computation is the same as in the reference, so it costs the same.
 """
 
 import torch
