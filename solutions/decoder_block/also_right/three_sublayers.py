@@ -1,7 +1,7 @@
 """Make each branch a module with its own norm, so the block is a sum over the branches.
 
-You can test, replace or leave out each branch by itself. The grader finds the norms by the last part
-of their names, so any path may come before `norm_1`.
+You can test, replace or leave out each branch by itself. The grader finds the norms by the last
+part of their names, so any path may come before `norm_1`.
 """
 
 import math

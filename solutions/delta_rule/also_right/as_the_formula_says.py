@@ -1,7 +1,7 @@
 """Multiply the state by the matrix I - beta k k^T, as the formula is written.
 
-Nothing has to be derived, so this is the version to test others against. The product of two
-matrices costs Dv * D * D multiply-adds for each token, where two products with vectors would do.
+You derive nothing, so this is the version to test others against. The matrix product costs
+Dv * D * D multiply-adds for each token, although two products with vectors would be enough.
 """
 
 import torch

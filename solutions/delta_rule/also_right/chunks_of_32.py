@@ -1,8 +1,8 @@
 """Work in chunks of 32 tokens: solve a triangular system for the errors of a chunk, then use
 products.
 
-Inside a chunk every error depends on the errors before it, which is a unit triangular system.
-Matrix products replace the loop over tokens, which a GPU needs; the solve runs in float32, because
+Inside a chunk, every error depends on the earlier errors, which gives a unit triangular system.
+Matrix products replace the loop over tokens, which suits a GPU. The solve runs in float32, because
 torch has none in bfloat16.
 """
 

@@ -1,8 +1,7 @@
-"""Fold batch and heads into one axis, and let baddbmm do fading and writing in one call.
+"""Fold batch and heads into one axis, and let baddbmm compute the error and the write.
 
-Three calls a token are all that is left, and bmm is the fastest small product. The scale of the
-state must be multiplied in beforehand, because baddbmm takes numbers only, not a tensor for each
-head.
+Each token needs only three batched products, two of which also add a term. The decay takes a
+multiplication of its own, because the factors of baddbmm are plain numbers, not one for each head.
 """
 
 import torch

@@ -1,7 +1,7 @@
-"""Split a token's step in three small functions: fade, learn, recall.
+"""Split the step of a token into three small functions: fade, learn, recall.
 
 The names say what the layer is: a linear memory that is trained on one pair of key and value for
-each token. The additional calls of Python cost a little time in a loop that is slow anyway.
+each token. The extra Python calls take a little time in a loop that is slow anyway.
 """
 
 import torch

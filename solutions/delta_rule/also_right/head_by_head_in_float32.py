@@ -1,7 +1,8 @@
 """Take one head of one sequence at a time, as matrices, and compute in float32 or finer.
 
 The code reads like the formula on paper, and bfloat16 inputs lose digits only in the state that is
-returned. The loops over batch and heads cost as many small operations as there are heads.
+returned. The loops over batch and heads run as many small operations as there are heads in the
+batch.
 """
 
 import torch

@@ -1,8 +1,8 @@
 """Write a function for one token, as a decoder calls it, and let the loop only pass the state on.
 
-The same function serves prefill and decoding, so they cannot differ. The state is kept as [B, H, D,
-Dv] inside, as many libraries do, which takes a transpose at both ends. It is rounded to the dtype of
-the inputs when a call ends.
+The same function serves prefill and decoding, so they cannot differ. Inside, the state is [B, H, D,
+Dv], as in many libraries, which takes a transpose at both ends. The end of a call rounds it to the
+dtype of the inputs.
 """
 
 import torch

@@ -1,7 +1,8 @@
 """Write the backward pass by hand: a recurrence that runs from the last token to the first.
 
-The states are kept by the forward pass and the gradient of the state is passed back, as training
-does it in a kernel. The code is twice as long, and a gradient of a gradient is silently wrong.
+The forward pass keeps the states, and the backward pass hands the gradient of the state from token
+to token, as training kernels do. The code is twice as long, and second derivatives are silently
+wrong.
 """
 
 import torch

@@ -1,8 +1,8 @@
 """Keep the list of steps that were written instead of a state, and read it like attention.
 
-A query reads all earlier steps with the weights q . k times the decay in between, so this is a
-causal attention over corrected values. Its work grows with the square of the length, but no state
-is needed until the end.
+A query reads all earlier steps with the weights q . k times the decay in between, so this is causal
+attention over corrected values. The work grows with the square of the length, but you need no state
+until the end.
 """
 
 import torch

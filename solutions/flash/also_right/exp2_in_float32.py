@@ -1,7 +1,7 @@
 """Compute everything in float32, and use exp2 with log2(e) in the scale.
 
 This is more accurate for bfloat16 inputs and less accurate for float64 inputs. A GPU kernel saves
-one multiplication per score with exp2; here the float32 copies of bfloat16 q, k and v take twice
+one multiplication per score with exp2. Here, the float32 copies of bfloat16 q, k and v take twice
 the memory.
 """
 

@@ -1,8 +1,8 @@
-"""Write the backward pass by blocks too, in an autograd.Function.
+"""Write the backward pass in blocks too, as an autograd.Function.
 
 For training, it keeps the output and two numbers per query instead of the weights of every block,
-so its memory is linear. The price is a second product of queries and keys, and second derivatives
-are wrong.
+so its memory is linear. The price is a second product of queries and keys, and wrong second
+derivatives.
 """
 
 import torch

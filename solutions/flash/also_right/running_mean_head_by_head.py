@@ -1,6 +1,6 @@
 """Loop over batch and heads, and keep a mean that is already divided, with its logsumexp.
 
-A step needs the memory of only one head, but there are batch times heads as many small operations.
+A step needs the memory of only one head, but there are batch times heads more small operations.
 The logsumexp takes a second exponential of every score.
 """
 

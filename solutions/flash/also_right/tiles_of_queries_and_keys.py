@@ -1,4 +1,4 @@
-"""Tile the queries too, and leave out the tiles beyond the diagonal, as FlashAttention-2 does.
+"""Tile the queries too, and skip the tiles beyond the diagonal, as FlashAttention-2 does.
 
 The scores of a step are smaller, and a causal call with as many queries as keys and many tiles
 saves almost half of the FLOPs. The Python loop has more and smaller steps.

@@ -1,7 +1,7 @@
 """Give each half of the keys to a thread and merge the two results, as flash decoding does.
 
 The threads can use cores that a single operation leaves free, but two accumulators and two blocks
-of scores are in memory at once. A no_grad around the call does not reach the threads. The threads
+of scores are in memory together. A no_grad around the call does not reach the threads. The threads
 share no leaf of autograd: in torch 2.13, two threads that use the same leaf can block each other.
 """
 

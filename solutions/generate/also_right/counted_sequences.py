@@ -1,7 +1,7 @@
 """Count the eos among the new tokens of each sequence, instead of carrying a flag.
 
-A cumulative maximum over the new tokens fills all ended sequences at once, and no flag can be
-forgotten. Every step looks at all new tokens again, so the work grows with their number.
+A cumulative maximum over the new tokens fills all ended sequences in one call, and you cannot
+forget a flag. Every step looks at all new tokens again, so the work grows with their number.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Collect the new columns in a list, and join them once at the end.
 
-A cat in every step copies all earlier tokens again, and a single cat does not. In between, no tensor
-holds the whole sequences, so nothing can be looked up in them.
+A cat in every step copies all earlier tokens again, but a single cat copies them once. Until then,
+no tensor holds the whole sequences, so you cannot look anything up in them.
 """
 
 import torch

@@ -1,7 +1,7 @@
-"""Write the new tokens into a tensor that is filled with eos from the beginning.
+"""Write the new tokens into a tensor that starts full of eos.
 
-Nothing is copied when a token is added, and a sequence that has ended only has to be left alone. The
-tensor has room for max_new_tokens, so an early end wastes memory until the slice is dropped.
+A new token copies no old ones, and a sequence that has ended needs no further writes. The tensor
+has room for max_new_tokens, so an early end wastes memory until the result is freed.
 """
 
 import torch

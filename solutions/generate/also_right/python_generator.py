@@ -1,7 +1,7 @@
 """Let a Python generator yield the columns, as a server that streams its tokens does.
 
-A caller can stop at any time, or show each token at once. The state lives in a suspended function,
-which is harder to inspect, and cannot be copied for a second continuation.
+A caller can stop at any time, or show each token immediately. The state lives in a suspended
+function, which is harder to inspect and cannot be copied for a second continuation.
 """
 
 from itertools import islice

@@ -1,7 +1,7 @@
 """Make one token, and let a call of the same function make the others.
 
-Each call has its own variables, so nothing is overwritten and the end of the recursion is the first
-line. Python stops at about a thousand calls, which limits the number of tokens.
+Each call has its own variables, so it overwrites none, and the first line ends the recursion.
+Python stops at about a thousand nested calls, which limits the number of tokens.
 """
 
 import torch

@@ -1,7 +1,8 @@
 """Add a mask of 0 and -inf to the scores, scale the queries, and compute the softmax in float32.
 
-The scaled queries have D numbers for each token, the scores L, so the scale touches fewer numbers.
-The float32 softmax keeps more digits for bfloat16 inputs and takes twice the memory there.
+In each head, the queries have D numbers per token and the scores have L, so scaling the queries
+touches fewer numbers if L > D. For bfloat16 inputs, the float32 softmax keeps more digits and takes
+twice the memory.
 """
 
 from math import sqrt

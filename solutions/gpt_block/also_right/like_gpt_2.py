@@ -1,7 +1,7 @@
 """Use the names of GPT-2 and its GELU with tanh, and drop on the attention's result inside attn.
 
-The approximation of GELU was faster on old hardware; today the exact form is as fast. The mask is
-made in each call, which costs L * L entries but allows every length.
+The approximation of GELU was faster on old hardware, but today the exact form is as fast. Each call
+makes its mask, which costs L * L entries but allows every length.
 """
 
 import math

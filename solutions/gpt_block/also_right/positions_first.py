@@ -1,4 +1,4 @@
-"""Keep the positions in front of the batch: [L, B, H, D] as in older code, with baddbmm.
+"""Put the axis of positions before the batch, [L, B, H, D], as in older code, and use baddbmm.
 
 All heads of all sequences form one batch of B * H matrices, so one baddbmm adds the mask while it
 multiplies. The transposes at both ends copy the input and the output once.

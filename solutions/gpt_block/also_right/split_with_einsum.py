@@ -1,7 +1,7 @@
 """Project q, k and v with three layers, write the products as einsum, and the norm by hand.
 
-Three small projections need no split of a fused result, but they are three products instead of
-one larger product. A norm by hand makes five tensors of the size of x instead of one.
+Three small projections need no split of a fused result, but they take three products instead of one
+larger one. A norm by hand makes five tensors of the size of x instead of one.
 """
 
 import torch
