@@ -236,7 +236,7 @@ def prompt(challenge: Challenge, language: str = "en") -> str:
         return text
     place = _TABLE_OR_LIST.search(text)
     end = place.end() if place else len(text)
-    return f"{text[:end]}{usual_rules(challenge, language)}\n\n{text[end:]}"
+    return f"{text[:end].rstrip()}\n\n{usual_rules(challenge, language)}\n\n{text[end:]}"
 
 
 def own_prompt(challenge: Challenge, language: str = "en") -> str:
@@ -264,6 +264,8 @@ def usual_rules(challenge: Challenge, language: str = "en") -> str:
             f"{challenge.folder / 'challenge.toml'}: `rules` names {', '.join(unknown)}, but the "
             f"rules are {', '.join(rules)}. Name these, or write the new rule into {own}."
         )
+    if untold := [name for name in challenge.rules if "en" not in rules[name]]:
+        raise PackError(f"{own}: the rule {untold[0]} has no English text. Add the key `en`.")
     texts = [file.title, *(text for name, text in rules.items() if name in challenge.rules)]
     title, *sentences = (text.get(language, text["en"]) for text in texts)
     return f"**{title}** {('' if language == 'zh' else ' ').join(sentences)}"
