@@ -117,7 +117,7 @@ def test_pack_adds_rules_of_its_own(tiny_pack: Path) -> None:
     with pytest.raises(PackError, match=r"names sort, but the rules are scale, .*, sorted\."):
         pack_reader.prompt(replace(challenge, rules=("sort",)))
     (tiny_pack / "challenges/rules.toml").write_text('[rules.sorted]\nzh = "有序。"\n')
-    with pytest.raises(PackError, match="sorted has no English text. Add the key `en`"):
+    with pytest.raises(PackError, match="rule sorted has no English text"):
         pack_reader.prompt(replace(challenge, rules=("sorted",)))
 
 

@@ -527,7 +527,7 @@ class _Diagnosis:
         found_line = None if location.frame is None else location.frame.line
         if any(lines):
             return None if found_line in lines else next(filter(None, lines))
-        index, has_crashed = self._index_of_calls, self._first.check == "runs"
+        index, has_crashed = self._index_that_runs, self._first.check == "runs"
         if not mistakes or index is None or (found_line is not None and not has_crashed):
             return None
         recorded = self._recorded
@@ -540,7 +540,7 @@ class _Diagnosis:
         return None if line == found_line else line
 
     @property
-    def _index_of_calls(self) -> int | None:
+    def _index_that_runs(self) -> int | None:
         """The index of the explained case, or of the first case whose first call succeeds."""
         results = [
             result.index
