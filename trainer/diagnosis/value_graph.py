@@ -257,8 +257,11 @@ def graph_of(
 
 
 def _value_of(step: RecordedStep, tensors: Sequence[Tensor]) -> Tensor | None:
-    """Return the value of a step. Complex tensors become pairs of real entries."""
-    if not 0 <= step.tensor_id < len(tensors):
+    """Return the value of a step. Complex tensors become pairs of real entries.
+
+    A tensor that no operation has written yet has no value: its memory holds any numbers.
+    """
+    if not 0 <= step.tensor_id < len(tensors) or "empty" in step.operation:
         return None
     value = tensors[step.tensor_id]
     if step.operation == "number" and (value.is_complex() or value.dim()):
