@@ -97,6 +97,16 @@ def test_statement_is_found_under_other_names() -> None:
     assert line_by_text(reference, mistake, own + "def e(q, k):\n    s = g(q) @ k\n") is None
 
 
+def test_only_place_that_differs_from_the_reference_is_found() -> None:
+    """The file behaves as with the mistake, so its only difference is the mistake."""
+    reference = "def f(a, b):\n    x = a @ b\n    x = x / 2\n    return h(x)\n"
+    mistake = Mistake("no-half", "x = x / 2", "x = x", "", "")
+    own = reference.replace("x / 2", "x / int(False or 1)")
+    assert line_by_text(reference, mistake, own) == 3
+    assert line_by_text(reference, mistake, own.replace("h(x)", "h(x) + 0")) == 3
+    assert line_by_text(reference, mistake, own.replace("(a, b)", "(a, b=1)")) is None
+
+
 @pytest.mark.parametrize(
     ("challenge_id", "right", "wrong", "name"),
     [

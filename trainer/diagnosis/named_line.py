@@ -2,7 +2,8 @@
 
 A file with a named mistake behaves like the reference with this mistake. So the line to show is
 the line that has the text of the mistake, or the same statement with other names of variables, or
-the line that makes the values of the mistake's own lines.
+the only place where the file differs from the reference, or the line that makes the values of the
+mistake's own lines.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from trainer.model.challenge import Mistake
 from trainer.packs.mistakes import lines_of, patch_all
 
 _COMMENT = re.compile(r"\s*#.*$")
+_FEW_LINES = 2
 _COMPUTATION = ast.Call | ast.BinOp | ast.Compare | ast.Subscript
 
 
@@ -54,7 +56,14 @@ def line_by_text(
             may_be_elsewhere = text in moved or text.startswith("with ")
             if index in places and (is_planted or not may_be_elsewhere):
                 return own[places[index]][0]
-    return _line_of_statement(reference, wrong_source, source)
+    line = _line_of_statement(reference, wrong_source, source)
+    if line is None and not is_planted:
+        own_changes = _changes([text for _, text in right], [text for _, text in own])
+        if len(own_changes) == 1:
+            (_, first, last, start, end) = own_changes[0]
+            if last - first <= _FEW_LINES and 0 < end - start <= _FEW_LINES:
+                line = own[start][0]
+    return line
 
 
 def _code_of(source: str) -> list[tuple[int, str]]:
@@ -138,7 +147,7 @@ def line_by_values(
     made = [node for node in mistaken.nodes if node.line in patched]
     for node in made:
         is_usual = node.operation in usual
-        if not node.is_comparable or (is_usual and recorded.right.has(node, may_swap=False)):
+        if not node.is_comparable or (is_usual and not _is_other_value(node, recorded)):
             continue
         for own in recorded.graph.nodes:
             if _is_twin(node, own, recorded.sizes) and (is_usual or own.operation not in usual):
@@ -146,12 +155,24 @@ def line_by_values(
     right = recorded.reference.nodes
     for node in made:
         for own in recorded.graph.nodes:
+            if own.lines and (_has_overflown(own) or _is_other_value(own, recorded)):
+                break  # the mistake is not after the first wrong value
             if own.lines and _is_same_constant(node, own):
                 # The reference may have the constant too, for example zeros for another sum.
                 makers = {other.operation for other in right if _is_same_constant(node, other)}
                 if own.operation not in makers:
                     return own.line
     return None
+
+
+def _is_other_value(node: Node, recorded: RecordedCase) -> bool:
+    """Return whether a value can be compared and the right answers do not compute it."""
+    return node.is_comparable and not recorded.right.has(node, may_swap=False)
+
+
+def _has_overflown(node: Node) -> bool:
+    """Return whether an entry is NaN or +inf."""
+    return node.value is not None and not bool((node.value < torch.inf).all())
 
 
 def _is_same_constant(node: Node, own: Node) -> bool:
