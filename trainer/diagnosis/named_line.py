@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
+from itertools import takewhile
 
 import torch
 
@@ -23,7 +24,7 @@ from trainer.model.challenge import Mistake
 from trainer.packs.mistakes import lines_of, patch_all
 
 _COMMENT = re.compile(r"\s*#.*$")
-_FEW_LINES = 2
+_FEW_LINES = 2  # of a difference from the reference that is shown as the place of a mistake
 _COMPUTATION = ast.Call | ast.BinOp | ast.Compare | ast.Subscript
 
 
@@ -61,6 +62,7 @@ def line_by_text(
         own_changes = _changes([text for _, text in right], [text for _, text in own])
         if len(own_changes) == 1:
             (_, first, last, start, end) = own_changes[0]
+            # The values show best where a step is missing.
             if last - first <= _FEW_LINES and 0 < end - start <= _FEW_LINES:
                 line = own[start][0]
     return line
@@ -153,15 +155,14 @@ def line_by_values(
             if _is_twin(node, own, recorded.sizes) and (is_usual or own.operation not in usual):
                 return own.line
     right = recorded.reference.nodes
+    # The mistake is not after the first wrong value.
+    early = list(takewhile(lambda own: not _is_wrong(own, recorded), recorded.graph.nodes))
     for node in made:
-        for own in recorded.graph.nodes:
-            if own.lines and (_has_overflown(own) or _is_other_value(own, recorded)):
-                break  # the mistake is not after the first wrong value
-            if own.lines and _is_same_constant(node, own):
-                # The reference may have the constant too, for example zeros for another sum.
-                makers = {other.operation for other in right if _is_same_constant(node, other)}
-                if own.operation not in makers:
-                    return own.line
+        # The reference may have the constant too, for example zeros for another sum.
+        makers = {other.operation for other in right if _is_same_constant(node, other)}
+        for own in early:
+            if own.lines and own.operation not in makers and _is_same_constant(node, own):
+                return own.line
     return None
 
 
@@ -170,9 +171,11 @@ def _is_other_value(node: Node, recorded: RecordedCase) -> bool:
     return node.is_comparable and not recorded.right.has(node, may_swap=False)
 
 
-def _has_overflown(node: Node) -> bool:
-    """Return whether an entry is NaN or +inf."""
-    return node.value is not None and not bool((node.value < torch.inf).all())
+def _is_wrong(node: Node, recorded: RecordedCase) -> bool:
+    """Return whether a line of the file makes another value than right answers, NaN or +inf."""
+    if not node.lines or node.value is None:
+        return False
+    return _is_other_value(node, recorded) or not bool((node.value < torch.inf).all())
 
 
 def _is_same_constant(node: Node, own: Node) -> bool:
