@@ -15,7 +15,9 @@ def test_samples_cover_all_mistakes_and_right_answers(every: int, of_right: int)
     """Samples from consecutive starts share no mistake, and each has all other items."""
     gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     all_items = items(gqa)
-    samples = [sample_items(all_items, every, first) for first in range(32, 32 + every)]
+    samples = [
+        sample_items({"gqa": all_items}, every, first)["gqa"] for first in range(32, 32 + every)
+    ]
 
     def of(kinds: Sequence[str], found: Sequence[Item]) -> list[Item]:
         return [item for item in found if item[0] in kinds]
@@ -27,7 +29,15 @@ def test_samples_cover_all_mistakes_and_right_answers(every: int, of_right: int)
     right = ("also right", "style")
     of_samples = [item for sample in samples[:of_right] for item in of(right, sample)]
     assert sorted(of_samples) == sorted(of(right, all_items))
-    assert sorted(sample_items(all_items, 1, 5)) == sorted(all_items)
+    assert sample_items({"gqa": all_items}, 1, 5)["gqa"] == all_items
+
+
+def test_a_sample_is_a_share_of_all_challenges() -> None:
+    """No sample is without a mistake, although each challenge has fewer mistakes than the step."""
+    few: list[Item] = [("mistake", name) for name in "abc"]
+    for first in range(8):
+        sample = sample_items({"one": few, "two": few, "three": few}, 8, first)
+        assert 1 <= sum(map(len, sample.values())) <= 2
 
 
 def test_translations_and_follow_up_answers_are_items() -> None:
@@ -43,5 +53,5 @@ def test_pairs_of_mistakes_are_items_of_their_own() -> None:
     all_pairs = pairs(norm)
     known = {mistake.id for mistake in read_mistakes(norm)}
     assert all(kind == "pair" and set(ids_of_pair(name)) <= known for kind, name in all_pairs)
-    samples = [sample_items(all_pairs, 5, first) for first in range(5)]
+    samples = [sample_items({"rmsnorm": all_pairs}, 5, first)["rmsnorm"] for first in range(5)]
     assert sorted(item for sample in samples for item in sample) == sorted(all_pairs)

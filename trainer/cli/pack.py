@@ -131,10 +131,8 @@ def check_pack(
     rows: list[Row] = []
     chosen = [fresh_seed() for _ in range(seeds)]
     items_of = pairs if with_pairs else items
-    wanted = {
-        challenge.id: sample_items(items_of(challenge), every, chosen[0])
-        for challenge in challenges
-    }
+    all_items = {challenge.id: items_of(challenge) for challenge in challenges}
+    wanted = sample_items(all_items, every, chosen[0])
     total = sum(map(len, wanted.values()))
     with PackProgress(total, sys.stderr) as progress:
         for new_rows in check_all(

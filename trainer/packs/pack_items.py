@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from trainer.model.challenge import Challenge
 from trainer.model.errors import PackError
@@ -42,18 +43,27 @@ def pairs(challenge: Challenge) -> list[Item]:
     ]
 
 
-def sample_items(all_items: Sequence[Item], every: int, first: int) -> list[Item]:
+def sample_items(
+    all_items: Mapping[str, Sequence[Item]], every: int, first: int
+) -> dict[str, list[Item]]:
     """Return a sample of the mistakes, the pairs and the other right answers, and all other items.
 
-    There are fewer right answers than mistakes, so four times as large a share of them is returned.
+    The items are counted over all challenges, so a challenge with few mistakes may have none in the
+    sample. There are fewer right answers than mistakes, so four times as large a share of them is
+    returned.
 
     Args:
-        all_items: the items of a challenge.
-        every: the step through the list of mistakes, or of pairs.
+        all_items: the items of each challenge.
+        every: the step through the mistakes, or through the pairs.
         first: the index of the first mistake to return, modulo `every`.
     """
-    sampled = [item for item in all_items if item[0] not in (*_RIGHT, *_WRONG)]
-    for kinds, step in ((_RIGHT, max(1, every // 4)), (_WRONG, every)):
-        of_kinds = [item for item in all_items if item[0] in kinds]
-        sampled += of_kinds[first % step :: step]
+    seen: Counter[int] = Counter()  # the items that were counted with each step
+    sampled: dict[str, list[Item]] = {challenge: [] for challenge in all_items}
+    for challenge, found in all_items.items():
+        for item in found:
+            kind, _ = item
+            step = max(1, every // 4) if kind in _RIGHT else every if kind in _WRONG else 1
+            if (seen[step] - first) % step == 0:
+                sampled[challenge].append(item)
+            seen[step] += 1
     return sampled
