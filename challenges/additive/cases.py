@@ -119,11 +119,6 @@ def cases(draw):
     yield from suites.growth(case, "length, no mask", sizes, {"Lq": 200, "Lk": 210})
 
 
-# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
-KEYS, QUERIES = "values", "out"
-SCORED_BY = {"values": "keys"}
-
-
 def realistic():
     """Return the call that is measured after a pass: the sizes of a translation model."""
     return realistic_call(

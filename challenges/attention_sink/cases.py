@@ -151,11 +151,6 @@ def steep_scores(case):
         yield replace(steep, inputs=inputs)
 
 
-# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
-KEYS, QUERIES = "v", "out"
-SCORED_BY = {"v": "k"}
-
-
 def realistic():
     """Return the call that is measured after a pass: 64 heads of 64, as in gpt-oss."""
     return realistic_call(

@@ -101,11 +101,6 @@ def refusals():
     yield from bad_heads(memory_dim=24)  # most of these numbers of heads divide memory_dim
 
 
-# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
-KEYS, QUERIES = "memory", "out"
-values_alone = ROLES.without_queries
-
-
 def realistic():
     """Return the call that is measured after a pass: a decoder layer that reads 2048 tokens."""
     return realistic_call(

@@ -172,11 +172,6 @@ def memory_cases(case):
     yield case(name, probe="held", dtype="float64", limit=64 * 33000, **sizes)
 
 
-# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
-KEYS, QUERIES = "v", "out"
-SCORED_BY = {"v": "k"}
-
-
 def realistic():
     """Return the call that is measured after a pass: the heads of a layer."""
     return realistic_call(

@@ -78,12 +78,6 @@ def cases(draw):
 
 refusals = bad_groups
 
-# The diagnosis changes entries of KEYS and CACHED and observes QUERIES, to see which keys a query
-# attends to.
-KEYS, CACHED, QUERIES = "x", "past_v", "out"
-SCORED_BY = {"past_v": "past_k"}
-values_alone = ROLES.without_queries
-
 
 def realistic():
     """Return the call that is measured after a pass: one decode step of a layer of Llama 3 8B."""

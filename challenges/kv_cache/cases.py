@@ -73,12 +73,6 @@ def cases(draw):
 
 refusals = bad_heads
 
-# The diagnosis changes entries of KEYS and CACHED and observes QUERIES, to see which keys a query
-# attends to.
-KEYS, CACHED, QUERIES = "x", "past_v", "out"
-SCORED_BY = {"past_v": "past_k"}
-values_alone = ROLES.without_queries
-
 
 def realistic():
     """Return the call that is measured after a pass: one decode step after 2047 tokens."""

@@ -223,11 +223,6 @@ def memory_cases(case):
     yield case(name, past=True, probe="memory", limit=530 * 530, **sizes)
 
 
-# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
-KEYS, QUERIES = "v", "out"
-SCORED_BY = {"v": "k"}
-
-
 def realistic():
     """Return the call that is measured after a pass: 16 heads of 64."""
     return realistic_call(

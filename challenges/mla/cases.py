@@ -137,15 +137,6 @@ def cases(draw):
     yield from positions.growth(case, small, large)
 
 
-# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
-KEYS, QUERIES = "x", "out"
-
-
-def values_alone(parameters):
-    """Return parameters that make all queries zero."""
-    return parameters | {"q_down.weight": 0 * parameters["q_down.weight"]}
-
-
 def realistic():
     """Return the call that is measured after a pass: a layer in the form of DeepSeek-V2-Lite."""
     return realistic_call(

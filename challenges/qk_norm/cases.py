@@ -181,11 +181,6 @@ def refusals():
         yield Refusal(why, {**sizes, "head_dim": 8})
 
 
-# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
-KEYS, QUERIES = "x", "out"
-values_alone = ROLES.without_queries
-
-
 def realistic():
     """Return the call that is measured after a pass: a layer of Qwen3 8B with a causal mask."""
     return realistic_call(

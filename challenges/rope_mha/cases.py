@@ -73,10 +73,6 @@ def cases(draw):
 
 refusals = bad_heads
 
-# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
-KEYS, QUERIES = "x", "out"
-values_alone = ROLES.without_queries
-
 
 def realistic():
     """Return the call that is measured after a pass: a layer of Llama 2 7B with a causal mask."""

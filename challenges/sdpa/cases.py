@@ -76,11 +76,6 @@ def cases(draw):
     yield from suites.growth(case, "length, no mask", small, {"Lq": 300, "Lk": 310})
 
 
-# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
-KEYS, QUERIES = "v", "out"
-SCORED_BY = {"v": "k"}
-
-
 def realistic():
     """Return the call that is measured after a pass: 32 heads of 128 with a causal mask."""
     return realistic_call(

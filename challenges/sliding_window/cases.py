@@ -130,11 +130,6 @@ def scored(case, name, scores, sizes):
     return case(name, inputs=inputs, gradients=False, **sizes)
 
 
-# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
-KEYS, QUERIES = "v", "out"
-SCORED_BY = {"v": "k"}
-
-
 def realistic():
     """Return the call that is measured after a pass: 32 heads of 128."""
     return realistic_call(

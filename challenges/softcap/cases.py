@@ -118,11 +118,6 @@ def caps(case):
     yield case("scores of ±200 with a cap of 150", cap=150.0, **near, **sizes)
 
 
-# The diagnosis changes entries of KEYS and observes QUERIES, to see which keys a query attends to.
-KEYS, QUERIES = "v", "out"
-SCORED_BY = {"v": "k"}
-
-
 def realistic():
     """Return the call that is measured after a pass: 8 heads of 256, as in Gemma 2 2B."""
     return realistic_call(

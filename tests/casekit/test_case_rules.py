@@ -10,7 +10,6 @@ from trainer.casekit.case_rules import (
     case_troubles,
     name_troubles,
     pair_troubles,
-    role_troubles,
 )
 from trainer.grading.case_set import load_case_set
 from trainer.model.case import Case
@@ -26,7 +25,6 @@ def test_right_case_has_no_trouble() -> None:
     content = load_case_set(gqa, 1)
     assert [trouble for case in content.cases for trouble in case_troubles(case, "module")] == []
     assert list(pair_troubles(content.cases)) == []
-    assert list(role_troubles(content.content.names, content.cases)) == []
 
 
 @pytest.mark.parametrize(
@@ -78,17 +76,3 @@ def test_growth_probe_needs_two_cases() -> None:
     single = replace(GOOD, probe="vectorised")
     assert "needs a larger case" in "".join(pair_troubles([GOOD, single]))
     assert list(pair_troubles([single, single])) == []
-
-
-@pytest.mark.parametrize(
-    ("names", "says"),
-    [
-        ({"KEYS": "keys"}, "KEYS is 'keys', which is no input"),
-        ({"QUERIES": "x"}, "QUERIES is 'x', which is no output"),
-        ({"SCORED_BY": {"x": "k"}}, "SCORED_BY names 'k'"),
-        ({"SCORED_BY": ["x"]}, "Write a dict"),
-    ],
-)
-def test_role_without_an_object_is_named(names: dict[str, Any], says: str) -> None:
-    """The diagnosis would silently do without it."""
-    assert says in "".join(role_troubles(names, [GOOD]))

@@ -81,14 +81,3 @@ def test_module_without_bias_argument_has_no_switch() -> None:
     assert Projected(bias=True).without_biases() == {"init": {"bias": False}}
     assert Projected(bias=None).without_biases() == {}
     assert Direct().without_biases() == {}
-
-
-def test_queries_can_be_set_to_zero() -> None:
-    """With a fused projection, only the first third of its rows are queries."""
-    separate = {"q_proj.weight": torch.ones(4, 4), "k_proj.weight": torch.ones(4, 4)}
-    changed = Projected().without_queries(separate)
-    assert not changed["q_proj.weight"].any()
-    assert bool(changed["k_proj.weight"].all())
-    assert bool(separate["q_proj.weight"].all())
-    fused = Projected(fused="qkv").without_queries({"qkv.weight": torch.ones(6, 2)})
-    assert fused["qkv.weight"].sum(1).tolist() == [0, 0, 2, 2, 2, 2]

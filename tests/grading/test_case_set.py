@@ -55,17 +55,3 @@ def test_vectorised_case_comes_with_its_pair(grader: Grader) -> None:
     assert len(probes) > 2
     assert case_set.only([probes[3]]).cases == (cases[probes[2]], cases[probes[3]])
     assert case_set.only([probes[3]], alone=True).cases == (cases[probes[3]],)
-
-
-def test_variants_have_the_expected_results_of_the_original(grader: Grader) -> None:
-    """Variants change inputs and weights of one case. They have no layouts and no gradients."""
-    case_set = grader.case_set(GQA, SEED)
-    original = case_set.prepared[0]
-    changed = [{**original.inputs, "x": original.inputs["x"] * scale} for scale in (2, 3)]
-    variants = case_set.variants(0, changed, original.parameters)
-    assert len(variants.cases) == 2
-    assert variants.refusals == ()
-    for inputs, variant in zip(changed, variants.prepared, strict=True):
-        assert torch.equal(variant.inputs["x"], inputs["x"])
-        assert variant.expected is original.expected
-        assert not variant.cotangents

@@ -155,34 +155,6 @@ def pair_troubles(cases: Sequence[Case]) -> Iterator[str]:
             )
 
 
-def role_troubles(names: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[str]:
-    """Yield a sentence for each of KEYS, QUERIES, CACHED, SCORED_BY that names nothing.
-
-    Args:
-        names: the names that `cases.py` defines.
-    """
-    inputs = {name for case in cases for name in case.inputs}
-    outputs = {name for case in cases for name in case.dims}
-    for role, known, kind in (
-        ("KEYS", inputs, "input"),
-        ("CACHED", inputs, "input"),
-        ("QUERIES", outputs, "output"),
-    ):
-        if role in names and names[role] not in known:
-            yield (
-                f"{role} is {names[role]!r}, which is no {kind} of any case. "
-                f"Name one of {_listed(sorted(known))}"
-            )
-    pairs = names.get("SCORED_BY", {})
-    if not isinstance(pairs, Mapping):
-        yield f"SCORED_BY is {_shown(pairs)}. Write a dict from values to keys"
-    elif unknown := sorted({*pairs, *pairs.values()} - inputs, key=str):
-        yield (
-            f"SCORED_BY names {unknown[0]!r}, which is no input of any case. "
-            f"Name one of {_listed(sorted(inputs))}"
-        )
-
-
 def _listed(words: Sequence[object]) -> str:
     return ", ".join(map(repr, words)) or "none"
 

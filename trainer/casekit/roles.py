@@ -136,17 +136,6 @@ class Projected:
         weights["o"] = torch.zeros(sizes["M"], sizes["H"] * sizes["D"])
         return {"parameters": self.parameters(case, sizes, weights, {"v"})}
 
-    def without_queries(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return parameters that make all queries zero, for `values_alone` of a `cases.py`."""
-        changed = dict(parameters)
-        for kind in ("weight", "bias"):
-            name = f"{self.fused or self.q}.{kind}"
-            if name in parameters:
-                changed[name] = parameters[name].clone()
-                rows = len(changed[name]) // 3 if self.fused else len(changed[name])
-                changed[name][:rows] = 0
-        return changed
-
     def number_of_kv_heads(self, sizes: Sizes) -> int:
         """Return the number of key/value heads."""
         return sizes[self.kv_heads] if self.kv_heads else 1

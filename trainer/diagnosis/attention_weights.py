@@ -13,7 +13,36 @@ from trainer.diagnosis.value_graph import Node, ValueGraph
 from trainer.model.report import AttentionWeights
 
 _MOST_HEADS, _MOST_QUERIES, _MOST_KEYS = 16, 32, 64
+_EQUAL = 1e-6  # the mean difference of equal weights
 _SOFTMAX = "_softmax"
+
+
+def right_weights(reference: ValueGraph) -> list[Node]:
+    """Return the weights [B, H, Lq, Lk] or [B, Lq, Lk] of each attention of the reference."""
+    return [
+        node
+        for node in reference.leading_to_outputs
+        if node.operation == _SOFTMAX and node.value is not None and node.value.dim() in (3, 4)
+    ]
+
+
+def weights_of(recorded: RecordedCase) -> list[tuple[Tensor, Tensor]]:
+    """Return the weights of each attention in the right layout, and the right weights.
+
+    Args:
+        recorded: the recorded case.
+
+    Returns:
+        Pairs of float64 [B, H, Lq, Lk] or [B, Lq, Lk]; no pair for weights that are not found.
+    """
+    found: list[tuple[Tensor, Tensor]] = []
+    used: set[Node] = set()
+    for node in right_weights(recorded.reference):
+        right = _value(node)
+        actual = _weights_like(recorded.graph, right, recorded.sizes, used)
+        if actual is not None:
+            found.append((actual, right))
+    return found
 
 
 def attention_weights(recorded: RecordedCase) -> AttentionWeights | None:
@@ -25,15 +54,7 @@ def attention_weights(recorded: RecordedCase) -> AttentionWeights | None:
     Args:
         recorded: the recorded case.
     """
-    found: list[tuple[Tensor, Tensor]] = []
-    used: set[Node] = set()
-    for node in recorded.reference.leading_to_outputs:
-        if node.operation != _SOFTMAX or node.value is None or node.value.dim() not in (3, 4):
-            continue
-        right = node.value.detach().to(torch.float64)
-        actual = _weights_like(recorded.graph, right, recorded.sizes, used)
-        if actual is not None:
-            found.append((actual, right))
+    found = weights_of(recorded)
     if not found:
         return None
     actual, right = max(found, key=lambda pair: float(_difference(*pair).amax()))
@@ -65,16 +86,20 @@ def _weights_like(
     nodes = [
         node
         for node in graph.leading_to_outputs
-        if node not in used and node.lines and _may_be_weights(node)
+        if node not in used and node.lines and may_be_weights(node)
     ]
     for node in nodes:
         value = _value(node)
-        candidates = [value] if value.shape == right.shape else []
+        is_same_shape = value.shape == right.shape
+        candidates = [value] if is_same_shape else []
         if value.numel() == right.numel():
             candidates += layouts_of_shape(value, tuple(right.shape), sizes)
         if candidates:
             used.add(node)
-            return min(candidates, key=lambda found: float(_difference(found, right).mean()))
+            nearest = min(candidates, key=lambda found: float(_difference(found, right).mean()))
+            # Wrong weights of the right shape are more likely than wrong weights in another layout.
+            is_right = float(_difference(nearest, right).mean()) < _EQUAL
+            return value if is_same_shape and not is_right else nearest
     if right.dim() == 4:
         heads = [node for node in nodes if _value(node).shape == right.select(1, 0).shape]
         heads = heads[: right.shape[1]]
@@ -85,11 +110,12 @@ def _weights_like(
 
 
 def _value(node: Node) -> Tensor:
-    assert node.value is not None  # `_may_be_weights` has seen it
+    assert node.value is not None  # `may_be_weights` has seen it
     return node.value.detach().to(torch.float64)
 
 
-def _may_be_weights(node: Node) -> bool:
+def may_be_weights(node: Node) -> bool:
+    """Return whether a result is a softmax, or has shares that add up to 1 along an axis."""
     if node.value is None or not node.value.is_floating_point():
         return False
     return node.operation == _SOFTMAX or (not node.is_layout and _are_shares(node.value))

@@ -20,9 +20,9 @@ import msgspec
 
 from trainer.diagnosis.agreement import Agreement
 from trainer.diagnosis.attention_weights import attention_weights
+from trainer.diagnosis.effective_mask import effective_mask
 from trainer.diagnosis.generic_errors import generic_error
 from trainer.diagnosis.locate import Location, Locator
-from trainer.diagnosis.mask_question import MaskQuestion, mask_question, proved_mask
 from trainer.diagnosis.milestones import (
     Milestone,
     MilestoneProgress,
@@ -45,7 +45,7 @@ from trainer.diagnosis.several_functions import (
     mistakes_of_functions,
     wrong_by_function,
 )
-from trainer.diagnosis.telling_case import most_informative_case
+from trainer.diagnosis.telling_case import case_of_the_mask, most_informative_case
 from trainer.diagnosis.value_graph import Node, ValueGraph
 from trainer.grading.case_set import CaseSet
 from trainer.grading.grader import Judgement
@@ -388,7 +388,7 @@ class _Diagnosis:
             and self._agreement.may_be_part(mistake)
         )
 
-    # The recorded case, and the case of the mask question
+    # The recorded case, and the case in which the mask is read
 
     @cached_property
     def _telling_index(self) -> int | None:
@@ -403,42 +403,34 @@ class _Diagnosis:
         return most_informative_case(self._references, wrong, self._first, numbers)
 
     @cached_property
-    def _question(self) -> MaskQuestion | None:
-        is_later = CHECK_ORDER.index(self._first.check) > CHECK_ORDER.index("masks")
-        if not self._reported.wrong_cases or is_later:
+    def _mask_index(self) -> int | None:
+        """The index of the case in which the mask is read, from 0."""
+        if CHECK_ORDER.index(self._first.check) > CHECK_ORDER.index("masks"):
             return None
-        return mask_question(self._references, self._reported.wrong_cases)
+        return case_of_the_mask(self._references, self._reported.wrong_cases, self._telling_index)
 
     def _begin_recording(self) -> None:
-        """Start the submission on the recorded case, then on the calls of the mask question."""
-        index, question = self._telling_index, self._question
-        calls = question.calls if question else None
-        if index is not None:
-            alone = self._case_set.only([index])
-            both = alone.followed_by(calls) if calls else alone
-            self._recording = self._reruns.begin(both, "lines")
-        elif calls:
-            self._recording = self._reruns.begin(calls, "outputs")
+        """Start the submission on the recorded case, then on the case of the mask."""
+        indices = dict.fromkeys([self._telling_index, self._mask_index])
+        sets = [self._case_set.only([index]) for index in indices if index is not None]
+        if sets:
+            self._recording = self._reruns.begin(sets[0].followed_by(sets[1:]), "lines")
         else:
             self._recording = lambda: _NO_RESULT
 
     @cached_property
-    def _worker_results(self) -> tuple[WorkerResult, WorkerResult]:
-        """The results of the recorded case and of the mask question, as if each ran alone."""
+    def _worker_result(self) -> WorkerResult:
+        """The result of the recorded cases."""
         if self._recording is None:
             self._begin_recording()
         assert self._recording is not None
-        result = self._recording()
-        recorded = 0 if self._telling_index is None else 1
-        question_calls = len(self._question.calls.cases) if self._question else 0
-        if result.how != "replied" or len(result.reply.runs) != recorded + question_calls:
-            return _NO_RESULT, _NO_RESULT
-        runs = result.reply.runs
-        first, second = (
-            replace(result, reply=msgspec.structs.replace(result.reply, runs=part))
-            for part in (runs[:recorded], runs[recorded:])
-        )
-        return first, second
+        return self._recording()
+
+    def _result_of(self, place: int) -> WorkerResult:
+        """Return the result of one of the recorded cases, as if it ran alone."""
+        result = self._worker_result
+        runs = result.reply.runs[place : place + 1]
+        return replace(result, reply=msgspec.structs.replace(result.reply, runs=runs))
 
     @cached_property
     def _recorded(self) -> RecordedCase | None:
@@ -446,14 +438,8 @@ class _Diagnosis:
         index = self._telling_index
         if index is None:
             return None
-        recorded = recorded_case(
-            index,
-            self._case_set.only([index]),
-            self._references.right_graphs(index),  # computed here while the worker runs
-            self._worker_results[0],
-            self._judgement.submission.source,
-            self._judgement.comparison,
-        )
+        # The right graphs are computed here while the worker runs.
+        recorded = self._as_recorded(index, 0, self._references.right_graphs(index))
         if recorded is None or recorded.is_right_alone:
             return recorded
         # A submission that seems to draw at random may keep state from an earlier call. If it does
@@ -464,6 +450,18 @@ class _Diagnosis:
             if observed.index == index
         )
         return None if is_random else recorded
+
+    def _as_recorded(
+        self, index: int, place: int, right_graphs: Sequence[ValueGraph]
+    ) -> RecordedCase | None:
+        return recorded_case(
+            index,
+            self._case_set.only([index]),
+            right_graphs,
+            self._result_of(place),
+            self._judgement.submission.source,
+            self._judgement.comparison,
+        )
 
     @property
     def _keeps_state(self) -> bool:
@@ -611,11 +609,14 @@ class _Diagnosis:
         return relation(value, expected.value, dims, dict(result.case.sizes))
 
     def _mask(self) -> EffectiveMask | None:
-        """Return the proved mask of the submission; None if no mask is proved."""
-        if self._question is None:
+        """Return the mask of the submission; None if it cannot be read."""
+        index, telling = self._mask_index, self._telling_index
+        if index is None or self._keeps_state:
             return None
-        comparison = self._judgement.comparison
-        return proved_mask(self._question, self._worker_results[1], comparison, self._reruns)
+        right = self._references.graph(index, "lines")
+        place = 0 if index == telling or telling is None else 1
+        recorded = None if right is None else self._as_recorded(index, place, [right])
+        return None if recorded is None else effective_mask(recorded)
 
     @cached_property
     def _doubtful_topics(self) -> set[str]:

@@ -91,7 +91,6 @@ class PatchedReferences:
         self._graphs: dict[tuple[int, Purpose], ValueGraph | None] = {}
         self._mistaken: dict[tuple[Ids, int], ValueGraph | None] = {}
         self._right: dict[int, list[ValueGraph]] = {}
-        self._probe_results: dict[int, WorkerResult] = {}
         self._graded: dict[_Key, Graded] = {}
         self._reports: dict[_Key, Report] = {}
         self._growths: dict[_Key, Growth] = {}
@@ -373,12 +372,6 @@ class PatchedReferences:
         signatures = case_set.content.signatures
         runner.reply.signatures = {signature.name: None for signature in signatures}
         return WorkerResult("replied", runner.reply, kept_tensors.tensors)
-
-    def run_probe(self, index: int, calls: CaseSet) -> WorkerResult:
-        """Run the reference on the probe calls of one case."""
-        if index not in self._probe_results:
-            self._probe_results[index] = self.run(calls, self.source, "outputs")
-        return self._probe_results[index]
 
     def random_results(self, case_set: CaseSet, source: str, count: int) -> list[WorkerResult]:
         """Return the outputs of content of the pack with this number of different random draws."""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from torch import Tensor
 
+from trainer.diagnosis.attention_weights import right_weights
 from trainer.diagnosis.observed import Observed, coinciding_sizes
 from trainer.diagnosis.patched_references import PatchedReferences
 from trainer.grading.case_set import CaseSet
@@ -13,6 +14,8 @@ from trainer.model.report import Outcome
 
 _MOST_CONSIDERED = 6  # cases whose worth is measured
 _LONG = 120  # nodes; a longer graph takes longer to compare
+PAST = "Lpast"  # the letter for the number of cached keys
+_STEEP = 50.0  # a number that makes steep scores, whose small weights become 0
 _EXPLAINED = 2.0  # factor of the worth of the case that the report explains
 
 
@@ -52,6 +55,43 @@ def most_informative_case(
     return max(considered, key=lambda index: _worth(references, index, first), default=None)
 
 
+def case_of_the_mask(
+    references: PatchedReferences, wrong: Sequence[Observed], telling: int | None
+) -> int | None:
+    """Return the index of the case in which the mask is read; None if no case shows it.
+
+    A case of the check `masks` comes first, then a case with cached keys, then the telling case.
+
+    Args:
+        references: the patched references.
+        wrong: the cases with wrong results.
+        telling: the index of the most informative case.
+    """
+    case_set = references.case_set
+    indices = [
+        observed.index
+        for observed in wrong
+        if _can_be_compared(observed, case_set)
+        and _is_finite(observed)
+        and not observed.is_random
+        and case_set.cases[observed.index].dropout is None
+        and case_set.prepared[observed.index].largest_number <= _STEEP
+    ]
+
+    def rank(index: int) -> tuple[bool, bool, bool]:
+        case = case_set.cases[index]
+        return case.check != "masks", PAST not in case.sizes, index != telling
+
+    considered = sorted(indices, key=rank)[:_MOST_CONSIDERED]
+    return next((index for index in considered if _has_weights(references, index)), None)
+
+
+def _has_weights(references: PatchedReferences, index: int) -> bool:
+    """Return whether the reference makes attention weights in a case."""
+    graph = references.graph(index, "lines")
+    return graph is not None and bool(right_weights(graph))
+
+
 def _of_first_part(found: list[Observed], case_set: CaseSet) -> list[Observed]:
     """Return the cases of the first part that has some."""
     for part in case_set.challenge.parts:
@@ -67,6 +107,12 @@ def _can_be_compared(observed: Observed, case_set: CaseSet) -> bool:
         return False
     values = [value for value in observed.behaviour.outputs.values() if isinstance(value, Tensor)]
     return not any(value.is_meta for value in values)
+
+
+def _is_finite(observed: Observed) -> bool:
+    """Return whether all entries of all outputs are finite."""
+    values = [value for value in observed.behaviour.outputs.values() if isinstance(value, Tensor)]
+    return all(bool(value.isfinite().all()) for value in values)
 
 
 def _worth_of_numbers(references: PatchedReferences, index: int) -> int:

@@ -109,33 +109,9 @@ class CaseSet:
         kept = tuple(prepared for prepared in self.prepared if prepared in chosen)
         return replace(self, prepared=kept, refusals=())
 
-    def variants(
-        self, index: int, inputs: Sequence[Mapping[str, Any]], parameters: Mapping[str, Tensor]
-    ) -> CaseSet:
-        """Return a case set of several variants of one case.
-
-        Args:
-            index: the index of the case, from 0.
-            inputs: the inputs of each variant, by name.
-            parameters: the weights of all variants, by name.
-        """
-        usual = self.prepared[index]
-        plain = replace(
-            usual,
-            case=replace(usual.case, layout={}, probe=None),
-            cotangents={},
-            smaller=None,
-            varied_from=usual,
-        )
-        varied = tuple(plain.varied(given, parameters) for given in inputs)
-        return replace(self, prepared=varied, refusals=())
-
-    def followed_by(self, other: CaseSet) -> CaseSet:
-        """Return these cases followed by the cases of `other`, of which the worker sends outputs.
-
-        The result has no refusals.
-        """
-        more = tuple(replace(prepared, is_asked=True) for prepared in other.prepared)
+    def followed_by(self, others: Iterable[CaseSet]) -> CaseSet:
+        """Return these cases followed by the cases of others, without refusals."""
+        more = tuple(prepared for other in others for prepared in other.prepared)
         return replace(self, prepared=self.prepared + more, refusals=())
 
     def altered(self, inputs: Change, parameters: Change) -> CaseSet:
@@ -160,11 +136,11 @@ class CaseSet:
         """
         usual_runs, refused, table = self._runs
         runs = list(usual_runs)
-        for place, prepared in enumerate(self.prepared):
-            actual: Purpose = "outputs" if prepared.is_asked else purpose
-            if actual != "grade":
-                calls = list(calls_for(actual, self.calls[place]))
-                runs[place] = msgspec.structs.replace(runs[place], calls=calls)
+        if purpose != "grade":
+            runs = [
+                msgspec.structs.replace(run, calls=list(calls_for(purpose, graded)))
+                for run, graded in zip(runs, self.calls, strict=True)
+            ]
         body = Request(
             drive_source=self.content.drive_source,
             kind=self.challenge.kind,

@@ -41,8 +41,6 @@ class PreparedCase:
     exact: Any  # the reference's module or function in float64
     # The smaller case of the same growth probe, if this case is the larger one.
     smaller: PreparedCase | None = None
-    # True if the diagnosis only asks for the outputs, whatever the request is for.
-    is_asked: bool = False
     # The original case, if this case is a variant with other inputs or weights.
     varied_from: PreparedCase | None = None
 

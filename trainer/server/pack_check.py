@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import textwrap
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,14 +13,12 @@ from trainer.casekit.case_rules import (
     case_troubles,
     name_troubles,
     pair_troubles,
-    role_troubles,
 )
 from trainer.casekit.draw import Draw
 from trainer.diagnosis.diagnose import Diagnoser
 from trainer.grading.case_set import CaseSet
 from trainer.grading.challenge_content import (
     Content,
-    authors_code,
     in_authors_words,
     load_content,
     raised_in,
@@ -138,7 +136,6 @@ class PackChecker:
         yield from _case_problems(case_set)
         yield from _other_dtypes(case_set)
         yield from _realistic_troubles(case_set.content)
-        _try_values_alone(case_set)
         yield from _undocumented(challenge)
         stub = challenge.folder / "stub.py"
         for problem in _without_levels(pack_reader.stub(challenge, "guided")):
@@ -240,7 +237,6 @@ def _case_troubles(content: Content, cases: Sequence[Case]) -> Iterator[str]:
     for trouble in (
         *name_troubles(both),
         *pair_troubles(both),
-        *role_troubles(content.names, both),
     ):
         yield f"{content.cases_path}: {trouble}"
 
@@ -289,24 +285,6 @@ def _other_dtypes(case_set: CaseSet) -> Iterator[str]:
                     "Return the dtype of the inputs"
                 )
                 return
-
-
-def _try_values_alone(case_set: CaseSet) -> None:
-    """Call `values_alone` of `cases.py` as the diagnosis does.
-
-    Raises:
-        PackError: if it raises an exception, or returns no weights.
-    """
-    content = case_set.content
-    if "values_alone" not in content.names:
-        return
-    with authors_code("values_alone(parameters) raises", content.cases_path):
-        weights = content.names["values_alone"](case_set.prepared[0].parameters)
-    if not isinstance(weights, Mapping):
-        raise PackError(
-            f"{content.cases_path}: values_alone(parameters) returns an object of the type "
-            f"{type(weights).__name__}. Return a dict with the weights by name."
-        )
 
 
 def _realistic_troubles(content: Content) -> Iterator[str]:
