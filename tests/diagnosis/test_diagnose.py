@@ -243,8 +243,8 @@ def test_error_in_the_diagnosis_keeps_the_verdict_and_stops_workers(
         report = report_of(grader, CHALLENGES["sdpa"], source, "answer.py", SEED, diagnosed=True)
     assert report.verdict == "failed"
     assert report.diagnosis is None
-    assert len(stopped) == 1  # the worker that records the case and runs the probe
-    assert not Path(f"/proc/{stopped[0]._worker.pid}").exists()
+    assert len(stopped) == 2  # the workers of the recorded case and of the case of the mask
+    assert not any(Path(f"/proc/{running._worker.pid}").exists() for running in stopped)
 
 
 @pytest.mark.thorough
@@ -448,28 +448,6 @@ def test_cause_is_named_with_the_line_of_the_explained_case(
     failure = report.first_failure()
     assert failure is not None
     assert failure.check == "runs" or failure.number == found.case
-
-
-def test_independent_mistakes_of_three_functions_are_all_named(grader: Grader) -> None:
-    """Each case calls one of the functions. No tensor shows the line of a wrong number."""
-    challenge = CHALLENGES["attention_cost"]
-    source = pack_reader.solution(challenge)
-    for was, now in [
-        ("query_and_output = 2 * d_model * d_model", "query_and_output = d_model * d_model"),
-        (
-            "elements_per_token = 2 * num_kv_heads * head_dim",
-            "elements_per_token = num_kv_heads * head_dim",
-        ),
-        ("scores = 2 * q_len * k_len * num_heads", "scores = 2 * q_len * k_len * num_kv_heads"),
-    ]:
-        assert source.count(was) == 1
-        source = source.replace(was, now)
-    _, found = diagnosed(grader, challenge, source)
-    assert {mistake.id for mistake in found.mistakes} == {
-        "no-output-projection",
-        "keys-only",
-        "scores-of-kv-heads",
-    }
 
 
 @pytest.mark.thorough

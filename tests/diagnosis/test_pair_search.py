@@ -1,36 +1,29 @@
 """Tests of the search for two known mistakes."""
 
-from collections.abc import Iterable
-
 from tests.support.diagnosis import CHALLENGES
 from tests.support.judged import judged, with_mistakes
-from trainer.diagnosis.pair_search import PairSearch
+from trainer.diagnosis.pair_search import find_pair
 from trainer.grading.grader import Grader
 
 SDPA = CHALLENGES["sdpa"]
 PAIR = ("no-scale", "mask-inverted")
 
 
-def nothing_likely() -> Iterable[str]:
-    """Return no likely mistakes."""
-    return ()
-
-
 def test_two_mistakes_are_found_among_all(grader: Grader) -> None:
     """Neither mistake alone explains the answer."""
     agreement = judged(grader, SDPA, with_mistakes(SDPA, *PAIR)).agreement
     assert not any(agreement.agrees((mistake,)) for mistake in PAIR)
-    assert set(PairSearch(agreement, nothing_likely, PAIR).find(10)) == set(PAIR)
+    assert set(find_pair(agreement, 10)) == set(PAIR)
 
 
 def test_pair_is_not_found_for_an_unknown_mistake(grader: Grader) -> None:
     """The weights go through a tanh, which no known mistake does."""
     source = with_mistakes(SDPA).replace("return weights @ v", "return weights.tanh() @ v")
     agreement = judged(grader, SDPA, source).agreement
-    assert PairSearch(agreement, nothing_likely, ()).find(10) == ()
+    assert find_pair(agreement, 10) == ()
 
 
 def test_search_ends_if_the_reference_is_too_large(grader: Grader) -> None:
     """No pair is tried if a single run of the reference exceeds the limit of operations."""
     agreement = judged(grader, SDPA, with_mistakes(SDPA, *PAIR)).agreement
-    assert PairSearch(agreement, nothing_likely, PAIR).find(100_000) == ()
+    assert find_pair(agreement, 100_000) == ()

@@ -13,7 +13,7 @@ from trainer.model.challenge import Challenge
 from trainer.model.report import Outcome
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
-from trainer.packs.mistakes import patch, read_mistakes, read_styles
+from trainer.packs.mistakes import patch, read_mistakes
 
 SEED = 5
 GPT = pack_reader.find_challenge(pack_reader.built_in_pack(), "mini-gpt")
@@ -45,8 +45,10 @@ class Judged:
 
 def with_tied_head(challenge: Challenge) -> str:
     """Return the reference of a small GPT whose head shares the weight of the embedding."""
-    (style,) = (style for style in read_styles(challenge) if style.id == "style tied-head")
-    return patch(pack_reader.solution(challenge), style, challenge.file_name)
+    head = "self.head = nn.Linear(d_model, vocab_size, bias=False)"
+    source = pack_reader.solution(challenge)
+    assert source.count(head) == 1
+    return source.replace(head, f"{head}; self.head.weight = self.tok_emb.weight")
 
 
 def with_mistakes(challenge: Challenge, *mistakes: str) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import statistics
+from enum import IntEnum
 from functools import cached_property
 
 import torch
-from torch import Tensor
 
 from trainer.diagnosis.observed import (
     RELATIVE,
@@ -15,16 +14,23 @@ from trainer.diagnosis.observed import (
     are_equal,
     has_nan,
     has_same_shapes,
+    numbers,
     observe,
 )
-from trainer.diagnosis.patched_references import Behaviour, Ids, PatchedReferences
+from trainer.diagnosis.patched_references import FINITE_FILL, Behaviour, Ids, PatchedReferences
 from trainer.grading.case_set import CaseSet
 from trainer.grading.comparison import Comparison
 
+_ALIKE = 2 / 3  # the least share of the similarity of random outputs to the right outputs
 _LOSSES = 8.0  # a difference of 8 times the loss of the dtype is still rounding
-# For the comparison of random outputs.
-_COMPARED_CASES, _DRAWS, _LEAST_NUMBERS = 6, 8, 8
-_RANDOM_CASES = 2  # cases of each mode in which a mistake is tried for random draws
+
+
+class Match(IntEnum):
+    """How far a patched reference behaves like a submission in one case."""
+
+    DIFFERENT = 0
+    POSSIBLE = 1  # the case decides nothing: both draw at random
+    SAME = 2
 
 
 class Agreement:
@@ -39,7 +45,6 @@ class Agreement:
         self.references, self.comparison = references, comparison
         self.observed_cases = observe(comparison)
         self.wrong_cases = [observed for observed in self.observed_cases if observed.is_wrong]
-        self._modes: dict[Ids, set[str]] = {}
         self._parts: dict[str, bool] = {}
 
     @property
@@ -53,70 +58,72 @@ class Agreement:
         return any(observed.behaviour.failure is None for observed in self.wrong_cases)
 
     def agrees(self, ids: Ids) -> bool:
-        """Return whether mistakes agree with all cases, in some style of the reference."""
-        disagreeing = next(
-            (observed for observed in self.observed_cases if not self.agrees_on(ids, observed)),
-            None,
-        )
-        if disagreeing is None:
+        """Return whether mistakes may explain all cases, and not only by chance.
+
+        If no key is left to attend to, a fill of -inf gives NaN and a finite fill gives numbers. If
+        only one of both has NaN, the reference is tried with a finite fill, too.
+        """
+        disagreeing = self._disagreeing(ids)
+        if disagreeing is not None:
+            if has_nan(self.references.behaviour(ids, disagreeing.index)) == has_nan(
+                disagreeing.behaviour
+            ):
+                return False
+            ids = (*ids, FINITE_FILL)
+            if self.references.patched(ids) is None or self._disagreeing(ids) is not None:
+                return False
+        if any(self.match(ids, observed) is Match.SAME for observed in self.wrong_cases):
             return True
-        if disagreeing.is_random:
-            return False
-        # Try other styles only if they can differ. If no key is left to attend to, some styles give
-        # NaN and others numbers. At a limit, rounding decides.
-        reference_behaviour = self.references.behaviour(ids, disagreeing.index)
-        if (
-            disagreeing is self.observed_cases[0]
-            and not has_nan(reference_behaviour)
-            and not has_nan(disagreeing.behaviour)
-        ):
-            return False
-        for styled in self.references.styles(ids):
-            if all(self.agrees_on(styled, observed) for observed in self.observed_cases):
-                return True
-        return False
+        return all(observed.is_random for observed in self.wrong_cases) and (
+            not self.wrong_cases or self._draws_alike(ids)
+        )
+
+    def _disagreeing(self, ids: Ids) -> Observed | None:
+        """Return the first case that mistakes cannot explain; None if there is none."""
+        cases = self.observed_cases
+        return next((observed for observed in cases if not self.agrees_on(ids, observed)), None)
+
+    def agrees_exactly(self, ids: Ids) -> bool:
+        """Return whether mistakes have the submission's values and exceptions in all cases."""
+        return all(
+            self.is_like(observed, self.references.behaviour(ids, observed.index))
+            for observed in self.observed_cases
+        )
 
     def agrees_on(self, ids: Ids, observed: Observed) -> bool:
-        """Return whether mistakes behave like the submission on a case, up to rounding."""
-        other = self.references.behaviour(ids, observed.index)
+        """Return whether mistakes may explain a case."""
+        return self.match(ids, observed) is not Match.DIFFERENT
+
+    def match(self, ids: Ids, observed: Observed) -> Match:
+        """Return how far mistakes behave like the submission on a case, up to rounding."""
+        own, other = observed.behaviour, self.references.behaviour(ids, observed.index)
         if self.is_like(observed, other):
-            return True
-        if other is None or other.failure is not None:
-            return False
-        if observed.is_extreme and observed.is_wrong and observed.behaviour.failure is None:
-            return not self.is_right(ids, observed.index)
-        if not observed.is_random or not has_same_shapes(observed.behaviour, other):
-            return False
-        case = self.case_set.cases[observed.index]
-        if self.is_right(ids, observed.index) == observed.is_wrong and case.dropout is None:
-            return False
-        is_random = self.references.is_random(ids, observed.index)
-        return is_random or case.mode in self._random_modes(ids)
+            return Match.SAME
+        if other is None or other.failure is not None or own.failure is not None:
+            return Match.DIFFERENT
+        if observed.is_random:  # another style may draw in another order
+            may_match = other.draws and has_same_shapes(own, other)
+            return Match.POSSIBLE if may_match else Match.DIFFERENT
+        if observed.is_extreme and observed.is_wrong:
+            is_right = self.is_right(ids, observed.index)
+            return Match.DIFFERENT if is_right else Match.SAME
+        return Match.DIFFERENT
 
-    def draws_alike(self, ids: Ids) -> bool:
-        """Return whether random outputs of the submission resemble those of the mistakes.
+    def _draws_alike(self, ids: Ids) -> bool:
+        """Return whether the submission's random outputs resemble the right outputs as much.
 
-        Random outputs of the same shape prove nothing: a tensor of noise is not a tensor with
-        dropout. Noise has no correlation with the mean of many draws.
+        Random outputs of the same shape prove nothing: noise is not a tensor with dropout.
         """
-        random = [own for own in self.wrong_cases if own.is_random and not own.is_extreme]
-        correlations, usual = [], []
-        for observed in random[:_COMPARED_CASES]:
-            draws = [
-                _numbers(self.references.draw(ids, observed.index, number))
-                for number in range(_DRAWS)
-            ]
-            own = _numbers(observed.behaviour)
-            if len({len(values) for values in (own, *draws)}) > 1 or len(own) < _LEAST_NUMBERS:
-                continue
-            correlations.append(_correlation(own, torch.stack(draws).mean(0)))
-            usual += [
-                _correlation(draw, torch.stack(draws[:number] + draws[number + 1 :]).mean(0))
-                for number, draw in enumerate(draws)
-            ]
-        if not usual:
-            return True
-        return statistics.fmean(correlations) >= statistics.fmean(usual) / 2
+        random = [observed for observed in self.wrong_cases if observed.is_random]
+        right, other = (
+            torch.cat([numbers(self.references.behaviour(which, case.index)) for case in random])
+            for which in ((), ids)
+        )
+        own = torch.cat([numbers(case.behaviour) for case in random])
+        if not len(own) == len(other) == len(right):
+            return False
+        similarity = torch.cosine_similarity
+        return bool(similarity(own, right, dim=0) >= _ALIKE * similarity(other, right, dim=0))
 
     def is_like(self, observed: Observed, other: Behaviour | None) -> bool:
         """Return whether the submission has the other behaviour on a case, up to rounding."""
@@ -166,41 +173,6 @@ class Agreement:
             if _in_any_order(behaviour) != _in_any_order(observed.behaviour):
                 return False
         return True
-
-    def _random_modes(self, ids: Ids) -> set[str]:
-        """Return the modes in which a second call with these mistakes gives other values.
-
-        Only the first cases in which the submission is random are tried.
-        """
-        if ids not in self._modes:
-            cases = self.case_set.cases
-            random = [observed.index for observed in self.observed_cases if observed.is_random]
-            found: set[str] = set()
-            for mode in ("eval", "train"):
-                tried = [index for index in random if cases[index].mode == mode][:_RANDOM_CASES]
-                if any(self.references.is_random(ids, index) for index in tried):
-                    found.add(mode)
-            self._modes[ids] = found
-        return self._modes[ids]
-
-
-def _numbers(behaviour: Behaviour | None) -> Tensor:
-    """Return all finite numbers of the outputs as float64, or no number if one is not finite."""
-    outputs = {} if behaviour is None else behaviour.outputs
-    values = [
-        value.detach().to(torch.float64).flatten()
-        for _, value in sorted(outputs.items())
-        if isinstance(value, Tensor) and value.is_floating_point() and not value.is_meta
-    ]
-    joined = torch.cat(values) if values else torch.zeros(0, dtype=torch.float64)
-    return joined if bool(joined.isfinite().all()) else joined[:0]
-
-
-def _correlation(values: Tensor, others: Tensor) -> float:
-    """Return the correlation of two vectors; 0 if one of them is constant."""
-    values, others = values - values.mean(), others - others.mean()
-    norms = float(values.norm() * others.norm())
-    return float(values @ others) / norms if norms else 0.0
 
 
 def _in_any_order(behaviour: Behaviour | None) -> tuple[str, list[str]] | None:

@@ -9,14 +9,11 @@ from __future__ import annotations
 import io
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from weakref import WeakKeyDictionary
-
-import msgspec
 
 from trainer.diagnosis.agreement import Agreement
 from trainer.diagnosis.attention_weights import attention_weights
@@ -34,19 +31,14 @@ from trainer.diagnosis.milestones import (
 from trainer.diagnosis.mistake_search import MistakeSearch
 from trainer.diagnosis.named_line import line_by_text, line_by_values
 from trainer.diagnosis.output_relation import relation
-from trainer.diagnosis.pair_search import PairSearch
+from trainer.diagnosis.pair_search import find_pair
 from trainer.diagnosis.patched_references import Ids, PatchedReferences
 from trainer.diagnosis.recorded_case import RecordedCase, recorded_case
-from trainer.diagnosis.reference_index import ReferenceIndex
 from trainer.diagnosis.repairs import repair_of
 from trainer.diagnosis.reruns import Reruns
-from trainer.diagnosis.several_functions import (
-    function_of,
-    mistakes_of_functions,
-    wrong_by_function,
-)
+from trainer.diagnosis.several_functions import function_of, wrong_by_function
 from trainer.diagnosis.telling_case import case_of_the_mask, most_informative_case
-from trainer.diagnosis.value_graph import Node, ValueGraph
+from trainer.diagnosis.value_graph import ValueGraph
 from trainer.grading.case_set import CaseSet
 from trainer.grading.grader import Judgement
 from trainer.grading.pictures import with_pictures
@@ -66,9 +58,6 @@ from trainer.model.report import (
 from trainer.worker.forkserver_client import ForkServerLostError
 from trainer.worker.worker_client import WorkerResult
 
-_MOST_LIKELY = 5
-_MOST_MISSING = 1  # likely mistakes that leave a step out
-_NO_RESULT = WorkerResult("died")
 _KEEPS_STATE = "this case is right if it runs alone: your code keeps something from an earlier call"
 
 
@@ -242,16 +231,17 @@ class _Diagnosis:
             reruns.grade,
             loops=lambda source: self._locator.loop_growth(source).ratios,
         )
-        self._recording: Callable[[], WorkerResult] | None = None
+        self._recordings: dict[int, Callable[[], WorkerResult]] = {}
 
     def result(self, known: Ids = ()) -> Diagnosis:
         """Return the complete diagnosis, with this mistake if it is known already."""
-        self._begin_recording()  # the worker runs while this process tries known mistakes
+        # The workers run while this process tries known mistakes.
+        self._begin_recording(self._telling_index)
+        self._begin_recording(self._mask_index)
         ids = known or self.single_mistake()
         if not ids and self._search.may_be_a_pair and not self._keeps_state:
             operations = len(self._recorded.reference.nodes) if self._recorded else 0
-            pairs = PairSearch(self._agreement, self._likely_mistakes, self._suspects())
-            ids = pairs.find(operations) or mistakes_of_functions(self._agreement)
+            ids = find_pair(self._agreement, operations)
         mistakes = self._in_order(ids)
         location = self._location(ids)
         named_line = self._named_line(mistakes, location, is_planted=bool(known))
@@ -298,96 +288,6 @@ class _Diagnosis:
         in_order = sorted(ids, key=lambda mistake: self._references.lines(mistake).start)
         return tuple(self._references.mistakes[mistake] for mistake in in_order)
 
-    def _suspects(self) -> list[str]:
-        """Return candidate mistakes, most likely first.
-
-        Skip mistakes whose patched lines already produced correct results, unless they add lines.
-        """
-        mistakes = self._references.mistakes
-        reached = self._progress
-        if reached is None:
-            return list(mistakes)
-        lines = {mistake: self._references.lines(mistake) for mistake in mistakes}
-        suspects = []
-        for mistake, patch in mistakes.items():
-            adds_lines = patch.now.count("\n") > patch.was.count("\n")
-            if adds_lines or not reached.right_lines.issuperset(lines[mistake]):
-                suspects.append(mistake)
-
-        def rank(mistake: str) -> tuple[bool, int]:
-            is_elsewhere = reached.lines_elsewhere.issuperset(lines[mistake])
-            return is_elsewhere, lines[mistake].start
-
-        return sorted(suspects, key=rank)
-
-    def _likely_mistakes(self) -> Iterator[str]:
-        """Yield mistakes that make the submission's first wrong result.
-
-        Then yield mistakes that leave the first missed milestone out, and mistakes that make other
-        wrong results of the submission, in descending order of the number of these results.
-        """
-        recorded, reached = self._recorded, self._progress
-        if recorded is None or reached is None:
-            return
-        blamer = recorded.blamer(self._judgement.submission.source)
-        divergence = blamer.divergence(recorded.wrong_outputs)
-        wrong_nodes = [
-            node
-            for node in recorded.graph.nodes
-            if node.lines and not node.is_layout and node.features and not blamer.is_right(node)
-        ]
-        entry = _index([divergence.node] if divergence else [], recorded)
-        wrong = _index(wrong_nodes, recorded)
-        right = {node.features for node in recorded.reference.nodes}
-        missed = reached.missed.node.line if reached.missed else 0
-
-        def touches_missed(mistake: str) -> bool:
-            return missed in self._references.lines(mistake)
-
-        counts: Counter[str] = Counter()
-        own = ReferenceIndex([recorded.graph], recorded.sizes)
-        missing: list[str] = []
-        for mistake in sorted(self._suspects(), key=touches_missed, reverse=True):
-            if not self._may_be_likely(mistake, reached):
-                counts[mistake] = 0
-                continue
-            figures = self._references.computed_features((mistake,), recorded.index) - right
-            if entry.count_near(figures):
-                yield mistake
-            else:
-                counts[mistake] = wrong.count_near(figures)
-            if touches_missed(mistake) and self._makes_only(mistake, own, recorded.index):
-                missing.append(mistake)
-        yield from missing[:_MOST_MISSING]
-        for mistake, count in counts.most_common(_MOST_LIKELY):
-            if count:
-                yield mistake
-
-    def _makes_only(self, mistake: str, own: ReferenceIndex, index: int) -> bool:
-        """Return whether the submission has all results of the lines that a mistake patches.
-
-        A mistake that leaves a step out has no such results.
-        """
-        graph = self._references.mistaken_graph((mistake,), index)
-        if graph is None:
-            return False
-        patch, first = self._references.mistakes[mistake], self._references.lines(mistake).start
-        patched = range(first, first + patch.now.count("\n") + 1)
-        made = [
-            node
-            for node in graph.nodes
-            if node.lines and node.line in patched and not node.is_layout and node.features
-        ]
-        return all(own.has(node) for node in made)
-
-    def _may_be_likely(self, mistake: str, reached: MilestoneProgress) -> bool:
-        is_elsewhere = reached.lines_elsewhere.issuperset(self._references.lines(mistake))
-        return (
-            not is_elsewhere
-            and self._agreement.changes(mistake)
-            and self._agreement.may_be_part(mistake)
-        )
-
     # The recorded case, and the case in which the mask is read
 
     @cached_property
@@ -409,28 +309,14 @@ class _Diagnosis:
             return None
         return case_of_the_mask(self._references, self._reported.wrong_cases, self._telling_index)
 
-    def _begin_recording(self) -> None:
-        """Start the submission on the recorded case, then on the case of the mask."""
-        indices = dict.fromkeys([self._telling_index, self._mask_index])
-        sets = [self._case_set.only([index]) for index in indices if index is not None]
-        if sets:
-            self._recording = self._reruns.begin(sets[0].followed_by(sets[1:]), "lines")
-        else:
-            self._recording = lambda: _NO_RESULT
+    def _begin_recording(self, index: int | None) -> None:
+        """Start the submission in a worker on a case, if it has not been started.
 
-    @cached_property
-    def _worker_result(self) -> WorkerResult:
-        """The result of the recorded cases."""
-        if self._recording is None:
-            self._begin_recording()
-        assert self._recording is not None
-        return self._recording()
-
-    def _result_of(self, place: int) -> WorkerResult:
-        """Return the result of one of the recorded cases, as if it ran alone."""
-        result = self._worker_result
-        runs = result.reply.runs[place : place + 1]
-        return replace(result, reply=msgspec.structs.replace(result.reply, runs=runs))
+        The case runs alone, because a class may keep the sizes of its last object.
+        """
+        if index is not None and index not in self._recordings:
+            alone = self._case_set.only([index])
+            self._recordings[index] = cache(self._reruns.begin(alone, "lines"))
 
     @cached_property
     def _recorded(self) -> RecordedCase | None:
@@ -439,7 +325,8 @@ class _Diagnosis:
         if index is None:
             return None
         # The right graphs are computed here while the worker runs.
-        recorded = self._as_recorded(index, 0, self._references.right_graphs(index))
+        self._begin_recording(index)
+        recorded = self._recorded_in(index, self._references.right_graphs(index))
         if recorded is None or recorded.is_right_alone:
             return recorded
         # A submission that seems to draw at random may keep state from an earlier call. If it does
@@ -451,14 +338,14 @@ class _Diagnosis:
         )
         return None if is_random else recorded
 
-    def _as_recorded(
-        self, index: int, place: int, right_graphs: Sequence[ValueGraph]
-    ) -> RecordedCase | None:
+    def _recorded_in(self, index: int, right_graphs: Sequence[ValueGraph]) -> RecordedCase | None:
+        """Return the submission's graph in a case; None if it was not recorded."""
+        self._begin_recording(index)
         return recorded_case(
             index,
             self._case_set.only([index]),
             right_graphs,
-            self._result_of(place),
+            self._recordings[index](),
             self._judgement.submission.source,
             self._judgement.comparison,
         )
@@ -530,7 +417,7 @@ class _Diagnosis:
             return None
         recorded = self._recorded
         if recorded is None or recorded.index != index:
-            recorded = self._recorded_in(index)
+            recorded = self._recorded_in(index, self._references.right_graphs(index))
         graph = self._references.mistaken_graph((mistakes[0].id,), index)
         if recorded is None or graph is None:
             return None
@@ -562,21 +449,9 @@ class _Diagnosis:
                 seen.add(frame.line)
                 yield WrongFunction(function, cases[0].index + 1, frame)
 
-    def _recorded_in(self, index: int) -> RecordedCase | None:
-        """Record the submission in a case."""
-        alone = self._case_set.only([index])
-        return recorded_case(
-            index,
-            alone,
-            self._references.right_graphs(index),
-            self._reruns.run(alone, "lines"),
-            self._judgement.submission.source,
-            self._judgement.comparison,
-        )
-
     def _line_of_case(self, index: int) -> Frame | None:
         """Return the first wrong line of a case; None if it is not found."""
-        recorded = self._recorded_in(index)
+        recorded = self._recorded_in(index, self._references.right_graphs(index))
         if recorded is None or recorded.is_right_alone:
             return None
         location = self._locator.location_of_wrong_value(recorded, None, None)
@@ -610,12 +485,11 @@ class _Diagnosis:
 
     def _mask(self) -> EffectiveMask | None:
         """Return the mask of the submission; None if it cannot be read."""
-        index, telling = self._mask_index, self._telling_index
+        index = self._mask_index
         if index is None or self._keeps_state:
             return None
         right = self._references.graph(index, "lines")
-        place = 0 if index == telling or telling is None else 1
-        recorded = None if right is None else self._as_recorded(index, place, [right])
+        recorded = None if right is None else self._recorded_in(index, [right])
         return None if recorded is None else effective_mask(recorded)
 
     @cached_property
@@ -652,7 +526,3 @@ class _Diagnosis:
 def _may_be_a_mask(mistakes: Sequence[Mistake]) -> bool:
     """Return whether a mask may be the cause: no mistake is named, or a mistake about masks."""
     return not mistakes or any(concerns(mistake, "mask") for mistake in mistakes)
-
-
-def _index(nodes: Sequence[Node], recorded: RecordedCase) -> ReferenceIndex:
-    return ReferenceIndex([ValueGraph(tuple(nodes), {})], recorded.sizes)

@@ -61,7 +61,7 @@ def _is_hidden_later(recorded: RecordedCase, right: Tensor) -> bool:
     """
     for node in recorded.graph.nodes:
         value = node.value
-        if value is None or value.shape != right.shape or may_be_weights(node):
+        if value is None or value.shape != right.shape or node.is_layout or may_be_weights(node):
             continue
         if any(map(may_be_weights, node.parents)) and torch.equal(value != 0, right != 0):
             return True

@@ -45,8 +45,6 @@ _OPERATIONS = {
     "layout of heads": _LAYOUT_CHANGES,
 }
 
-_PRODUCTS = frozenset("mm bmm addmm baddbmm".split())
-
 
 @dataclass(frozen=True)
 class Milestone:
@@ -64,16 +62,11 @@ class MilestoneProgress:
         last: the last milestone before the first missed milestone.
         missed: the first milestone that the submission missed.
         cleared: topics and layers that are ruled out.
-        right_lines: lines of the reference whose results are all right and that end with a
-            computation. A change of layout does not alter the value, so its result proves nothing.
-        lines_elsewhere: lines that lead to no missed milestone whose predecessors were all reached.
     """
 
     last: Milestone | None
     missed: Milestone | None
     cleared: tuple[str, ...]
-    right_lines: frozenset[int]
-    lines_elsewhere: frozenset[int]
 
 
 def concerns(mistake: Mistake, topic: str) -> bool:
@@ -145,40 +138,12 @@ def progress(
     if missed is not None:
         ancestors = needed[missed.node] - {missed.node}
         before = [mark for mark in marks if mark.node in reached & ancestors]
-    first_missing = [
-        mark.node
-        for mark in missing
-        if not any(other.node in needed[mark.node] for other in missing if other != mark)
-    ]
-    upstream, right_nodes = set(leading_to(first_missing)), set(leading_to(reached))
-    by_line: dict[int, list[Node]] = {}
-    for node in reference.leading_to_outputs:
-        if node.lines:
-            by_line.setdefault(node.line, []).append(node)
-    right_lines = [
-        line
-        for line, nodes in by_line.items()
-        if right_nodes.issuperset(nodes) and _computes(max(nodes))
-    ]
-    elsewhere = [line for line, nodes in by_line.items() if upstream.isdisjoint(nodes)]
+    right_nodes = set(leading_to(reached))
     return MilestoneProgress(
         last=before[-1] if before else None,
         missed=missed,
         cleared=tuple(_cleared(reference, source, right_nodes)),
-        right_lines=frozenset(right_lines),
-        lines_elsewhere=frozenset(elsewhere),
     )
-
-
-def _computes(node: Node) -> bool:
-    """Return whether a node computes something, and does not only change the layout.
-
-    A view that torch makes after a matrix product belongs to the product.
-    """
-    if not node.is_layout:
-        return True
-    is_view = node.operation in ("view", "_unsafe_view")
-    return is_view and all(parent.operation in _PRODUCTS for parent in node.parents)
 
 
 def _cleared(reference: ValueGraph, source: str, good: set[Node]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from trainer.worker.returns import as_tuple
 # largest entry.
 RELATIVE = {"float64": 1e-4, "float32": 1e-3, "bfloat16": 4e-2}
 _EXTREME = 1e9
+_LARGEST = 1e6  # of the entries that `numbers` returns
 
 
 @dataclass(frozen=True)
@@ -198,3 +199,14 @@ def are_equal(
         is_equal(value, others.get(name), dtype, (scales or {}).get(name, 0.0))
         for name, value in outputs.items()
     )
+
+
+def numbers(behaviour: Behaviour | None) -> Tensor:
+    """Return all entries of the outputs as float64, within limits that leave room for a sum."""
+    outputs = {} if behaviour is None else behaviour.outputs
+    values = [
+        value.to(torch.float64).flatten().nan_to_num(0.0).clamp(-_LARGEST, _LARGEST)
+        for _, value in sorted(outputs.items())
+        if isinstance(value, Tensor) and not value.is_meta
+    ]
+    return torch.cat(values) if values else torch.zeros(0, dtype=torch.float64)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
@@ -16,9 +17,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from trainer.diagnosis.layout import LAYOUTS, features
 from trainer.diagnosis.loops import Growth, growth_of
 from trainer.diagnosis.value_graph import ValueGraph, content_graph, right_graphs
 from trainer.grading.calls import Purpose
@@ -31,22 +30,23 @@ from trainer.model.case import Refusal
 from trainer.model.challenge import Mistake
 from trainer.model.errors import PackError
 from trainer.model.report import Report
-from trainer.packs.mistakes import lines_of, read_mistakes, read_styles, replaced
+from trainer.packs.mistakes import lines_of, read_mistakes, replaced
 from trainer.worker.arguments import adapted, call_entry
 from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors, laid_out
 from trainer.worker.execution import Given, build
 from trainer.worker.guarded_call import GuardedCall
-from trainer.worker.meter import tensors_in
-from trainer.worker.protocol import DTYPES, CallFailure, RefusedCall, fill
+from trainer.worker.protocol import DTYPES, CallFailure, RefusedCall, Request, fill
 from trainer.worker.returns import as_tuple, describe, plain_value
 from trainer.worker.worker_client import WorkerResult
 
 PATH = "solution.py"
-Ids = tuple[str, ...]  # of mistakes and styles
+Ids = tuple[str, ...]  # of mistakes
+FINITE_FILL = "finite fill"  # an id that stands for a finite fill instead of -inf
 Graded = tuple[Comparison, Report]
 _Key = tuple[tuple[int, ...], bool, str]
 # Only gradings of at most 16 cases are kept, because most questions are about a few cases.
 _MOST_KEPT, _MOST_KEPT_CASES = 300, 16
+_MINUS_INFINITY = re.compile(r"""float\(["']-inf["']\)|-(math|torch)\.inf\b""")
 _MOST_GRAPHS = 30  # each graph holds all values of a call
 _LASTING = ("passed", "failed", "not-allowed")  # verdicts that do not depend on machine load
 
@@ -58,10 +58,12 @@ class Behaviour:
     Attributes:
         failure: the exception as `type: message`, or None.
         outputs: tensors by name; other outputs as text.
+        draws: whether the call drew random numbers.
     """
 
     failure: str | None
     outputs: Mapping[str, Tensor | str]
+    draws: bool = False
 
 
 class PatchedReferences:
@@ -76,7 +78,6 @@ class PatchedReferences:
         challenge = case_set.challenge
         self.source = case_set.content.reference_source
         self.mistakes: dict[str, Mistake] = {known.id: known for known in read_mistakes(challenge)}
-        self._styles: dict[str, Mistake] = {style.id: style for style in read_styles(challenge)}
         self._sources: dict[Ids, str | None] = {}
         self._codes: dict[Ids, CodeType | None] = {}
         self._guarded = GuardedCall(PATH)
@@ -86,7 +87,6 @@ class PatchedReferences:
     def _set_cases(self, case_set: CaseSet) -> None:
         self.case_set = case_set
         self._behaviours: dict[tuple[Ids, int], Behaviour | None] = {}
-        self._draws: dict[tuple[Ids, int, int], Behaviour | None] = {}
         self._refusals: dict[Ids, tuple[str, ...]] = {}
         self._graphs: dict[tuple[int, Purpose], ValueGraph | None] = {}
         self._mistaken: dict[tuple[Ids, int], ValueGraph | None] = {}
@@ -94,7 +94,6 @@ class PatchedReferences:
         self._graded: dict[_Key, Graded] = {}
         self._reports: dict[_Key, Report] = {}
         self._growths: dict[_Key, Growth] = {}
-        self._random: dict[_Key, list[WorkerResult]] = {}
 
     def on_cases(self, case_set: CaseSet) -> PatchedReferences:
         """Return the same patched references for other cases of the challenge."""
@@ -114,19 +113,16 @@ class PatchedReferences:
         if not ids:
             return self.source
         before = self.patched(ids[:-1])
-        mistake = self.mistakes.get(ids[-1]) or self._styles[ids[-1]]
+        if ids[-1] == FINITE_FILL:
+            filled = None if before is None else _MINUS_INFINITY.sub("-1e9", before)
+            return None if filled == before else filled
+        mistake = self.mistakes[ids[-1]]
         try:
             return None if before is None else replaced(before, mistake, PATH)
         except PackError:
             if len(ids) == 1:
                 raise
             return None
-
-    def styles(self, ids: Ids) -> Iterator[Ids]:
-        """Yield the same mistakes together with every style of the reference that fits."""
-        for style in self._styles:
-            if self.patched((*ids, style)) is not None:
-                yield (*ids, style)
 
     def lines(self, mistake: str) -> range:
         """Return the reference's lines that a mistake changes."""
@@ -183,7 +179,6 @@ class PatchedReferences:
         key = (ids, index)
         if key not in self._behaviours:
             self._check_interrupt()
-            self._seed()
             self._behaviours[key] = self._behave(ids, index)
         return self._behaviours[key]
 
@@ -195,54 +190,6 @@ class PatchedReferences:
         if implementation is None:
             return None if failure is None else _raised(failure)
         return self._call(implementation, index)
-
-    def computed_features(self, ids: Ids, index: int) -> set[tuple[float, ...]]:
-        """Return the features of all values that the patched reference computes in a case.
-
-        Changes of layout are left out, because they do not alter the features.
-        """
-        namespace = self.namespace(ids)
-        if namespace is None:
-            return set()
-        implementation, _ = self._built(namespace, index)
-        recorder = _Features()
-        with recorder:
-            self._call(implementation, index)
-        return recorder.found
-
-    def is_random(self, ids: Ids, index: int) -> bool:
-        """Return whether another call on the same inputs gives other values."""
-        first, second = self.behaviour(ids, index), self.draw(ids, index, 1)
-        if first is None or second is None:
-            return False
-        for name, value in first.outputs.items():
-            other = second.outputs.get(name)
-            if not isinstance(value, Tensor) or not isinstance(other, Tensor):
-                continue
-            if not torch.equal(value.nan_to_num(), other.nan_to_num()):
-                return True
-        return False
-
-    def draw(self, ids: Ids, index: int, number: int) -> Behaviour | None:
-        """Return the behaviour with other random draws; None if it cannot be imported.
-
-        Args:
-            ids: the mistakes.
-            index: of the case.
-            number: of the draw. Equal numbers give equal values.
-        """
-        key = ids, index, number
-        if key not in self._draws:
-            self._draws[key] = self._drawn(ids, index, number)
-        return self._draws[key]
-
-    def _drawn(self, ids: Ids, index: int, number: int) -> Behaviour | None:
-        namespace = self.namespace(ids)
-        if namespace is None:
-            return None
-        self._seed(number)
-        implementation, failure = self._built(namespace, index)
-        return self._call(implementation, index) if failure is None else _raised(failure)
 
     def has_other_parameters(self, ids: Ids, index: int) -> bool:
         """Return whether the patched reference cannot be built with the reference's parameters."""
@@ -285,6 +232,7 @@ class PatchedReferences:
         """
         request, tensors = self.case_set.decoded_request("grade")
         run = request.runs[index]
+        _seed(request)
         implementation, failure = self._guarded.call(
             "construct",
             lambda: build(
@@ -313,6 +261,8 @@ class PatchedReferences:
         run = request.runs[index]
         given = Given(laid_out(run, run.inputs, tensors), run.sizes)
         drive = adapted(self.case_set.content.drive, request.entry, request.signatures)
+        _seed(request)
+        state = torch.default_generator.get_state()
         with torch.no_grad():
             outputs, failure = self._guarded.call("forward", lambda: drive(implementation, given))
         if failure is not None:
@@ -324,7 +274,8 @@ class PatchedReferences:
                 found[name] = value.detach()
             else:
                 found[name] = f"{plain}: {text}" if plain else as_tuple(describe(value))
-        return Behaviour(None, found)
+        draws = not torch.equal(state, torch.default_generator.get_state())
+        return Behaviour(None, found, draws)
 
     # Recorded runs of one case
 
@@ -353,18 +304,17 @@ class PatchedReferences:
 
     # Runs of several cases
 
-    def run(self, case_set: CaseSet, source: str, purpose: Purpose, draw: int = 0) -> WorkerResult:
+    def run(self, case_set: CaseSet, source: str, purpose: Purpose) -> WorkerResult:
         """Run content of the pack on all cases of a set.
 
         Args:
             case_set: the cases.
             source: the text of a patched reference or of a right answer.
             purpose: what the run records.
-            draw: added to the seed of random draws.
         """
         self._check_interrupt()
-        self._seed(draw)
         request, tensors = case_set.decoded_request(purpose)
+        _seed(request)
         kept_tensors = KeptTensors()
         runner = CaseRunner(request, tensors, GuardedCall(PATH), kept_tensors, Hooks())
         runner.run_all(load_module("content", PATH, source), case_set.content.drive)
@@ -372,16 +322,6 @@ class PatchedReferences:
         signatures = case_set.content.signatures
         runner.reply.signatures = {signature.name: None for signature in signatures}
         return WorkerResult("replied", runner.reply, kept_tensors.tensors)
-
-    def random_results(self, case_set: CaseSet, source: str, count: int) -> list[WorkerResult]:
-        """Return the outputs of content of the pack with this number of different random draws."""
-        key = self._key(case_set, source)
-        if key is not None and key in self._random:
-            return self._random[key]
-        results = [self.run(case_set, source, "outputs", draw) for draw in range(count)]
-        if key is not None:
-            self._random[key] = results
-        return results
 
     def growth(self, pair: CaseSet, source: str) -> Growth:
         """Return the lines of content of the pack that run more often in the larger of two cases.
@@ -434,9 +374,10 @@ class PatchedReferences:
         found = tuple(places.get(prepared, -1) for prepared in case_set.prepared)
         return None if -1 in found else (found, bool(case_set.refusals), source)
 
-    def _seed(self, draw: int = 0) -> None:
-        """Seed random draws, so that they depend on the cases alone and not on earlier calls."""
-        torch.default_generator.manual_seed(self.case_set.seed + draw)
+
+def _seed(request: Request) -> None:
+    """Seed random draws as the worker does, so that the same draws give the same values."""
+    torch.default_generator.manual_seed(request.random_seed)
 
 
 def _drop_oldest(entries: dict[Any, Any], most: int) -> None:
@@ -468,25 +409,3 @@ def _raised(failure: CallFailure) -> Behaviour:
 def _arguments(source: str) -> list[str]:
     functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
     return [ast.dump(function.args) for function in functions]
-
-
-class _Features(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
-    """Record the features of all computed values while active."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # nor has its __init__
-        self.found: set[tuple[float, ...]] = set()
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Return False, because True would import dynamo, which takes 0.7 s."""
-        return False
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run the operation and record the features of its results."""
-        result = func(*args, **(kwargs or {}))
-        if func.overloadpacket.__name__ not in LAYOUTS:
-            for tensor in tensors_in(result):
-                if (found := features(tensor)) is not None:
-                    self.found.add(found)
-        return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import torch
@@ -110,10 +110,6 @@ class ReferenceIndex:
         """All entries of all values in the index, sorted."""
         entries = [_entries(node.value) for node in self.nodes if node.value is not None]
         return torch.cat([torch.empty(0, dtype=torch.float64), *entries]).sort().values
-
-    def count_near(self, features: Collection[tuple[float, ...]]) -> int:
-        """Return how many of these features are close to the features of a value in the index."""
-        return int(self._close(features).any(dim=1).sum()) if self.nodes and features else 0
 
     def _close(self, features: Iterable[tuple[float, ...]]) -> Tensor:
         """Return bool [features, nodes], true if features are close to those of a node."""

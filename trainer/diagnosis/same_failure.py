@@ -1,13 +1,12 @@
 """Distinguish known mistakes that have equal outputs.
 
-They may differ in failed checks, gradients, loops or random draws.
+They may differ in failed checks, gradients or loops.
 """
 
 from __future__ import annotations
 
 import re
-import statistics
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from fractions import Fraction
 
 from trainer.diagnosis.agreement import Agreement
@@ -18,8 +17,6 @@ from trainer.grading.comparison import CaseResult, Comparison
 from trainer.model.checks import CHECK_ORDER
 from trainer.model.report import Outcome, Report
 
-_DRAWS = 12
-_ODD_SHARE = 0.03
 _MOST_WORKERS = 12  # candidates that a worker runs
 
 Grade = Callable[[CaseSet, str], Graded]
@@ -41,14 +38,15 @@ class SameFailure:
     def __init__(
         self, agreement: Agreement, report: Report, first: Outcome, grade: Grade, loops: Loops
     ) -> None:
-        self.references, self.observed_cases = agreement.references, agreement.observed_cases
+        self.agreement, self.references = agreement, agreement.references
+        self.observed_cases = agreement.observed_cases
         self.comparison, self.report, self.first = agreement.comparison, report, first
         self._grade, self._loops = grade, loops
 
     def only_match(self, candidates: Iterable[Ids]) -> Ids:
         """Return the only candidate that fails the same checks in the same way, or ().
 
-        Gradients, loops and random draws must be the same, too.
+        Gradients and loops must be the same, too.
         """
         matching = [ids for ids in candidates if self.has_same_refusals(ids)]
         for is_like in self._tests():
@@ -160,25 +158,12 @@ class SameFailure:
         return _failed_in(self.report, names) == _failed_in(report, names)
 
     def _has_same_draws(self, ids: Ids) -> bool:
-        """Return whether mistakes fail in the same cases and drop the same share of entries."""
-        if not self._fails_in_same_cases(ids):
-            return False
-        indices = [
-            index for index, case in enumerate(self._case_set.cases) if case.dropout is not None
-        ]
-        chosen_cases, source = self._case_set.only(indices), self._source(ids)
-        draws = [
-            Comparison(chosen_cases, result)
-            for result in self.references.random_results(chosen_cases, source, _DRAWS)
-        ]
-        results = [result for result in self.comparison.results if result.index in indices]
-        for place, result in enumerate(results):
-            for name in result.reply.outputs:
-                share = _share_of_zeros(self.comparison, result, name)
-                shares = [_share_of_zeros(draw, draw.results[place], name) for draw in draws]
-                if not _is_likely(share, shares):
-                    return False
-        return True
+        """Return whether mistakes fail in the same cases and have the same values with dropout."""
+        return self._fails_in_same_cases(ids) and all(
+            self.agreement.is_like(observed, self.references.behaviour(ids, observed.index))
+            for observed in self.observed_cases
+            if self._case_set.cases[observed.index].dropout is not None
+        )
 
     def _has_same_message(self, ids: Ids) -> bool:
         """Return whether the first failures have equal messages, for example equal counts."""
@@ -224,17 +209,6 @@ def _same_traces(
         if not is_same:
             return False
     return True
-
-
-def _is_likely(share: float, draws: Sequence[float]) -> bool:
-    """Return whether a share is within 3 standard deviations, plus 3 %, of the mean draw."""
-    room = 3 * statistics.stdev(draws) + _ODD_SHARE
-    return abs(share - statistics.fmean(draws)) <= room
-
-
-def _share_of_zeros(comparison: Comparison, result: CaseResult, name: str) -> float:
-    value = comparison.value_of(result.reply.outputs.get(name))
-    return 0.0 if value is None or not value.numel() else float((value == 0).double().mean())
 
 
 def _wording(outcome: Outcome) -> str:

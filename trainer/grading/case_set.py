@@ -109,11 +109,6 @@ class CaseSet:
         kept = tuple(prepared for prepared in self.prepared if prepared in chosen)
         return replace(self, prepared=kept, refusals=())
 
-    def followed_by(self, others: Iterable[CaseSet]) -> CaseSet:
-        """Return these cases followed by the cases of others, without refusals."""
-        more = tuple(prepared for other in others for prepared in other.prepared)
-        return replace(self, prepared=self.prepared + more, refusals=())
-
     def altered(self, inputs: Change, parameters: Change) -> CaseSet:
         """Return the same cases with changed inputs and weights, without refusals."""
         altered = tuple(

@@ -22,19 +22,10 @@ class MistakeEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     twins: tuple[str, ...] = ()
 
 
-class StyleEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The keys of one `[[style]]`."""
-
-    id: str
-    was: str
-    now: str
-
-
 class MistakesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The keys of `mistakes.toml`."""
 
     mistake: tuple[MistakeEntry, ...]
-    style: tuple[StyleEntry, ...] = ()
 
 
 def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
@@ -73,15 +64,6 @@ def readable_mistakes(
         except PackError as error:
             troubles.append(f"The mistakes of {challenge.id} are left out: {error}")
     return found, troubles
-
-
-def read_styles(challenge: Challenge) -> tuple[Mistake, ...]:
-    """Return other right ways to write lines of the reference, as patches without words.
-
-    Combined with such a patch, a mistake may give another wrong output.
-    """
-    data: MistakesFile = read_toml(challenge.solutions / "mistakes.toml", MistakesFile)
-    return tuple(Mistake(f"style {entry.id}", entry.was, entry.now, "", "") for entry in data.style)
 
 
 def replaced(source: str, mistake: Mistake, where: str) -> str:

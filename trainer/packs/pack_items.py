@@ -10,7 +10,7 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import PackError
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import answers_path
-from trainer.packs.mistakes import read_mistakes, read_styles
+from trainer.packs.mistakes import read_mistakes
 from trainer.packs.pack_rows import Item, pair_name
 from trainer.packs.prompt_facts import translations
 from trainer.packs.statements import pairs_of
@@ -18,7 +18,7 @@ from trainer.packs.statements import pairs_of
 # The item of `follow_up.toml`: its answers, and the formulas of their quantities.
 FOLLOW_UPS = "answers to follow-up questions"
 # The kinds of items of which a quick check takes a sample.
-_RIGHT, _WRONG = ("also right", "style"), ("mistake", "pair")
+_RIGHT, _WRONG = ("also right",), ("mistake", "pair")
 
 
 def items(challenge: Challenge) -> list[Item]:
@@ -30,7 +30,6 @@ def items(challenge: Challenge) -> list[Item]:
     found += [("stub", "stub.py"), ("reference", "solution.py")]
     found += [("also right", path.name) for path in pack_reader.also_right(challenge)]
     with contextlib.suppress(PackError):  # the item "content" reports the error
-        found += [("style", style.id) for style in read_styles(challenge)]
         found += [("mistake", mistake.id) for mistake in read_mistakes(challenge)]
     return found
 

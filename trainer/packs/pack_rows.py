@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["content", "stub", "reference", "also right", "style", "mistake", "pair"]
+Kind = Literal["content", "stub", "reference", "also right", "mistake", "pair"]
 Item = tuple[Kind, str]
 _AND = " and "  # between the ids of a pair
 

@@ -32,7 +32,7 @@ from trainer.model.report import Report
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import follow_up_troubles
-from trainer.packs.mistakes import patch, patch_all, read_mistakes, read_styles
+from trainer.packs.mistakes import patch, patch_all, read_mistakes
 from trainer.packs.other_answers import REFERENCE, other_answers
 from trainer.packs.pack_items import FOLLOW_UPS
 from trainer.packs.pack_rows import Item, Row, ids_of_pair
@@ -112,9 +112,6 @@ class PackChecker:
             case "also right":
                 source = pack_reader.read_text(challenge.solutions / "also_right" / name)
                 return self._right(challenge, seeds, item, source)
-            case "style":
-                style = next(style for style in read_styles(challenge) if style.id == name)
-                return self._right(challenge, seeds, item, patch(reference, style, where))
             case "mistake":
                 mistakes = read_mistakes(challenge)
                 mistake = next(mistake for mistake in mistakes if mistake.id == name)

@@ -1,4 +1,4 @@
-# mistakes: only-the-first-root, inverted
+# mistakes: root-zero-for-all, inverted
 """Pointer jumping: each row is joined with the row of an ancestor that is twice as far."""
 
 import torch
