@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import IntEnum
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from trainer.diagnosis.observed import (
     are_equal,
     has_nan,
     has_same_shapes,
+    is_equal,
     numbers,
     observe,
 )
@@ -83,12 +85,21 @@ class Agreement:
         cases = self.observed_cases
         return next((observed for observed in cases if not self.agrees_on(ids, observed)), None)
 
-    def agrees_exactly(self, ids: Ids) -> bool:
-        """Return whether mistakes have the submission's values and exceptions in all cases."""
-        return all(
-            self.is_like(observed, self.references.behaviour(ids, observed.index))
-            for observed in self.observed_cases
-        )
+    def closest(self, candidates: Sequence[Ids]) -> list[Ids]:
+        """Return the candidates with the most outputs that are equal to those of the submission."""
+        counts = [self._equal_outputs(ids) for ids in candidates]
+        most = max(counts, default=0)
+        return [ids for ids, count in zip(candidates, counts, strict=True) if count == most]
+
+    def _equal_outputs(self, ids: Ids) -> int:
+        """Return how many outputs of all cases are equal, up to rounding."""
+        count = 0
+        for observed in self.observed_cases:
+            other = self.references.behaviour(ids, observed.index)
+            for name, value in observed.behaviour.outputs.items():
+                found = None if other is None else other.outputs.get(name)
+                count += is_equal(value, found, observed.dtype)
+        return count
 
     def agrees_on(self, ids: Ids, observed: Observed) -> bool:
         """Return whether mistakes may explain a case."""

@@ -417,7 +417,8 @@ class _Diagnosis:
             return None
         recorded = self._recorded
         if recorded is None or recorded.index != index:
-            recorded = self._recorded_in(index, self._references.right_graphs(index))
+            right = self._references.graph(index, "lines")
+            recorded = None if right is None else self._recorded_in(index, [right])
         graph = self._references.mistaken_graph((mistakes[0].id,), index)
         if recorded is None or graph is None:
             return None

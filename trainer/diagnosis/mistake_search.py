@@ -48,7 +48,7 @@ class MistakeSearch:
             return self._same_failure.only_match(self._candidates())
         singles = [ids for ids in self._singles() if self.agreement.agrees(ids)]
         self._is_disputed = len(singles) > 1
-        singles = [ids for ids in singles if self.agreement.agrees_exactly(ids)] or singles
+        singles = self.agreement.closest(singles)
         if not self.agreement.has_wrong_values:
             singles = [ids for ids in singles if self.agreement.raises_the_same(ids)]
         return self.references.only_candidate(singles) or self._same_failure.only_match(singles)

@@ -13,7 +13,7 @@ from trainer.diagnosis.patched_references import Ids
 
 _SOME = 2  # wrong cases in which changes are added
 _MOST_RUN = 100_000  # operations of all pairs together
-_MOST_CASES = 2000  # runs of a case for all mistakes and pairs together
+_MOST_CASES = 1200  # runs of a case for all mistakes and pairs together
 _BUILD = 150  # building a patched reference takes as long as 150 operations
 
 
