@@ -288,7 +288,7 @@ def test_report_fits_a_narrow_ascii_pipe(tmp_path: Path) -> None:
         check=True,
     )
     *report, last = process.stdout.splitlines()
-    assert "X interface" in process.stdout
+    assert "x interface" in process.stdout
     assert "ok loads" in process.stdout
     assert "\x1b" not in process.stdout
     assert max(map(len, report)) <= 50

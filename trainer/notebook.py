@@ -25,7 +25,7 @@ from trainer.model.submission import Submission
 from trainer.practice.journal import default_journal
 from trainer.practice.learner_files import decode_source
 from trainer.report.coloured import coloured
-from trainer.report.literal import console
+from trainer.report.literal import console, in_ascii, is_utf
 from trainer.report.pages import page
 from trainer.report.stages import Stage
 from trainer.report.terminal import render
@@ -66,7 +66,7 @@ class DrillResult:
         return self.verdict == "passed"
 
     def __repr__(self) -> str:
-        return self.text
+        return self.text if is_utf(sys.stdout) else in_ascii(self.text)
 
     def _repr_html_(self) -> str:
         """Return the report as an HTML fragment for dark and light notebooks."""
@@ -160,15 +160,13 @@ def _drill(ipython: Any, line: str, cell: str | None) -> DrillResult | None:
 
 
 def _as_text(report: Report, *, why: bool) -> str:
-    """Return the report and the next steps, in the width and the encoding of the terminal."""
+    """Return the report and the next steps, in the width of the terminal."""
     width = shutil.get_terminal_size().columns
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     out = console(width=width, color_system=None, legacy_windows=False)
     with out.capture() as capture:
-        unicode = encoding.lower().startswith("utf")
         stage: Stage = "cause" if why else "line"
         how_to_see = "grade again with --why"
-        out.print(render(report, width, unicode=unicode, stage=stage, how_to_see=how_to_see))
+        out.print(render(report, width, stage=stage, how_to_see=how_to_see))
         out.print(Text("\n" + "\n".join(_next_steps(report))))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 

@@ -19,9 +19,9 @@ class Attention:
 """
 
 
-def around(source: str, line: int, width: int = 80, *, unicode: bool = True) -> list[str]:
+def around(source: str, line: int, width: int = 80) -> list[str]:
     """Return the lines of code as a terminal of this width shows them."""
-    return lines_of(code_around(source, line, width, unicode=unicode), width)
+    return lines_of(code_around(source, line, width), width)
 
 
 def test_line_has_a_marker_and_two_lines_on_each_side() -> None:
@@ -44,14 +44,6 @@ def test_blank_lines_at_both_ends_are_left_out() -> None:
         "  6 │     def forward(self, x):",
     ]
     assert around(" \n\t\n  ", 2) == ["❯ 2 │"]
-
-
-def test_ascii_has_another_marker_and_bar() -> None:
-    """The code keeps its characters; `as_ascii` replaces these."""
-    assert around("a = 1\nb = 2", 2, unicode=False) == [
-        "  1 | a = 1",
-        "> 2 | b = 2",
-    ]
 
 
 @pytest.mark.parametrize("line", [-1, 0, 12, 10**9])
@@ -95,17 +87,15 @@ def test_control_characters_in_code_cannot_act() -> None:
     assert line == r"❯ 1 │ x = '\x1b[2J\x07\u202e\x00[bold]'"
 
 
-@pytest.mark.parametrize("unicode", [True, False])
 @pytest.mark.parametrize("width", [20, 40, 41])
 @pytest.mark.parametrize("letter", ["x", "漢"])
-def test_long_line_is_cut_and_stays_one_row(letter: str, width: int, unicode: bool) -> None:
+def test_long_line_is_cut_and_stays_one_row(letter: str, width: int) -> None:
     """A comment that does not fit ends with an ellipsis. Some characters fill two columns."""
     source = f"a = 1  # {letter * 100}\nb = 2  # {letter * 200}"
-    lines = around(source, 2, width, unicode=unicode)
+    lines = around(source, 2, width)
     assert len(lines) == 2
-    heads = ["  1 │ a = ", "❯ 2 │ b = "] if unicode else ["  1 | a = ", "> 2 | b = "]
-    assert [line[:10] for line in lines] == heads
-    assert all(line.endswith("…" if unicode else "...") for line in lines)
+    assert [line[:10] for line in lines] == ["  1 │ a = ", "❯ 2 │ b = "]
+    assert all(line.endswith("…") for line in lines)
     assert all(width - 1 <= cell_len(line) <= width for line in lines)
 
 

@@ -44,18 +44,18 @@ ANNOUNCED = "The likely mistake is known: press w to see it."
 VALUES = Mismatch("out", "value", "B L")
 
 
-def line_of(report: Report, width: int = 80, *, unicode: bool = True) -> list[RenderableType]:
+def line_of(report: Report, width: int = 80) -> list[RenderableType]:
     """Return the parts about the line of a report."""
     failure = report.first_failure()
     assert failure is not None
-    return list(render_line(report, failure, width, unicode=unicode))
+    return list(render_line(report, failure, width))
 
 
 def picture_of(report: Report, width: int = 80) -> list[str]:
     """Return the lines of the picture of a report."""
     failure = report.first_failure()
     assert failure is not None
-    return lines_of(render_picture(report, failure, width, unicode=True), width)
+    return lines_of(render_picture(report, failure, width), width)
 
 
 def cause_of(report: Report, stage: Stage = "cause", how_to_see: str = "press w") -> str:
@@ -216,16 +216,15 @@ def test_call_outside_functions_names_no_function(function: str) -> None:
     assert lines[-1] == "called from line 9  f(x)"
 
 
-@pytest.mark.parametrize("unicode", [True, False])
-def test_long_text_of_a_call_is_cut(unicode: bool) -> None:
+def test_long_text_of_a_call_is_cut() -> None:
     """The line of the frame and the calls before it end with an ellipsis."""
     long = "x = 1  # " + "y" * 100
     report = raised(Frame(9, "f", long), Frame(2, "f", long), source="")
-    title, line, call = lines_of(line_of(report, 40, unicode=unicode), 40)
+    title, line, call = lines_of(line_of(report, 40), 40)
     assert title == "line 2 in f"
     for row in (line, call):
         assert len(row) == 40
-        assert row.endswith("y…" if unicode else "y...")
+        assert row.endswith("y…")
 
 
 def test_call_without_text_has_its_line_number() -> None:
@@ -323,7 +322,7 @@ def test_no_picture_without_matrices(mismatch: Mismatch | None) -> None:
     report = explained(mismatch)
     failure = report.first_failure()
     assert failure is not None
-    assert list(render_picture(report, failure, 80, unicode=True)) == []
+    assert list(render_picture(report, failure, 80)) == []
 
 
 def test_mask_of_64_keys_shows_all_keys_in_50_columns() -> None:

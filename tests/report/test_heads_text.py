@@ -3,12 +3,13 @@
 import io
 import math
 import re
+from typing import Any
 
 import pytest
-from rich.console import Console
 
 from tests.support.heads import facts, full_size, random_weights
-from trainer.report.heads_text import as_object, show_heads, small_cells, whole_cells
+from trainer.report.heads_text import as_object, render, small_cells, whole_cells
+from trainer.report.literal import console
 from trainer.tools.attention_heads import HeadFacts, count_heads, facts_of
 
 
@@ -35,18 +36,13 @@ def random_heads(*leading: int, length: int = 7, width: int = 80) -> list[HeadFa
 
 
 def shown_lines(
-    heads: list[HeadFacts], width: int, encoding: str = "utf-8", *, whole: bool = False
+    heads: list[HeadFacts], width: int, *, whole: bool = False, **options: Any
 ) -> list[str]:
-    """Return the lines that a pipe with this encoding receives."""
-    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    show_heads(
-        heads,
-        "w.safetensors",
-        Console(file=stream, width=width, highlight=False, emoji=False),
-        whole=whole,
-    )
-    stream.flush()
-    return stream.buffer.getvalue().decode(encoding).splitlines()  # type: ignore[attr-defined]
+    """Return the lines that a terminal of this width, or with these options of rich, shows."""
+    stream = io.StringIO()
+    terminal = console(stream, width=width, **options)
+    terminal.print(render(heads, "w.safetensors", width, whole=whole))
+    return stream.getvalue().splitlines()
 
 
 @pytest.mark.parametrize(("width", "per_row"), [(80, 3), (50, 2), (30, 1)])
@@ -119,15 +115,6 @@ def test_each_shade_begins_at_twice_the_weight() -> None:
     assert rows == ["│████▓▓│", "│▓▓▒▒░░│", "│  --??│"]
 
 
-def test_ascii_has_the_same_shades() -> None:
-    """A stream with another encoding gets ASCII characters, and none is lost."""
-    weights = [[0.8, 0.4, 0.39], [0.2, 0.1, 0.05], [0.04, -0.1, math.nan]]
-    lines = shown_lines(facts(weights), 80, "ascii")
-    start = lines.index("+------+")
-    assert lines[start + 1 : start + 5] == ["|####**|", "|**::..|", "|  --??|", "+------+"]
-    assert ". : * #" in lines[-1]
-
-
 def test_notes_of_a_head_are_below_the_table() -> None:
     """The head has a mark in the table."""
     weights = random_weights(3)
@@ -172,16 +159,8 @@ def test_tensor_name_cannot_control_the_terminal() -> None:
 @pytest.mark.parametrize("no_color", [False, True])
 def test_colour_does_not_change_the_characters(no_color: bool) -> None:
     """A terminal gets colours, unless NO_COLOR is set."""
-    stream = io.StringIO()
-    console = Console(
-        file=stream,
-        width=80,
-        force_terminal=True,
-        no_color=no_color,
-        color_system="256",
-        highlight=False,
-    )
-    show_heads(random_heads(2), "w.safetensors", console)
-    assert bool(re.search(r"\x1b\[[0-9;]*38;5;33m", stream.getvalue())) == (not no_color)
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())
+    options = {"force_terminal": True, "no_color": no_color, "color_system": "256"}
+    text = "\n".join(shown_lines(random_heads(2), 80, **options))
+    assert bool(re.search(r"\x1b\[[0-9;]*38;5;33m", text)) == (not no_color)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     assert plain.splitlines() == shown_lines(random_heads(2), 80)

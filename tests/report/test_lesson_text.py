@@ -1,8 +1,5 @@
 """The lesson after a pass as text: notes, costs, other answers, mistakes, attempts."""
 
-import io
-from typing import Any
-
 import pytest
 
 from tests.support.display import HOSTILE, lines_of, words_of
@@ -13,7 +10,6 @@ from trainer.report.lesson_text import (
     render_attempts,
     render_mistakes,
     render_notes,
-    show_notes,
     without_docstring,
 )
 
@@ -42,9 +38,9 @@ LESSON = Lesson(
 )
 
 
-def notes_in(lesson: Lesson, width: int = 80, **options: Any) -> list[str]:
+def notes_in(lesson: Lesson, width: int = 80) -> list[str]:
     """Return the lines of the notes."""
-    return lines_of([render_notes(lesson, SOURCE, width, **options)], width)
+    return lines_of([render_notes(lesson, SOURCE, width)], width)
 
 
 def test_note_has_its_line_of_code_the_fact_and_the_reason() -> None:
@@ -116,16 +112,6 @@ def test_text_of_a_file_and_names_are_shown_as_they_are() -> None:
     assert "\x1b" not in "".join(
         lines_of([render_notes(Lesson("", None, (note,)), "'\x1b[2J'\n", 80)], 80)
     )
-
-
-def test_notes_without_unicode_are_ascii() -> None:
-    """Some terminals show no other characters."""
-    stream = io.TextIOWrapper(io.BytesIO(), "ascii")
-    show_notes(LESSON, SOURCE.replace("4 L", "4·L"), stream)
-    stream.flush()
-    text = stream.buffer.getvalue().decode("ascii")  # type: ignore[attr-defined]
-    assert "- line 2  y = x.repeat" in text
-    assert not any(line.endswith(" ") for line in text.splitlines())
 
 
 def test_reference_is_shown_with_the_learners_code() -> None:

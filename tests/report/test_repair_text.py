@@ -12,11 +12,11 @@ from trainer.report.repair_text import bugs_left, plotted, render_repair
 BUG = Mistake("no-scale", "a", "b", "The scores are not scaled.", "Why?")
 
 
-def text_of(repair: Repair, *, unicode: bool = True) -> str:
+def text_of(repair: Repair) -> str:
     """Return the rendered progress in 60 columns."""
     stream = StringIO()
     console = Console(file=stream, width=60)
-    for part in render_repair(repair, 60, unicode=unicode):
+    for part in render_repair(repair, 60):
         console.print(part)
     return stream.getvalue()
 
@@ -45,16 +45,15 @@ def test_parts_have_symbols_and_unclear_parts_are_explained() -> None:
     text = text_of(Repair(2, None, parts))
     assert "✗ model  ✓ loss  ? generation" in text
     assert "fails, but it uses a part that is wrong" in text
-    assert "X model  ok loss  ? generation" in text_of(Repair(2, None, parts), unicode=False)
 
 
 def test_picture_shows_both_losses() -> None:
     """A loss that stays high is in another row than the falling loss of the reference."""
     falling = tuple(2.0 - 0.019 * step for step in range(100))
-    rows = [row.plain for row in plotted(Curve((2.0,) * 100, falling), 20, unicode=False)]
+    rows = [row.plain for row in plotted(Curve((2.0,) * 100, falling), 20)]
     assert len({len(row) for row in rows}) == 1
-    assert rows[1].count("o") + rows[1].count("8") == 20
-    assert "." in rows[-2]
+    assert rows[1].count("●") + rows[1].count("◉") == 20
+    assert "·" in rows[-2]
 
 
 def test_losses_that_are_not_finite_are_counted() -> None:

@@ -11,15 +11,15 @@ from tests.support.html_page import Page
 from tests.support.score_sheet import SHEET, WHY
 from trainer.interview.score import QuestionRow, ScoreSheet
 from trainer.packs.follow_up import FollowUp
-from trainer.report.score_sheet import rating_in_words, rating_kind, render, show
+from trainer.report.score_sheet import rating_in_words, rating_kind, render
 from trainer.report.score_sheet_page import to_html
 
 
-def text(width: int, sheet: ScoreSheet = SHEET, *, unicode: bool = True) -> str:
+def text(width: int, sheet: ScoreSheet = SHEET) -> str:
     """Return the sheet as text of this width."""
     console = Console(width=width, file=io.StringIO(), highlight=False, emoji=False)
     with console.capture() as capture:
-        console.print(render(sheet, width, unicode=unicode))
+        console.print(render(sheet, width))
     return capture.get()
 
 
@@ -81,16 +81,6 @@ def test_code_is_readable_on_any_background() -> None:
     )
     assert "right" in buffer.getvalue()
     assert "\x1b[38;2;" not in buffer.getvalue()
-
-
-def test_sheet_in_ascii_has_the_same_numbers() -> None:
-    """All other characters are replaced."""
-    buffer = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    show(SHEET, buffer)
-    buffer.flush()
-    shown = buffer.buffer.getvalue().decode("ascii")  # type: ignore[attr-defined]
-    assert "44 of 100" in shown
-    assert text(80, unicode=False).isascii()
 
 
 def test_sheet_without_questions_has_no_such_part() -> None:

@@ -22,7 +22,6 @@ def as_text(
     report: Report,
     width: int = 80,
     *,
-    unicode: bool = True,
     colour: bool = False,
     **options: Any,
 ) -> str:
@@ -31,7 +30,6 @@ def as_text(
     Args:
         report: the report.
         width: the columns of the terminal.
-        unicode: draw with other characters than ASCII.
         colour: draw with colours.
         options: more arguments of `render`.
     """
@@ -43,7 +41,7 @@ def as_text(
         color_system="truecolor" if colour else None,
     )
     with console.capture() as capture:
-        console.print(render(report, width, unicode=unicode, **options))
+        console.print(render(report, width, **options))
     return capture.get()
 
 

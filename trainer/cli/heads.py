@@ -58,8 +58,8 @@ def heads(
         raise DrillError(f"--head is {head}; {file} has heads 0 to {count - 1}.")
     chosen = range(count) if head is None else range(head, head + 1)
     from trainer.report import heads_text
+    from trainer.report.literal import console
 
-    console = heads_text.terminal(sys.stdout)
     if html is not None:
         from trainer.report.heads_page import cells, to_html, whole_cells
 
@@ -71,7 +71,8 @@ def heads(
         facts = list(facts_of(tensors, chosen, range(0), heads_text.small_cells))
     else:
         cells_of = partial(
-            heads_text.small_cells if head is None else heads_text.whole_cells, width=console.width
+            heads_text.small_cells if head is None else heads_text.whole_cells,
+            width=console(sys.stdout).width,
         )
         facts = list(facts_of(tensors, chosen, chosen[: heads_text.MOST_DRAWN], cells_of))
     if as_json:
@@ -80,4 +81,4 @@ def heads(
         drawn = min(len(chosen), MOST_IN_HTML)
         typer.echo(f"{html} is written, with pictures of {drawn} of {len(chosen)} heads.")
     else:
-        heads_text.show_heads(facts, str(file), console, whole=head is not None)
+        heads_text.show_heads(facts, str(file), sys.stdout, whole=head is not None)

@@ -44,7 +44,7 @@ def with_trouble(result: StudentResult, trouble: str) -> StudentResult:
         outcomes=(Outcome("loads", "failed", trouble),),
     )
     file, sentence = visible(result.file), visible(trouble, lines=True)
-    text = f"ERROR  {result.challenge}\n{file}\nX loads\n\nloads\n  {sentence}\n"
+    text = f"ERROR  {result.challenge}\n{file}\n✗ loads\n\nloads\n  {sentence}\n"
     return replace(result, report=report, text=text)
 
 

@@ -16,9 +16,9 @@ from rich.text import Text
 
 from trainer.model.report import Outcome, Report
 from trainer.pytest_plugin.grade_files import with_plugin_options
-from trainer.report.literal import console, grid
+from trainer.report.literal import console, grid, in_ascii, is_utf
 from trainer.report.styles import QUIET, WRONG
-from trainer.report.terminal import as_ascii, render
+from trainer.report.terminal import render
 from trainer.report.visible import visible
 from trainer.report.wording import affected, index_in_words, number, sizes_in_words
 
@@ -66,30 +66,25 @@ class FailedTest(msgspec.Struct, frozen=True):
     def toterminal(self, tw: TerminalWriter) -> None:
         """Write the text in the width, the colours and the encoding of the terminal."""
         if not self.is_one_line:
-            encoding = getattr(getattr(tw, "_file", None), "encoding", None) or "utf-8"
-            is_unicode = encoding.lower().startswith("utf")
-            width = max(tw.fullwidth, _LEAST_WIDTH)
-            tw.line(self.text(width, has_colour=tw.hasmarkup, is_unicode=is_unicode))
+            text = self.text(max(tw.fullwidth, _LEAST_WIDTH), has_colour=tw.hasmarkup)
+            tw.line(text if is_utf(getattr(tw, "_file", None)) else in_ascii(text))
 
     def __str__(self) -> str:
-        return self.text(_WIDTH, has_colour=False, is_unicode=True)
+        return self.text(_WIDTH, has_colour=False)
 
-    def text(self, width: int, *, has_colour: bool, is_unicode: bool) -> str:
+    def text(self, width: int, *, has_colour: bool) -> str:
         """Return the text.
 
         Args:
             width: in columns.
             has_colour: use the colours of a terminal.
-            is_unicode: use characters outside ASCII.
         """
         parts: list[RenderableType] = []
         if not (self.shows_report and self.report.first_failure() in self.outcomes):
-            for outcome in self.outcomes:
-                brief = Group(*_brief(outcome, self.report))
-                parts.append(brief if is_unicode else as_ascii(brief, width))
+            parts += [Group(*_brief(outcome, self.report)) for outcome in self.outcomes]
         if self.shows_report:
             parts += [Text()] if parts else []
-            parts.append(render(self.report, width, unicode=is_unicode))
+            parts.append(render(self.report, width))
         out = console(
             io.StringIO(),
             width=width,

@@ -17,7 +17,7 @@ def source_lines(source: str) -> list[str]:
     return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def code_around(source: str, line: int, width: int, *, unicode: bool = True) -> list[Text]:
+def code_around(source: str, line: int, width: int) -> list[Text]:
     """Return the line and up to two lines above and below it; [] if there is no such line.
 
     A line that is too long for the screen is cut at its end. Blank lines at both ends, and the
@@ -27,7 +27,6 @@ def code_around(source: str, line: int, width: int, *, unicode: bool = True) -> 
         source: the text of the file.
         line: the number of the marked line, from 1.
         width: the columns of the terminal.
-        unicode: draw with other characters than ASCII.
     """
     lines = [text.expandtabs(_TAB) for text in source_lines(source)]
     if not 0 < line <= len(lines):
@@ -41,17 +40,16 @@ def code_around(source: str, line: int, width: int, *, unicode: bool = True) -> 
     filled = [lines[number - 1] for number in numbers if lines[number - 1].strip()]
     shared = min((len(text) - len(text.lstrip()) for text in filled), default=0)
     digits = len(str(last))
-    marker, bar = ("❯", "│") if unicode else (">", "|")
     shown = [
-        _numbered(number, lines[number - 1][shared:], digits, bar, marker if number == line else "")
+        _numbered(number, lines[number - 1][shared:], digits, "❯" if number == line else "")
         for number in numbers
     ]
-    return [cut(text, width, unicode=unicode) for text in shown]
+    return [cut(text, width) for text in shown]
 
 
-def _numbered(number: int, code: str, width: int, bar: str, marker: str) -> Text:
+def _numbered(number: int, code: str, width: int, marker: str) -> Text:
     text = Text(style="bold" if marker else "")
     text.append(f"{marker or ' '} ", style=f"bold {WRONG}" if marker else "")
-    text.append(f"{number:>{width}} {bar} ", style=f"bold {WRONG}" if marker else QUIET)
+    text.append(f"{number:>{width}} │ ", style=f"bold {WRONG}" if marker else QUIET)
     text.append(visible(code))
     return text

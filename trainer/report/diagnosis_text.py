@@ -65,9 +65,7 @@ def _labelled(rows: Iterable[tuple[str, str]]) -> RenderableType:
     return table
 
 
-def render_line(
-    report: Report, failure: Outcome, width: int, *, unicode: bool
-) -> Iterator[RenderableType]:
+def render_line(report: Report, failure: Outcome, width: int) -> Iterator[RenderableType]:
     """Yield the line to blame with the code around it, and the results around it.
 
     If an exception ended the call, the line is the last line of the learner's file in the
@@ -90,18 +88,18 @@ def render_line(
         title.append(f": {words}", style="not bold")
     yield title
     alone = Text(f"  {visible(frame.text)}", style="bold")
-    code = code_around(report.source, frame.line, width, unicode=unicode)
-    yield from code or [cut(alone, width, unicode=unicode)]
+    code = code_around(report.source, frame.line, width)
+    yield from code or [cut(alone, width)]
     for wrong in () if diagnosis is None else diagnosis.elsewhere:
         place = f"line {wrong.first_line.line} in {visible(wrong.function)}"
         other = Text(f"{place} (case {wrong.number}) is wrong too: ")
         other.append(visible(wrong.first_line.text), style="bold")
-        yield cut(other, width, unicode=unicode)
+        yield cut(other, width)
     for call in reversed(calls):
         caller = Text(f"called from line {call.line}{_in_function(call)}")
         if call.text:
             caller.append(f"  {visible(call.text)}", style="bold")
-        yield cut(caller, width, unicode=unicode)
+        yield cut(caller, width)
 
 
 def _in_function(frame: Frame) -> str:
@@ -128,23 +126,21 @@ def reached(diagnosis: Diagnosis, shown_case: int | None) -> str:
     return "; ".join(filter(None, [text, made]))
 
 
-def render_picture(
-    report: Report, failure: Outcome, width: int, *, unicode: bool
-) -> Iterator[RenderableType]:
+def render_picture(report: Report, failure: Outcome, width: int) -> Iterator[RenderableType]:
     """Yield the picture of the wrong output: a mask, a boolean matrix, or the errors."""
     room = width - _INDENT
     mask = report.diagnosis.effective_mask if report.diagnosis is not None else None
     mismatch = failure.mismatch
     if mask is not None and mask.difference:
         yield _title("mask", mask_words(mask))
-        drawing = draw_masks(mask.actual, mask.expected, room, mask.cached, unicode=unicode)
+        drawing = draw_masks(mask.actual, mask.expected, room, mask.cached)
     elif mismatch is not None and mismatch.patterns is not None:
         yield _title(mismatch.tensor, pattern_words(mismatch.patterns))
         patterns = mismatch.patterns
-        drawing = draw_masks(patterns.actual, patterns.expected, room, unicode=unicode)
+        drawing = draw_masks(patterns.actual, patterns.expected, room)
     elif mismatch is not None and mismatch.error_maps:
         yield _title(f"errors of {mismatch.tensor}", title_of(mismatch.error_maps[0]))
-        drawing = draw_errors(mismatch.error_maps[0], room, unicode=unicode)
+        drawing = draw_errors(mismatch.error_maps[0], room)
     else:
         return
     yield Padding(Group(*drawing), (0, 0, 0, _INDENT), expand=False)

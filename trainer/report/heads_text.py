@@ -12,12 +12,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
-from trainer.report import literal
+from trainer.report.literal import console
 from trainer.report.styles import QUIET, RIGHT, WRONG
-from trainer.report.terminal import has_unicode
 from trainer.report.visible import visible
 from trainer.report.wording import number
 
@@ -49,23 +48,19 @@ def whole_cells(length: int, width: int) -> tuple[int, int]:
     return columns, columns
 
 
-def terminal(stream: TextIO) -> Console:
-    """Return the console that shows the facts."""
-    return literal.console(stream)
-
-
 def show_heads(
-    facts: Sequence[HeadFacts], file: str, console: Console, *, whole: bool = False
+    facts: Sequence[HeadFacts], file: str, stream: TextIO, *, whole: bool = False
 ) -> None:
     """Print a table and a picture of each head that has a grid, and a count of the other heads.
 
     Args:
         facts: the facts about all heads.
         file: the name of the file that the heads come from.
-        console: the console to print on.
+        stream: the file to print to.
         whole: draw the picture of the only head in full size.
     """
-    console.print(render(facts, file, console.width, unicode=has_unicode(console), whole=whole))
+    out = console(stream)
+    out.print(render(facts, file, out.width, whole=whole))
 
 
 def render(
@@ -73,7 +68,6 @@ def render(
     file: str,
     width: int = 80,
     *,
-    unicode: bool = True,
     whole: bool = False,
 ) -> RenderableType:
     """Return the table, the notes and the pictures as one renderable.
@@ -82,7 +76,6 @@ def render(
         facts: the facts about all heads.
         file: the name of the file that the heads come from.
         width: the columns of the terminal.
-        unicode: draw with other characters than ASCII.
         whole: draw the picture of the only head in full size.
     """
     drawn = [head for head in facts if head.grid]
@@ -90,11 +83,7 @@ def render(
     parts: list[RenderableType] = [_headline(facts, file), Text(), *_table(drawn, width)]
     if notes := [_note(head) for head in drawn if head.notes]:
         parts += [Text(), *notes]
-    parts += [
-        Text(),
-        *_pictures(drawn, width, room, unicode=unicode),
-        _legend(drawn, unicode=unicode),
-    ]
+    parts += [Text(), *_pictures(drawn, width, room), _legend(drawn)]
     if more := len(facts) - len(drawn):
         strange = sum(bool(head.notes) for head in facts if not head.grid)
         also = f", {strange} of them unlike attention weights" if strange else ""
@@ -188,11 +177,9 @@ def _note(head: HeadFacts) -> Text:
     return note.append("; ".join(head.notes), style="default")
 
 
-def _pictures(
-    facts: Sequence[HeadFacts], width: int, room: int, *, unicode: bool
-) -> Iterator[Text]:
+def _pictures(facts: Sequence[HeadFacts], width: int, room: int) -> Iterator[Text]:
     """Yield the lines of the pictures, with as many pictures side by side as fit."""
-    pictures = [_picture(head, room, unicode=unicode) for head in facts]
+    pictures = [_picture(head, room) for head in facts]
     wide = max((cell_len(line) for picture in pictures for line in picture), default=1)
     per_row = max(1, (width + len(_GAP)) // (wide + len(_GAP)))
     for start in range(0, len(pictures), per_row):
@@ -210,24 +197,15 @@ def _pictures(
         yield Text()
 
 
-def _picture(head: HeadFacts, room: int, *, unicode: bool) -> list[str]:
+def _picture(head: HeadFacts, room: int) -> list[str]:
     """Return two lines of caption, then the head in a frame."""
-    corners, across, down = ("┌┐└┘", "─", "│") if unicode else ("++++", "-", "|")
     most = greatest(head)
     wide = 2 if len(head.grid) == len(head.grid[0]) and 2 * len(head.grid[0]) <= room else 1
-    rows = [
-        "".join(_shade(value, most, unicode=unicode) * wide for value in row) for row in head.grid
-    ]
-    edge = across * len(rows[0])
+    rows = ["".join(_shade(value, most) * wide for value in row) for row in head.grid]
+    edge = "─" * len(rows[0])
     caption = f"head {head.head_index} {index_in_words(head)}".rstrip()
     kind = f"{head.kind or 'no class'}  max {number(most)}"
-    return [
-        caption,
-        kind,
-        corners[0] + edge + corners[1],
-        *(down + row + down for row in rows),
-        corners[2] + edge + corners[3],
-    ]
+    return [caption, kind, f"┌{edge}┐", *(f"│{row}│" for row in rows), f"└{edge}┘"]
 
 
 def greatest(head: HeadFacts) -> float:
@@ -235,20 +213,18 @@ def greatest(head: HeadFacts) -> float:
     return max((value for row in head.grid for value in row if value > 0), default=0.0)
 
 
-def _shade(value: float, most: float, *, unicode: bool) -> str:
+def _shade(value: float, most: float) -> str:
     """Return the shade of a value. Each shade means twice as much as the shade before."""
     if math.isnan(value):
         return "?"
     if value < 0:
         return "-"
-    shades = " ░▒▓█" if unicode else " .:*#"
-    return shades[sum(value >= most / part for part in (16, 8, 4, 2))] if most else " "
+    return " ░▒▓█"[sum(value >= most / part for part in (16, 8, 4, 2))] if most else " "
 
 
-def _legend(facts: Sequence[HeadFacts], *, unicode: bool) -> Text:
-    shades = "░ ▒ ▓ █" if unicode else ". : * #"
+def _legend(facts: Sequence[HeadFacts]) -> Text:
     pooled = any(len(head.grid) < head.length for head in facts)
-    words = f"Queries down, keys across. {shades} from 1/16, 1/8, 1/4, 1/2 of the head's max."
+    words = "Queries down, keys across. ░ ▒ ▓ █ from 1/16, 1/8, 1/4, 1/2 of the head's max."
     return Text(
         words + (" A cell is the mean over neighbouring positions." if pooled else ""), style=QUIET
     )

@@ -17,7 +17,6 @@ from trainer.report.code_pair import code_block, code_pair, difference
 from trainer.report.code_text import source_lines
 from trainer.report.literal import Trimmed, console, cut, grid
 from trainer.report.styles import QUIET, RIGHT
-from trainer.report.terminal import as_ascii, has_unicode
 from trainer.report.visible import visible
 
 _WIDEST = 100  # columns of prose
@@ -25,24 +24,19 @@ _NAMES = {REFERENCE: "the reference"}
 
 
 def show_notes(lesson: Lesson, source: str, stream: TextIO) -> None:
-    """Print the notes in the terminal's width, with symbols of its encoding."""
+    """Print the notes in the terminal's width."""
     out = console(stream)
-    unicode = has_unicode(out)
-    notes = Trimmed(render_notes(lesson, source, out.width, unicode=unicode))
     out.print()
-    out.print(notes if unicode else as_ascii(notes, out.width))
+    out.print(Trimmed(render_notes(lesson, source, out.width)))
 
 
-def render_notes(
-    lesson: Lesson, source: str, width: int, *, unicode: bool = True
-) -> RenderableType:
+def render_notes(lesson: Lesson, source: str, width: int) -> RenderableType:
     """Return the notes, each with its line of code, and the table of costs.
 
     Args:
         lesson: the lesson.
         source: the text of the learner's file.
         width: the columns of the screen.
-        unicode: draw with other characters than ASCII.
     """
     parts: list[RenderableType] = [_title("What an interviewer would say")]
     if lesson.own is not None:
@@ -53,25 +47,25 @@ def render_notes(
     elif not lesson.notes:
         parts.append(_prose("No remarks: no right answer of this pack does clearly better.", width))
     for note in lesson.notes:
-        parts += _note(note, source, width, unicode=unicode)
+        parts += _note(note, source, width)
     if lesson.own is not None:
         parts += [Text(), _costs(lesson, width)]
     return Group(*parts)
 
 
-def _note(note: Note, source: str, width: int, *, unicode: bool) -> list[RenderableType]:
+def _note(note: Note, source: str, width: int) -> list[RenderableType]:
     """Return a note after a bullet: its line of code if it has one, the fact, the reason."""
     lines = source_lines(source)
     parts: list[RenderableType] = []
     if 0 < note.line <= len(lines):
         code = Text(f"line {note.line}  ", style="bold")
         code.append(visible(lines[note.line - 1].strip().expandtabs(4)), style="not bold")
-        parts.append(cut(code, width - 2, unicode=unicode))
+        parts.append(cut(code, width - 2))
     parts += [_prose(note.says, width - 2), _prose(note.why, width - 2, 0, QUIET)]
     table = grid()
     table.add_column(width=2, no_wrap=True)
     table.add_column()
-    table.add_row(Text("•" if unicode else "-", style="bold"), Group(*parts))
+    table.add_row(Text("•", style="bold"), Group(*parts))
     return [table]
 
 

@@ -1,11 +1,13 @@
 """Consoles and tables that print every character of a string.
 
 rich takes `[axis 0]` in a message or a name for markup. The whole package makes its consoles and
-tables here, so no other module has to escape strings.
+tables here, so no other module has to escape strings. Everything is drawn in Unicode, and only a
+console knows that a terminal has no such characters.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import IO, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -14,18 +16,81 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+# The characters that this package and rich draw with, after the ASCII character that stands for
+# them. One stands for one, so that no line changes its length.
+_DRAWN = {
+    "+": "✓▒┌┐└┘├┤┬┴┼╭╮╰╯┏┓┗┛",
+    "x": "✗▓×",
+    "-": "–−─━╸╺•",
+    "|": "│┃▕▏▎▍▌▐",
+    ">": "❯❱→",
+    "~": "…≈±",
+    ".": "·",
+    ":": "░",
+    "#": "█▉▊▋",
+    "o": "●",
+    "*": "◉⋅",
+    "^": "↑",
+    "v": "↓",
+    "'": "‘’",
+    '"': "“”",
+    " ": "\N{NO-BREAK SPACE}",
+}
+_TO_ASCII = str.maketrans(
+    {sign: ascii_sign for ascii_sign, signs in _DRAWN.items() for sign in signs}
+    | dict(zip("▁▂▃▄▅▆▇", "1234567", strict=True))
+)
+
+
+def in_ascii(text: str) -> str:
+    """Return text of the same length in ASCII. `?` stands for a character without a likeness.
+
+    >>> in_ascii("✗ values: 67 % …")
+    'x values: 67 % ~'
+    """
+    return text.translate(_TO_ASCII).encode("ascii", "replace").decode("ascii")
+
+
+def is_utf(stream: object) -> bool:
+    """Return whether a stream takes all characters. A stream without an encoding does."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return str(encoding).lower().startswith("utf")
+
+
+class AsciiStream:
+    """A stream to which text is written in ASCII.
+
+    Args:
+        stream: the stream that takes the ASCII text. Everything but `write` is done by it.
+    """
+
+    encoding = "utf-8"  # rich then draws the same lines and bars as on every other terminal
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write text in ASCII, and return the number of characters."""
+        return self._stream.write(in_ascii(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
 
 def console(stream: IO[str] | None = None, **options: Any) -> Console:
     """Return a console that reads no markup and no emoji codes, and highlights nothing.
 
-    In the kernel of a notebook the console also prints to `stream`, not into the notebook.
+    In the kernel of a notebook the console also prints to `stream`, not into the notebook. A stream
+    whose encoding is not UTF gets ASCII.
 
     Args:
         stream: the file to print to; by default stdout.
         options: more arguments of `rich.console.Console`.
     """
+    out = stream or sys.stdout
+    file: Any = stream if is_utf(out) else AsciiStream(out)
     return Console(
-        file=stream, markup=False, emoji=False, highlight=False, force_jupyter=False, **options
+        file=file, markup=False, emoji=False, highlight=False, force_jupyter=False, **options
     )
 
 
@@ -42,14 +107,11 @@ class LiteralTable(Table):
         super().add_row(*literal_cells, **options)
 
 
-def cut(text: Text, width: int, *, unicode: bool = True) -> Text:
+def cut(text: Text, width: int) -> Text:
     """Return a line of text that fits the width. A longer text ends with an ellipsis."""
     text = text.copy()
     text.no_wrap = True
-    if text.cell_len > width:
-        ellipsis = "…" if unicode else "..."
-        text.truncate(max(0, width - len(ellipsis)), overflow="crop")
-        text.append(ellipsis)
+    text.truncate(width, overflow="ellipsis")
     return text
 
 

@@ -18,7 +18,6 @@ from trainer.report.wording import dimension
 # 100,000 times its tolerance, a value farther off, and a value that is not finite.
 LEVELS = (1.0, 1e2, 1e4, 1e5)
 _SYMBOLS = ("·", "░", "▒", "▓", "█", "!")
-_ASCII = (".", "-", "+", "x", "#", "!")
 _STYLES = (RIGHT, WRONG, WRONG, WRONG, f"bold {WRONG}", f"bold {WRONG}")
 _WORDS = ("right", "up to 100", "up to 10,000", "up to 100,000", "over 100,000", "not finite")
 _GAP = 3  # columns between two matrices
@@ -33,15 +32,13 @@ def level(off: float | None) -> int:
     return len(LEVELS) + 1 if off is None else sum(off > most for most in LEVELS)
 
 
-def draw_errors(found: ErrorMap, width: int, *, unicode: bool = True) -> Iterator[Text]:
+def draw_errors(found: ErrorMap, width: int) -> Iterator[Text]:
     """Yield the rows of an error map, then the meaning of its symbols.
 
     Args:
         found: the map.
         width: the columns of the terminal that a picture may fill.
-        unicode: draw with other characters than ASCII.
     """
-    symbols = _SYMBOLS if unicode else _ASCII
     labels = [_label(found, row) for row in range(len(found.off))]
     label_width = max(map(len, labels))
     columns = len(found.off[0])
@@ -50,10 +47,10 @@ def draw_errors(found: ErrorMap, width: int, *, unicode: bool = True) -> Iterato
         text = Text(no_wrap=True, overflow="ellipsis")
         text.append(f"{label:>{label_width}}  ", style=QUIET)
         for off in row:
-            text.append(symbols[level(off)] * times, style=_STYLES[level(off)])
+            text.append(_SYMBOLS[level(off)] * times, style=_STYLES[level(off)])
         yield text
     seen = {level(off) for row in found.off for off in row}
-    yield _legend(seen, symbols)
+    yield _legend(seen)
 
 
 def _label(found: ErrorMap, row: int) -> str:
@@ -65,9 +62,9 @@ def _label(found: ErrorMap, row: int) -> str:
     return f"{found.rows.lower()}={first}" + (f"-{last}" if last > first else "")
 
 
-def _legend(seen: Set[int], symbols: Sequence[str]) -> Text:
+def _legend(seen: Set[int]) -> Text:
     """Return the meaning of the symbols that a map uses."""
-    named = {index: f"{symbols[index]} {_WORDS[index]}" for index in sorted(seen)}
+    named = {index: f"{_SYMBOLS[index]} {_WORDS[index]}" for index in sorted(seen)}
     far = [words for index, words in named.items() if 0 < index <= len(LEVELS)]
     off_by = f"off by {', '.join(far)} x the tolerance" if far else None
     parts = [named.get(0), off_by, named.get(len(LEVELS) + 1)]
@@ -83,12 +80,7 @@ def title_of(found: ErrorMap) -> str:
 
 
 def draw_masks(
-    actual: Sequence[str],
-    expected: Sequence[str],
-    width: int,
-    cached: int = 0,
-    *,
-    unicode: bool = True,
+    actual: Sequence[str], expected: Sequence[str], width: int, cached: int = 0
 ) -> Iterator[Text]:
     """Yield two matrices of `#` and `.`: side by side if there is room, else below each other.
 
@@ -100,19 +92,17 @@ def draw_masks(
         expected: the expected rows.
         width: the columns of the terminal that a picture may fill.
         cached: the number of columns that belong to a cache.
-        unicode: draw with other characters than ASCII.
     """
     columns = len(expected[0]) if expected else 0
     bars = 1 if 0 < cached < columns else 0
-    bar = "│" if unicode else "|"
     room = max(columns + bars, len("yours"))
     if 2 * room + _GAP <= width:
         yield Text(f"{'yours':<{room}}{'':{_GAP}}expected", style=QUIET)
         for row, other in zip(actual, expected, strict=True):
             line = Text(no_wrap=True)
-            line.append_text(_cells(row, other, 0, cached, bar, WRONG))
+            line.append_text(_cells(row, other, 0, cached, WRONG))
             line.append(" " * (room - columns - bars + _GAP))
-            line.append_text(_cells(other, row, 0, cached, bar, RIGHT))
+            line.append_text(_cells(other, row, 0, cached, RIGHT))
             yield line
         return
     most = max(8, width - bars)
@@ -125,14 +115,14 @@ def draw_masks(
         ):
             yield Text(f"{label}{part}", style=QUIET)
             for row, other in zip(rows, others, strict=True):
-                yield _cells(row[start:stop], other[start:stop], start, cached, bar, style)
+                yield _cells(row[start:stop], other[start:stop], start, cached, style)
 
 
-def _cells(row: str, other: str, start: int, cached: int, bar: str, style: str) -> Text:
+def _cells(row: str, other: str, start: int, cached: int, style: str) -> Text:
     """Return the cells of a row. Cells that differ from the other row have a style."""
     text = Text(no_wrap=True)
     for place, (cell, other_cell) in enumerate(zip(row, other, strict=True), start):
         if place == cached and place > 0:
-            text.append(bar, style=QUIET)
+            text.append("│", style=QUIET)
         text.append(cell, style=f"bold {style}" if cell != other_cell else "")
     return text

@@ -12,32 +12,26 @@ from trainer.model.report import Curve, Repair
 from trainer.report.styles import QUIET, RIGHT, WRONG
 
 _HEIGHT, _MOST_COLUMNS, _LABEL_COLUMNS = 7, 60, 8
-_SYMBOLS = {
-    True: {"right": "✓", "wrong": "✗", "unknown": "?"},
-    False: {"right": "ok", "wrong": "X", "unknown": "?"},
-}
-# Yours, the reference, and both in one place.
-_MARKS = {True: ("●", "·", "◉"), False: ("o", ".", "8")}
+_SYMBOLS = {"right": "✓", "wrong": "✗", "unknown": "?"}
+_YOURS, _REFERENCE, _BOTH = "●", "·", "◉"
 _STYLES = {"right": RIGHT, "wrong": f"bold {WRONG}", "unknown": QUIET}
-_AXES = {True: ("┤", "└", "─"), False: ("|", "+", "-")}
 
 
-def render_repair(repair: Repair, width: int, *, unicode: bool) -> Iterator[RenderableType]:
+def render_repair(repair: Repair, width: int) -> Iterator[RenderableType]:
     """Yield the progress of a hunt with several bugs.
 
     Args:
         repair: the progress.
         width: the columns of the terminal.
-        unicode: draw with other characters than ASCII.
     """
     yield Text(bugs_left(repair), style="bold")
     if repair.parts:
-        yield Padding(_parts(repair, unicode=unicode), (0, 0, 0, 2), expand=False)
+        yield Padding(_parts(repair), (0, 0, 0, 2), expand=False)
     if any(part.state == "unknown" for part in repair.parts):
         words = "?  fails, but it uses a part that is wrong"
         yield Padding(Text(words, style=QUIET), (0, 0, 0, 2), expand=False)
     if repair.curve is not None:
-        yield from _picture(repair.curve, width, unicode=unicode)
+        yield from _picture(repair.curve, width)
 
 
 def bugs_left(repair: Repair) -> str:
@@ -53,55 +47,52 @@ def bugs_left(repair: Repair) -> str:
     return f"{count} of {repair.planted} bugs {'is' if count == 1 else 'are'} left."
 
 
-def _parts(repair: Repair, *, unicode: bool) -> Text:
+def _parts(repair: Repair) -> Text:
     line = Text()
     for part in repair.parts:
         line.append("  " if line else "")
-        line.append(f"{_SYMBOLS[unicode][part.state]} {part.name}", style=_STYLES[part.state])
+        line.append(f"{_SYMBOLS[part.state]} {part.name}", style=_STYLES[part.state])
     return line
 
 
-def _picture(curve: Curve, width: int, *, unicode: bool) -> Iterator[RenderableType]:
+def _picture(curve: Curve, width: int) -> Iterator[RenderableType]:
     """Yield the losses of the file next to those of the reference."""
     steps = len(curve.expected)
     if not curve.actual:
         yield Text(f"The small training of {steps} steps raised an exception.", style=QUIET)
         return
-    mine, other, both = _MARKS[unicode]
     title = Text(f"loss over {steps} training steps  ")
-    title.append(f"{mine} yours", style=WRONG)
-    title.append(f"  {other} reference", style=RIGHT)
-    title.append(f"  {both} both", style=QUIET)
+    title.append(f"{_YOURS} yours", style=WRONG)
+    title.append(f"  {_REFERENCE} reference", style=RIGHT)
+    title.append(f"  {_BOTH} both", style=QUIET)
     yield title
     columns = max(10, min(_MOST_COLUMNS, width - _LABEL_COLUMNS - 2))
-    yield from plotted(curve, columns, unicode=unicode)
+    yield from plotted(curve, columns)
     lost = sum(loss is None for loss in curve.actual)
     if lost:
         words = f"{lost} of {steps} losses are not finite"
         yield Padding(Text(words, style=WRONG), (0, 0, 0, 2), expand=False)
 
 
-def plotted(curve: Curve, columns: int, *, unicode: bool) -> list[Text]:
+def plotted(curve: Curve, columns: int) -> list[Text]:
     """Return the rows of the picture, the highest loss first."""
-    tick, corner, line = _AXES[unicode]
     known = [loss for loss in curve.expected if loss is not None]
     top = max([*known, 1e-6]) * 1.25
     yours = _rows_of(_means(curve.actual, columns), top)
     reference = _rows_of(_means(curve.expected, columns), top)
-    mine, other, both = _MARKS[unicode]
     rows: list[Text] = []
     for level in reversed(range(_HEIGHT)):
         value = top * (level + 0.5) / _HEIGHT
-        row = Text(f"{value:>{_LABEL_COLUMNS - 2}.2f} {tick}", style=QUIET)
+        row = Text(f"{value:>{_LABEL_COLUMNS - 2}.2f} ┤", style=QUIET)
         for own, wanted in zip(yours, reference, strict=True):
             if own == level and wanted == level:
-                row.append(both, style=QUIET)
+                row.append(_BOTH, style=QUIET)
             elif own == level:
-                row.append(mine, style=WRONG)
+                row.append(_YOURS, style=WRONG)
             else:
-                row.append(other if wanted == level else " ", style=RIGHT)
+                row.append(_REFERENCE if wanted == level else " ", style=RIGHT)
         rows.append(row)
-    rows.append(Text(" " * (_LABEL_COLUMNS - 1) + corner + line * columns, style=QUIET))
+    rows.append(Text(" " * (_LABEL_COLUMNS - 1) + "└" + "─" * columns, style=QUIET))
     return rows
 
 

@@ -20,17 +20,17 @@ from trainer.report.code_pair import code_pair
 from trainer.report.follow_up_text import prose_of
 from trainer.report.literal import console, grid
 from trainer.report.styles import QUIET, RIGHT, WRONG
-from trainer.report.terminal import VERDICTS, as_ascii, has_unicode
+from trainer.report.terminal import VERDICTS
 from trainer.report.visible import visible
 
 
 def show(sheet: ScoreSheet, stream: TextIO) -> None:
-    """Print a sheet in the terminal's width, with symbols of its encoding."""
+    """Print a sheet in the terminal's width."""
     out = console(stream)
-    out.print(render(sheet, out.width, unicode=has_unicode(out)))
+    out.print(render(sheet, out.width))
 
 
-def render(sheet: ScoreSheet, width: int = 80, *, unicode: bool = True) -> RenderableType:
+def render(sheet: ScoreSheet, width: int = 80) -> RenderableType:
     """Return the whole sheet as one renderable."""
     parts: list[RenderableType] = [_headline(sheet), Text(), _parts(sheet), Text(), _times(sheet)]
     for number, problem in enumerate(sheet.problems, start=1):
@@ -48,8 +48,7 @@ def render(sheet: ScoreSheet, width: int = 80, *, unicode: bool = True) -> Rende
                 for advice in sheet.practise
             ),
         ]
-    whole = Group(*parts)
-    return whole if unicode else as_ascii(whole, width)
+    return Group(*parts)
 
 
 # Words that the terminal and the page share

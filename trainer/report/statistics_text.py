@@ -15,21 +15,15 @@ from trainer.practice.schedule import ScheduledItem, challenge_of, follow_up_cha
 from trainer.practice.statistics import OwnMistake, Stats, TopicStrength, Trend, Week
 from trainer.report.literal import LiteralTable, console, grid
 from trainer.report.styles import QUIET, RIGHT, WRONG
-from trainer.report.terminal import as_ascii, has_unicode
 from trainer.report.visible import visible
 
-# The least attempts of a day for a shade, and the shade in Unicode and in ASCII.
-_SHADES = (
-    (1, ("░", "-")),
-    (3, ("▒", "+")),
-    (6, ("▓", "*")),
-    (10, ("█", "#")),
-)
-_NONE = ("·", ".")
+# The least attempts of a day for a shade.
+_SHADES = ((1, "░"), (3, "▒"), (6, "▓"), (10, "█"))
+_NONE = "·"
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_BARS = "▁▂▃▄▅▆▇█"
-_MOST_BARS, _MOST_NUMBERS = 16, 5
+_BARS = "▁▂▃▄▅▆▇"
+_MOST_BARS = 16
 _MOST_MISTAKES, _MOST_DUE, _MOST_WAITING = 8, 12, 12
 _RECALL_BAR = 10
 _WIDE = 60  # least width at which the tables have bars
@@ -49,12 +43,10 @@ def show_stats(stats: Stats, titles: Mapping[str, str], now: float, stream: Text
         stream: the file to print to.
     """
     out = console(stream)
-    out.print(render(stats, titles, now, out.width, unicode=has_unicode(out)))
+    out.print(render(stats, titles, now, out.width))
 
 
-def render(
-    stats: Stats, titles: Mapping[str, str], now: float, width: int = 80, *, unicode: bool = True
-) -> RenderableType:
+def render(stats: Stats, titles: Mapping[str, str], now: float, width: int = 80) -> RenderableType:
     """Return the statistics as one renderable.
 
     Args:
@@ -62,14 +54,13 @@ def render(
         titles: the title of each topic, by the topic's name.
         now: seconds since the epoch.
         width: the columns of the terminal.
-        unicode: draw with other characters than ASCII.
     """
-    parts: list[RenderableType] = [*_calendar(stats, unicode=unicode)]
+    parts: list[RenderableType] = [*_calendar(stats)]
     for title, content in (
         ("Due", _due(stats, now)),
         ("Next", _next(stats)),
-        ("Topics", _topics(stats.topics, titles, width, unicode=unicode)),
-        ("Time against par", _trends(stats.trends, width, unicode=unicode)),
+        ("Topics", _topics(stats.topics, titles, width)),
+        ("Time against par", _trends(stats.trends, width)),
         ("Your own mistakes", _mistakes(stats.mistakes, now)),
     ):
         if content is not None:
@@ -78,8 +69,7 @@ def render(
                 Text(title, style="bold"),
                 Padding(content, (0, 0, 0, 2), expand=False),
             ]
-    text = Group(*parts)
-    return text if unicode else as_ascii(text, width)
+    return Group(*parts)
 
 
 def as_values(stats: Stats, titles: Mapping[str, str]) -> dict[str, Any]:
@@ -135,22 +125,21 @@ def _grid(*columns: str) -> LiteralTable:
     return table
 
 
-def _calendar(stats: Stats, *, unicode: bool) -> Iterator[RenderableType]:
-    which = 0 if unicode else 1
+def _calendar(stats: Stats) -> Iterator[RenderableType]:
     yield Text(f"Last {len(stats.weeks)} weeks", style="bold")
     yield Text(f"       {_months(stats.weeks)}", style=QUIET)
     for weekday, name in enumerate(_DAYS):
         line = Text("  ").append(f"{name} ", style=QUIET)
         for week in stats.weeks:
             line.append(" ")
-            line.append(*_shade(week.days[weekday], which))
+            line.append(*_shade(week.days[weekday]))
         line.rstrip()
         yield line
     legend = Text("  ")
-    legend.append(_NONE[which], style=QUIET)
+    legend.append(_NONE, style=QUIET)
     legend.append(" none")
     for shade, following in zip(_SHADES, [*_SHADES[1:], None], strict=True):
-        legend.append(f"  {shade[1][which]}", style=RIGHT)
+        legend.append(f"  {shade[1]}", style=RIGHT)
         legend.append(f" {shade[0]}-{following[0] - 1}" if following else f" {shade[0]} or more")
     yield legend
     attempts = f"{_count(stats.attempts, 'attempt')} on {_count(stats.active_days, 'day')}"
@@ -158,11 +147,11 @@ def _calendar(stats: Stats, *, unicode: bool) -> Iterator[RenderableType]:
     yield Text(f"{attempts}, {passed}; {_streak(stats)}.")
 
 
-def _shade(attempts: int | None, which: int) -> tuple[str, str]:
+def _shade(attempts: int | None) -> tuple[str, str]:
     if attempts is None:
         return " ", ""
     reached = [shade for shade in _SHADES if attempts >= shade[0]]
-    return (reached[-1][1][which], RIGHT) if reached else (_NONE[which], QUIET)
+    return (reached[-1][1], RIGHT) if reached else (_NONE, QUIET)
 
 
 def _streak(stats: Stats) -> str:
@@ -252,7 +241,7 @@ def _next(stats: Stats) -> RenderableType | None:
 
 
 def _topics(
-    topics: Sequence[TopicStrength], titles: Mapping[str, str], width: int, *, unicode: bool
+    topics: Sequence[TopicStrength], titles: Mapping[str, str], width: int
 ) -> RenderableType | None:
     if not topics:
         return None
@@ -266,20 +255,20 @@ def _topics(
             recall,
         ]
         if wide:
-            cells.append(_bar(topic.recall, unicode=unicode))
+            cells.append(_bar(topic.recall))
         table.add_row(*cells)
     return Group(table, Text("passed; your chance to recall the reviewed items now", style=QUIET))
 
 
-def _bar(share: float | None, *, unicode: bool) -> Text:
+def _bar(share: float | None) -> Text:
     if share is None:
         return Text()
     full = round(share * _RECALL_BAR)
-    line = Text(("█" if unicode else "#") * full, style=RIGHT)
-    return line.append(("░" if unicode else ".") * (_RECALL_BAR - full), style=QUIET)
+    line = Text("█" * full, style=RIGHT)
+    return line.append("░" * (_RECALL_BAR - full), style=QUIET)
 
 
-def _trends(trends: Sequence[Trend], width: int, *, unicode: bool) -> RenderableType | None:
+def _trends(trends: Sequence[Trend], width: int) -> RenderableType | None:
     if not trends:
         return None
     wide = width >= _WIDE
@@ -291,15 +280,13 @@ def _trends(trends: Sequence[Trend], width: int, *, unicode: bool) -> Renderable
             if several
             else f"{trend.shares[0]:.1f} x par"
         )
-        line = Text(_line(trend.shares, unicode=unicode) if several else "", style=RIGHT)
+        line = Text(_line(trend.shares) if several else "", style=RIGHT)
         table.add_row(trend.challenge or "all", words, *([line] if wide else []))
     return table
 
 
-def _line(shares: Sequence[float], *, unicode: bool) -> str:
-    """Return the last passes as bars, or in ASCII the last few passes as numbers."""
-    if not unicode:
-        return " ".join(f"{share:.1f}" for share in shares[-_MOST_NUMBERS:])
+def _line(shares: Sequence[float]) -> str:
+    """Return the last passes as bars."""
     shown = shares[-_MOST_BARS:]
     most = max(shown) or 1.0
     return "".join(_BARS[min(len(_BARS) - 1, int(share / most * len(_BARS)))] for share in shown)

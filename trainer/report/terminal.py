@@ -66,8 +66,7 @@ def show(
         options: options of the commands, with a space before each, e.g. " --pack DIR".
     """
     out = console(stream)
-    unicode = has_unicode(out)
-    out.print(render(report, out.width, unicode=unicode, stage=stage, how_to_see=how_to_see))
+    out.print(render(report, out.width, stage=stage, how_to_see=how_to_see))
     _print_commands(out, report, file, options)
 
 
@@ -91,24 +90,17 @@ def show_in_stages(
         file, options: as for `show`.
     """
     out = console(stream)
-    unicode = has_unicode(out)
-
-    def put(part: RenderableType) -> None:
-        shown = Trimmed(part)
-        out.print(shown if unicode else as_ascii(shown, out.width))
-
-    out.print(render(report, out.width, unicode=unicode, stage="where", how_to_see=""))
+    out.print(render(report, out.width, stage="where", how_to_see=""))
     failure = report.first_failure()
     stages = [] if failure is None else stages_of(report)[1:]
     for stage in stages:
         if failure is None or not shows(last, stage) or not wait(STAGE_WORDS[stage]):
             break
+        parts = [*render_cause(report, stage, "")]
         if stage == "line":
-            put(Group(*render_cause(report, stage, "")))
-            put(Group(*render_line(report, failure, out.width, unicode=unicode)))
-            put(_table(diagnosis_rows(report.diagnosis)))
-        else:
-            put(Group(*render_cause(report, stage, "")))
+            parts += render_line(report, failure, out.width)
+            parts.append(_table(diagnosis_rows(report.diagnosis)))
+        out.print(Trimmed(Group(*parts)))
     _print_commands(out, report, file, options)
 
 
@@ -132,16 +124,10 @@ def print_command(out: Console, label: str, command: str) -> None:
     out.print(Text(line), soft_wrap=True)
 
 
-def has_unicode(terminal: Console) -> bool:
-    """Return whether the terminal's encoding has other characters than ASCII."""
-    return terminal.encoding.lower().replace("_", "-").startswith("utf")
-
-
 def render(
     report: Report,
     width: int = 80,
     *,
-    unicode: bool = True,
     stage: Stage = "cause",
     how_to_see: str = HOW_TO_SEE,
     has_commands: bool = True,
@@ -151,7 +137,6 @@ def render(
     Args:
         report: the report.
         width: the columns of the terminal.
-        unicode: draw with other characters than ASCII.
         stage: how much of the diagnosis to show.
         how_to_see: how a reader gets the likely mistake if the stage hides it.
         has_commands: False for a reader who has no command line. Nothing then names a command or
@@ -159,22 +144,19 @@ def render(
     """
     parts: list[RenderableType] = [
         _headline(report, width),
-        _checks(report, width, unicode=unicode),
+        _checks(report, width),
     ]
     parts += [Text(visible(note, lines=True), style=QUIET) for note in report.notes]
     if report.repair is not None and report.repair.planted > 1:
-        parts += [Text(), *render_repair(report.repair, width, unicode=unicode)]
+        parts += [Text(), *render_repair(report.repair, width)]
     failure = report.first_failure()
     if failure is not None:
         how_to_see = how_to_see if has_commands else ""
-        details = _failure(
-            report, failure, width, stage, how_to_see, unicode=unicode, has_commands=has_commands
-        )
+        details = _failure(report, failure, width, stage, how_to_see, has_commands=has_commands)
         parts += [Text(), *details]
     if report.stdout.strip():
-        parts += [Text(), *_printed(report, width, unicode=unicode, has_commands=has_commands)]
-    text = Trimmed(Group(*parts))
-    return text if unicode else as_ascii(text, width)
+        parts += [Text(), *_printed(report, width, has_commands=has_commands)]
+    return Trimmed(Group(*parts))
 
 
 def _headline(report: Report, width: int) -> Text:
@@ -195,13 +177,9 @@ def _headline(report: Report, width: int) -> Text:
     return line
 
 
-def _checks(report: Report, width: int, *, unicode: bool) -> Text:
+def _checks(report: Report, width: int) -> Text:
     """Return all checks with their symbols. A symbol and its name stay on one line."""
-    symbols = (
-        {"passed": "✓", "failed": "✗", "skipped": "–"}
-        if unicode
-        else {"passed": "ok", "failed": "X", "skipped": "-"}
-    )
+    symbols = {"passed": "✓", "failed": "✗", "skipped": "–"}
     styles = {"passed": RIGHT, "failed": f"bold {WRONG}", "skipped": QUIET}
     line = Text()
     used = 0
@@ -225,7 +203,6 @@ def _failure(
     stage: Stage,
     how_to_see: str,
     *,
-    unicode: bool,
     has_commands: bool,
 ) -> Iterator[RenderableType]:
     """Yield the failure: cause, line, picture, then the figures.
@@ -240,8 +217,8 @@ def _failure(
     if not cause:
         yield from message
     if shows(stage, "line"):
-        yield from render_line(report, failure, width, unicode=unicode)
-    yield from render_picture(report, failure, width, unicode=unicode)
+        yield from render_line(report, failure, width)
+    yield from render_picture(report, failure, width)
     if cause:
         yield from message
     yield _table(_figures(report, failure, case, width, stage))
@@ -363,13 +340,11 @@ def _others(report: Report, shown: Outcome) -> str:
     return f"failing: {', '.join(words)}" if words else ""
 
 
-def _printed(
-    report: Report, width: int, *, unicode: bool, has_commands: bool
-) -> Iterator[RenderableType]:
+def _printed(report: Report, width: int, *, has_commands: bool) -> Iterator[RenderableType]:
     """Yield the lines that the submission printed. Every row on the screen begins with a bar."""
     lines = visible(report.stdout, lines=True).strip("\n").split("\n")
     yield Text("Printed by your code in this case:", style=QUIET)
-    bar = "│ " if unicode else "| "
+    bar = "│ "
     for line in lines[:_MOST_PRINTED_LINES]:
         shown = line.expandtabs(4)[:_MOST_PRINTED_COLUMNS]
         for row in chop_cells(shown, max(8, width - len(bar))) or [""]:
@@ -421,24 +396,3 @@ def _escaped(character: str) -> str:
     if 0xDC80 <= code <= 0xDCFF:  # a byte of a file name that is no UTF-8
         return f"\\x{code - 0xDC00:02x}"
     return f"\\x{code:02x}" if code < 0x80 else f"\\U{code:08x}"
-
-
-def as_ascii(content: RenderableType, width: int) -> RenderableType:
-    """Return the content in ASCII, for a terminal of another encoding."""
-    out = console(width=width, no_color=True, legacy_windows=False)
-    with out.capture() as capture:
-        out.print(content)
-    replaced = capture.get().translate(
-        {
-            0xA0: " ",
-            0x2013: "-",
-            0x2192: "->",
-            0x2026: "...",
-            0x22C5: "*",
-            0xB7: "*",
-            0x2502: "|",
-            0x276F: ">",
-            0xB1: "+-",
-        }
-    )
-    return Text(replaced.rstrip("\n").encode("ascii", "replace").decode("ascii"))

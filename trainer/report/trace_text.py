@@ -14,7 +14,6 @@ from rich.text import Text
 from trainer.model.report import Trace, TraceRow
 from trainer.report.literal import Trimmed, console, cut
 from trainer.report.styles import QUIET, RIGHT, WRONG
-from trainer.report.terminal import as_ascii, has_unicode
 from trainer.report.visible import visible
 from trainer.report.wording import number, sizes_in_words
 
@@ -22,25 +21,22 @@ from trainer.report.wording import number, sizes_in_words
 def show_trace(trace: Trace, stream: TextIO) -> None:
     """Print a trace in the terminal's width."""
     out = console(stream)
-    unicode = has_unicode(out)
-    for part in _parts(trace, out.width, unicode=unicode):
-        shown = Trimmed(part)
-        out.print(shown if unicode else as_ascii(shown, out.width))
+    out.print(Trimmed(render_trace(trace, out.width)))
 
 
 def render_trace(trace: Trace, width: int) -> RenderableType:
     """Return a trace as one renderable of this width."""
-    return Group(*_parts(trace, width, unicode=True))
+    return Group(*_parts(trace, width))
 
 
-def _parts(trace: Trace, width: int, *, unicode: bool) -> Iterator[RenderableType]:
+def _parts(trace: Trace, width: int) -> Iterator[RenderableType]:
     title = Text(f"case {trace.number}: {trace.case.name}", style="bold")
     title.append(f"   {sizes_in_words(trace.case)}   seed {trace.seed}", style=f"not bold {QUIET}")
     yield title
     digits = len(str(max((row.line for row in trace.rows), default=0)))
     for row in trace.rows:
-        yield cut(_code(row, digits), width, unicode=unicode)
-        yield cut(_result(row, digits), width, unicode=unicode)
+        yield cut(_code(row, digits), width)
+        yield cut(_result(row, digits), width)
     yield Text("= name: equal to the reference's result of that name, in any layout", style=QUIET)
     if any(row.is_wrong for row in trace.rows):
         yield Text("> the first line whose result is wrong", style=f"bold {WRONG}")

@@ -1,0 +1,123 @@
+"""Every view in ASCII, for terminals whose encoding is not UTF."""
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TextIO
+
+import pytest
+
+from tests.support.display import DIAGNOSIS, error_map, explained
+from tests.support.heads import facts
+from tests.support.score_sheet import SHEET
+from tests.support.stats import NOW, attempt_at, review, statistics_of
+from trainer.model.case import Case
+from trainer.model.lesson import CallCost, Lesson, Note
+from trainer.model.report import (
+    Curve,
+    EffectiveMask,
+    Mismatch,
+    Outcome,
+    Part,
+    Patterns,
+    Repair,
+    Report,
+    Trace,
+    TraceRow,
+)
+from trainer.report import score_sheet
+from trainer.report.heads_text import show_heads
+from trainer.report.lesson_text import show_notes
+from trainer.report.literal import console, in_ascii
+from trainer.report.prompt_text import prompt_markdown
+from trainer.report.statistics_text import show_stats
+from trainer.report.terminal import show, show_in_stages
+from trainer.report.trace_text import show_trace
+
+MASK = EffectiveMask("the mask is inverted", 0, ("#...", "##.."), (".###", "..##"), 2)
+ERRORS = error_map("H", "L", (0.0, 2.0, 1e3), (5e4, 1e9, None))
+PATTERNS = Patterns("Lq", "Lk", "b=1 h=0", ("#.",), (".#",))
+REPAIR = Repair(
+    2,
+    None,
+    tuple(Part(state, state) for state in ("right", "wrong", "unknown")),
+    Curve((2.0, 1.9, 1.0, None), (2.0, 1.5, 1.0, 0.5)),
+)
+LESSON = Lesson(
+    "a layer", CallCost(14, 130 << 30, 64 << 20), (Note(2, "It copies.", "x" * 90), Note(0, "", ""))
+)
+STATS = statistics_of(
+    *(
+        attempt_at("a", day + save / 1e4, "failed", "no-scale")
+        for day in (0, 3)
+        for save in range(9)
+    ),
+    attempt_at("a", 39, "passed", seconds=700.0),
+    attempt_at("a", 0.05, "passed", seconds=540.0),
+    reviews=(review("challenge:a", 39),),
+    starts={"a": [81, 41, 3.5]},
+)
+PROMPT = "# Title\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n- one … two – three\n\n---\n"
+
+
+def all_stages(report: Report) -> Callable[[TextIO], None]:
+    """Return a function that shows a report whole, and once more in stages."""
+
+    def draw(stream: TextIO) -> None:
+        show(report, stream)
+        show_in_stages(report, stream, lambda words: True)
+
+    return draw
+
+
+def value(**fields: object) -> Report:
+    """Return a report on a wrong tensor."""
+    outcomes = (Outcome("masks", "skipped"), Outcome("loads", "passed"))
+    report = explained(Mismatch("out", "value", "B L", **fields), stdout="α = 1\xa0…\n")
+    return replace(report, outcomes=(*report.outcomes, *outcomes), repair=REPAIR)
+
+
+VIEWS = {
+    "mask": all_stages(explained(diagnosis=replace(DIAGNOSIS, effective_mask=MASK))),
+    "patterns": all_stages(value(patterns=PATTERNS)),
+    "errors": all_stages(value(error_maps=(ERRORS,))),
+    "trace": lambda stream: show_trace(
+        Trace(
+            Case("c", {}, {}, {"B": 2}),
+            1,
+            2,
+            (TraceRow(1, "α = " + "x" * 90, 0, "[2]", "int64", 0.0, 1.0, 0, "q", is_wrong=True),),
+        ),
+        stream,
+    ),
+    "lesson": lambda stream: show_notes(LESSON, f"\ny = '{'x' * 90}'\n", stream),
+    "statistics": lambda stream: show_stats(STATS, {"basics": "–"}, NOW, stream),
+    "heads": lambda stream: show_heads(
+        facts([[0.8, 0.4, 0.39], [0.2, 0.1, 0.05], [0.04, -0.1, float("nan")]]), "w.npy", stream
+    ),
+    "score sheet": lambda stream: score_sheet.show(SHEET, stream),
+    "prompt": lambda stream: console(stream).print(prompt_markdown(PROMPT)),
+}
+
+
+def lines_in(encoding: str, draw: Callable[[TextIO], None]) -> list[str]:
+    """Return the lines that a pipe with this encoding receives."""
+    pipe = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    draw(pipe)
+    pipe.seek(0)
+    return pipe.read().splitlines()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("columns", ["80", "50"])
+def test_every_view_has_the_same_lines_in_ascii(
+    view: str, columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each line is as long as with Unicode. Only text that is not ours gets a `?`."""
+    monkeypatch.setenv("COLUMNS", columns)
+    lines, ascii_lines = lines_in("utf-8", VIEWS[view]), lines_in("latin-1", VIEWS[view])
+    text = "\n".join(ascii_lines)
+    assert text.isascii()
+    assert list(map(len, ascii_lines)) == list(map(len, lines))
+    known = set("".join(lines)) - set("α")
+    assert "?" not in "".join(map(in_ascii, known - {"?"}))
