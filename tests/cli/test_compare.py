@@ -17,7 +17,7 @@ from tests.support.compare import MIB
 from trainer.packs import pack_reader
 from trainer.tools import attention_costs
 
-NAMES = ["MHA", "GQA, 8 KV heads", "GQA, 4 KV heads", "MQA", "MLA"]
+NAMES = ["MHA", "GQA, 8", "GQA, 4", "MQA", "MLA"]
 
 
 def json_of(*arguments: str, cwd: Path) -> dict[str, Any]:
@@ -137,9 +137,9 @@ def test_given_dtype_wins_over_that_of_the_preset(tmp_path: Path) -> None:
     [[], ["--preset", "DeepSeek-V3", "--seq-len", "1000000", "--batch", "128"]],
     ids=["defaults", "large"],
 )
-@pytest.mark.parametrize("columns", [120, 80, 64, 50, 40])
+@pytest.mark.parametrize("columns", [120, 80, 64, 50])
 def test_table_fits_the_terminal(columns: int, arguments: list[str], tmp_path: Path) -> None:
-    """All variants, numbers and bars are shown."""
+    """All variants and numbers are shown, from 70 columns on with bars."""
     text = drill("compare", *arguments, cwd=tmp_path, COLUMNS=str(columns)).stdout
     assert max(len(line) for line in text.splitlines()) <= columns
     for row in json_of(*arguments, cwd=tmp_path)["rows"]:
@@ -150,35 +150,15 @@ def test_table_fits_the_terminal(columns: int, arguments: list[str], tmp_path: P
         ):
             assert word in text
     lines = text.splitlines()
-    assert [
-        next(name for name in NAMES if line.startswith(name))
-        for line in lines
-        if line.startswith(tuple(NAMES)) and not line.startswith(("MLA caches", "MLA's"))
-    ] == NAMES
-    assert sum(bool(re.search("[█▉▊▋▌▍▎▏]", line)) for line in lines) == 5
+    assert re.findall(r"(?m)^(MHA|GQA, [48]|MQA|MLA) ", text)[:5] == NAMES
+    assert sum(bool(re.search("[█▉▊▋▌▍▎▏]", line)) for line in lines) == (5 if columns >= 70 else 0)
 
 
-def test_very_narrow_terminal_has_no_bars(tmp_path: Path) -> None:
-    """At 24 columns, the numbers are still shown."""
-    text = drill("compare", cwd=tmp_path, COLUMNS="24").stdout
-    assert max(len(line) for line in text.splitlines()) <= 24
-    assert "67,108,864" in text
-    assert "█" not in text
-
-
-@pytest.mark.parametrize("columns", ["80", "50"])
-def test_ascii_bars_for_other_encodings(columns: str, tmp_path: Path) -> None:
-    """Bars consist of `#`."""
-    done = drill("compare", cwd=tmp_path, PYTHONIOENCODING="ascii", COLUMNS=columns)
-    assert done.stdout.isascii()
-    bars = [len(bar) for bar in re.findall("#+", done.stdout)]
-    assert bars[0] == max(bars)
-    assert bars[:4] == [
-        bars[0],
-        round(bars[0] / 4),
-        round(bars[0] / 8),
-        max(1, round(bars[0] / 32)),
-    ]
+def test_numbers_fold_on_a_very_narrow_terminal(tmp_path: Path) -> None:
+    """At 40 columns, no digit is lost."""
+    text = drill("compare", cwd=tmp_path, COLUMNS="40").stdout
+    assert max(len(line) for line in text.splitlines()) <= 40
+    assert re.search(r"MHA +67,108,8 .*\n +64\n", text)
 
 
 @pytest.mark.parametrize(
@@ -205,16 +185,16 @@ def test_colour_is_used_only_on_a_terminal(
     assert process.wait(timeout=60) == 0
     os.close(master)
     assert b"67,108,864" in shown
-    assert (b"\x1b[" in shown) == coloured
+    assert bool(re.search(rb"\x1b\[(38;|9)", shown)) == coloured
     assert "\x1b" not in drill("compare", cwd=tmp_path, **environment).stdout
 
 
 def test_table_needs_no_torch(tmp_path: Path) -> None:
-    """Without --measure, numpy is not imported either, and for a pipe no rich."""
+    """Without --measure, numpy is not imported either."""
     script = (
         "import sys; from trainer.cli import commands; sys.argv = ['attn-drill', 'compare']; "
         "assert commands._run() == 0; "
-        "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}), file=sys.stderr)"
+        "print(sorted(set(sys.modules) & {'torch', 'numpy'}), file=sys.stderr)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],

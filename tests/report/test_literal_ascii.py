@@ -26,6 +26,7 @@ from trainer.model.report import (
     TraceRow,
 )
 from trainer.report import score_sheet
+from trainer.report.cost_table import show_costs
 from trainer.report.heads_text import show_heads
 from trainer.report.lesson_text import show_notes
 from trainer.report.literal import console, in_ascii
@@ -33,6 +34,7 @@ from trainer.report.prompt_text import prompt_markdown
 from trainer.report.statistics_text import show_stats
 from trainer.report.terminal import show, show_in_stages
 from trainer.report.trace_text import show_trace
+from trainer.tools.attention_costs import configure, costs
 
 MASK = EffectiveMask("the mask is inverted", 0, ("#...", "##.."), (".###", "..##"), 2)
 ERRORS = error_map("H", "L", (0.0, 2.0, 1e3), (5e4, 1e9, None))
@@ -57,6 +59,7 @@ STATS = statistics_of(
     reviews=(review("challenge:a", 39),),
     starts={"a": [81, 41, 3.5]},
 )
+COSTS = configure(d_model=64, num_heads=4)
 PROMPT = "# Title\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n- one … two – three\n\n---\n"
 
 
@@ -92,6 +95,7 @@ VIEWS = {
     ),
     "lesson": lambda stream: show_notes(LESSON, f"\ny = '{'x' * 90}'\n", stream),
     "statistics": lambda stream: show_stats(STATS, {"basics": "–"}, NOW, stream),
+    "costs": lambda stream: show_costs(COSTS, None, costs(COSTS), None, stream),
     "heads": lambda stream: show_heads(
         facts([[0.8, 0.4, 0.39], [0.2, 0.1, 0.05], [0.04, -0.1, float("nan")]]), "w.npy", stream
     ),

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tests.support.compare import MIB, reference
+from tests.support.display import words_of
 from trainer.model.errors import DrillError
 from trainer.report import cost_table
 from trainer.tools import attention_costs
@@ -33,9 +34,7 @@ def test_default_kv_heads_are_8_and_4(num_heads: int, expected: list[int]) -> No
     configuration = attention_costs.configure(d_model=192, num_heads=num_heads)
     rows = attention_costs.costs(configuration)
     assert [row.num_kv_heads for row in rows if row.variant == "GQA"] == expected
-    text = cost_table.as_text(
-        configuration, None, rows, None, width=300, unicode=True, colour=False
-    )
+    text = words_of([cost_table.render(configuration, None, rows, None)])
     assert ("Neither 8 nor 4 KV heads" in text) == (not expected)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import sys
 import time
 from typing import TYPE_CHECKING, Annotated
@@ -89,7 +87,7 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compare parameters and KV cache of MHA, GQA, MQA and MLA."""
-    from trainer.report.cost_table import as_text, as_values
+    from trainer.report.cost_table import as_values, show_costs
     from trainer.tools.attention_costs import configure, costs, find_preset
 
     published = None if preset is None else find_preset(preset)
@@ -112,15 +110,7 @@ def compare(
     if as_json:
         typer.echo(json.dumps(as_values(configuration, published, rows, measured), indent=2))
         return
-    width = shutil.get_terminal_size((80, 24)).columns
-    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    typer.echo(
-        as_text(
-            configuration, published, rows, measured, width=width, unicode=unicode, colour=colour
-        ),
-        color=colour,
-    )
+    show_costs(configuration, published, rows, measured, sys.stdout)
 
 
 def _measured(configuration: Configuration, rows: list[Cost]) -> Measured:

@@ -1,17 +1,20 @@
 """The costs of the variants of attention, as terminal text or as plain values for JSON.
 
-The text is a table with bars. On a narrow terminal each variant has a few lines instead of a row.
+The text is a table with bars, and without bars on a narrow terminal.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-import typer
+from rich.bar import Bar
+from rich.console import Group, RenderableType
+from rich.text import Text
 
+from trainer.report.literal import LiteralTable, Trimmed, console, grid
+from trainer.report.styles import QUIET, RIGHT
 from trainer.report.wording import counted
 from trainer.tools.attention_costs import (
     ELEMENT_BYTES,
@@ -26,43 +29,43 @@ from trainer.tools.attention_costs import (
 if TYPE_CHECKING:
     from trainer.tools.decode_steps import Measured  # imports torch, and the table needs no torch
 
-_HEAD = ("variant", "parameters", "KV cache", "of MHA", "a token")
-_FEWEST_BAR, _MOST_BAR = 8, 40
-_GAP = "  "
+_WIDE = 70  # least width at which the table has bars
+_LEAST = 50  # least width at which every number is on one line
 
 
-def as_text(
+def show_costs(
     configuration: Configuration,
     preset: Preset | None,
     rows: Sequence[Cost],
     measured: Measured | None,
-    *,
-    width: int,
-    unicode: bool,
-    colour: bool,
-) -> str:
-    """Return the configuration, the table of costs, its notes and the measured times as text.
+    stream: TextIO,
+) -> None:
+    """Print the configuration, the table of costs, its notes and the measured times.
 
     Args:
         configuration: the sizes of the model.
         preset: the published model that the sizes come from, if they come from one.
         rows: the costs of each variant.
         measured: times of decode steps; None if nothing was measured.
-        width: the columns of the terminal. The bars get the room that the numbers leave.
-        unicode: draw bars of block characters, not of `#`.
-        colour: use colours and bold text.
+        stream: the file to print to.
     """
-    lines = [
-        *_wrapped(_sizes(configuration, preset), width),
-        "",
-        *_rows(rows, width, unicode=unicode, colour=colour),
-        "",
-    ]
-    for note in _notes(configuration, preset, rows):
-        lines += [_styled(line, colour, dim=True) for line in _wrapped(note, width)]
+    out = console(stream)
+    out.print(Trimmed(render(configuration, preset, rows, measured, out.width)))
+
+
+def render(
+    configuration: Configuration,
+    preset: Preset | None,
+    rows: Sequence[Cost],
+    measured: Measured | None,
+    width: int = 80,
+) -> RenderableType:
+    """Return what `show_costs` prints, for a terminal of this width."""
+    notes = [Text(note, style=QUIET) for note in _notes(configuration, preset, rows)]
+    parts = [Text(_sizes(configuration, preset)), Text(), _table(rows, width), Text(), *notes]
     if measured is not None:
-        lines += ["", *_decode(configuration, rows, measured, width, colour=colour)]
-    return "\n".join(lines)
+        parts += [Text(), *_decode(configuration, rows, measured)]
+    return Group(*parts)
 
 
 def as_values(
@@ -97,65 +100,31 @@ def _sizes(configuration: Configuration, preset: Preset | None) -> str:
     )
 
 
-def _rows(rows: Sequence[Cost], width: int, *, unicode: bool, colour: bool) -> list[str]:
-    """Return one line for each variant, or a few lines for each if the bars do not fit."""
-    cells = [
-        _HEAD,
-        *(
-            (_name(row), _parameters(row), in_units(row.cache_bytes), _percent(row), _a_token(row))
-            for row in rows
-        ),
-    ]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(_HEAD))]
-    room = min(width - sum(widths) - len(_GAP) * len(widths), _MOST_BAR)
+def _table(rows: Sequence[Cost], width: int) -> RenderableType:
+    """Return a row for each variant. A wide terminal also gets bars of the caches."""
+    is_wide = width >= _WIDE
+    table = LiteralTable(
+        box=None, pad_edge=False, collapse_padding=not is_wide, header_style="bold"
+    )
+    table.add_column("variant", overflow="fold")
+    for heading in ("parameters", "KV cache", "of MHA", "a token"):
+        table.add_column(heading, justify="right", no_wrap=width >= _LEAST, overflow="fold")
+    if is_wide:
+        table.add_column(max_width=40)
     greatest = max(row.cache_bytes for row in rows)
-    if room < _FEWEST_BAR:
-        return _stacked(rows, greatest, width, unicode=unicode, colour=colour)
-    lines: list[str] = []
-    for line, row in zip(cells, [None, *rows], strict=True):
-        text = _GAP.join(
-            [
-                line[0].ljust(widths[0]),
-                *(cell.rjust(size) for cell, size in zip(line[1:], widths[1:], strict=True)),
-            ]
-        )
-        if row is None:
-            lines.append(_styled(text, colour, bold=True))
-        else:
-            lines.append(
-                text
-                + _GAP
-                + _styled(_bar(row.cache_bytes, greatest, room, unicode=unicode), colour, fg="blue")
-            )
-    return lines
-
-
-def _stacked(
-    rows: Sequence[Cost], greatest: int, width: int, *, unicode: bool, colour: bool
-) -> list[str]:
-    lines: list[str] = []
     for row in rows:
-        lines.append(_styled(_name(row), colour, bold=True))
-        lines += _wrapped(f"parameters  {_parameters(row)}", width, "  ")
-        lines += _wrapped(
-            f"KV cache    {in_units(row.cache_bytes)}, {_a_token(row)} a token", width, "  "
-        )
-        share = f"  of MHA      {_percent(row):>6}"
-        room = min(width - len(share) - len(_GAP), _MOST_BAR)
-        bar = _bar(row.cache_bytes, greatest, room, unicode=unicode) if room >= _FEWEST_BAR else ""
-        lines.append(f"{share}{_GAP}{_styled(bar, colour, fg='blue')}".rstrip())
-    return lines
-
-
-def _bar(size: int, greatest: int, room: int, *, unicode: bool) -> str:
-    """Return a bar of block characters, in steps of an eighth, or of `#`.
-
-    The greatest size fills the room. The smallest size still has a visible bar.
-    """
-    if not unicode:
-        return "#" * max(1, round(room * size / greatest))
-    full, eighths = divmod(max(1, round(8 * room * size / greatest)), 8)
-    return "█" * full + " ▏▎▍▌▋▊▉"[eighths].strip()
+        cells: list[RenderableType] = [
+            _name(row),
+            _parameters(row),
+            in_units(row.cache_bytes),
+            _percent(row),
+            _a_token(row),
+        ]
+        if is_wide:
+            # The smallest cache still has a visible bar.
+            cells.append(Bar(greatest, 0, max(row.cache_bytes, greatest / 64), color=RIGHT))
+        table.add_row(*cells)
+    return table
 
 
 def _notes(
@@ -205,36 +174,31 @@ def _notes(
 
 
 def _decode(
-    configuration: Configuration,
-    rows: Sequence[Cost],
-    measured: Measured,
-    width: int,
-    *,
-    colour: bool,
-) -> Iterator[str]:
-    """Yield lines with the ratios of the decode steps and their quartiles."""
+    configuration: Configuration, rows: Sequence[Cost], measured: Measured
+) -> Iterator[RenderableType]:
+    """Yield the ratios of the decode steps and their quartiles."""
     threads, rounds = counted(measured.threads, "thread"), counted(measured.rounds, "round")
-    yield _styled("time of a decode step", colour, bold=True)
-    longest = max(len(_name(row)) for row in rows)
+    yield Text("time of a decode step", style="bold")
+    table = grid(padding=(0, 2, 0, 0))
     for row, ratio in zip(rows, measured.ratios, strict=True):
-        spread = (
-            "" if row.variant == "MHA" else f"  (x{_ratio(ratio.lower)} to x{_ratio(ratio.upper)})"
+        spread = f"(x{_ratio(ratio.lower)} to x{_ratio(ratio.upper)})"
+        table.add_row(
+            _name(row), f"x{_ratio(ratio.median)}", "" if row.variant == "MHA" else spread
         )
-        yield f"{_name(row):<{longest}}  x{_ratio(ratio.median)}{spread}"
-    notes = [
+    yield table
+    yield Text(
         f"One new token, one layer, {threads}, no rotations; each time divided by MHA's of the "
         f"same round. Median and quartiles of {rounds}, here and now: another machine, or a busier "
-        "one, gives others."
-    ]
+        "one, gives others.",
+        style=QUIET,
+    )
     absorbed_size = 2 * configuration.kv_rank + configuration.rope_dim
     if rows[-1].cache_percent < 100 and absorbed_size > 2 * configuration.head_dim:
-        notes.append(
+        yield Text(
             "Of its cache MLA, absorbed, reads less than MHA and multiplies more with it, which "
-            "costs most where arithmetic is slow."
+            "costs most where arithmetic is slow.",
+            style=QUIET,
         )
-    for note in notes:
-        for line in _wrapped(note, width):
-            yield _styled(line, colour, dim=True)
 
 
 def _name(row: Cost) -> str:
@@ -244,7 +208,7 @@ def _name(row: Cost) -> str:
 
 
 def _parameters(row: Cost) -> str:
-    return f"{row.parameters:,}" if row.parameters < 10**15 else f"{row.parameters:.2e}"
+    return f"{row.parameters:,}" if row.parameters < 10**12 else f"{row.parameters:.2e}"
 
 
 def _percent(row: Cost) -> str:
@@ -259,18 +223,3 @@ def _a_token(row: Cost) -> str:
 
 def _ratio(value: float) -> str:
     return f"{value:.2f}" if value >= 0.095 else f"{value:.2g}"
-
-
-def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, max(width, 20), initial_indent=indent, subsequent_indent=indent * 2)
-
-
-def _styled(
-    text: str,
-    colour: bool,
-    *,
-    fg: str | None = None,
-    bold: bool | None = None,
-    dim: bool | None = None,
-) -> str:
-    return typer.style(text, fg=fg, bold=bold, dim=dim) if colour else text
