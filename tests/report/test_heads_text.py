@@ -80,12 +80,12 @@ def test_picture_has_at_most_22_columns(length: int, width: int, rows: int, colu
 
 
 def test_table_has_a_line_for_every_head() -> None:
-    """The headline counts the classes, and the name of the tensor is above its heads."""
+    """The headline counts the classes, and the name of a tensor is after its heads."""
     heads = random_heads(2, 2)
     lines = shown_lines(heads, 80)
     assert lines[0].startswith("w.safetensors  4 heads  L=7  ")
-    assert lines[3] == "layers.0.attn"
-    for head, line in zip(heads, lines[4:8], strict=True):
+    assert lines[2] == "heads 0-3  layers.0.attn"
+    for head, line in zip(heads, lines[5:9], strict=True):
         assert line.split() == [
             str(head.head_index),
             f"[{head.index[0]},",
@@ -152,7 +152,7 @@ def test_tensor_name_cannot_control_the_terminal() -> None:
     """Control characters and markup in a name are shown as text."""
     heads = list(facts_of({"a\x1b[31m\n[bold]b": random_weights()}, range(1), range(1), full_size))
     lines = shown_lines(heads, 80)
-    assert r"a\x1b[31m [bold]b" in lines
+    assert r"head 0  a\x1b[31m [bold]b" in lines
     assert "\x1b" not in "".join(lines)
 
 

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rich.cells import cell_len, set_cell_size
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.text import Text
 
-from trainer.report.literal import console
+from trainer.report.literal import LiteralTable, Trimmed, console, grid
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.visible import visible
-from trainer.report.wording import number
+from trainer.report.wording import number, ranges
 
 if TYPE_CHECKING:  # not at run time: it imports torch
     from trainer.tools.attention_heads import HeadFacts
@@ -26,7 +25,8 @@ if TYPE_CHECKING:  # not at run time: it imports torch
 MOST_DRAWN = 12
 SCHEMA = "attn-drill.heads/1"
 _ROOM, _WHOLE_ROOM = 22, 64  # most columns of a small and a large picture
-_GAP = "  "
+_GAP = 2  # columns between two pictures
+_WIDE = 60  # least width at which columns of the table are two blanks apart
 
 
 def small_cells(length: int, width: int = 80) -> tuple[int, int]:
@@ -80,10 +80,13 @@ def render(
     """
     drawn = [head for head in facts if head.grid]
     room = min(_WHOLE_ROOM if whole else _ROOM, width - 2)
-    parts: list[RenderableType] = [_headline(facts, file), Text(), *_table(drawn, width)]
+    parts: list[RenderableType] = [_headline(facts, file), Text()]
+    if any(head.tensor for head in drawn):
+        parts += [_names(drawn), Text()]
+    parts.append(_table(drawn, width))
     if notes := [_note(head) for head in drawn if head.notes]:
         parts += [Text(), *notes]
-    parts += [Text(), *_pictures(drawn, width, room), _legend(drawn)]
+    parts += [Text(), _pictures(drawn, width, room), Text(), _legend(drawn)]
     if more := len(facts) - len(drawn):
         strange = sum(bool(head.notes) for head in facts if not head.grid)
         also = f", {strange} of them unlike attention weights" if strange else ""
@@ -93,7 +96,7 @@ def render(
                 "--head N shows one, --html OUT.html all, --json all numbers."
             )
         )
-    return Group(*parts)
+    return Trimmed(Group(*parts))
 
 
 def _headline(facts: Sequence[HeadFacts], file: str) -> Text:
@@ -117,54 +120,48 @@ def one_line(text: str) -> str:
     return " ".join(visible(text, lines=True).split())
 
 
-def _table(facts: Sequence[HeadFacts], width: int) -> Iterator[Text]:
-    """Yield the name of each tensor, then a line for each of its heads."""
-    indexed = any(len(head.index) > 1 for head in facts)
-    lengths = len({head.length for head in facts}) > 1
-    header = [
-        "head",
-        *(["index"] if indexed else []),
-        *(["L"] if lengths else []),
-        "entropy",
-        "/ln L",
-        "distance",
-        "class",
-    ]
-    rows = [_row(head, indexed=indexed, lengths=lengths) for head in facts]
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-    gap = "  " if sum(widths) + 2 * len(widths) - 2 <= width else " "
-    yield Text(_joined(header, widths, gap), style=QUIET)
-    for name, group in groupby(zip(facts, rows, strict=True), key=lambda pair: pair[0].tensor):
-        if name:
-            yield Text(one_line(name), no_wrap=True, overflow="ellipsis")
-        for head, row in group:
-            line = Text(_joined(row, widths, gap))
-            if head.notes:
-                line.append(" !", style=WRONG)
-            yield line
+def _names(facts: Sequence[HeadFacts]) -> RenderableType:
+    """Return the name of each tensor after the numbers of its heads."""
+    table = grid(padding=(0, 2, 0, 0))
+    table.add_column(style=QUIET, no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, heads in groupby(facts, key=lambda head: head.tensor):
+        numbers = tuple(head.head_index for head in heads)
+        table.add_row(f"head{'s' if len(numbers) > 1 else ''} {ranges(numbers)}", one_line(name))
+    return table
 
 
-def _joined(row: Sequence[str], widths: Sequence[int], gap: str) -> str:
-    return gap.join(
-        [*(word.rjust(width) for word, width in zip(row[:-1], widths[:-1], strict=True)), row[-1]]
+def _table(facts: Sequence[HeadFacts], width: int) -> RenderableType:
+    """Return a row for each head. A mark after its class stands for its notes."""
+    has_lengths = len({head.length for head in facts}) > 1
+    columns: dict[str, list[RenderableType]] = {
+        "head": [str(head.head_index) for head in facts],
+        "index": [index_in_words(head) for head in facts],
+        "L": [str(head.length) if has_lengths else "" for head in facts],
+        "entropy": [_defined(head.entropy, number) for head in facts],
+        "/ln L": [_defined(head.entropy_share, "{:.0%}".format) for head in facts],
+        "distance": [_defined(head.distance, number) for head in facts],
+        "class": [_kind(head) for head in facts],
+    }
+    columns = {heading: cells for heading, cells in columns.items() if any(cells)}
+    table = LiteralTable(
+        box=None, pad_edge=False, collapse_padding=width < _WIDE, header_style=QUIET
     )
+    for heading in columns:
+        justify: JustifyMethod = "left" if heading == "class" else "right"
+        table.add_column(heading, justify=justify, overflow="fold")
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*row)
+    return table
 
 
-def _row(head: HeadFacts, *, indexed: bool, lengths: bool) -> list[str]:
-    share = "-" if math.isnan(head.entropy_share) else f"{head.entropy_share:.0%}"
-    entropy, distance = (
-        "-" if math.isnan(value) else number(value) for value in (head.entropy, head.distance)
-    )
-    index = [index_in_words(head)] if indexed else []
-    return [
-        str(head.head_index),
-        *index,
-        *([str(head.length)] if lengths else []),
-        entropy,
-        share,
-        distance,
-        head.kind or "-",
-    ]
+def _defined(value: float, words: Callable[[float], str]) -> str:
+    return "-" if math.isnan(value) else words(value)
+
+
+def _kind(head: HeadFacts) -> Text:
+    kind = Text(head.kind or "-")
+    return kind.append(" !", style=WRONG) if head.notes else kind
 
 
 def index_in_words(head: HeadFacts) -> str:
@@ -177,35 +174,29 @@ def _note(head: HeadFacts) -> Text:
     return note.append("; ".join(head.notes), style="default")
 
 
-def _pictures(facts: Sequence[HeadFacts], width: int, room: int) -> Iterator[Text]:
-    """Yield the lines of the pictures, with as many pictures side by side as fit."""
+def _pictures(facts: Sequence[HeadFacts], width: int, room: int) -> RenderableType:
+    """Return the pictures, with as many side by side as fit."""
     pictures = [_picture(head, room) for head in facts]
-    wide = max((cell_len(line) for picture in pictures for line in picture), default=1)
-    per_row = max(1, (width + len(_GAP)) // (wide + len(_GAP)))
+    wide = max((len(line) for picture in pictures for line in picture.plain.split("\n")), default=1)
+    per_row = max(1, (width + _GAP) // (wide + _GAP))
+    table = grid(padding=(1, _GAP, 1, 0))
+    for _ in range(per_row):
+        table.add_column(no_wrap=True, overflow="crop", min_width=min(wide, width))
     for start in range(0, len(pictures), per_row):
-        row = pictures[start : start + per_row]
-        for line in range(max(map(len, row))):
-            cells = [
-                set_cell_size(picture[line] if line < len(picture) else "", wide) for picture in row
-            ]
-            yield Text(
-                _GAP.join(cells).rstrip(),
-                style=RIGHT if line > 1 else "",
-                no_wrap=True,
-                overflow="crop",
-            )
-        yield Text()
+        table.add_row(*pictures[start : start + per_row])
+    return table
 
 
-def _picture(head: HeadFacts, room: int) -> list[str]:
+def _picture(head: HeadFacts, room: int) -> Text:
     """Return two lines of caption, then the head in a frame."""
     most = greatest(head)
     wide = 2 if len(head.grid) == len(head.grid[0]) and 2 * len(head.grid[0]) <= room else 1
     rows = ["".join(_shade(value, most) * wide for value in row) for row in head.grid]
     edge = "─" * len(rows[0])
-    caption = f"head {head.head_index} {index_in_words(head)}".rstrip()
-    kind = f"{head.kind or 'no class'}  max {number(most)}"
-    return [caption, kind, f"┌{edge}┐", *(f"│{row}│" for row in rows), f"└{edge}┘"]
+    frame = [f"┌{edge}┐", *(f"│{row}│" for row in rows), f"└{edge}┘"]
+    text = Text(f"head {head.head_index} {index_in_words(head)}".rstrip())
+    text.append(f"\n{head.kind or 'no class'}  max {number(most)}\n")
+    return text.append("\n".join(frame), style=RIGHT)
 
 
 def greatest(head: HeadFacts) -> float:
