@@ -106,9 +106,9 @@ def _table(rows: Sequence[Cost], width: int) -> RenderableType:
     table = LiteralTable(
         box=None, pad_edge=False, collapse_padding=not is_wide, header_style="bold"
     )
-    table.add_column("variant", overflow="fold")
+    table.add_column("variant")
     for heading in ("parameters", "KV cache", "of MHA", "a token"):
-        table.add_column(heading, justify="right", no_wrap=width >= _LEAST, overflow="fold")
+        table.add_column(heading, justify="right", no_wrap=width >= _LEAST)
     if is_wide:
         table.add_column(max_width=40)
     greatest = max(row.cache_bytes for row in rows)

@@ -124,7 +124,7 @@ def _names(facts: Sequence[HeadFacts]) -> RenderableType:
     """Return the name of each tensor after the numbers of its heads."""
     table = grid(padding=(0, 2, 0, 0))
     table.add_column(style=QUIET, no_wrap=True)
-    table.add_column(overflow="fold")
+    table.add_column()
     for name, heads in groupby(facts, key=lambda head: head.tensor):
         numbers = tuple(head.head_index for head in heads)
         table.add_row(f"head{'s' if len(numbers) > 1 else ''} {ranges(numbers)}", one_line(name))
@@ -149,7 +149,7 @@ def _table(facts: Sequence[HeadFacts], width: int) -> RenderableType:
     )
     for heading in columns:
         justify: JustifyMethod = "left" if heading == "class" else "right"
-        table.add_column(heading, justify=justify, overflow="fold")
+        table.add_column(heading, justify=justify)
     for row in zip(*columns.values(), strict=True):
         table.add_row(*row)
     return table

@@ -79,7 +79,7 @@ def _costs(lesson: Lesson, width: int) -> RenderableType:
     )
     table = grid(padding=(0, 2, 0, 0))
     for _ in range(4):
-        table.add_column(overflow="fold")
+        table.add_column()
     table.add_row(
         *(Text(word, style=QUIET) for word in ("", "operations", "multiply-adds", "memory"))
     )

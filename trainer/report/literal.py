@@ -95,10 +95,14 @@ def console(stream: IO[str] | None = None, **options: Any) -> Console:
 
 
 class LiteralTable(Table):
-    """A table whose strings are never read as markup, on any console."""
+    """A table whose strings are never read as markup, on any console, and never cut.
+
+    A word that is wider than its column continues on the next line.
+    """
 
     def add_column(self, header: RenderableType = "", *more: Any, **options: Any) -> None:
         """Add a column, as `rich.table.Table` does."""
+        options.setdefault("overflow", "fold")  # rich would cut Chinese, which has no blanks
         super().add_column(_literal(header), *more, **options)
 
     def add_row(self, *cells: RenderableType | None, **options: Any) -> None:

@@ -41,7 +41,7 @@ class _FoldingTable(markdown.TableElement):
         widths = _widths([header, *rows], options.max_width - _BORDER - _GAP * (len(header) - 1))
         for heading, width in zip(header, widths, strict=True):
             heading.stylize("markdown.table.header")
-            table.add_column(heading, overflow="fold", width=width)
+            table.add_column(heading, width=width)
         for row in rows:
             table.add_row(*row)
         yield table

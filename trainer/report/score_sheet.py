@@ -199,7 +199,7 @@ def _question(number: int, question: QuestionRow) -> Iterator[RenderableType]:
     style = {"right": RIGHT, "wrong": WRONG}.get(rating_kind(question), "")
     rows = grid(padding=(0, 2))
     rows.add_column(style=QUIET, no_wrap=True)
-    rows.add_column(overflow="fold")  # Chinese has no blanks; by default a long word is cut
+    rows.add_column()
     rows.add_row("rating", Text(rating_in_words(question), style=style))
     rows.add_row("answer", Text(prose_of(follow_up.answer)))
     yield Padding(rows, (0, 0, 0, 3), expand=False)

@@ -7,15 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, TextIO
 
-from rich.console import Group, RenderableType
+from rich.bar import Bar
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from trainer.practice.schedule import ScheduledItem, challenge_of, follow_up_challenge
 from trainer.practice.statistics import OwnMistake, Stats, TopicStrength, Trend, Week
-from trainer.report.literal import LiteralTable, console, grid
+from trainer.report.literal import LiteralTable, Trimmed, console, grid
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.visible import visible
+from trainer.report.wording import counted
 
 # The least attempts of a day for a shade.
 _SHADES = ((1, "░"), (3, "▒"), (6, "▓"), (10, "█"))
@@ -69,7 +71,7 @@ def render(stats: Stats, titles: Mapping[str, str], now: float, width: int = 80)
                 Text(title, style="bold"),
                 Padding(content, (0, 0, 0, 2), expand=False),
             ]
-    return Group(*parts)
+    return Trimmed(Group(*parts))
 
 
 def as_values(stats: Stats, titles: Mapping[str, str]) -> dict[str, Any]:
@@ -114,14 +116,11 @@ def _item_values(item: ScheduledItem) -> dict[str, Any]:
     }
 
 
-def _grid(*columns: str) -> LiteralTable:
-    """Return a table without lines.
-
-    A column is `left`, `right`, or `whole`. The cells of a `whole` column are never wrapped.
-    """
+def _grid(*columns: JustifyMethod) -> LiteralTable:
+    """Return a table without lines, whose columns are aligned at this side."""
     table = grid(padding=(0, 2))
-    for column in columns:
-        table.add_column(justify="right" if column == "right" else "left", no_wrap=column != "left")
+    for side in columns:
+        table.add_column(justify=side)
     return table
 
 
@@ -142,8 +141,8 @@ def _calendar(stats: Stats) -> Iterator[RenderableType]:
         legend.append(f"  {shade[1]}", style=RIGHT)
         legend.append(f" {shade[0]}-{following[0] - 1}" if following else f" {shade[0]} or more")
     yield legend
-    attempts = f"{_count(stats.attempts, 'attempt')} on {_count(stats.active_days, 'day')}"
-    passed = f"{stats.passed} of {_count(stats.challenges, 'challenge')} passed"
+    attempts = f"{counted(stats.attempts, 'attempt')} on {counted(stats.active_days, 'day')}"
+    passed = f"{stats.passed} of {counted(stats.challenges, 'challenge')} passed"
     yield Text(f"{attempts}, {passed}; {_streak(stats)}.")
 
 
@@ -157,12 +156,8 @@ def _shade(attempts: int | None) -> tuple[str, str]:
 def _streak(stats: Stats) -> str:
     if not stats.streak:
         return "no day in a row yet"
-    today = (
-        next((day for day in reversed(stats.weeks[-1].days) if day is not None), 0)
-        if stats.weeks
-        else 0
-    )
-    return f"{_count(stats.streak, 'day')} in a row" + ("" if today else " up to yesterday")
+    *_, today = (day for day in stats.weeks[-1].days if day is not None)
+    return f"{counted(stats.streak, 'day')} in a row" + ("" if today else " up to yesterday")
 
 
 def _months(weeks: Sequence[Week]) -> str:
@@ -188,7 +183,7 @@ def _due(stats: Stats, now: float) -> RenderableType | None:
             return None
         name = visible(_name(stats.next_due), lines=True)
         return Text(f"Nothing today. {name} is next, {_when(stats.next_due.due_at, now)}.")
-    table = _grid("left", "whole", "right")
+    table = _grid("left", "left", "right")
     for item in stats.due[:_MOST_DUE]:
         table.add_row(
             visible(_name(item), lines=True),
@@ -221,13 +216,13 @@ def _when(at: float, now: float) -> str:
     days = round((at - now) / 86_400)
     if days == 0:
         return "today"
-    return f"in {_count(days, 'day')}" if days > 0 else f"{_count(-days, 'day')} ago"
+    return f"in {counted(days, 'day')}" if days > 0 else f"{counted(-days, 'day')} ago"
 
 
 def _next(stats: Stats) -> RenderableType | None:
     if not stats.ready and not stats.waiting:
         return Text("Every challenge is passed.") if stats.challenges else None
-    table = _grid("whole", "left")
+    table = _grid("left", "left")
     if stats.ready:
         table.add_row(Text("open", style=RIGHT), ", ".join(stats.ready))
     for row, locked in enumerate(stats.waiting[:_MOST_WAITING]):
@@ -246,33 +241,21 @@ def _topics(
     if not topics:
         return None
     wide = width >= _WIDE
-    table = _grid("left", "whole", "right", *(["whole"] if wide else []))
+    table = _grid("left", "left", "right")
     for topic in topics:
         recall = "" if topic.recall is None else f"recall {topic.recall:.0%} of {topic.reviewed}"
-        cells: list[RenderableType] = [
-            visible(titles.get(topic.name, topic.name), lines=True),
-            f"{topic.passed} of {topic.challenges}",
-            recall,
-        ]
-        if wide:
-            cells.append(_bar(topic.recall))
-        table.add_row(*cells)
+        bar = Bar(1, 0, topic.recall or 0, width=_RECALL_BAR, color=RIGHT)
+        title = visible(titles.get(topic.name, topic.name), lines=True)
+        passed = f"{topic.passed} of {topic.challenges}"
+        table.add_row(title, passed, recall, *([bar] if wide else []))
     return Group(table, Text("passed; your chance to recall the reviewed items now", style=QUIET))
-
-
-def _bar(share: float | None) -> Text:
-    if share is None:
-        return Text()
-    full = round(share * _RECALL_BAR)
-    line = Text("█" * full, style=RIGHT)
-    return line.append("░" * (_RECALL_BAR - full), style=QUIET)
 
 
 def _trends(trends: Sequence[Trend], width: int) -> RenderableType | None:
     if not trends:
         return None
     wide = width >= _WIDE
-    table = _grid("left", "whole", *(["whole"] if wide else []))
+    table = _grid("left", "left")
     for trend in trends:
         several = len(trend.shares) > 1
         words = (
@@ -304,7 +287,3 @@ def _mistakes(mistakes: Sequence[OwnMistake], now: float) -> RenderableType | No
     if (more := len(mistakes) - _MOST_MISTAKES) > 0:
         table.add_row("", f"and {more} more; --json has them all")
     return table
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun if number == 1 else noun + 's'}"
