@@ -293,6 +293,12 @@ def test_keys_of_a_cache_are_before_a_bar() -> None:
     assert lines[1:] == ["  yours    expected", "  #│....   .│####", "  #│#...   .│.###"]
 
 
+def test_error_map_of_equal_cells_is_not_shown() -> None:
+    """It would say only that everything is wrong."""
+    mismatch = replace(VALUES, error_maps=(error_map("B", "L", (5.0, 2.0), (3.0, 2.0)),))
+    assert picture_of(explained(mismatch)) == []
+
+
 def test_right_mask_is_not_shown() -> None:
     """The errors are shown instead."""
     right = replace(MASK, difference="", actual=())
@@ -302,7 +308,7 @@ def test_right_mask_is_not_shown() -> None:
         "errors of out: batch (B) by positions (L)",
         "  b=0  ··░░",
         "  b=1  ░░░░",
-        "  · right; off by ░ up to 100 x the tolerance",
+        "  · right; ░ up to 100 x the tolerance",
     ]
 
 

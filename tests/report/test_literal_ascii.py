@@ -37,7 +37,7 @@ from trainer.report.trace_text import show_trace
 from trainer.tools.attention_costs import configure, costs
 
 MASK = EffectiveMask("the mask is inverted", 0, ("#...", "##.."), (".###", "..##"), 2)
-ERRORS = error_map("H", "L", (0.0, 2.0, 1e3), (5e4, 1e9, None))
+ERRORS = error_map("H", "L", (0.0, 2.0, 1e3), (5e4, 2.0, None))
 PATTERNS = Patterns("Lq", "Lk", "b=1 h=0", ("#.",), (".#",))
 REPAIR = Repair(
     2,

@@ -11,7 +11,7 @@ from rich.text import Text
 from trainer.model.report import Diagnosis, EffectiveMask, Frame, Outcome, Patterns, Report
 from trainer.report.code_text import code_around
 from trainer.report.literal import cut, grid
-from trainer.report.picture_text import draw_errors, draw_masks, title_of
+from trainer.report.picture_text import draw_errors, draw_masks, tells, title_of
 from trainer.report.stages import Stage, has_cause, shows
 from trainer.report.styles import QUIET, WRONG
 from trainer.report.visible import visible
@@ -138,7 +138,7 @@ def render_picture(report: Report, failure: Outcome, width: int) -> Iterator[Ren
         yield _title(mismatch.tensor, pattern_words(mismatch.patterns))
         patterns = mismatch.patterns
         drawing = draw_masks(patterns.actual, patterns.expected, room)
-    elif mismatch is not None and mismatch.error_maps:
+    elif mismatch is not None and mismatch.error_maps and tells(mismatch.error_maps[0]):
         yield _title(f"errors of {mismatch.tensor}", title_of(mismatch.error_maps[0]))
         drawing = draw_errors(mismatch.error_maps[0], room)
     else:

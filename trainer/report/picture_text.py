@@ -6,7 +6,9 @@ the expected matrix. Symbols tell everything, and colour only helps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rich.text import Text
 
@@ -14,22 +16,44 @@ from trainer.model.report import ErrorMap
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.wording import dimension
 
-# The cells of an error map: a value within its tolerance, a value off by up to 100, 10,000 and
-# 100,000 times its tolerance, a value farther off, and a value that is not finite.
-LEVELS = (1.0, 1e2, 1e4, 1e5)
-_SYMBOLS = ("·", "░", "▒", "▓", "█", "!")
-_STYLES = (RIGHT, WRONG, WRONG, WRONG, f"bold {WRONG}", f"bold {WRONG}")
-_WORDS = ("right", "up to 100", "up to 10,000", "up to 100,000", "over 100,000", "not finite")
+
+class Level(NamedTuple):
+    """How far a cell of an error map is off."""
+
+    most: float  # the greatest difference, in units of the tolerance
+    symbol: str
+    style: str
+    words: str
+
+
+LEVELS = (
+    Level(1.0, "·", RIGHT, "right"),
+    Level(1e2, "░", WRONG, "up to 100 x the tolerance"),
+    Level(1e4, "▒", WRONG, "up to 10,000 x the tolerance"),
+    Level(math.inf, "█", f"bold {WRONG}", "far off"),
+    Level(math.nan, "!", f"bold {WRONG}", "not finite"),
+)
 _GAP = 3  # columns between two matrices
 
 
 def level(off: float | None) -> int:
-    """Return the index of a cell's symbol, from 0 for right to 5 for not finite.
+    """Return the index of a cell's level.
 
     Args:
         off: the difference in units of the tolerance; None if it is not finite.
     """
-    return len(LEVELS) + 1 if off is None else sum(off > most for most in LEVELS)
+    if off is None:
+        return len(LEVELS) - 1
+    return next(index for index, found in enumerate(LEVELS) if off <= found.most)
+
+
+def tells(found: ErrorMap) -> bool:
+    """Return whether the cells of a map differ. A map of equal cells shows nothing."""
+    return len(_levels(found)) > 1
+
+
+def _levels(found: ErrorMap) -> list[int]:
+    return sorted({level(off) for row in found.off for off in row})
 
 
 def draw_errors(found: ErrorMap, width: int) -> Iterator[Text]:
@@ -47,10 +71,11 @@ def draw_errors(found: ErrorMap, width: int) -> Iterator[Text]:
         text = Text(no_wrap=True, overflow="ellipsis")
         text.append(f"{label:>{label_width}}  ", style=QUIET)
         for off in row:
-            text.append(_SYMBOLS[level(off)] * times, style=_STYLES[level(off)])
+            cell = LEVELS[level(off)]
+            text.append(cell.symbol * times, style=cell.style)
         yield text
-    seen = {level(off) for row in found.off for off in row}
-    yield _legend(seen)
+    used = [LEVELS[index] for index in _levels(found)]
+    yield Text("; ".join(f"{cell.symbol} {cell.words}" for cell in used), style=QUIET)
 
 
 def _label(found: ErrorMap, row: int) -> str:
@@ -60,15 +85,6 @@ def _label(found: ErrorMap, row: int) -> str:
     if not found.rows:
         return ""
     return f"{found.rows.lower()}={first}" + (f"-{last}" if last > first else "")
-
-
-def _legend(seen: Set[int]) -> Text:
-    """Return the meaning of the symbols that a map uses."""
-    named = {index: f"{_SYMBOLS[index]} {_WORDS[index]}" for index in sorted(seen)}
-    far = [words for index, words in named.items() if 0 < index <= len(LEVELS)]
-    off_by = f"off by {', '.join(far)} x the tolerance" if far else None
-    parts = [named.get(0), off_by, named.get(len(LEVELS) + 1)]
-    return Text("; ".join(filter(None, parts)), style=QUIET)
 
 
 def title_of(found: ErrorMap) -> str:

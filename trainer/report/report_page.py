@@ -11,7 +11,7 @@ from trainer.model.report import ErrorMap, Frame, Report
 from trainer.report.code_text import source_lines
 from trainer.report.diagnosis_text import as_sentence, mask_words, pattern_words, reached
 from trainer.report.pages import page
-from trainer.report.picture_text import LEVELS, title_of
+from trainer.report.picture_text import LEVELS, tells, title_of
 from trainer.report.picture_text import level as level_of
 from trainer.report.stages import Stage, shows
 from trainer.report.terminal import VERDICTS, next_commands
@@ -76,8 +76,10 @@ def to_html(
         reached=as_sentence(reached(diagnosis, failure.number)) if diagnosis and failure else "",
         excerpt=_excerpt(report, frame),
         lines=source_lines(report.source) if report.source else [],
-        maps=[error_grid(found) for found in mismatch.error_maps] if mismatch else [],
-        levels=_LEVEL_WORDS,
+        maps=[error_grid(found) for found in mismatch.error_maps if tells(found)]
+        if mismatch
+        else [],
+        levels=[level.words for level in LEVELS],
         masks=_pair(mask.actual, mask.expected, mask.cached) if mask and mask.difference else None,
         mask_words=mask_words(mask, "dark") if mask and mask.difference else "",
         shows_cause=shows(stage, "cause"),
@@ -112,16 +114,8 @@ def _without_causes(report: Report) -> Report:
     return replace(report, diagnosis=replace(diagnosis, mistakes=()))
 
 
-_LEVEL_WORDS = (
-    "right",
-    *(f"off by up to {most:,.0f} x its tolerance" for most in LEVELS[1:]),
-    f"off by more than {LEVELS[-1]:,.0f} x its tolerance",
-    "not finite",
-)
-
-
 def error_grid(found: ErrorMap) -> Grid:
-    """Return the picture of an error map, with the classes `level-0` to `level-5`."""
+    """Return the picture of an error map, with the classes `level-0` to `level-4`."""
     squares: dict[int, list[str]] = defaultdict(list)
     for y, row in enumerate(found.off):
         for x, off in enumerate(row):
