@@ -1,15 +1,13 @@
 """Tests of the terminal text of attention heads."""
 
-import io
 import math
 import re
-from typing import Any
 
 import pytest
 
+from tests.support.display import lines_of
 from tests.support.heads import facts, full_size, random_weights
 from trainer.report.heads_text import as_object, render, small_cells, whole_cells
-from trainer.report.literal import console
 from trainer.tools.attention_heads import HeadFacts, count_heads, facts_of
 
 
@@ -35,14 +33,9 @@ def random_heads(*leading: int, length: int = 7, width: int = 80) -> list[HeadFa
     )
 
 
-def shown_lines(
-    heads: list[HeadFacts], width: int, *, whole: bool = False, **options: Any
-) -> list[str]:
-    """Return the lines that a terminal of this width, or with these options of rich, shows."""
-    stream = io.StringIO()
-    terminal = console(stream, width=width, **options)
-    terminal.print(render(heads, "w.safetensors", width, whole=whole))
-    return stream.getvalue().splitlines()
+def shown_lines(heads: list[HeadFacts], width: int, *, whole: bool = False) -> list[str]:
+    """Return the lines that a terminal of this width shows."""
+    return lines_of([render(heads, "w.safetensors", width, whole=whole)], width)
 
 
 @pytest.mark.parametrize(("width", "per_row"), [(80, 3), (50, 2), (30, 1)])
@@ -154,13 +147,3 @@ def test_tensor_name_cannot_control_the_terminal() -> None:
     lines = shown_lines(heads, 80)
     assert r"head 0  a\x1b[31m [bold]b" in lines
     assert "\x1b" not in "".join(lines)
-
-
-@pytest.mark.parametrize("no_color", [False, True])
-def test_colour_does_not_change_the_characters(no_color: bool) -> None:
-    """A terminal gets colours, unless NO_COLOR is set."""
-    options = {"force_terminal": True, "no_color": no_color, "color_system": "256"}
-    text = "\n".join(shown_lines(random_heads(2), 80, **options))
-    assert bool(re.search(r"\x1b\[[0-9;]*38;5;33m", text)) == (not no_color)
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
-    assert plain.splitlines() == shown_lines(random_heads(2), 80)

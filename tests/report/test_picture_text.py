@@ -1,11 +1,9 @@
 """Error maps and boolean matrices as terminal text."""
 
 import math
-import re
 
 import pytest
 import torch
-from rich.console import Console
 
 from tests.support.display import lines_of
 from trainer.grading.pictures import error_maps
@@ -198,13 +196,3 @@ def test_only_differing_cells_have_a_colour() -> None:
         (".", f"bold {RIGHT}"),
     }
     assert {start for _, style, start in coloured if style} == {1, 9}
-
-
-def test_colour_of_an_error_map_only_helps() -> None:
-    """The picture without colours has the same characters."""
-    console = Console(width=80, force_terminal=True, color_system="truecolor")
-    with console.capture() as capture:
-        console.print(*draw_errors(errors(EVERY, EVERY), ROOM), sep="\n")
-    assert "\x1b[" in capture.get()
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", capture.get())
-    assert "h=1  ··░░▒▒██!!" in plain.splitlines()

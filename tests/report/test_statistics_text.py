@@ -1,14 +1,13 @@
 """Tests of the terminal text and the JSON of the statistics."""
 
-import io
 import json
 import re
 from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
-from rich.console import Console
 
+from tests.support.display import lines_of
 from tests.support.stats import NOW, attempt_at, review, statistics_of
 from trainer.practice.schedule import items
 from trainer.practice.statistics import (
@@ -20,7 +19,7 @@ from trainer.practice.statistics import (
     Waiting,
     Week,
 )
-from trainer.report.statistics_text import as_values, render, show_stats
+from trainer.report.statistics_text import as_values, render
 
 LONG = (
     "Attention – with a very long title, of which nobody has ever read the end on a narrow terminal"
@@ -50,18 +49,9 @@ def full() -> Stats:
     return statistics_of(*attempts, reviews=reviews, starts={"a": [81, 41, 3.5]})
 
 
-def shown(stats: Stats, width: int = 80, *, colour: bool = False) -> str:
+def shown(stats: Stats, width: int = 80) -> str:
     """Return the text for a terminal of this width."""
-    console = Console(
-        width=width,
-        no_color=not colour,
-        force_terminal=colour,
-        highlight=False,
-        color_system="truecolor" if colour else None,
-    )
-    with console.capture() as capture:
-        console.print(render(stats, TITLES, NOW, width))
-    return capture.get()
+    return "\n".join(lines_of([render(stats, TITLES, NOW, width)], width))
 
 
 @pytest.mark.parametrize("width", [50, 59, 60, 80, 120])
@@ -118,23 +108,6 @@ def test_month_names_never_touch() -> None:
             assert (match.start() % 2, match[0]) == (0, sunday.strftime("%b"))
             assert not match.start() or sunday.day <= 7, "the month begins in this week"
         assert len(line.split()) >= 2
-
-
-@pytest.mark.parametrize("width", [50, 80])
-def test_coloured_text_has_the_same_characters(full: Stats, width: int) -> None:
-    """Without the escape sequences, the coloured text is equal to the plain text."""
-    coloured = shown(full, width, colour=True)
-    assert "\x1b[" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == shown(full, width)
-
-
-def test_pipe_gets_no_escape_sequences(full: Stats, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The text fits the columns of the environment."""
-    monkeypatch.setenv("COLUMNS", "60")
-    stream = io.StringIO()
-    show_stats(full, TITLES, NOW, stream)
-    assert "\x1b" not in stream.getvalue()
-    assert max(map(len, stream.getvalue().splitlines())) <= 60
 
 
 def test_words_of_a_pack_cannot_control_the_terminal() -> None:

@@ -44,14 +44,7 @@ from trainer.model.report import (
 from trainer.packs import pack_reader
 from trainer.report.report_json import to_json
 from trainer.report.stages import STAGE_WORDS, STAGES, Stage
-from trainer.report.terminal import next_commands, quoted, show, show_in_stages
-
-
-@pytest.mark.parametrize("width", [50, 80, 120])
-def test_report_fits_the_width(failed: Report, width: int) -> None:
-    """No line is longer than the terminal is wide."""
-    lines = as_text(failed, width).splitlines()
-    assert max(len(line.rstrip()) for line in lines) <= width
+from trainer.report.terminal import next_commands, quoted, show_in_stages
 
 
 def test_report_of_a_failure_has_all_parts(failed: Report) -> None:
@@ -83,23 +76,6 @@ def test_report_of_a_failure_has_all_parts(failed: Report) -> None:
     expected = lines[lines.index(yours) + 1]
     assert expected.strip().startswith("expected")
     assert len(yours.split()) == len(expected.split())
-
-
-def test_colour_changes_no_words(failed: Report) -> None:
-    """Only the report with colour has escape sequences."""
-    coloured = as_text(failed, colour=True)
-    assert "\x1b[" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == as_text(failed)
-    assert "\x1b" not in as_text(failed)
-
-
-def test_no_color_is_honoured(failed: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    """NO_COLOR removes the colours on a terminal too."""
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    stream = io.StringIO()
-    show(failed, stream)
-    assert "38;" not in stream.getvalue()
 
 
 def test_report_of_a_pass_is_a_headline_and_the_next_step(grader: Grader) -> None:
@@ -603,34 +579,6 @@ def test_every_printed_row_has_a_bar(columns: int) -> None:
     assert WIDE in shown
 
 
-@pytest.mark.parametrize("columns", [50, 80, 120])
-def test_no_piped_line_ends_with_a_blank(
-    failed: Report, monkeypatch: pytest.MonkeyPatch, columns: int
-) -> None:
-    """Neither the report nor its stages, of a real or of a constructed failure."""
-    monkeypatch.setenv("COLUMNS", str(columns))
-    mask = EffectiveMask("the mask is inverted", 0, ("#" * 64,), ("." * 64,), 3)
-    masked = pictured(diagnosis=Diagnosis(effective_mask=mask), stdout="a  \n\n \nb\t\n")
-    for report in (failed, pictured(), masked, report_with(Outcome("loads", "failed", "m"))):
-        stream = io.StringIO()
-        show(report, stream)
-        show_in_stages(report, stream, lambda words: True)
-        lines = stream.getvalue().split("\n")
-        assert [line for line in lines if line != line.rstrip()] == []
-
-
-@pytest.mark.parametrize("columns", [30, 50])
-def test_line_of_code_is_one_row(columns: int) -> None:
-    """A long comment is cut, and every row has its number and its bar."""
-    source = "".join(f"a{number} = 1  # {'word ' * 30}\n" for number in range(1, 6))
-    text = as_text(pictured(source=source), columns)
-    lines = text.splitlines()
-    (marked,) = (at for at, line in enumerate(lines) if line.startswith("❯ 3 │"))
-    for number, line in enumerate(lines[marked - 2 : marked + 3], 1):
-        assert line[2:].startswith(f"{number} │ a{number} = 1")
-        assert len(line) <= columns
-
-
 def test_large_boolean_matrix_takes_a_screenful() -> None:
     """A wrong mask of 300 queries and 2100 keys does not fill the terminal with equal rows."""
     expected = torch.ones(300, 2100, dtype=torch.bool).tril(1800)
@@ -646,24 +594,6 @@ def test_large_boolean_matrix_takes_a_screenful() -> None:
     lines = as_text(explained(mismatch)).splitlines()
     assert len(lines) <= 80
     assert max(map(len, lines)) <= 80
-
-
-def test_mask_of_64_keys_is_whole_in_a_report() -> None:
-    """In 50 columns, no key is cut off."""
-    rows = tuple("#" * (key + 1) + "." * (63 - key) for key in (0, 31, 62))
-    mask = EffectiveMask("other keys", 0, tuple(row[::-1] for row in rows), rows)
-    text = as_text(explained(diagnosis=Diagnosis(effective_mask=mask)), 50)
-    cells = "".join(line for line in text.splitlines() if line.strip() and set(line) <= set(" #."))
-    assert cells.count("#") == 2 * sum(row.count("#") for row in rows)
-    assert cells.count(".") == 2 * sum(row.count(".") for row in rows)
-
-
-def test_error_map_is_whole_in_a_report() -> None:
-    """In 50 columns, all 36 cells of each of 12 rows are drawn."""
-    found = error_map("Hkv", "Lk", *[(None,) * 35 + (0.0,)] * 12)
-    text = as_text(explained(Mismatch("out", "value", "", error_maps=(found,))), 50)
-    rows = [line for line in text.splitlines() if "hkv=" in line]
-    assert [row.count("!") for row in rows] == [35] * 12
 
 
 def test_call_is_shown_as_in_the_contract() -> None:

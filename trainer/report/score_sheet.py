@@ -18,7 +18,7 @@ from trainer.interview.score import ProblemRow, QuestionRow, ScoreSheet
 from trainer.practice.schedule import RATINGS
 from trainer.report.code_pair import code_pair
 from trainer.report.follow_up_text import prose_of
-from trainer.report.literal import console, grid
+from trainer.report.literal import Trimmed, console, grid
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.terminal import VERDICTS
 from trainer.report.visible import visible
@@ -43,12 +43,9 @@ def render(sheet: ScoreSheet, width: int = 80) -> RenderableType:
         parts += [
             Text(),
             _title("Practise next"),
-            *(
-                Padding(Text(visible(advice, lines=True)), (0, 0, 0, 2), expand=False)
-                for advice in sheet.practise
-            ),
+            _indented(2, *(Text(visible(advice, lines=True)) for advice in sheet.practise)),
         ]
-    return Group(*parts)
+    return Trimmed(Group(*parts))
 
 
 # Words that the terminal and the page share
@@ -139,6 +136,10 @@ def rating_kind(question: QuestionRow) -> str:
 # The terminal
 
 
+def _indented(blanks: int, *parts: RenderableType) -> RenderableType:
+    return Padding(Group(*parts), (0, 0, 0, blanks), expand=False)
+
+
 def _title(words: str) -> Text:
     return Text(words, style="bold")
 
@@ -156,7 +157,7 @@ def _parts(sheet: ScoreSheet) -> RenderableType:
     table.add_column(style=QUIET)
     for part in sheet.parts:
         table.add_row(part.name, f"{part.points:.1f} of {part.most}", part.rule)
-    return Padding(table, (0, 0, 0, 2), expand=False)
+    return _indented(2, table)
 
 
 def _times(sheet: ScoreSheet) -> RenderableType:
@@ -166,7 +167,7 @@ def _times(sheet: ScoreSheet) -> RenderableType:
     table.add_column()
     for stage, spent, share in times(sheet):
         table.add_row(stage, spent, f"of {share}")
-    return Padding(table, (0, 0, 0, 2), expand=False)
+    return _indented(2, table)
 
 
 def _problem(number: int, problem: ProblemRow, width: int) -> Iterator[RenderableType]:
@@ -174,23 +175,17 @@ def _problem(number: int, problem: ProblemRow, width: int) -> Iterator[Renderabl
     yield _title(f"{number}  {problem.role}: {problem.title} ({problem.challenge})")
     line = Text(word, style=f"bold {RIGHT if problem.passed else WRONG}")
     line.append(f"  {facts}", style="not bold default")
-    yield Padding(line, (0, 0, 0, 3), expand=False)
+    parts = [line]
     result = problem.state.result
     if result is not None and result.failed:
-        yield Padding(
-            Text(f"failed: {', '.join(result.failed)}", style=WRONG), (0, 0, 0, 3), expand=False
-        )
+        parts.append(Text(f"failed: {', '.join(result.failed)}", style=WRONG))
     if problem.state.note:
-        yield Padding(Text(visible(problem.state.note, lines=True)), (0, 0, 0, 3), expand=False)
-    for bug in problem.bugs:
-        yield Padding(Text(f"bug: {bug}"), (0, 0, 0, 3), expand=False)
+        parts.append(Text(visible(problem.state.note, lines=True)))
+    parts += [Text(f"bug: {bug}") for bug in problem.bugs]
+    yield _indented(3, *parts)
     yield Text()
-    yield _codes(problem, width)
-
-
-def _codes(problem: ProblemRow, width: int) -> RenderableType:
-    """Return the learner's code and the reference, side by side if the terminal is wide enough."""
-    return code_pair(("yours", "reference"), (problem.state.code, problem.reference or None), width)
+    codes = (problem.state.code, problem.reference or None)
+    yield code_pair(("yours", "reference"), codes, width)
 
 
 def _question(number: int, question: QuestionRow) -> Iterator[RenderableType]:
@@ -202,4 +197,4 @@ def _question(number: int, question: QuestionRow) -> Iterator[RenderableType]:
     rows.add_column()
     rows.add_row("rating", Text(rating_in_words(question), style=style))
     rows.add_row("answer", Text(prose_of(follow_up.answer)))
-    yield Padding(rows, (0, 0, 0, 3), expand=False)
+    yield _indented(3, rows)

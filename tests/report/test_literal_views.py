@@ -1,11 +1,13 @@
-"""Every view in ASCII, for terminals whose encoding is not UTF."""
+"""Every view on every terminal: narrow, with and without colour, and in ASCII."""
 
 import io
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TextIO
 
 import pytest
+from rich.cells import cell_len
 
 from tests.support.display import DIAGNOSIS, error_map, explained
 from tests.support.heads import facts
@@ -29,7 +31,7 @@ from trainer.report import score_sheet
 from trainer.report.cost_table import show_costs
 from trainer.report.heads_text import show_heads
 from trainer.report.lesson_text import show_notes
-from trainer.report.literal import console, in_ascii
+from trainer.report.literal import Trimmed, console, in_ascii
 from trainer.report.prompt_text import prompt_markdown
 from trainer.report.statistics_text import show_stats
 from trainer.report.terminal import show, show_in_stages
@@ -100,16 +102,42 @@ VIEWS = {
         facts([[0.8, 0.4, 0.39], [0.2, 0.1, 0.05], [0.04, -0.1, float("nan")]]), "w.npy", stream
     ),
     "score sheet": lambda stream: score_sheet.show(SHEET, stream),
-    "prompt": lambda stream: console(stream).print(prompt_markdown(PROMPT)),
+    "prompt": lambda stream: console(stream).print(Trimmed(prompt_markdown(PROMPT))),
 }
 
 
-def lines_in(encoding: str, draw: Callable[[TextIO], None]) -> list[str]:
+def lines_of(view: str, encoding: str = "utf-8") -> list[str]:
     """Return the lines that a pipe with this encoding receives."""
     pipe = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    draw(pipe)
+    VIEWS[view](pipe)
     pipe.seek(0)
     return pipe.read().splitlines()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("columns", [120, 80, 50])
+def test_every_view_fits_the_terminal(
+    view: str, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No line is too long, and no line of a pipe ends with a blank."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = lines_of(view)
+    assert max(map(cell_len, lines)) <= columns
+    assert [line for line in lines if line != line.rstrip(" ")] == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_colour_only_helps(view: str, no_color: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal gets the same characters with colours; with NO_COLOR it gets no colours."""
+    plain = lines_of(view)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.setenv("NO_COLOR", no_color)
+    coloured = "\n".join(lines_of(view))
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).split("\n") == plain
+    assert "\x1b[" in coloured
+    assert not (no_color and "38;" in coloured)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -119,7 +147,7 @@ def test_every_view_has_the_same_lines_in_ascii(
 ) -> None:
     """Each line is as long as with Unicode. Only text that is not ours gets a `?`."""
     monkeypatch.setenv("COLUMNS", columns)
-    lines, ascii_lines = lines_in("utf-8", VIEWS[view]), lines_in("latin-1", VIEWS[view])
+    lines, ascii_lines = lines_of(view), lines_of(view, "latin-1")
     text = "\n".join(ascii_lines)
     assert text.isascii()
     assert list(map(len, ascii_lines)) == list(map(len, lines))
