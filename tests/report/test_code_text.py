@@ -21,7 +21,7 @@ class Attention:
 
 def around(source: str, line: int, width: int = 80) -> list[str]:
     """Return the lines of code as a terminal of this width shows them."""
-    return lines_of(code_around(source, line, width), width)
+    return lines_of(code_around(source, line), width)
 
 
 def test_line_has_a_marker_and_two_lines_on_each_side() -> None:
@@ -49,13 +49,13 @@ def test_blank_lines_at_both_ends_are_left_out() -> None:
 @pytest.mark.parametrize("line", [-1, 0, 12, 10**9])
 def test_line_beyond_the_file_gives_no_lines(line: int) -> None:
     """A report then shows the text of the frame."""
-    assert code_around(SOURCE, line, 80) == []
+    assert code_around(SOURCE, line) == []
 
 
 def test_empty_source_has_one_line() -> None:
     """The source of a report is "" if it is not known."""
     assert around("", 1) == ["❯ 1 │"]
-    assert code_around("", 2, 80) == []
+    assert code_around("", 2) == []
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

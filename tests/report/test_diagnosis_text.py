@@ -44,11 +44,11 @@ ANNOUNCED = "The likely mistake is known: press w to see it."
 VALUES = Mismatch("out", "value", "B L")
 
 
-def line_of(report: Report, width: int = 80) -> list[RenderableType]:
+def line_of(report: Report) -> list[RenderableType]:
     """Return the parts about the line of a report."""
     failure = report.first_failure()
     assert failure is not None
-    return list(render_line(report, failure, width))
+    return list(render_line(report, failure))
 
 
 def picture_of(report: Report, width: int = 80) -> list[str]:
@@ -220,7 +220,7 @@ def test_long_text_of_a_call_is_cut() -> None:
     """The line of the frame and the calls before it end with an ellipsis."""
     long = "x = 1  # " + "y" * 100
     report = raised(Frame(9, "f", long), Frame(2, "f", long), source="")
-    title, line, call = lines_of(line_of(report, 40), 40)
+    title, line, call = lines_of(line_of(report), 40)
     assert title == "line 2 in f"
     for row in (line, call):
         assert len(row) == 40

@@ -40,7 +40,7 @@ LESSON = Lesson(
 
 def notes_in(lesson: Lesson, width: int = 80) -> list[str]:
     """Return the lines of the notes."""
-    return lines_of([render_notes(lesson, SOURCE, width)], width)
+    return lines_of([render_notes(lesson, SOURCE)], width)
 
 
 def test_note_has_its_line_of_code_the_fact_and_the_reason() -> None:
@@ -84,7 +84,7 @@ def test_notes_fit_the_screen(width: int) -> None:
     """Prose is at most 100 columns wide."""
     long = Note(2, "word " * 60, "reason " * 60)
     source = SOURCE.replace("# [4 L, M]", "# " + "x" * 300)
-    rendered = render_notes(Lesson("a call", LESSON.own, (long,), LESSON.others), source, width)
+    rendered = render_notes(Lesson("a call", LESSON.own, (long,), LESSON.others), source)
     lines = lines_of([rendered], width)
     assert max(map(len, lines)) <= width
     prose = [line.strip() for line in lines if "word" in line or "reason" in line]
@@ -105,12 +105,12 @@ def test_text_of_a_file_and_names_are_shown_as_they_are() -> None:
     """No text is read as markup, and no character moves the cursor."""
     for text in HOSTILE:
         note = Note(1, f"None of the measured calls reads {text}.", "A reason.")
-        lines = lines_of([render_notes(Lesson("", None, (note,)), f"x = '{text}'\n", 80)], 80)
+        lines = lines_of([render_notes(Lesson("", None, (note,)), f"x = '{text}'\n")], 80)
         assert any(text in line for line in lines[1:2])
         assert any(f"reads {text}." in line for line in lines[2:])
     note = Note(1, "It reads \x1b[2J.", "A reason.")
     assert "\x1b" not in "".join(
-        lines_of([render_notes(Lesson("", None, (note,)), "'\x1b[2J'\n", 80)], 80)
+        lines_of([render_notes(Lesson("", None, (note,)), "'\x1b[2J'\n")], 80)
     )
 
 
@@ -154,12 +154,12 @@ def test_docstring_is_removed_from_the_start_of_a_file(source: str, rest: str) -
 
 def test_own_mistakes_come_before_known_mistakes() -> None:
     """Each own mistake has its count."""
-    text = words_of([render_mistakes([("The scale is missing.", 3)], ["The mask is late."], 80)])
+    text = words_of([render_mistakes([("The scale is missing.", 3)], ["The mask is late."])])
     assert text == (
         "Your mistakes here 3 x The scale is missing. "
         "Mistakes that are common here The mask is late."
     )
-    assert words_of([render_mistakes([], ["The mask is late."], 80)]).startswith("Mistakes that")
+    assert words_of([render_mistakes([], ["The mask is late."])]).startswith("Mistakes that")
 
 
 def test_attempts_are_shown_as_changes() -> None:

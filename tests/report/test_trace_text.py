@@ -23,7 +23,7 @@ def shown(trace: Trace, width: int = 80) -> list[str]:
     """Return the lines of a trace at this width."""
     console = Console(width=width)
     with console.capture() as capture:
-        console.print(render_trace(trace, width))
+        console.print(render_trace(trace))
     return [line.rstrip() for line in capture.get().splitlines()]
 
 

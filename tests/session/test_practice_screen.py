@@ -589,7 +589,7 @@ def test_trace_has_the_text_and_the_seed_of_the_report(
     """The next verdict removes the trace."""
     monkeypatch.setattr(
         "trainer.session.practice_screen.render_trace",
-        lambda trace, width: f"trace of seed {trace.seed}",
+        lambda trace: f"trace of seed {trace.seed}",
     )
     app = app_on(file, home)
     assert isinstance(app.grader, FakeGrader)
@@ -676,9 +676,7 @@ def test_trace_and_unfinished_text_ask_for_the_lesson_again(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A new request ends the measurement, so it would never come."""
-    monkeypatch.setattr(
-        "trainer.session.practice_screen.render_trace", lambda trace, width: "the trace"
-    )
+    monkeypatch.setattr("trainer.session.practice_screen.render_trace", lambda trace: "the trace")
     app = app_on(file, home)
     assert isinstance(app.grader, FakeGrader)
     grader = app.grader

@@ -118,7 +118,7 @@ def press_all(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
     """
     monkeypatch.setattr(
         "trainer.session.practice_screen.render_trace",
-        lambda trace, width: f"trace of seed {trace.seed}",
+        lambda trace: f"trace of seed {trace.seed}",
     )
     monkeypatch.setenv("EDITOR", "no-such-editor")
     monkeypatch.delenv("VISUAL", raising=False)
@@ -280,9 +280,7 @@ def test_why_shows_the_report_in_place_of_the_trace(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The question and the likely mistake are parts of the report."""
-    monkeypatch.setattr(
-        "trainer.session.practice_screen.render_trace", lambda trace, width: "the trace"
-    )
+    monkeypatch.setattr("trainer.session.practice_screen.render_trace", lambda trace: "the trace")
     app = app_on(file, home, stage="line")
 
     async def script(pilot: Pilot[SessionResult]) -> None:

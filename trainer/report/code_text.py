@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from trainer.report.literal import cut
+from trainer.report.literal import one_row
 from trainer.report.styles import QUIET, WRONG
 from trainer.report.visible import visible
 
@@ -17,7 +17,7 @@ def source_lines(source: str) -> list[str]:
     return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def code_around(source: str, line: int, width: int) -> list[Text]:
+def code_around(source: str, line: int) -> list[Text]:
     """Return the line and up to two lines above and below it; [] if there is no such line.
 
     A line that is too long for the screen is cut at its end. Blank lines at both ends, and the
@@ -26,7 +26,6 @@ def code_around(source: str, line: int, width: int) -> list[Text]:
     Args:
         source: the text of the file.
         line: the number of the marked line, from 1.
-        width: the columns of the terminal.
     """
     lines = [text.expandtabs(_TAB) for text in source_lines(source)]
     if not 0 < line <= len(lines):
@@ -44,7 +43,7 @@ def code_around(source: str, line: int, width: int) -> list[Text]:
         _numbered(number, lines[number - 1][shared:], digits, "❯" if number == line else "")
         for number in numbers
     ]
-    return [cut(text, width) for text in shown]
+    return [one_row(text) for text in shown]
 
 
 def _numbered(number: int, code: str, width: int, marker: str) -> Text:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from trainer.model.report import Diagnosis, EffectiveMask, Frame, Outcome, Patterns, Report
 from trainer.report.code_text import code_around
-from trainer.report.literal import cut, grid
+from trainer.report.literal import grid, one_row
 from trainer.report.picture_text import draw_errors, draw_masks, tells, title_of
 from trainer.report.stages import Stage, has_cause, shows
 from trainer.report.styles import QUIET, WRONG
@@ -65,7 +65,7 @@ def _labelled(rows: Iterable[tuple[str, str]]) -> RenderableType:
     return table
 
 
-def render_line(report: Report, failure: Outcome, width: int) -> Iterator[RenderableType]:
+def render_line(report: Report, failure: Outcome) -> Iterator[RenderableType]:
     """Yield the line to blame with the code around it, and the results around it.
 
     If an exception ended the call, the line is the last line of the learner's file in the
@@ -88,18 +88,18 @@ def render_line(report: Report, failure: Outcome, width: int) -> Iterator[Render
         title.append(f": {words}", style="not bold")
     yield title
     alone = Text(f"  {visible(frame.text)}", style="bold")
-    code = code_around(report.source, frame.line, width)
-    yield from code or [cut(alone, width)]
+    code = code_around(report.source, frame.line)
+    yield from code or [one_row(alone)]
     for wrong in () if diagnosis is None else diagnosis.elsewhere:
         place = f"line {wrong.first_line.line} in {visible(wrong.function)}"
         other = Text(f"{place} (case {wrong.number}) is wrong too: ")
         other.append(visible(wrong.first_line.text), style="bold")
-        yield cut(other, width)
+        yield one_row(other)
     for call in reversed(calls):
         caller = Text(f"called from line {call.line}{_in_function(call)}")
         if call.text:
             caller.append(f"  {visible(call.text)}", style="bold")
-        yield cut(caller, width)
+        yield one_row(caller)
 
 
 def _in_function(frame: Frame) -> str:

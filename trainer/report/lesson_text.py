@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TextIO
 
 from rich.console import Group, RenderableType
+from rich.constrain import Constrain
 from rich.padding import Padding
 from rich.text import Text
 
@@ -15,7 +16,7 @@ from trainer.model.quantities import in_bytes, in_count
 from trainer.packs.other_answers import REFERENCE
 from trainer.report.code_pair import code_block, code_pair, difference
 from trainer.report.code_text import source_lines
-from trainer.report.literal import Trimmed, console, cut, grid
+from trainer.report.literal import Trimmed, console, grid, one_row
 from trainer.report.styles import QUIET, RIGHT
 from trainer.report.visible import visible
 
@@ -27,41 +28,40 @@ def show_notes(lesson: Lesson, source: str, stream: TextIO) -> None:
     """Print the notes in the terminal's width."""
     out = console(stream)
     out.print()
-    out.print(Trimmed(render_notes(lesson, source, out.width)))
+    out.print(Trimmed(render_notes(lesson, source)))
 
 
-def render_notes(lesson: Lesson, source: str, width: int) -> RenderableType:
+def render_notes(lesson: Lesson, source: str) -> RenderableType:
     """Return the notes, each with its line of code, and the table of costs.
 
     Args:
         lesson: the lesson.
         source: the text of the learner's file.
-        width: the columns of the screen.
     """
     parts: list[RenderableType] = [_title("What an interviewer would say")]
     if lesson.own is not None:
-        parts.append(_prose(f"Measured: {lesson.call}.", width, 0, QUIET))
+        parts.append(_prose(f"Measured: {lesson.call}.", QUIET))
     is_call_measured = lesson.own is not None or not lesson.call
     if not lesson.notes and not (lesson.is_measured and is_call_measured):
-        parts.append(_prose("The answer could not be measured.", width))
+        parts.append(_prose("The answer could not be measured."))
     elif not lesson.notes:
-        parts.append(_prose("No remarks: no right answer of this pack does clearly better.", width))
+        parts.append(_prose("No remarks: no right answer of this pack does clearly better."))
     for note in lesson.notes:
-        parts += _note(note, source, width)
+        parts += _note(note, source)
     if lesson.own is not None:
-        parts += [Text(), _costs(lesson, width)]
+        parts += [Text(), _costs(lesson)]
     return Group(*parts)
 
 
-def _note(note: Note, source: str, width: int) -> list[RenderableType]:
+def _note(note: Note, source: str) -> list[RenderableType]:
     """Return a note after a bullet: its line of code if it has one, the fact, the reason."""
     lines = source_lines(source)
     parts: list[RenderableType] = []
     if 0 < note.line <= len(lines):
         code = Text(f"line {note.line}  ", style="bold")
         code.append(visible(lines[note.line - 1].strip().expandtabs(4)), style="not bold")
-        parts.append(cut(code, width - 2))
-    parts += [_prose(note.says, width - 2), _prose(note.why, width - 2, 0, QUIET)]
+        parts.append(one_row(code))
+    parts += [_prose(note.says), _prose(note.why, QUIET)]
     table = grid()
     table.add_column(width=2, no_wrap=True)
     table.add_column()
@@ -69,7 +69,7 @@ def _note(note: Note, source: str, width: int) -> list[RenderableType]:
     return [table]
 
 
-def _costs(lesson: Lesson, width: int) -> RenderableType:
+def _costs(lesson: Lesson) -> RenderableType:
     """Return the costs of the answer, of the reference, and of the answer with the lowest peak."""
     measured = [(other.name, other.cost) for other in lesson.others if other.cost is not None]
     reference = [(name, cost) for name, cost in measured if name == REFERENCE]
@@ -103,16 +103,16 @@ def render_answer(
     """
     parts: list[RenderableType] = []
     if answer.does:
-        parts.append(_prose(answer.does, width))
+        parts.append(_prose(answer.does))
     if answer.costs:
-        parts.append(_prose(answer.costs, width, 0, QUIET))
+        parts.append(_prose(answer.costs, QUIET))
     if answer.cost is not None:
         operations, multiply_adds, memory = cost_in_words(answer.cost)
         measured = f"{operations} operations, {multiply_adds} multiply-adds, {memory} at the peak"
         if own_cost is not None:
             yours = cost_in_words(own_cost)
             measured += f"; yours: {yours[0]}, {yours[1]}, {yours[2]}"
-        parts.append(_prose(f"{measured}.", width, 0, QUIET))
+        parts.append(_prose(f"{measured}.", QUIET))
     if answer.name == REFERENCE:
         titles = ("the reference", "yours")
         parts.append(code_pair(titles, (answer.source, own_source), width))
@@ -125,7 +125,7 @@ def render_answer_alone(answer: OtherAnswer, width: int) -> RenderableType:
     """Return a right answer of the pack without costs and without the learner's code."""
     if not answer.does:
         return code_block(answer.source, width)
-    parts = [_prose(answer.does, width), _prose(answer.costs, width, 0, QUIET), Text()]
+    parts = [_prose(answer.does), _prose(answer.costs, QUIET), Text()]
     return Group(*parts, code_block(without_docstring(answer.source), width))
 
 
@@ -137,23 +137,20 @@ def without_docstring(source: str) -> str:
     return source
 
 
-def render_mistakes(
-    own: Sequence[tuple[str, int]], known: Sequence[str], width: int
-) -> RenderableType:
+def render_mistakes(own: Sequence[tuple[str, int]], known: Sequence[str]) -> RenderableType:
     """Return the learner's own mistakes with their counts, then the pack's known mistakes.
 
     Args:
         own: each mistake in a sentence, and how often it was made.
         known: the mistakes of the pack in sentences.
-        width: the columns of the screen.
     """
     parts: list[RenderableType] = []
     if own:
         parts.append(_title("Your mistakes here"))
-        parts += [_prose(f"{count} x  {says}", width, 2) for says, count in own]
+        parts += [_prose(f"{count} x  {says}", indent=2) for says, count in own]
         parts.append(Text())
     parts.append(_title("Mistakes that are common here"))
-    parts += [_prose(says, width, 2) for says in known]
+    parts += [_prose(says, indent=2) for says in known]
     return Group(*parts)
 
 
@@ -165,7 +162,7 @@ def render_attempts(sources: Sequence[tuple[str, str]], width: int) -> Renderabl
         width: the columns of the screen.
     """
     if len(sources) < 2:
-        return _prose("There is only one attempt, so there is nothing to compare.", width)
+        return _prose("There is only one attempt, so there is nothing to compare.")
     parts: list[RenderableType] = []
     for (before_words, before), (words, after) in pairwise(sources):
         parts += [
@@ -185,8 +182,7 @@ def _title(words: str) -> Text:
     return Text(words, style=f"bold {RIGHT}")
 
 
-def _prose(text: str, width: int, indent: int = 0, style: str = "") -> RenderableType:
+def _prose(text: str, style: str = "", indent: int = 0) -> RenderableType:
     """Return prose whose lines are at most 100 columns wide."""
-    room = max(20, min(width, _WIDEST) - indent)
     lines = Text(visible(text, lines=True), style=style)
-    return Padding(lines, (0, max(0, width - indent - room), 0, indent), expand=False)
+    return Constrain(Padding(lines, (0, 0, 0, indent), expand=False), _WIDEST)

@@ -111,11 +111,10 @@ class LiteralTable(Table):
         super().add_row(*literal_cells, **options)
 
 
-def cut(text: Text, width: int) -> Text:
-    """Return a line of text that fits the width. A longer text ends with an ellipsis."""
+def one_row(text: Text) -> Text:
+    """Return text that stays one row. On a narrower terminal it ends with an ellipsis."""
     text = text.copy()
-    text.no_wrap = True
-    text.truncate(width, overflow="ellipsis")
+    text.no_wrap, text.overflow = True, "ellipsis"
     return text
 
 

@@ -98,7 +98,7 @@ def show_in_stages(
             break
         parts = [*render_cause(report, stage, "")]
         if stage == "line":
-            parts += render_line(report, failure, out.width)
+            parts += render_line(report, failure)
             parts.append(_table(diagnosis_rows(report.diagnosis)))
         out.print(Trimmed(Group(*parts)))
     _print_commands(out, report, file, options)
@@ -217,7 +217,7 @@ def _failure(
     if not cause:
         yield from message
     if shows(stage, "line"):
-        yield from render_line(report, failure, width)
+        yield from render_line(report, failure)
     yield from render_picture(report, failure, width)
     if cause:
         yield from message

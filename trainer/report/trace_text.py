@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from trainer.model.report import Trace, TraceRow
-from trainer.report.literal import Trimmed, console, cut
+from trainer.report.literal import Trimmed, console, one_row
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.visible import visible
 from trainer.report.wording import number, sizes_in_words
@@ -20,23 +20,22 @@ from trainer.report.wording import number, sizes_in_words
 
 def show_trace(trace: Trace, stream: TextIO) -> None:
     """Print a trace in the terminal's width."""
-    out = console(stream)
-    out.print(Trimmed(render_trace(trace, out.width)))
+    console(stream).print(Trimmed(render_trace(trace)))
 
 
-def render_trace(trace: Trace, width: int) -> RenderableType:
-    """Return a trace as one renderable of this width."""
-    return Group(*_parts(trace, width))
+def render_trace(trace: Trace) -> RenderableType:
+    """Return a trace as one renderable."""
+    return Group(*_parts(trace))
 
 
-def _parts(trace: Trace, width: int) -> Iterator[RenderableType]:
+def _parts(trace: Trace) -> Iterator[RenderableType]:
     title = Text(f"case {trace.number}: {trace.case.name}", style="bold")
     title.append(f"   {sizes_in_words(trace.case)}   seed {trace.seed}", style=f"not bold {QUIET}")
     yield title
     digits = len(str(max((row.line for row in trace.rows), default=0)))
     for row in trace.rows:
-        yield cut(_code(row, digits), width)
-        yield cut(_result(row, digits), width)
+        yield one_row(_code(row, digits))
+        yield one_row(_result(row, digits))
     yield Text("= name: equal to the reference's result of that name, in any layout", style=QUIET)
     if any(row.is_wrong for row in trace.rows):
         yield Text("> the first line whose result is wrong", style=f"bold {WRONG}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from trainer.model.case import Case, axes
 from trainer.model.challenge import Signature
@@ -85,23 +86,17 @@ def index_in_words(index: tuple[int, ...], dims: str, sizes: dict[str, int]) -> 
     return " ".join(parts)
 
 
-def ranges(indices: tuple[int, ...]) -> str:
-    """Return ascending indices as ranges: `0-3, 7`."""
+def ranges(indices: Sequence[int]) -> str:
+    """Return ascending indices as ranges.
+
+    >>> ranges((0, 1, 2, 3, 7))
+    '0-3, 7'
+    """
     parts: list[str] = []
-    start = previous = None
-    for index in [*indices, None]:
-        if previous is not None and index != previous + 1:
-            parts.append(
-                str(previous)
-                if start == previous
-                else f"{start}-{previous}"
-                if previous - (start or 0) > 1
-                else f"{start}, {previous}"
-            )
-            start = None
-        if start is None:
-            start = index
-        previous = index
+    # In a run of neighbours, the index minus its position stays the same.
+    for _, pairs in groupby(enumerate(indices), key=lambda pair: pair[1] - pair[0]):
+        run = [index for _, index in pairs]
+        parts += [f"{run[0]}-{run[-1]}"] if len(run) > 2 else map(str, run)
     return ", ".join(parts)
 
 

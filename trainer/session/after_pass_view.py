@@ -30,7 +30,7 @@ def render_after_pass(after: AfterPass, journal: Journal, width: int) -> Rendera
     if after.lesson is None:
         parts.append(Text("Your answer is being measured …", style=QUIET))
     else:
-        parts.append(render_notes(after.lesson, after.source, width))
+        parts.append(render_notes(after.lesson, after.source))
     return Group(*parts)
 
 
@@ -61,7 +61,7 @@ def _render_content(page: Page, after: AfterPass, width: int) -> RenderableType:
             own = after.lesson.own if after.lesson is not None else None
             return render_answer(page, after.source, own, width)
         case MistakesPage(own=own_mistakes, known=known):
-            return render_mistakes(own_mistakes, known, width)
+            return render_mistakes(own_mistakes, known)
         case AttemptsPage(sources=sources):
             return render_attempts(sources, width)
 

@@ -379,7 +379,7 @@ class SessionApp(App[SessionResult]):
     def _render_report(self, width: int) -> RenderableType:
         report = self.state.last
         if self.trace is not None:
-            return render_trace(self.trace, max(width, 30))
+            return render_trace(self.trace)
         parts: list[RenderableType] = []
         if self.state.unfinished is not None:
             parts += [*self._render_unfinished(self.state.unfinished), Text()]
