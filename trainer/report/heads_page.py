@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trainer.report.heads_text import greatest, index_in_words, summary
-from trainer.report.pages import page
+from trainer.report.pages import page, squares, tint
 
 if TYPE_CHECKING:  # not at run time: it imports torch
     from trainer.tools.attention_heads import HeadFacts
 
 _CELLS, _WHOLE_CELLS = 32, 64  # most rows and columns of a small and a large picture
-_TINTS = 16
-_STRANGE = -1  # the tint of a cell that is not an attention weight
 
 
 def cells(length: int) -> tuple[int, int]:
@@ -47,19 +43,8 @@ def to_html(facts: Sequence[HeadFacts], file: str) -> str:
 def _squares_by_opacity(head: HeadFacts) -> list[tuple[float, str]]:
     """Return the cells that are not empty as pairs of an opacity and an SVG path of unit squares.
 
-    One path for each of 16 opacities keeps a picture small. Cells that are not attention weights
-    come first and have a negative opacity.
+    Cells that are not attention weights come first and have a negative opacity.
     """
-    most = greatest(head)
-    paths = defaultdict(list)
-    for y, row in enumerate(head.grid):
-        for x, value in enumerate(row):
-            paths[_tint(value, most)].append(f"M{x} {y}h1v1h-1z")
-    return [(tint / _TINTS, "".join(paths[tint])) for tint in sorted(paths) if tint]
-
-
-def _tint(value: float, most: float) -> int:
-    """Return a tint from 0 to 16: the square root of the value's share of the greatest value."""
-    if math.isnan(value) or value < 0:
-        return _STRANGE
-    return round(_TINTS * math.sqrt(value / most)) if most else 0
+    most = greatest(head) or 1.0
+    paths = squares(head.grid, lambda weight: tint(weight / most))
+    return [(shade / 16, path) for shade, path in paths if shade]

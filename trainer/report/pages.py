@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from trainer.report.visible import visible
 from trainer.report.wording import counted, number
+
+Cell = TypeVar("Cell")
+Kind = TypeVar("Kind", str, int)
 
 
 def page(template: str, **data: object) -> Iterator[str]:
@@ -31,6 +37,29 @@ def page(template: str, **data: object) -> Iterator[str]:
         jinja2.UndefinedError: if `data` lacks a name that the template uses.
     """
     return _environment().get_template(f"{template}.html.jinja").generate(data)
+
+
+def squares(
+    rows: Iterable[Iterable[Cell]], kind_of: Callable[[Cell], Kind]
+) -> list[tuple[Kind, str]]:
+    """Return for each kind of cell an SVG path of its unit squares. One path keeps a page small.
+
+    >>> squares(["##.", "#.."], str)
+    [('#', 'M0 0h1v1h-1zM1 0h1v1h-1zM0 1h1v1h-1z'), ('.', 'M2 0h1v1h-1zM1 1h1v1h-1zM2 1h1v1h-1z')]
+    """
+    found = defaultdict[Kind, list[str]](list)
+    for y, row in enumerate(rows):
+        for x, cell in enumerate(row):
+            found[kind_of(cell)].append(f"M{x} {y}h1v1h-1z")
+    return [(kind, "".join(found[kind])) for kind in sorted(found)]
+
+
+def tint(weight: float | None) -> int:
+    """Return a tint from 0 to 16: the square root of a weight from 0 to 1.
+
+    -1 stands for a value that is no weight: it is negative, NaN, or None.
+    """
+    return round(16 * math.sqrt(weight)) if weight is not None and weight >= 0 else -1
 
 
 @cache

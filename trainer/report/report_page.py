@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from trainer.model.report import ErrorMap, Frame, Report
 from trainer.report.code_text import source_lines
 from trainer.report.diagnosis_text import as_sentence, mask_words, pattern_words, reached
-from trainer.report.pages import page
+from trainer.report.pages import page, squares, tint
 from trainer.report.picture_text import LEVELS, tells, title_of
 from trainer.report.picture_text import level as level_of
 from trainer.report.stages import Stage, shows
@@ -18,9 +16,6 @@ from trainer.report.terminal import VERDICTS, next_commands
 from trainer.report.wording import affected, case_rows, diagnosis_rows, statistics_rows
 
 _AROUND = 8  # lines above and below the marked line
-_TINTS = 16
-_NOT_FINITE = -1  # the tint of a weight that is not finite
-Square = tuple[str, str]  # CSS class or opacity, and an SVG path of unit squares
 
 
 @dataclass(frozen=True)
@@ -37,7 +32,7 @@ class Grid:
     title: str
     width: int
     height: int
-    squares: tuple[Square, ...]
+    squares: Sequence[tuple[str, str]]
     bar: int = 0
 
 
@@ -116,16 +111,8 @@ def _without_causes(report: Report) -> Report:
 
 def error_grid(found: ErrorMap) -> Grid:
     """Return the picture of an error map, with the classes `level-0` to `level-4`."""
-    squares: dict[int, list[str]] = defaultdict(list)
-    for y, row in enumerate(found.off):
-        for x, off in enumerate(row):
-            squares[level_of(off)].append(_square(x, y))
-    paths = tuple((f"level-{level}", "".join(squares[level])) for level in sorted(squares))
+    paths = squares(found.off, lambda off: f"level-{level_of(off)}")
     return Grid(title_of(found), len(found.off[0]), len(found.off), paths)
-
-
-def _square(x: int, y: int) -> str:
-    return f"M{x} {y}h1v1h-1z"
 
 
 def _pair(actual: Sequence[str], expected: Sequence[str], cached: int = 0) -> tuple[Grid, Grid]:
@@ -139,13 +126,14 @@ def _pair(actual: Sequence[str], expected: Sequence[str], cached: int = 0) -> tu
 def _mask_grid(
     title: str, rows: Sequence[str], others: Sequence[str], differs: str, cached: int
 ) -> Grid:
-    squares: dict[str, list[str]] = defaultdict(list)
-    for y, (row, other_row) in enumerate(zip(rows, others, strict=True)):
-        for x, (cell, other) in enumerate(zip(row, other_row, strict=True)):
-            kind = "on" if cell == "#" else "off"
-            squares[f"{kind} {differs}" if cell != other else kind].append(_square(x, y))
-    paths = tuple((kind, "".join(found)) for kind, found in sorted(squares.items()))
-    return Grid(title, len(rows[0]) if rows else 0, len(rows), paths, cached)
+    def kind_of(pair: tuple[str, str]) -> str:
+        cell, other = pair
+        kind = "on" if cell == "#" else "off"
+        return f"{kind} {differs}" if cell != other else kind
+
+    pairs = [zip(row, other, strict=True) for row, other in zip(rows, others, strict=True)]
+    width = len(rows[0]) if rows else 0
+    return Grid(title, width, len(rows), squares(pairs, kind_of), cached)
 
 
 def _head_grids(
@@ -162,23 +150,12 @@ def _head_grids(
 
 
 def _heat_map(title: str, rows: Sequence[Sequence[float | None]]) -> Grid:
-    squares: dict[int, list[str]] = defaultdict(list)
-    for y, row in enumerate(rows):
-        for x, weight in enumerate(row):
-            squares[_tint(weight)].append(_square(x, y))
-    paths = tuple(
-        ("strange" if tint == _NOT_FINITE else f"tint-{tint}", "".join(squares[tint]))
-        for tint in sorted(squares)
-        if tint
-    )
+    paths = [
+        ("strange" if shade < 0 else f"tint-{shade}", path)
+        for shade, path in squares(rows, tint)
+        if shade
+    ]
     return Grid(title, len(rows[0]) if rows else 0, len(rows), paths)
-
-
-def _tint(weight: float | None) -> int:
-    """Return a tint from 0 to 16: the square root of a weight from 0 to 1."""
-    if weight is None or weight < 0:
-        return _NOT_FINITE
-    return min(_TINTS, round(_TINTS * math.sqrt(weight)))
 
 
 def _figures(report: Report) -> Iterable[tuple[str, str]]:
