@@ -289,7 +289,7 @@ def test_report_fits_a_narrow_ascii_pipe(tmp_path: Path) -> None:
     )
     *report, last = process.stdout.splitlines()
     assert "x interface" in process.stdout
-    assert "ok loads" in process.stdout
+    assert "+ loads" in process.stdout
     assert "\x1b" not in process.stdout
     assert max(map(len, report)) <= 50
     imported, server = last.split()

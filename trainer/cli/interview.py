@@ -296,7 +296,7 @@ def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:
         """Grade a file that the learner hands in, with a new seed."""
         from trainer.app.grade_file import fresh_seed, grade_file
 
-        typer.echo(f"{path.name} is graded …")
+        typer.echo(f"{path.name} is being graded.")
         submission = Submission(str(path), source)
         return grade_file(known_packs, challenge, submission, fresh_seed(), planted=planted)
 

@@ -180,7 +180,7 @@ def summary(results: Iterable[StudentResult], width: int | None = None) -> tuple
         median = sorted(scores)[len(scores) // 2]
         lines.append(f"points from checks: {mean:.1f} on average, {median:.1f} in the middle")
     lines += [
-        f"{count} × {name}: {visible(says, lines=True)}"
+        f"{count} x {name}: {visible(says, lines=True)}"
         for (name, says), count in mistakes.most_common(3)
     ]
     lines += _to_settle(unsettled)
