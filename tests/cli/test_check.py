@@ -91,6 +91,8 @@ def test_json_is_one_object_with_the_keys_of_the_contract(tmp_path: Path) -> Non
     assert diagnosis.keys() == {
         "mistakes",
         "first_line",
+        "span",
+        "missing",
         "case_number",
         "last_reached",
         "first_missed",

@@ -7,10 +7,7 @@ from tests.support.graphs import GraphBuilder
 from trainer.diagnosis.graph_queries import (
     comparable_parents,
     have_same_value,
-    joined_parts,
     kind_of,
-    layouts_of,
-    made_from,
 )
 
 
@@ -18,31 +15,6 @@ def test_operations_of_a_kind_replace_each_other() -> None:
     """Matrix products are a kind. Other operations keep their own name."""
     assert kind_of("bmm") == kind_of("addmm") == "product"
     assert kind_of("tanh") == "tanh"
-
-
-def test_operands_are_found_before_layouts_and_factors() -> None:
-    """Parameters are left out. A scaled and transposed product is made from the input alone."""
-    builder = GraphBuilder()
-    x, weight = torch.randn(5, 3), torch.randn(3, 4)
-    given = builder.add("input x", x)
-    parameter = builder.add("input parameter q_proj.weight", weight)
-    product = builder.add("mm", x @ weight, given, parameter)
-    transposed = builder.add("t", (x @ weight).t(), product)
-    scaled = builder.add("mul", (x @ weight).t() / 2, transposed)
-    assert scaled.factor == 0.5
-    assert made_from(scaled) == [given]
-    assert layouts_of(product) == [product, transposed]
-
-
-def test_joined_parts_of_a_concatenation() -> None:
-    """A transposed concatenation has the joined values as parts."""
-    builder = GraphBuilder()
-    left, right = torch.randn(2, 3), torch.randn(2, 4)
-    first, second = builder.add("input a", left), builder.add("input b", right)
-    joined = builder.add("cat", torch.cat([left, right], 1), first, second)
-    transposed = builder.add("t", torch.cat([left, right], 1).t(), joined)
-    assert joined_parts(transposed) == {first, second}
-    assert joined_parts(first) == {first}
 
 
 def test_ancestors_without_a_value_are_skipped() -> None:

@@ -24,27 +24,17 @@ def test_node_is_right_if_a_right_answer_has_its_value() -> None:
     """A value of the reference is right in any layout. Another value is wrong."""
     reference, _, _ = run_of(SCALED)
     graph, exponential, last = run_of(DOUBLED)
-    matching = Matching(graph, ReferenceIndex([reference], {}), reference)
+    matching = Matching(graph, ReferenceIndex([reference], {}))
     assert matching.is_right(exponential)
     assert not matching.is_right(last)
     assert not matching.is_known_wrong(last), "no mistake is known"
 
 
-def test_wrong_node_of_a_known_mistake_has_a_counterpart() -> None:
-    """The counterpart is the node of the reference with the same line and operation."""
-    reference, _, right = run_of(SCALED)
+def test_wrong_node_of_a_known_mistake_is_recognised() -> None:
+    """The mistake makes its value, and no right answer does."""
+    reference, _, _ = run_of(SCALED)
     mistaken, _, _ = run_of(DOUBLED)
     graph, exponential, last = run_of(DOUBLED)
-    matching = Matching(graph, ReferenceIndex([reference], {}), reference, mistaken)
+    matching = Matching(graph, ReferenceIndex([reference], {}), mistaken)
     assert matching.is_known_wrong(last)
     assert not matching.is_known_wrong(exponential)
-    assert matching.counterpart(last) is right
-
-
-def test_nodes_match_before_their_factors() -> None:
-    """Two multiples of a value match up to the factor, but do not have the same value."""
-    reference, _, right = run_of(SCALED)
-    graph, _, last = run_of(DOUBLED)
-    matching = Matching(graph, ReferenceIndex([reference], {}), reference)
-    assert matching.matches_up_to_factor(last, right)
-    assert not matching.have_same_value(last, right)

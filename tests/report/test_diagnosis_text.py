@@ -23,14 +23,16 @@ from trainer.model.report import (
     EffectiveMask,
     Frame,
     Mismatch,
+    Operand,
     Outcome,
     Patterns,
     Report,
     WrongFunction,
 )
+from trainer.report.code_text import code_around
 from trainer.report.diagnosis_text import (
     as_sentence,
-    reached,
+    place_words,
     render_cause,
     render_line,
     render_picture,
@@ -107,9 +109,10 @@ def test_nothing_known_shows_nothing(stage: Stage, diagnosis: Diagnosis | None) 
 
 
 def test_line_comes_with_the_code_around_it() -> None:
-    """The results that are right and wrong are named before it."""
-    assert lines_of(line_of(explained())) == [
-        "line 3 in forward: the reference's q is right, its scores is not",
+    """How the line relates to other lines comes before it."""
+    diagnosis = replace(DIAGNOSIS, made="[B=2]")
+    assert lines_of(line_of(explained(diagnosis=diagnosis))) == [
+        "line 3 in forward: this is the first wrong result; it makes [B=2]",
         "  1 │ def forward(q, k):",
         "  2 │     k = k.mT",
         "❯ 3 │     scores = q @ k",
@@ -117,46 +120,77 @@ def test_line_comes_with_the_code_around_it() -> None:
     ]
 
 
+def test_missing_step_is_shown_from_the_line_before_it() -> None:
+    """Both lines have a mark. Between lines far from each other there is an ellipsis."""
+    shown = [text.plain for text in code_around("\n".join("abcdefghijklmnop"), 14, 2)]
+    assert shown == [
+        "·  2 │ b",
+        "   3 │ c",
+        "     …",
+        "  13 │ m",
+        "❯ 14 │ n",
+        "  15 │ o",
+        "  16 │ p",
+    ]
+
+
+MISTAKE = DIAGNOSIS.mistakes[:1]
+OPERANDS = (Operand(1, "q", "[L, D]"), Operand(2, "k", "[L, D]", "[D, L]"))
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, "the reference's q is right, its scores is not"),
-        ({"first_missed": None}, "the reference's q is right"),
-        ({"last_reached": None}, "no line makes the reference's scores"),
-        ({"last_reached": "scores"}, "everything before it agrees with the reference"),
-        ({"last_reached": None, "first_missed": None}, ""),
-        (
-            {"last_shape": "[B, L]", "missed_shape": "[L]"},
-            "the reference's q [B, L] is right, its scores [L] is not",
+        pytest.param({}, "", id="a line found by its text"),
+        pytest.param(
+            {"made": "[B=2]"}, "this is the first wrong result; it makes [B=2]", id="made"
         ),
-        (
-            {"last_reached": None, "missed_shape": "[L]"},
-            "no line makes the reference's scores [L]",
-        ),
-        (
-            {"made": "[B=2]"},
-            "the reference's q is right, its scores is not; this line makes [B=2]",
-        ),
-        (
+        pytest.param(
             {"made": "[B=2]", "case": 4},
-            "the reference's q is right, its scores is not; in case 4 this line makes [B=2]",
+            "this is the first wrong result; in case 4 it makes [B=2]",
+            id="another case",
         ),
-        (
-            {"made": "[B=2]", "case": None, "last_reached": None, "first_missed": None},
-            "this line makes [B=2]",
+        pytest.param(
+            {"made": "[B=2]", "operands": OPERANDS, "mistakes": MISTAKE},
+            "this is the first wrong result; the numbers from lines 1 and 2 are right; "
+            "it makes [B=2]",
+            id="operands",
+        ),
+        pytest.param(
+            {"made": "[B=2]", "operands": OPERANDS[1:], "mistakes": ()},
+            "k of line 2 is [L, D], the reference has [D, L]; this is the first wrong result; "
+            "the numbers from line 2 are right; it makes [B=2]",
+            id="an operand in another layout",
+        ),
+        pytest.param(
+            {"made": "[B, D, L]", "rearranged": "[B, L, D]"},
+            "this line rearranges right numbers wrongly; [B, L, D] becomes [B, D, L]",
+            id="a layout",
+        ),
+        pytest.param({"missing": True}, "a step is missing in this line", id="missing in a line"),
+        pytest.param(
+            {"missing": True, "start": 2, "mistakes": MISTAKE},
+            "a step is missing between line 2 and this line",
+            id="a named step",
+        ),
+        pytest.param(
+            {"missing": True, "start": 2, "mistakes": (), "missed_shape": "[L]"},
+            "this line uses the result of line 2, but the reference first does another step "
+            "(scores [L])",
+            id="an unknown step",
         ),
     ],
 )
-def test_results_around_the_line_are_in_words(changes: dict[str, Any], words: str) -> None:
-    """A case is named only if the report explains another case."""
-    assert reached(replace(DIAGNOSIS, **changes), 1) == words
+def test_place_is_told_by_lines_of_the_file(changes: dict[str, Any], words: str) -> None:
+    """No line is called right. A case is named only if the report explains another case."""
+    assert place_words(replace(DIAGNOSIS, **changes), 1) == words
 
 
 def test_results_are_a_sentence_if_no_line_is_known() -> None:
     """Without any result there is no text."""
     diagnosis = replace(DIAGNOSIS, first_line=None)
     words = words_of(line_of(explained(diagnosis=diagnosis)))
-    assert words == "The reference's q is right, its scores is not."
+    assert words == "No line makes the reference's scores."
     assert line_of(explained(diagnosis=Diagnosis())) == []
     assert line_of(explained(diagnosis=None)) == []
 

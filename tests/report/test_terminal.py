@@ -132,7 +132,6 @@ def test_words_in_brackets_are_not_markup(word: str) -> None:
         first_line=Frame(3, "f", f"code {word}"),
         last_reached=f"last {word}",
         first_missed=f"missed {word}",
-        last_shape=f"last-shape {word}",
         missed_shape=f"missed-shape {word}",
         made=f"made {word}",
         layout=f"layout-of {word}",

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from trainer.diagnosis.agreement import Agreement
 from trainer.diagnosis.attention_weights import attention_weights
 from trainer.diagnosis.effective_mask import effective_mask
+from trainer.diagnosis.first_wrong import wrong_entries
 from trainer.diagnosis.generic_errors import generic_error
 from trainer.diagnosis.locate import Location, Locator
 from trainer.diagnosis.milestones import (
@@ -29,7 +30,13 @@ from trainer.diagnosis.milestones import (
     topics_of,
 )
 from trainer.diagnosis.mistake_search import MistakeSearch
-from trainer.diagnosis.named_line import line_by_text, line_by_values
+from trainer.diagnosis.named_line import (
+    is_omission,
+    line_by_text,
+    line_by_values,
+    line_of_result,
+    patched_lines,
+)
 from trainer.diagnosis.output_relation import relation
 from trainer.diagnosis.pair_search import find_pair
 from trainer.diagnosis.patched_references import Ids, PatchedReferences
@@ -244,11 +251,15 @@ class _Diagnosis:
             ids = find_pair(self._agreement, operations)
         mistakes = self._in_order(ids)
         location = self._location(ids)
-        named_line = self._named_line(mistakes, location, is_planted=bool(known))
-        if is_moved := named_line is not None:
+        named = self._named_lines(mistakes, location, is_planted=bool(known))
+        if is_moved := named is not None:
             # Facts about another line are left out.
+            first, last = named
             location = Location(
-                self._locator.frame(named_line), location.case or self._first.number
+                self._locator.frame(last),
+                start=None if first == last else first,
+                is_missing=is_omission(self._references.source, mistakes[0]),
+                case=location.case or self._first.number,
             )
         explanation = location.relation
         if not ids and explanation is None and not self._keeps_state:
@@ -261,12 +272,15 @@ class _Diagnosis:
         return Diagnosis(
             mistakes=mistakes,
             first_line=location.frame,
+            start=location.start,
+            missing=location.is_missing,
             case=location.case,
             last_reached=reached.last.name if reached and reached.last else None,
             first_missed=reached.missed.name if reached and reached.missed else None,
-            last_shape=self._shape_of(reached.last if reached else None),
             missed_shape=self._shape_of(reached.missed if reached else None),
             made=location.made,
+            rearranged=location.rearranged,
+            operands=location.operands,
             layout=explanation,
             effective_mask=mask if is_shown else None,
             cleared=self._cleared(mistakes, mask),
@@ -395,10 +409,10 @@ class _Diagnosis:
             location = self._locator.location_of_draw(drawing)
         return location or self._locator.location_of_other_failure()
 
-    def _named_line(
+    def _named_lines(
         self, mistakes: Sequence[Mistake], location: Location, *, is_planted: bool
-    ) -> int | None:
-        """Return the line of a named mistake; None if the line that was found is as good.
+    ) -> tuple[int, int] | None:
+        """Return the first and last line of a named mistake; None if the found line is as good.
 
         Args:
             mistakes: the named mistakes.
@@ -411,19 +425,35 @@ class _Diagnosis:
         ]
         found_line = None if location.frame is None else location.frame.line
         if any(lines):
-            return None if found_line in lines else next(filter(None, lines))
-        index, has_crashed = self._index_that_runs, self._first.check == "runs"
-        if not mistakes or index is None or (found_line is not None and not has_crashed):
+            is_found = any(found_line == last for _, last in filter(None, lines))
+            return None if is_found and not is_planted else next(filter(None, lines))
+        if len(mistakes) != 1:
+            return None
+        if found_line is None or self._first.check == "runs":
+            line = self._line_by_values(mistakes[0])
+        elif location.first is None or location.is_missing or self._recorded is None:
+            return None
+        else:
+            graph = self._references.mistaken_graph((mistakes[0].id,), self._recorded.index)
+            if graph is None:
+                return None
+            patched = patched_lines(reference, mistakes[0])
+            line = line_of_result(self._recorded, graph, patched, location.first)
+        return None if line is None or line == found_line else (line, line)
+
+    def _line_by_values(self, mistake: Mistake) -> int | None:
+        """Return the line that makes the values of a named mistake, in a case that runs."""
+        index = self._index_that_runs
+        if index is None:
             return None
         recorded = self._recorded
         if recorded is None or recorded.index != index:
             right = self._references.graph(index, "lines")
             recorded = None if right is None else self._recorded_in(index, [right])
-        graph = self._references.mistaken_graph((mistakes[0].id,), index)
+        graph = self._references.mistaken_graph((mistake.id,), index)
         if recorded is None or graph is None:
             return None
-        line = line_by_values(recorded, graph, reference, mistakes[0])
-        return None if line == found_line else line
+        return line_by_values(recorded, graph, self._references.source, mistake)
 
     @property
     def _index_that_runs(self) -> int | None:
@@ -499,8 +529,7 @@ class _Diagnosis:
         recorded = self._recorded
         if recorded is None:
             return set()
-        blamer = recorded.blamer(self._judgement.submission.source)
-        entries = blamer.wrong_entries(recorded.wrong_outputs)
+        entries = wrong_entries(recorded.matching(), recorded.wrong_outputs)
         return set().union(*map(topics_of, entries))
 
     def _cleared(self, mistakes: Sequence[Mistake], mask: EffectiveMask | None) -> tuple[str, ...]:

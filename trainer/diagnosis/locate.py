@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import product
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from trainer.diagnosis.blame import Divergence
+from trainer.diagnosis.first_wrong import FirstWrong, first_wrong
 from trainer.diagnosis.loops import Growth, growth_of, innermost_loop
+from trainer.diagnosis.matching import Matching
 from trainer.diagnosis.milestones import MilestoneProgress
+from trainer.diagnosis.named_line import depth_of, is_omission, patched_lines
 from trainer.diagnosis.non_value_blame import blamed_line, line_of_rounded_angle
 from trainer.diagnosis.output_relation import relation
 from trainer.diagnosis.patched_references import PatchedReferences
 from trainer.diagnosis.recorded_case import RecordedCase
 from trainer.diagnosis.reruns import Reruns
 from trainer.diagnosis.source_analysis import (
-    branch_not_taken,
-    collecting_line,
     first_division,
     function_lines,
     function_name,
     gradient_cut_line,
-    is_called_from_several_places,
-    is_given_a_constant,
-    names_read_at,
 )
-from trainer.diagnosis.value_graph import ValueGraph, graph_of, graphs_of
+from trainer.diagnosis.value_graph import Node, ValueGraph, graph_of, graphs_of
 from trainer.grading.calls import Purpose
 from trainer.grading.grader import Judgement
 from trainer.grading.shapes import name_shape
 from trainer.model.challenge import Mistake
-from trainer.model.report import Frame
+from trainer.model.report import Frame, Operand
 
-_MOST_PASSED = 8
 _DRAWS_IN_EVAL_MODE = (
     "two calls on the same inputs give different values: your code draws at random in eval mode"
 )
@@ -43,19 +36,29 @@ _RECORDED_CHECKS = ("gradients", "train/eval", "properties", "memory")
 
 @dataclass(frozen=True)
 class Location:
-    """The line to blame.
+    """The place of a mistake.
 
     Attributes:
-        frame: the line; None if it is unknown.
+        frame: the line that makes the first wrong value; None if it is unknown.
+        start: the last line before it that makes right numbers; None if it is the same line.
+        is_missing: whether a step is missing between both lines.
         case: the number of the case that was recorded, from 1.
         made: the shape of the line's result, with letters.
+        rearranged: the shape of a right value that the line rearranges wrongly; "" if it computes.
+        operands: the right values from which the line computes.
         relation: how the line's result relates to the right result, in words.
+        first: the first wrong value.
     """
 
     frame: Frame | None = None
+    start: int | None = None
+    is_missing: bool = False
     case: int | None = None
     made: str | None = None
+    rearranged: str = ""
+    operands: tuple[Operand, ...] = ()
     relation: str | None = None
+    first: FirstWrong | None = None
 
 
 class Locator:
@@ -66,7 +69,6 @@ class Locator:
         self._judgement, self._case_set = judgement, judgement.case_set
         self._source = judgement.submission.source
         self._grown: dict[str | None, Growth] = {}
-        self._is_about_a_condition = False  # whether a named mistake is about one
 
     def location_of_wrong_value(
         self,
@@ -83,150 +85,54 @@ class Locator:
             progress: the milestones that the submission reached.
             mistakes: the known mistakes that are named.
         """
-        self._is_about_a_condition = any(map(_is_about_a_condition, mistakes))
-        blamer = recorded.blamer(self._source, mistaken, self._passed_with)
-        divergence = blamer.divergence(recorded.wrong_outputs)
-        if divergence is None:
+        matching = recorded.matching(mistaken)
+        found = first_wrong(matching, recorded.wrong_outputs)
+        if found is None:
             return None
-        case_number = recorded.index + 1
-        if line := self._branch_not_taken(recorded, divergence):
-            return Location(self.frame(line), case_number)
-        collecting = collecting_line(self._source, divergence.line, divergence.collected)
-        line = self._outside_right_parts(
-            recorded, divergence, collecting or self._line_that_chose(divergence)
+        is_missing = found.is_early
+        if mistakes:
+            reference = self._references.source
+            is_missing = any(is_omission(reference, mistake) for mistake in mistakes)
+            if mistaken is not None and len(mistakes) == 1 and not _lines_before(found):
+                # The mistake may be in the call, rather than in the called function.
+                depth = depth_of(mistaken, patched_lines(reference, mistakes[0]))
+                found = replace(found, lines=found.lines[-depth:])
+        location = Location(
+            self.frame(found.lines[0]),
+            start=self._start_of(found, is_missing=is_missing),
+            is_missing=is_missing,
+            first=found,
+            case=recorded.index + 1,
+            operands=tuple(_operand(node, matching) for node in found.operands),
         )
-        if line is None:
-            return Location(case=case_number)
-        frame = self.frame(line)
-        value = divergence.node.value
+        value = _result_of_line(recorded.graph, found).value
         if value is None or not value.dim():
-            return Location(frame, case_number)
-        made = name_shape(tuple(value.shape), recorded.sizes)
-        missed = progress.missed if progress else None
-        right = missed.node.value if missed else None
+            return location
+        source = found.node.source
+        is_rearranged = found.node.is_layout and matching.is_right(source)
+        right = progress.missed.node.value if progress and progress.missed else None
         related = None if right is None else relation(value, right, "", recorded.sizes)
         if related is not None and related.startswith("these are"):
             related = f"at the marked line, {related}"  # the output itself may have other numbers
-        return Location(frame, case_number, made, related)
-
-    def _line_that_chose(self, divergence: Divergence) -> int:
-        """Return the line of a divergence, or the line of the call that passed a constant to it."""
-        calls = divergence.node.lines
-        line, outer = divergence.line, calls[:0]
-        if line in calls:
-            outer = calls[calls.index(line) + 1 :]
-        for call in outer:
-            if not is_given_a_constant(self._source, line, call):
-                break
-            line = call
-        return line
-
-    def _outside_right_parts(
-        self, recorded: RecordedCase, divergence: Divergence, line: int
-    ) -> int | None:
-        """Return a line, or the innermost call of it that does not belong to a right part.
-
-        Example: the lines of the model are right if all cases of the model are right. A training
-        step that changes the weights wrongly makes wrong values in them nevertheless.
-
-        Returns:
-            None if all calls belong to right parts.
-        """
-        right = self._lines_of_right_parts(recorded.index)
-        if line not in right:
-            return line
-        calls = divergence.node.lines
-        outer = calls[calls.index(line) + 1 :] if line in calls else ()
-        return next((call for call in outer if call not in right), None)
-
-    def _lines_of_right_parts(self, index: int) -> set[int]:
-        """Return the lines that run in a case of each other part whose cases are all right."""
-        cases, comparison = self._case_set.cases, self._judgement.comparison
-        wrong = {result.case.part for result in comparison.results if not comparison.right(result)}
-        wrong |= {
-            cases[outcome.number - 1].part
-            for outcome in self._judgement.report.outcomes
-            if outcome.status == "failed" and outcome.number is not None
-        }
-        chosen: dict[str, int] = {}
-        for result in comparison.results:
-            case = result.case
-            is_plain = case.probe is None and case.dropout is None and result.reply.failure is None
-            if case.part not in (*wrong, cases[index].part) and is_plain:
-                chosen.setdefault(case.part, result.index)
-        if not chosen:
-            return set()
-        return _visited(graphs_of(self._reruns.run(self._case_set.only(chosen.values()), "lines")))
-
-    def _branch_not_taken(self, recorded: RecordedCase, divergence: Divergence) -> int | None:
-        """Return the line of the `if` that skipped a missing step; None if there is none.
-
-        The branch must run in right cases. If no mistake about a condition is named, it must also
-        run in no wrong case: other branches are harmless, for example `if mask is not None` in a
-        case without a mask.
-        """
-        visited = _visited([recorded.graph])
-        if divergence.start is not None and divergence.end is not None:
-            places = product(divergence.start.lines, divergence.end.lines)
-            names = divergence.names
-        elif self._is_about_a_condition:
-            first = function_lines(self._source, divergence.line).start
-            places = product((first,), (divergence.line,))
-            names = frozenset(names_read_at(self._source, divergence.line))
-        else:
-            return None
-        for start, end in places:
-            branch = branch_not_taken(self._source, start, end, visited, names)
-            if branch is not None and self._is_taken_if_right(branch.body):
-                return branch.line
-        return None
-
-    def _is_taken_if_right(self, lines: range) -> bool:
-        """Return whether lines run in right cases, and if needed in no wrong case."""
-        right, wrong = self._visited_lines
-        is_only_right = self._is_about_a_condition or wrong.isdisjoint(lines)
-        return not right.isdisjoint(lines) and is_only_right
-
-    @cached_property
-    def _visited_lines(self) -> tuple[set[int], set[int]]:
-        """The lines that run in some right cases, and in some wrong cases."""
-        comparison = self._judgement.comparison
-        by_rightness: dict[bool, list[int]] = {True: [], False: []}
-        for result in comparison.results:
-            if result.case.probe is None and result.reply.failure is None:
-                by_rightness[comparison.right(result)].append(result.index)
-        right, wrong = (
-            indices[:: max(1, len(indices) // _MOST_PASSED)]
-            for indices in (by_rightness[True], by_rightness[False])
+        return replace(
+            location,
+            made=name_shape(tuple(value.shape), recorded.sizes),
+            rearranged=_shape(source, recorded.sizes) if is_rearranged else "",
+            relation=related,
         )
-        if not right or not wrong:
-            return set(), set()
-        graphs = graphs_of(self._reruns.run(self._case_set.only([*right, *wrong]), "lines"))
-        return _visited(graphs[: len(right)]), _visited(graphs[len(right) :])
 
-    def _passed_with(self, line: int) -> Sequence[ValueGraph]:
-        """Return graphs of passed cases if the function of a line has several callers."""
-        return self._passed if is_called_from_several_places(self._source, line) else ()
+    def _start_of(self, found: FirstWrong, *, is_missing: bool) -> int | None:
+        """Return the last line of the same call that makes an operand of the first wrong value.
 
-    @cached_property
-    def _passed(self) -> Sequence[ValueGraph]:
-        """The graphs of one case of every kind in which the submission passes all cases."""
-        comparison, report = self._judgement.comparison, self._judgement.report
-        failed = {outcome.number for outcome in report.outcomes if outcome.status == "failed"}
-        chosen: dict[object, int] = {}
-        wrong: set[object] = set()
-        for result in comparison.results:
-            kind = _kind_of(result.prepared.inputs)
-            if result.number in failed or not comparison.right(result):
-                wrong.add(kind)
-            elif result.case.probe is None and result.case.dtype != "bfloat16":
-                chosen.setdefault(kind, result.index)
-        indices = [index for kind, index in chosen.items() if kind not in wrong]
-        if not indices:
-            return ()
-        some = self._case_set.only(indices[:_MOST_PASSED])
-        purpose: Purpose = "lines" if self._case_set.cases[0].plain else "tensors"
-        return graphs_of(self._reruns.run(some, purpose))
+        If no line of this call does, a missing step may be anywhere after the start of its
+        function.
+        """
+        end = found.lines[0]
+        before = _lines_before(found)
+        if not before and is_missing:
+            before = [function_lines(self._source, end).start]
+        start = max(before, default=end)
+        return None if start == end else start
 
     def frame(self, line: int) -> Frame:
         """Return a line of the file with its function and its text."""
@@ -304,21 +210,40 @@ class Locator:
         return self._grown[source]
 
 
-def _is_about_a_condition(mistake: Mistake) -> bool:
-    """Return whether a mistake changes the condition of an `if`, or adds a condition."""
-    is_if = mistake.was.lstrip().startswith("if ")
-    return is_if or mistake.now.count(" if ") > mistake.was.count(" if ")
+def _lines_before(found: FirstWrong) -> list[int]:
+    """Return the lines of the same call that make the operands of the first wrong value."""
+    calls = found.lines[1:]
+    stacks = [node.lines for node in found.operands if len(node.lines) > len(calls)]
+    lines = [
+        stack[-len(calls) - 1] for stack in stacks if stack[len(stack) - len(calls) :] == calls
+    ]
+    return [line for line in lines if line <= found.lines[0]]
 
 
-def _visited(graphs: Iterable[ValueGraph]) -> set[int]:
-    """Return the lines that ran."""
-    return {line for graph in graphs for node in graph.nodes for line in node.lines}
+def _result_of_line(graph: ValueGraph, found: FirstWrong) -> Node:
+    """Return the last result that the line made in the same visit."""
+    result, lines = found.node, found.lines
+    for node in graph.nodes[found.node.index + 1 :]:
+        if node.lines[-len(lines) :] != lines:
+            break
+        if node.lines == lines and not node.is_number and node.operation != "return":
+            result = node
+    return result
 
 
-def _kind_of(inputs: Mapping[str, Any]) -> object:
-    """Return the names of the inputs and the values of string inputs.
+def _operand(node: Node, matching: Matching) -> Operand:
+    """Return a right value with its layout, and the layout of right answers if they differ."""
+    twins = [
+        other
+        for graph in matching.right.graphs
+        for other in graph.nodes
+        if matching.have_same_value(node, other)
+    ]
+    shape, wanted = _shape(node, matching.sizes), ""
+    if twins and all(_shape(other, matching.sizes) != shape for other in twins):
+        wanted = _shape(twins[0], matching.sizes)
+    return Operand(node.line, node.name, shape, wanted)
 
-    Cases that differ in these may run different branches of the code.
-    """
-    strings = frozenset(value for value in inputs.values() if isinstance(value, str))
-    return frozenset(inputs), strings
+
+def _shape(node: Node, sizes: Mapping[str, int]) -> str:
+    return "" if node.value is None else name_shape(tuple(node.value.shape), sizes)

@@ -13,10 +13,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 
 import torch
 
+from trainer.diagnosis.first_wrong import FirstWrong
 from trainer.diagnosis.graph_queries import have_same_value
 from trainer.diagnosis.recorded_case import RecordedCase
 from trainer.diagnosis.value_graph import Node, ValueGraph
@@ -28,18 +29,40 @@ _FEW_LINES = 2  # of a difference from the reference that is shown as the place 
 _COMPUTATION = ast.Call | ast.BinOp | ast.Compare | ast.Subscript
 
 
+def is_omission(reference: str, mistake: Mistake) -> bool:
+    """Return whether a mistake only leaves out operations of the reference."""
+    right, wrong = _operations(reference), _operations(patch_all(reference, [mistake], ""))
+    return wrong < right
+
+
+def _operations(source: str) -> Counter[str]:
+    """Count the operations of a file: calls by name, arithmetic, comparisons and slices."""
+    found: Counter[str] = Counter()
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call():
+                found[ast.unparse(node.func)] += 1
+            case ast.BinOp() | ast.AugAssign():
+                found[type(node.op).__name__] += 1
+            case ast.Compare() | ast.Subscript():
+                found[type(node).__name__] += 1
+    return found
+
+
 def line_by_text(
     reference: str, mistake: Mistake, source: str, *, is_planted: bool = False
-) -> int | None:
-    """Return the line number of a mistake in a file, from 1; None if its text is not there.
+) -> tuple[int, int] | None:
+    """Return the first and the last line of a mistake in a file; None if its text is not there.
+
+    Both are the same line, except for a line that a hunt left out. Then they are the lines before
+    and after the gap, or the line before it twice if the gap is at the end of a block.
 
     Args:
         reference: the text of the reference.
         mistake: the mistake.
         source: the text of the file.
         is_planted: whether a bug hunt put the mistake into the file. Then lines that were moved
-            count too, and so do lines that were left out. The result is then the line after the
-            gap, or the line before it if the gap is at the end of a block.
+            count too, and so do lines that were left out.
     """
     wrong_source = patch_all(reference, [mistake], "")
     right, wrong, own = (_code_of(text) for text in (reference, wrong_source, source))
@@ -51,12 +74,12 @@ def line_by_text(
             before, after = places.get(start - 1), places.get(start)
             if before is not None and after == before + 1:
                 is_in_block = _indent(own[after][1]) >= _indent(right[first_right][1])
-                return own[after if is_in_block else before][0]
+                return own[before][0], own[after if is_in_block else before][0]
         for index in range(start, end):
             text = wrong[index][1].strip()
             may_be_elsewhere = text in moved or text.startswith("with ")
             if index in places and (is_planted or not may_be_elsewhere):
-                return own[places[index]][0]
+                return (own[places[index]][0],) * 2
     line = _line_of_statement(reference, wrong_source, source)
     if line is None and not is_planted:
         own_changes = _changes([text for _, text in right], [text for _, text in own])
@@ -65,7 +88,7 @@ def line_by_text(
             # The values show best where a step is missing.
             if last - first <= _FEW_LINES and 0 < end - start <= _FEW_LINES:
                 line = own[start][0]
-    return line
+    return None if line is None else (line, line)
 
 
 def _code_of(source: str) -> list[tuple[int, str]]:
@@ -143,8 +166,7 @@ def line_by_values(
         reference: the text of the reference.
         mistake: the named mistake.
     """
-    first = lines_of(reference, mistake).start
-    patched = range(first, first + mistake.now.rstrip("\n").count("\n") + 1)
+    patched = patched_lines(reference, mistake)
     usual = {node.operation for node in recorded.reference.nodes}
     made = [node for node in mistaken.nodes if node.line in patched]
     for node in made:
@@ -164,6 +186,66 @@ def line_by_values(
             if own.lines and own.operation not in makers and _is_same_constant(node, own):
                 return own.line
     return None
+
+
+def patched_lines(reference: str, mistake: Mistake) -> range:
+    """Return the lines of the reference with a mistake that the mistake changed or added."""
+    first = lines_of(reference, mistake).start
+    return range(first, first + mistake.now.rstrip("\n").count("\n") + 1)
+
+
+def depth_of(mistaken: ValueGraph, patched: range) -> int:
+    """Return the number of calls around the patched lines, with the line itself; 1 if none ran."""
+    depths = [
+        len(node.lines) - place
+        for node in mistaken.nodes
+        for place, line in enumerate(node.lines)
+        if line in patched
+    ]
+    return min(depths, default=1)
+
+
+def line_of_result(
+    recorded: RecordedCase, mistaken: ValueGraph, patched: range, first: FirstWrong
+) -> int | None:
+    """Return the line of the file whose result is the wrong result of a patched line.
+
+    A line that calls a function has the result of the function. If a line and a line inside its
+    call have this result, the line with as many callers as the patched line is returned. A line
+    after the first wrong value does not count.
+
+    Args:
+        recorded: the recorded case of the file.
+        mistaken: the graph of the reference with the mistake, in the same case.
+        patched: the lines that the mistake changed.
+        first: the first wrong value of the file.
+    """
+    sizes = recorded.sizes
+    results = [
+        (lines, node)
+        for lines, node in _results(recorded.graph)
+        if node.index <= first.node.index or first.node.lines[-len(lines) :] == lines
+    ]
+    for lines, node in _results(mistaken):
+        if lines[0] not in patched or not _is_other_value(node, recorded):
+            continue
+        before = mistaken.nodes[: node.index]
+        if any(other.line not in patched and _is_twin(other, node, sizes) for other in before):
+            continue  # the line changes nothing, so a step is missing
+        found = [own for own, value in results if _is_twin(node, value, sizes)]
+        if found:
+            return min(found, key=lambda own: abs(len(own) - len(lines)))[0]
+    return None
+
+
+def _results(graph: ValueGraph) -> Iterator[tuple[tuple[int, ...], Node]]:
+    """Yield each visit of a line, as the line and its callers, with the last result in it."""
+    nodes = [node for node in graph.leading_to_outputs if node.lines and node.is_comparable]
+    for node, after in zip_longest(nodes, nodes[1:]):
+        for depth in range(len(node.lines)):
+            lines = node.lines[depth:]
+            if after is None or after.lines[-len(lines) :] != lines:
+                yield lines, node
 
 
 def _is_other_value(node: Node, recorded: RecordedCase) -> bool:

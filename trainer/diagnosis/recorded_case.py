@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from trainer.diagnosis.blame import Blamer
 from trainer.diagnosis.matching import Matching
 from trainer.diagnosis.reference_index import ReferenceIndex
-from trainer.diagnosis.source_analysis import function_lines
 from trainer.diagnosis.value_graph import ValueGraph, graph_of
 from trainer.grading.case_set import CaseSet
 from trainer.grading.comparison import Comparison
@@ -51,21 +49,13 @@ class RecordedCase:
         """The value of every letter."""
         return dict(self.case_set.cases[0].sizes)
 
-    def blamer(
-        self,
-        source: str,
-        mistaken: ValueGraph | None = None,
-        passed: Callable[[int], Sequence[ValueGraph]] = lambda line: (),
-    ) -> Blamer:
-        """Return a blamer, which finds the line to blame.
+    def matching(self, mistaken: ValueGraph | None = None) -> Matching:
+        """Return the graph of the submission, matched with the graphs of right answers.
 
         Args:
-            source: the text of the submission.
             mistaken: the graph of the reference with the known mistake.
-            passed: returns graphs of cases that the submission passes.
         """
-        matching = Matching(self.graph, self.right, self.reference, mistaken)
-        return Blamer(matching, passed, lambda line: function_lines(source, line))
+        return Matching(self.graph, self.right, mistaken)
 
 
 def recorded_case(

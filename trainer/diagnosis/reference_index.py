@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from trainer.diagnosis.layout import HIDDEN, hold_same_values
+from trainer.diagnosis.layout import hold_same_values
 from trainer.diagnosis.value_graph import Node, ValueGraph
 
 _AT_ONCE = 256  # nodes that are looked up together
@@ -80,46 +79,9 @@ class ReferenceIndex:
                 return True
         return False
 
-    def has_entries(self, node: Node) -> bool:
-        """Return whether all entries of a node's value are entries of values in the index."""
-        if node.features is None or node.value is None or not len(self._entries):
-            return False
-        values = _entries(node.value)
-        above = torch.searchsorted(self._entries, values).clamp(max=len(self._entries) - 1)
-        below = (above - 1).clamp(min=0)
-        nearest = torch.minimum(
-            (self._entries[above] - values).abs(), (self._entries[below] - values).abs()
-        )
-        room = 3e-6 * values.abs() + 1e-6 * values.pow(2).mean().sqrt()
-        return bool((nearest <= room).all())
-
-    def has_factor(self, factor: float) -> bool:
-        """Return whether a value in the index is multiplied or divided by a factor."""
-        for known in self._factors:
-            if abs(factor - known) <= 1e-4 * abs(known) or abs(factor * known - 1) <= 1e-4:
-                return True
-        return False
-
-    @cached_property
-    def _factors(self) -> set[float]:
-        nodes = (node for graph in self.graphs for node in graph.leading_to_outputs)
-        return {round(node.factor, 8) for node in nodes if node.factor is not None}
-
-    @cached_property
-    def _entries(self) -> Tensor:
-        """All entries of all values in the index, sorted."""
-        entries = [_entries(node.value) for node in self.nodes if node.value is not None]
-        return torch.cat([torch.empty(0, dtype=torch.float64), *entries]).sort().values
-
     def _close(self, features: Iterable[tuple[float, ...]]) -> Tensor:
         """Return bool [features, nodes], true if features are close to those of a node."""
         table = torch.tensor([*features], dtype=torch.float64)[:, None]
         room = 1e-3 * torch.maximum(self._table[:, 1:2], table[:, :, 1:2])
         is_near = ((self._table[:, :4] - table[:, :, :4]).abs() <= room).all(dim=2)
         return is_near & ((self._table[:, 4] - table[:, :, 4]).abs() < 1e-9)
-
-
-def _entries(value: Tensor) -> Tensor:
-    """Return the entries of a value, clamped to HIDDEN, because a mask fills in any large value."""
-    flat = value.to(torch.float64).flatten()
-    return flat.nan_to_num(HIDDEN, HIDDEN, -HIDDEN).clamp(-HIDDEN, HIDDEN)

@@ -184,18 +184,32 @@ class AttentionWeights:
 
 
 @dataclass(frozen=True)
+class Operand:
+    """A value with right numbers, from which a line computes a wrong value."""
+
+    line: int  # the line that makes it
+    name: str  # its variable, or ""
+    shape: str  # with letters
+    expected: str = ""  # the shape in the reference, if no right answer has this shape
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """The place and the likely cause of a wrong answer.
 
     Attributes:
         mistakes: the known mistakes that together give exactly this output; () if none do.
         first_line: the first line of the learner's file that computed a wrong value.
+        start: the line from which the mistake may be: the last line before `first_line` that makes
+            right numbers; None if it is `first_line` itself.
+        missing: whether a step is missing between both lines.
         case: number of the case that shows the wrong line, from 1.
         last_reached: the reference's last named result that the submission computed too.
         first_missed: the reference's first named result that the submission did not compute.
-        last_shape, missed_shape: the shapes of both results with letters, e.g. "[B, L, M]"; "" if
-            they are unknown.
+        missed_shape: the shape of the missed result with letters, e.g. "[B, L, M]", or "".
         made: the result of the first wrong line: its shape with letters.
+        rearranged: the shape of a right value that this line rearranges wrongly, or "".
+        operands: the right values from which this line computes.
         layout: in words, how the output relates to the right one (axes in another order, for
             example), or which input would make the reference give this output.
         effective_mask: the mask that the submission seems to apply.
@@ -207,17 +221,27 @@ class Diagnosis:
 
     mistakes: tuple[Mistake, ...] = ()
     first_line: Frame | None = None
+    start: int | None = None
+    missing: bool = False
     case: int | None = None
     last_reached: str | None = None
     first_missed: str | None = None
-    last_shape: str = ""
     missed_shape: str = ""
     made: str | None = None
+    rearranged: str = ""
+    operands: tuple[Operand, ...] = ()
     layout: str | None = None
     effective_mask: EffectiveMask | None = None
     cleared: tuple[str, ...] = ()
     elsewhere: tuple[WrongFunction, ...] = ()
     attention: AttentionWeights | None = None
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """The first and the last line between which the mistake is; None if no line is known."""
+        if self.first_line is None:
+            return None
+        return self.start or self.first_line.line, self.first_line.line
 
 
 @dataclass(frozen=True)

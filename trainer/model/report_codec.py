@@ -26,6 +26,7 @@ _MISMATCH = {
     ).split()
 }
 _DIAGNOSIS = {
+    "missing": "missing",
     "case_number": "case",
     "last_reached": "last_reached",
     "first_missed": "first_missed",
@@ -64,10 +65,11 @@ def _check(outcome: Outcome) -> dict[str, Any]:
 
 
 def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
-    line, mask = diagnosis.first_line, diagnosis.effective_mask
+    line, mask, span = diagnosis.first_line, diagnosis.effective_mask, diagnosis.span
     return {
         "mistakes": [{"id": mistake.id, "says": mistake.says} for mistake in diagnosis.mistakes],
         "first_line": None if line is None else line.line,
+        "span": None if span is None else list(span),
         **_object(diagnosis, _DIAGNOSIS),
         "effective_mask": None if mask is None else _object(mask, _MASK),
     }
@@ -120,9 +122,15 @@ def _diagnosis_from(found: Mapping[str, Any]) -> Diagnosis:
     return Diagnosis(
         mistakes=tuple(Mistake(known["id"], "", "", known["says"], "") for known in mistakes),
         first_line=next(iter(_frames(found["first_line"])), None),
+        start=_start_from(found["span"]),
         **_fields(found, _DIAGNOSIS),
         effective_mask=None if mask is None else EffectiveMask(**_fields(mask, _MASK)),
     )
+
+
+def _start_from(span: list[int] | None) -> int | None:
+    """Return the first line of a span of several lines."""
+    return None if span is None or span[0] == span[1] else span[0]
 
 
 def _frames(line: int | None) -> tuple[Frame, ...]:

@@ -66,7 +66,7 @@ def _labelled(rows: Iterable[tuple[str, str]]) -> RenderableType:
 
 
 def render_line(report: Report, failure: Outcome) -> Iterator[RenderableType]:
-    """Yield the line to blame with the code around it, and the results around it.
+    """Yield the line to blame with the code around it, and how it relates to other lines.
 
     If an exception ended the call, the line is the last line of the learner's file in the
     traceback, and the calls that led to it follow.
@@ -77,7 +77,7 @@ def render_line(report: Report, failure: Outcome) -> Iterator[RenderableType]:
     if frame is None and failure.frames:
         *outer, frame = failure.frames
         calls = tuple(outer)
-    words = "" if diagnosis is None else reached(diagnosis, failure.number)
+    words = "" if diagnosis is None else place_words(diagnosis, failure.number)
     if frame is None:
         if words:
             yield Text(as_sentence(words))
@@ -88,7 +88,7 @@ def render_line(report: Report, failure: Outcome) -> Iterator[RenderableType]:
         title.append(f": {words}", style="not bold")
     yield title
     alone = Text(f"  {visible(frame.text)}", style="bold")
-    code = code_around(report.source, frame.line)
+    code = code_around(report.source, frame.line, diagnosis.start if diagnosis else None)
     yield from code or [one_row(alone)]
     for wrong in () if diagnosis is None else diagnosis.elsewhere:
         place = f"line {wrong.first_line.line} in {visible(wrong.function)}"
@@ -107,23 +107,52 @@ def _in_function(frame: Frame) -> str:
     return f" in {visible(frame.function)}" if is_function else ""
 
 
-def reached(diagnosis: Diagnosis, shown_case: int | None) -> str:
-    """Return the last right and the first missing result of the reference in words, or ""."""
-    last, missed = diagnosis.last_reached, diagnosis.first_missed
-    last_words = " ".join(filter(None, [last, diagnosis.last_shape]))
-    missed_words = " ".join(filter(None, [missed, diagnosis.missed_shape]))
-    if not last:
-        text = f"no line makes the reference's {missed_words}" if missed else ""
-    elif last == missed:
-        text = "everything before it agrees with the reference"
-    elif missed:
-        text = f"the reference's {last_words} is right, its {missed_words} is not"
-    else:
-        text = f"the reference's {last_words} is right"
-    is_other_case = diagnosis.case is not None and diagnosis.case != shown_case
-    case = f"in case {diagnosis.case} " if is_other_case else ""
-    made = f"{case}this line makes {diagnosis.made}" if diagnosis.made else ""
-    return "; ".join(filter(None, [text, made]))
+def place_words(diagnosis: Diagnosis, shown_case: int | None) -> str:
+    """Return how the marked line relates to other lines of the file in words, or "".
+
+    No sentence says that a line is right: a line may make right numbers in a layout that the next
+    step does not expect.
+
+    Args:
+        diagnosis: the diagnosis.
+        shown_case: the number of the case that the report explains, from 1.
+    """
+    missed = " ".join(filter(None, [diagnosis.first_missed, diagnosis.missed_shape]))
+    if diagnosis.first_line is None:
+        return f"no line makes the reference's {missed}" if missed else ""
+    operands = diagnosis.operands
+    parts: list[str] = []
+    if diagnosis.missing:
+        parts.append(_missing_step(diagnosis, missed))
+    elif diagnosis.rearranged:
+        parts.append("this line rearranges right numbers wrongly")
+        parts.append(f"{diagnosis.rearranged} becomes {diagnosis.made}")
+    elif diagnosis.made:
+        for operand in operands if not diagnosis.mistakes else ():
+            if operand.expected:
+                value = operand.name or "the result"
+                there = f"the reference has {operand.expected}"
+                parts.append(f"{value} of line {operand.line} is {operand.shape}, {there}")
+        parts.append("this is the first wrong result")
+        if lines := sorted({operand.line for operand in operands} - {diagnosis.first_line.line}):
+            *others, last = map(str, lines)
+            listed = f"lines {', '.join(others)} and {last}" if others else f"line {last}"
+            parts.append(f"the numbers from {listed} are right")
+    if diagnosis.made and not diagnosis.rearranged:
+        is_other_case = diagnosis.case is not None and diagnosis.case != shown_case
+        case = f"in case {diagnosis.case} " if is_other_case else ""
+        parts.append(f"{case}it makes {diagnosis.made}")
+    return "; ".join(parts)
+
+
+def _missing_step(diagnosis: Diagnosis, missed: str) -> str:
+    """Return in words between which lines a step is missing."""
+    if diagnosis.start is None:
+        return "a step is missing in this line"
+    if diagnosis.mistakes or not missed:
+        return f"a step is missing between line {diagnosis.start} and this line"
+    before = f"this line uses the result of line {diagnosis.start}"
+    return f"{before}, but the reference first does another step ({missed})"
 
 
 def render_picture(report: Report, failure: Outcome, width: int) -> Iterator[RenderableType]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from trainer.model.report import ErrorMap, Frame, Report
 from trainer.report.code_text import source_lines
-from trainer.report.diagnosis_text import as_sentence, mask_words, pattern_words, reached
+from trainer.report.diagnosis_text import as_sentence, mask_words, pattern_words, place_words
 from trainer.report.pages import page, squares, tint
 from trainer.report.picture_text import LEVELS, tells, title_of
 from trainer.report.picture_text import level as level_of
@@ -68,7 +68,7 @@ def to_html(
         mismatch=mismatch,
         diagnosis=diagnosis,
         frame=frame,
-        reached=as_sentence(reached(diagnosis, failure.number)) if diagnosis and failure else "",
+        place=as_sentence(place_words(diagnosis, failure.number)) if diagnosis and failure else "",
         excerpt=_excerpt(report, frame),
         lines=source_lines(report.source) if report.source else [],
         maps=[error_grid(found) for found in mismatch.error_maps if tells(found)]
