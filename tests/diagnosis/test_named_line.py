@@ -20,6 +20,12 @@ SOURCE = pack_reader.solution(GPT)
 KNOWN = {mistake.id: mistake for mistake in read_mistakes(GPT)}
 
 
+def line_of(mistake: Mistake, source: str, reference: str = SOURCE) -> int | None:
+    """Return the last line of a mistake; a mistake of `SOURCE` is planted."""
+    found = line_by_text(reference, mistake, source, is_planted=reference is SOURCE)
+    return None if found is None else found[1]
+
+
 def handed_out(*names: str) -> str:
     """Return the file of a hunt with these mistakes."""
     return plant_mistakes(SOURCE, [KNOWN[name] for name in names], "Find the bugs.").source
@@ -38,9 +44,19 @@ def handed_out(*names: str) -> str:
 def test_planted_line_is_found_among_other_mistakes(name: str, line: str) -> None:
     """A missing line is reported as the line after the gap."""
     source = handed_out(name, "no-scale")
-    number = line_by_text(SOURCE, KNOWN[name], source, is_planted=True)
+    number = line_of(KNOWN[name], source)
     assert number is not None
     assert source.splitlines()[number - 1].strip().startswith(line)
+
+
+def test_gap_of_a_planted_mistake_is_between_its_neighbours() -> None:
+    """The lines before and after the gap are the span of the mistake."""
+    source = handed_out("no-step")
+    found = line_by_text(SOURCE, KNOWN["no-step"], source, is_planted=True)
+    assert found is not None
+    before, after = (source.splitlines()[line - 1].strip() for line in found)
+    assert before.startswith("nn.utils.clip_grad_norm_(")
+    assert after == "return loss.item()"
 
 
 @pytest.mark.sampled(8)
@@ -48,7 +64,7 @@ def test_planted_line_is_found_among_other_mistakes(name: str, line: str) -> Non
 def test_every_planted_mistake_is_found_in_its_file(name: str) -> None:
     """The line is one that differs from the reference, or is next to a gap."""
     right, source = handed_out(), handed_out(name)
-    number = line_by_text(SOURCE, KNOWN[name], source, is_planted=True)
+    number = line_of(KNOWN[name], source)
     texts = right.splitlines(), source.splitlines()
     changes = difflib.SequenceMatcher(None, *texts, autojunk=False).get_opcodes()
     changed = {
@@ -72,7 +88,7 @@ def test_line_that_is_gone_is_not_reported(old: str, new: str) -> None:
     """The file no longer has the text of the mistake."""
     source = handed_out("no-step")
     assert old in source
-    assert line_by_text(SOURCE, KNOWN["no-step"], source.replace(old, new), is_planted=True) is None
+    assert line_of(KNOWN["no-step"], source.replace(old, new)) is None
 
 
 def test_line_is_found_after_edits_elsewhere() -> None:
@@ -82,7 +98,7 @@ def test_line_is_found_after_edits_elsewhere() -> None:
     edited = "\n".join(
         ["# my notes", "", *(f"{line}  # seen" if line.endswith(")") else line for line in lines)]
     ).replace("    loss.backward()", "    print(logits.shape)\n\n    loss.backward()")
-    number = line_by_text(SOURCE, KNOWN["no-step"], edited, is_planted=True)
+    number = line_of(KNOWN["no-step"], edited)
     assert number is not None
     assert edited.splitlines()[number - 1].strip().startswith("return loss.item()")
 
@@ -92,9 +108,9 @@ def test_statement_is_found_under_other_names() -> None:
     reference = "def f(a, b):\n    scores = g(a) @ b / 2\n    return h(scores)\n"
     mistake = Mistake("no-half", "g(a) @ b / 2", "g(a) @ b", "", "")
     own = "def f(q, k):\n    # the scores\n    s = g(q) @ k\n    return h(s) / 2\n"
-    assert line_by_text(reference, mistake, own) == 3
-    assert line_by_text(reference, mistake, own.replace("k\n", "k + 0\n")) is None
-    assert line_by_text(reference, mistake, own + "def e(q, k):\n    s = g(q) @ k\n") is None
+    assert line_of(mistake, own, reference) == 3
+    assert line_of(mistake, own.replace("k\n", "k + 0\n"), reference) is None
+    assert line_of(mistake, own + "def e(q, k):\n    s = g(q) @ k\n", reference) is None
 
 
 def test_only_place_that_differs_from_the_reference_is_found() -> None:
@@ -102,9 +118,9 @@ def test_only_place_that_differs_from_the_reference_is_found() -> None:
     reference = "def f(a, b):\n    x = a @ b\n    x = x / 2\n    return h(x)\n"
     mistake = Mistake("no-half", "x = x / 2", "x = x", "", "")
     own = reference.replace("x / 2", "x / int(False or 1)")
-    assert line_by_text(reference, mistake, own) == 3
-    assert line_by_text(reference, mistake, own.replace("h(x)", "h(x) + 0")) == 3
-    assert line_by_text(reference, mistake, own.replace("(a, b)", "(a, b=1)")) is None
+    assert line_of(mistake, own, reference) == 3
+    assert line_of(mistake, own.replace("h(x)", "h(x) + 0"), reference) == 3
+    assert line_of(mistake, own.replace("(a, b)", "(a, b=1)"), reference) is None
 
 
 @pytest.mark.parametrize(
@@ -171,4 +187,4 @@ def test_mistakes_of_random_hunts_are_found() -> None:
     mistakes = list(KNOWN.values())
     chosen = next(choose_several(mistakes, SOURCE, 4, (), Random(3)))
     source = plant_mistakes(SOURCE, chosen, "Find the bugs.").source
-    assert all(line_by_text(SOURCE, mistake, source, is_planted=True) for mistake in chosen)
+    assert all(line_of(mistake, source) for mistake in chosen)

@@ -239,7 +239,7 @@ def test_line_of_an_exception_comes_with_the_calls_before_it() -> None:
 def test_line_of_the_diagnosis_goes_before_that_of_the_exception() -> None:
     """An exception may be the effect of an earlier line. Its calls are left out then."""
     lines = lines_of(line_of(raised(*CALLS, diagnosis=DIAGNOSIS)))
-    assert lines[0].startswith("line 3 in forward:")
+    assert lines[0].startswith("line 3 in forward")
     assert not any("called from" in line for line in lines)
 
 

@@ -35,6 +35,7 @@ from trainer.model.report import (
     EffectiveMask,
     Frame,
     Mismatch,
+    Operand,
     Outcome,
     Patterns,
     Report,
@@ -130,10 +131,10 @@ def test_words_in_brackets_are_not_markup(word: str) -> None:
     diagnosis = Diagnosis(
         mistakes=(Mistake("id", "was", "now", f"says {word}", f"hint {word}"),),
         first_line=Frame(3, "f", f"code {word}"),
-        last_reached=f"last {word}",
         first_missed=f"missed {word}",
         missed_shape=f"missed-shape {word}",
         made=f"made {word}",
+        operands=(Operand(1, f"operand {word}", "[L, D]", "[D, L]"),),
         layout=f"layout-of {word}",
         effective_mask=EffectiveMask(f"the mask {word}", 0, ("#.",), ("##",)),
         cleared=(f"cleared {word}",),
@@ -164,8 +165,8 @@ def test_words_in_brackets_are_not_markup(word: str) -> None:
         file, options = f"argument {word}", f" --pack option {word}"
         shown += printed(report, file=file, options=options)
     strings = (
-        "case name size init layout tensor dims rows says code last missed made layout-of mask "
-        "cleared function text message challenge file printed note dim last-shape missed-shape "
+        "case name size init layout tensor dims rows says code missed made operand layout-of mask "
+        "cleared function text message challenge file printed note dim missed-shape "
         "hint see source map-rows map-columns pattern-rows pattern-columns place argument option"
     )
     assert [string for string in strings.split() if f"{string} {word}" not in shown] == []
@@ -306,7 +307,7 @@ def test_answer_comes_before_the_figures() -> None:
         "✗ values",
         " LIKELY  The scores are not scaled.",
         " AND     Two axes are swapped.",
-        "line 3 in forward: the reference's q is right",
+        "line 3 in forward",
         "❯ 3 │     scores = q @ k",
         "errors of out: batch (B) by positions (L)",
         "values  case 1: a [case]",

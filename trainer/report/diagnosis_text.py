@@ -77,7 +77,7 @@ def render_line(report: Report, failure: Outcome) -> Iterator[RenderableType]:
     if frame is None and failure.frames:
         *outer, frame = failure.frames
         calls = tuple(outer)
-    words = "" if diagnosis is None else place_words(diagnosis, failure.number)
+    words = "" if diagnosis is None else visible(place_words(diagnosis, failure.number))
     if frame is None:
         if words:
             yield Text(as_sentence(words))
