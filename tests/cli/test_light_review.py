@@ -8,14 +8,16 @@ import pytest
 from tests.support.cli import GQA
 from tests.support.known_packs import make_pack
 from tests.support.typing_lines import type_lines
+from trainer.app.open_packs import KnownPacks
 from trainer.cli.light_review import ReviewMaterial, ask_light_parts
 from trainer.model.challenge import Challenge
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import FollowUp
+from trainer.packs.mistakes import read_mistakes
 from trainer.practice.journal import Journal
 from trainer.practice.review_plan import Form, ReviewPart
 from trainer.quiz.drawn_questions import line_question
-from trainer.quiz.gaps import GapExercise, draw_gaps
+from trainer.quiz.gap_exercise import GapExercise, gap_exercise
 
 SEED = 3
 
@@ -36,7 +38,7 @@ def small(tmp_path: Path) -> Challenge:
 def ask(journal: Journal, challenge: Challenge, *forms: Form) -> bool:
     """Ask for a challenge in these forms."""
     parts = tuple(ReviewPart(f"challenge:{challenge.id}", form, 4) for form in forms)
-    material = ReviewMaterial({challenge.id: challenge}, {})
+    material = ReviewMaterial({challenge.id: challenge}, {}, KnownPacks())
     return ask_light_parts(parts, material, journal, Random(SEED))
 
 
@@ -47,7 +49,7 @@ def reviews(journal: Journal) -> list[tuple[str, int, str]]:
 
 def exercise() -> GapExercise:
     """Return the exercise that the tests answer."""
-    drawn = draw_gaps(GQA, Random(SEED))
+    drawn = gap_exercise(pack_reader.solution(GQA), read_mistakes(GQA), Random(SEED))
     assert drawn is not None
     return drawn
 
@@ -75,45 +77,47 @@ def test_gaps_grade_the_challenge(
     assert shown.count("The reference has:") == wrong
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(("word", "rating"), [("NO", 2), ("y", 3)])
-def test_learner_decides_about_other_code(
-    word: str,
-    rating: int,
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        pytest.param("self.head_dim**0.5", "Right.", id="other code that is right"),
+        pytest.param("3.3", "values of out differ", id="wrong values"),
+        pytest.param("foo", "Wrong. NameError: name 'foo' is not defined. The", id="crash"),
+        pytest.param("self.head_dim +", "That is no Python expression. Type", id="no Python"),
+        pytest.param("", "That is no Python expression. Type", id="nothing"),
+    ],
+)
+def test_every_answer_is_graded(
+    other: str,
+    says: str,
     journal: Journal,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Other text than y and n is asked again, and so is text that is no Python."""
-    gaps = exercise().gaps
-    type_lines(monkeypatch, "x y", "other(1)", "maybe", word, *(gap.right for gap in gaps[1:]))
+    """Text that is no expression is asked again."""
+    answers = [other if gap.right == "math.sqrt(self.head_dim)" else "?" for gap in exercise().gaps]
+    assert other in answers
+    type_lines(monkeypatch, *answers, "?")
     assert ask(journal, GQA, "gaps")
-    assert [review.rating for review in journal.reviews()] == [rating]
-    shown = capsys.readouterr().out
-    assert "Type the Python code" in shown
-    assert "Answer with y or n." in shown
+    assert says in " ".join(capsys.readouterr().out.split())
 
 
-def test_known_mistake_is_explained(
+def test_known_mistake_is_named(
     journal: Journal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is certainly wrong, so the learner is not asked."""
-    answers, says = [], ""
-    for gap in exercise().gaps:
-        is_wrong = not says and bool(gap.mistakes)
-        answers.append(gap.mistakes[0][0] if is_wrong else gap.right)
-        says = says or (gap.mistakes[0][1] if gap.mistakes else "")
-    type_lines(monkeypatch, *answers)
+    """Its sentence is the reason."""
+    wrong = {"math.sqrt(self.head_dim)": "self.head_dim"}
+    gaps = exercise().gaps
+    type_lines(monkeypatch, *(wrong.get(gap.right, gap.right) for gap in gaps))
     assert ask(journal, GQA, "gaps")
-    shown = capsys.readouterr().out
-    assert shown.count("Wrong.") == 1
-    assert says in " ".join(shown.split())
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.count("Right.") == len(gaps) - 1
+    says = "The scores are divided by head_dim instead of its square root."
+    assert f"Wrong. {says} The reference has:" in shown
     assert [review.rating for review in journal.reviews()] == [2]
 
 
-@pytest.mark.thorough
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("lines", [[], ["quit"], ["other(1)", "q"], ["other(1)"]])
+@pytest.mark.parametrize("lines", [[], ["quit"], ["?", "quit"], ["a b"]])
 def test_part_that_is_not_complete_is_not_recorded(
     lines: list[str], journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,8 +129,8 @@ def test_part_that_is_not_complete_is_not_recorded(
 
 def test_name_q_is_an_answer(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most references have a tensor with this name, so it does not end the gaps."""
-    type_lines(monkeypatch, "q", "n", "?", "?", "?", "?")
-    ask(journal, GQA, "gaps")
+    type_lines(monkeypatch, "q", "?", "?", "?", "?")
+    assert ask(journal, GQA, "gaps")
     assert [review.rating for review in journal.reviews()] == [1]
 
 
@@ -140,8 +144,6 @@ def test_planted_line_grades_the_line_and_the_challenge(
 ) -> None:
     """A due line comes first. A reference with too few places for gaps has a line instead."""
     journal.record_review("line:few:matrix", 1e9, 3, "")
-    from trainer.packs.mistakes import read_mistakes
-
     matrix = next(mistake for mistake in read_mistakes(small) if mistake.id == "matrix")
     type_lines(monkeypatch, str(line_question(small, matrix).lines[0]) if found else "1")
     assert ask(journal, small, "gaps")
@@ -174,7 +176,7 @@ def test_follow_up_question_is_a_part(
     """Its title names the challenge."""
     question = FollowUp("gqa", 2, "Why?", "So.")
     part = ReviewPart(question.item, "follow-up", 1)
-    material = ReviewMaterial({}, {question.item: question})
+    material = ReviewMaterial({}, {question.item: question}, KnownPacks())
     type_lines(monkeypatch, "", "2")
     assert ask_light_parts((part,), material, journal, Random(1))
     assert "1 of 1  gqa: follow-up question" in capsys.readouterr().out

@@ -12,7 +12,7 @@ from trainer.practice.journal import Review
 from trainer.practice.schedule import ScheduledItem
 from trainer.quiz.bank_progress import BankProgress
 from trainer.quiz.drawn_questions import DrawnQuestion
-from trainer.report.question_text import code_lines, progress_line, question, summary
+from trainer.report.question_text import code_lines, indented, progress_line, question, summary
 
 
 @pytest.mark.sampled(2)
@@ -35,6 +35,16 @@ def test_long_numbered_line_is_wrapped() -> None:
         "            second(c, d)",
         "11",
     ]
+
+
+@pytest.mark.parametrize("width", [50, 80])
+def test_indented_code_fits_the_width(width: int) -> None:
+    """Empty lines have no blanks."""
+    call = "self.q_proj(x).view(batch, length, self.num_heads, self.head_dim).transpose(1, 2)"
+    lines = indented(f"def f(x):\n\n    return {call}", width).split("\n")
+    assert (lines[0], lines[1]) == ("    def f(x):", "")
+    assert max(map(len, lines)) <= width
+    assert "".join("".join(lines[2:]).split()) == "return" + "".join(call.split())
 
 
 def test_progress_is_a_sentence() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -19,6 +19,7 @@ from trainer.practice.journal import Journal
 from trainer.practice.record_attempt import Purpose, record_diagnosis, write_attempt
 from trainer.server.messages import (
     Grade,
+    Prepare,
     Refused,
     Reproduce,
     Reproduced,
@@ -216,6 +217,22 @@ def grade_file(
         known_packs, challenge, submission, seed, diagnosed=diagnosed, planted=planted
     ) as graded:
         return graded.report
+
+
+@contextmanager
+def open_grader(
+    known_packs: KnownPacks, challenge: Challenge
+) -> Iterator[Callable[[Submission], Report]]:
+    """Yield a function that grades answers to a challenge, each on fresh cases.
+
+    Its grading server gets ready at once, while the learner reads.
+
+    Raises:
+        GraderError: if there is no verdict.
+    """
+    with _server(known_packs) as server:
+        server.send(Prepare(challenge.id))
+        yield lambda answer: _answer(server, Grade(challenge.id, answer), Verdict).report
 
 
 def trace_file(

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
 import typer
 
+from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import warn
 from trainer.cli.ask_questions import answered, is_coloured, question_in_colour, read_line
 from trainer.model.challenge import Challenge
 from trainer.model.errors import PackError
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
 from trainer.packs.follow_up import FollowUp
 from trainer.practice.journal import Journal
 from trainer.practice.schedule import RATINGS, challenge_of, item_of
+from trainer.report.visible import visible
 
 if TYPE_CHECKING:
+    from trainer.model.report import Report
     from trainer.practice.review_plan import ReviewPart
-    from trainer.quiz.gaps import Gap, GapExercise
+    from trainer.quiz.gap_exercise import GapExercise
+
+Grade = Callable[[Submission], "Report"]
 
 _FORM_NAMES = {
     "rewrite": "write it in full",
@@ -38,10 +46,12 @@ class ReviewMaterial:
     Attributes:
         challenges: The challenges by id.
         follow_ups: The follow-up questions by item.
+        known_packs: The packs of this run.
     """
 
     challenges: Mapping[str, Challenge]
     follow_ups: Mapping[str, FollowUp]
+    known_packs: KnownPacks
 
     def name_of(self, part: ReviewPart) -> str:
         """Return the id of the challenge that a part belongs to."""
@@ -84,18 +94,13 @@ def _ask(part: ReviewPart, material: ReviewMaterial, journal: Journal, rng: Rand
         return ask([material.follow_ups[part.item]], journal) == 1
     challenge = material.challenges[material.name_of(part)]
     try:
-        return _ask_challenge(challenge, part, journal, rng)
+        if part.form == "gaps":
+            graded = _gaps_or_line(challenge, material.known_packs, journal, rng)
+        else:
+            graded = _line(challenge, journal, rng)
     except PackError as error:
         warn([f"{challenge.id} is left out: {error}"])
         return True
-
-
-def _ask_challenge(challenge: Challenge, part: ReviewPart, journal: Journal, rng: Random) -> bool:
-    """Ask for gaps or a line. A reference with too few places for gaps has a wrong line instead."""
-    from trainer.quiz.gaps import draw_gaps
-
-    exercise = draw_gaps(challenge, rng) if part.form == "gaps" else None
-    graded = _gaps(exercise) if exercise else _line(challenge, journal, rng)
     if graded is None:
         return False
     rating, reason = graded
@@ -130,72 +135,93 @@ def _line(challenge: Challenge, journal: Journal, rng: Random) -> tuple[int, str
     return (3, "planted line found") if right else (1, "planted line not found")
 
 
-def _gaps(exercise: GapExercise) -> tuple[int, str] | None:
-    """Ask for all gaps of a reference.
+def _gaps_or_line(
+    challenge: Challenge, known_packs: KnownPacks, journal: Journal, rng: Random
+) -> tuple[int, str] | None:
+    """Ask for the gaps of a reference. One with too few places for gaps has a wrong line instead.
 
     Returns:
-        The rating and its reason, or None if the learner stopped.
+        The rating of the challenge and its reason, or None if the learner stopped.
     """
-    from trainer.quiz.gaps import rating
-    from trainer.report.gap_text import introduction
+    from trainer.packs.mistakes import read_mistakes
+    from trainer.quiz.gap_exercise import gap_exercise, rating
 
-    typer.echo(f"\n{introduction(exercise, _width())}")
-    right = 0
-    for gap in exercise.gaps:
-        is_right = _filled(gap)
-        if is_right is None:
-            return None
-        right += is_right
+    source = pack_reader.solution(challenge)
+    exercise = gap_exercise(source, read_mistakes(challenge), rng)
+    if exercise is None:
+        return _line(challenge, journal, rng)
+    from trainer.app.grade_file import open_grader
+
+    with open_grader(known_packs, challenge) as grade:
+        _introduce(exercise)
+        right = 0
+        for number in range(1, len(exercise.gaps) + 1):
+            is_right = _filled(exercise, number, grade)
+            if is_right is None:
+                return None
+            right += is_right
     count = len(exercise.gaps)
     return rating(right, count), f"gaps, {right} of {count} right"
 
 
-def _filled(gap: Gap) -> bool | None:
-    """Ask for a gap, and show the code of the reference.
+def _introduce(exercise: GapExercise) -> None:
+    """Show the code of an exercise, and say what to do."""
+    from trainer.report.question_text import indented, wrapped
+
+    sentences = (
+        "Type the code that stands in each gap; it is graded like an answer in full. "
+        "`?` shows an answer that you do not know; `quit` ends."
+    )
+    if exercise.code.count("____") > len(exercise.gaps):
+        sentences += " A gap without a number is not asked: it hides code that is like an answer."
+    typer.echo(f"\n{indented(exercise.code, _width())}\n\n{wrapped(sentences, _width())}")
+
+
+def _filled(exercise: GapExercise, number: int, grade: Grade) -> bool | None:
+    """Ask for a gap, and show the code of the reference if the answer is not right.
 
     Returns:
         True if the answer is right, or None if the learner stopped.
     """
-    from trainer.quiz.gaps import judge_gap
-    from trainer.report.gap_text import gap_line, right_code
-    from trainer.report.question_text import wrapped
+    from trainer.quiz.gap_exercise import typed_expression
+    from trainer.report.question_text import indented, wrapped
 
-    typer.echo(f"\n{gap_line(gap, _width())}")
+    name, gap = f"____{number}", exercise.gaps[number - 1]
+    line = next(line for line in exercise.code.splitlines() if name in line)
+    typer.echo(f"\n{indented(line.strip(), _width())}")
     while True:
-        given = read_line(f"{gap.name} = ")
+        given = read_line(f"{name} = ")
         # `q` is the name of a tensor in most references, so it does not end the review here.
         if given is None or given.strip().lower() == "quit":
             return None
-        judged = judge_gap(gap, given)
-        if judged.verdict != "not understood":
+        code = typed_expression(given)
+        if code is not None or given.strip() == "?":
             break
-        typer.echo(wrapped(judged.message, _width()))
-    if judged.verdict == "undecided":
-        typer.echo(right_code(gap, _width()))
-        return _means_the_same()
-    is_right = judged.verdict == "right"
-    if given.strip() == "?":
+        typer.echo(
+            wrapped("That is no Python expression. Type the code of the gap, or `?`.", _width())
+        )
+    if code is None:
         typer.echo("Noted as not known.")
     else:
-        word, colour = ("Right.", "blue") if is_right else ("Wrong.", "yellow")
-        typer.echo(typer.style(word, fg=colour if is_coloured() else None))
-    if judged.message:
-        typer.echo(wrapped(judged.message, _width()))
-    if not is_right:
-        typer.echo(right_code(gap, _width()))
-    return is_right
+        report = grade(Submission("gap.py", gap.filled(exercise.source, code)))
+        if report.verdict == "passed":
+            typer.echo(typer.style("Right.", fg="blue" if is_coloured() else None))
+            return True
+        typer.echo(typer.style("Wrong.", fg="yellow" if is_coloured() else None))
+        typer.echo(wrapped(_reason(report), _width()))
+    typer.echo(f"The reference has:\n{indented(gap.right, _width())}")
+    return False
 
 
-def _means_the_same() -> bool | None:
-    """Let the learner compare an answer with the reference. Return None if the learner stopped."""
-    while True:
-        given = read_line("Does yours mean the same? y/n: ")
-        word = "quit" if given is None else given.strip().lower()
-        if word in ("q", "quit"):
-            return None
-        if word in ("y", "yes", "n", "no"):
-            return word[0] == "y"
-        typer.echo("Answer with y or n.")
+def _reason(report: Report) -> str:
+    """Return the known mistakes of a wrong answer, or else its first failure."""
+    if report.diagnosis is not None and report.diagnosis.mistakes:
+        return " ".join(mistake.says for mistake in report.diagnosis.mistakes)
+    failure = report.first_failure()
+    message = "" if failure is None else failure.message
+    # The learner does not see the numbers of the reference's lines.
+    message = re.sub(r" at line \d+| \(line \d+\)", "", message)
+    return f"{visible(message).rstrip('.')}."
 
 
 def _width() -> int:

@@ -50,7 +50,7 @@ def review_in(
     challenges = (named,) if named else known_packs.catalogue().challenges
     scheduled = {} if named else items(journal.reviews(), now)
     follow_ups = known_follow_ups(challenges, scheduled, now)
-    material = ReviewMaterial({known.id: known for known in challenges}, follow_ups)
+    material = ReviewMaterial({known.id: known for known in challenges}, follow_ups, known_packs)
     due = [challenge_forms(named)] if named else due_forms(scheduled, challenges, follow_ups, now)
     if not due:
         typer.echo("Nothing is due today. `attn-drill review --list` shows what is due and when.")

@@ -7,7 +7,6 @@ mistake.
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -27,11 +26,11 @@ from trainer.packs.arithmetic import Value
 from trainer.packs.mistakes import read_mistakes
 from trainer.packs.question_bank import Question, Unit, solve
 from trainer.quiz import units
+from trainer.quiz.excerpt import excerpt
 
 LETTERS = "abcdefgh"
 _NAMED = re.compile(r"\{(\w+)\}")
 _MOST_REFERENCE = 3  # lines of the reference in an explanation
-_MOST_LINES = 26  # the longest text that is shown whole, so that it fits a small terminal
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,7 @@ def line_question(challenge: Challenge, mistake: Mistake) -> DrawnQuestion:
     """
     source, where = pack_reader.solution(challenge), str(challenge.solutions / "mistakes.toml")
     planted = plant_mistakes(source, (mistake,), where)
-    line_numbers = _excerpt(planted.source, planted.changed)
+    line_numbers = excerpt(planted.source, planted.changed)
     text = planted.source.splitlines()
     shown = [text[line_number - 1] if line_number else "" for line_number in line_numbers]
     right = tuple(
@@ -202,42 +201,6 @@ def line_question(challenge: Challenge, mistake: Mistake) -> DrawnQuestion:
         "\n".join(shown),
         lines=right,
     )
-
-
-def _excerpt(source: str, changed: Sequence[int]) -> list[int]:
-    """Return the line numbers to show.
-
-    0 is an empty line between the first lines of a class and a method.
-    """
-    tree = ast.parse(source)
-    defined = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
-    whole = list(range(_lines_of(defined[0]).start if defined else 1, len(source.splitlines()) + 1))
-    if len(whole) <= _MOST_LINES:
-        return whole
-    parts: list[tuple[range, list[int]]] = []
-    for node in defined:
-        if isinstance(node, ast.FunctionDef):
-            parts.append((_lines_of(node), []))
-            continue
-        methods = [_lines_of(child) for child in node.body if isinstance(child, ast.FunctionDef)]
-        opening = range(
-            _lines_of(node).start,
-            (node.body[0].end_lineno or 0) + 1
-            if ast.get_docstring(node) is not None
-            else node.lineno + 1,
-        )
-        parts += [(method, [*opening, 0]) for method in methods]
-    part, head = max(
-        parts,
-        key=lambda candidate: sum(line_number in candidate[0] for line_number in changed),
-        default=(range(0), []),
-    )
-    return [*head, *part] if set(part) & set(changed) else whole
-
-
-def _lines_of(node: ast.ClassDef | ast.FunctionDef) -> range:
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    return range(first, (node.end_lineno or node.lineno) + 1)
 
 
 def is_not_known(given: str) -> bool:

@@ -58,6 +58,11 @@ def code_lines(lines: Sequence[str], width: int, labels: Sequence[str] = ()) -> 
         yield from (" " * margin + part for part in parts[1:])
 
 
+def indented(code: str, width: int) -> str:
+    """Return code indented by four columns. Lines that do not fit continue on the next line."""
+    return "\n".join(f"    {line}".rstrip() for line in code_lines(code.split("\n"), width - 4))
+
+
 def _margin(labels: Sequence[str]) -> int:
     """Return the width of the column of labels, with the blanks after it."""
     longest = max((len(label) for label in labels), default=0)
