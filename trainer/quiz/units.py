@@ -8,44 +8,16 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 
+from trainer.packs.arithmetic import evaluate
 from trainer.packs.question_bank import Unit
 
-_BINARY = {"kib": 1024, "mib": 1024**2, "gib": 1024**3, "tib": 1024**4, "pib": 1024**5}
-_DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15, "e": 10**18}
-_PREFIXES = {
-    "kibi": 1024,
-    "mebi": 1024**2,
-    "gibi": 1024**3,
-    "tebi": 1024**4,
-    "kilo": 10**3,
-    "mega": 10**6,
-    "giga": 10**9,
-    "tera": 10**12,
-    "peta": 10**15,
+_STEPS: dict[Unit, tuple[int, tuple[str, ...]]] = {
+    "B": (1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB")),
+    "FLOP": (1000, ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP")),
 }
-# The units that may follow each kind of amount, in small letters. Without a unit, the amount is in
-# the base unit.
-_WORDS: dict[Unit, dict[str, float]] = {
-    "B": {
-        "b": 1,
-        **_BINARY,
-        **{f"{letter}b": factor for letter, factor in _DECIMAL.items()},
-        **{
-            f"{prefix}byte{s}": factor
-            for prefix, factor in {"": 1, **_PREFIXES}.items()
-            for s in ("", "s")
-        },
-    },
-    "%": {"%": 1, "percent": 1, "per cent": 1},
-    "x": {"x": 1, "×": 1, "times": 1, "fold": 1},
-    "FLOP": {
-        f"{letter}flop{s}": factor
-        for letter, factor in {"": 1, **_DECIMAL}.items()
-        for s in ("", "s")
-    },
-    "": {},
-}
+_KINDS: dict[str, Unit] = {"b": "B", "f": "FLOP", "%": "%", "p": "%", "x": "x", "t": "x"}
 _SAYS: dict[Unit, str] = {
     "B": "The answer is a number of bytes, e.g. 128 KiB, 1.5 GB or 131072",
     "%": "The answer is in percent, e.g. 12.5 or 12.5 %",
@@ -53,10 +25,15 @@ _SAYS: dict[Unit, str] = {
     "FLOP": "The answer is a number of floating-point operations, e.g. 4.2 GFLOP or 4.2e9",
     "": "The answer is a plain number, e.g. 4096, 2^12 or 4.1e3",
 }
-_NUMBER = r"(?:\d{1,3}(?:[,_ ]\d{3})+(?!\d)|\d+)?(?:\.\d+|(?<=\d)\.)?(?:(?<=[\d.])e[+-]?\d{1,4})?"
-_FACTOR = rf"(?=\.?\d)(?P<number>{_NUMBER})(?:\s*(?:\^|\*\*)\s*(?P<power>[+-]?\d{{1,4}}))?"
-_FIRST = re.compile(r"(?P<sign>[+-]?)\s*" + _FACTOR)
-_NEXT = re.compile(r"\s*(?P<sign>[*/×·])\s*" + _FACTOR)
+# Arithmetic, then a unit, then words in brackets: `68.62 KiB (70,272 B)`.
+_AMOUNT = re.compile(
+    r"[~≈=x]?\s*(?P<number>[\de.,_+*/^() -]{1,60}?)"
+    r"\s*(?:(?P<prefix>[kmgtpe]?)(?P<binary>i?)(?P<base>b|bytes?|flops?|%|percent|x|times))?"
+    r"\.?(?:\s*\(.*[a-z].*\))?"
+)
+_SEPARATOR = re.compile(r"(?<=\d)[,_ ](?=\d{3}(?!\d))")
+# Chinese keyboards have another percent sign, and web pages another minus sign.
+_USUAL = str.maketrans("％−×·", "%-x*")
 _ROUNDED_DIGITS = 3  # with fewer digits, the rounding could hide a wrong answer
 _FUZZ = 1e-12
 
@@ -91,124 +68,58 @@ class Amount:
 
 
 def parse_amount(text: str, unit: Unit) -> Amount:
-    """Return the amount in a text.
-
-    Ignore case, and ignore a text in brackets at the end. Compute products, quotients and powers.
+    """Return the amount in a text: arithmetic, and a unit or none for the base unit.
 
     Raises:
         NotAnAmountError: If the text is no number, or its unit does not belong to `unit`.
     """
-    rest = re.sub(r"\s*\([^()]*\)$", "", text.strip().lower())
-    # Chinese keyboards have another percent sign, and web pages another minus sign.
-    rest = (
-        re.sub(r"^(?:about|approximately|[~≈=])\s*", "", rest).replace("％", "%").replace("−", "-")
-    )
-    if unit == "x":
-        rest = re.sub(r"^[x×]\s*", "", rest)
-    match = _FIRST.match(rest)
-    if match is None:
-        raise NotAnAmountError(f"That cannot be read as a number. {_SAYS[unit]}.")
-    value, half_unit = _factor(match, unit)
-    value = -value if match["sign"] == "-" else value
-    while following := _NEXT.match(rest, match.end()):
-        match, half_unit = following, 0.0
-        other, _ = _factor(match, unit)
-        if match["sign"] == "/" and other == 0:
-            raise NotAnAmountError(f"That divides by 0. {_SAYS[unit]}.")
-        value = value / other if match["sign"] == "/" else value * other
-    factor = _factor_of(rest[match.end() :].strip().rstrip("."), unit)
-    if not math.isfinite(value * factor):
-        raise NotAnAmountError(f"That is too large a number. {_SAYS[unit]}.")
-    return Amount(value * factor, half_unit * factor)
-
-
-def _factor(match: re.Match[str], unit: Unit) -> tuple[float, float]:
-    """Return the value of a number or power, and half a unit of its last digit."""
-    number = re.sub("[,_ ]", "", match["number"])
+    match = _AMOUNT.fullmatch(text.strip().lower().translate(_USUAL))
+    number = _SEPARATOR.sub("", match["number"]) if match else ""
     try:
-        value = float(number)
-        if match["power"] is not None:
-            return value ** int(match["power"]), 0.0
-    except (OverflowError, ZeroDivisionError):
-        raise NotAnAmountError(f"That is too large a number. {_SAYS[unit]}.") from None
-    mantissa, _, exponent = number.partition("e")
-    whole, _, decimals = mantissa.partition(".")
-    if len((whole + decimals).lstrip("0")) < _ROUNDED_DIGITS:
-        return value, 0.0
-    return value, 0.5 * 10.0 ** min(int(exponent or 0) - len(decimals), 300)
+        value = evaluate(number.replace("^", "**"), {})
+    except ValueError:
+        point = ": the decimal sign is a point, as in 1.5" if "," in number else ""
+        raise NotAnAmountError(f"That cannot be read{point}. {_SAYS[unit]}.") from None
+    if match and match["base"]:
+        if _KINDS[match["base"][0]] != unit:
+            raise NotAnAmountError(f"That is another kind of unit. {_SAYS[unit]}.")
+        size = (1024 if match["binary"] else 1000) ** " kmgtpe".index(match["prefix"] or " ")
+    else:
+        size = 1
+    if not math.isfinite(value * size):
+        raise NotAnAmountError(f"That is too large a number. {_SAYS[unit]}.")
+    return Amount(value * size, _half_unit(number) * size)
 
 
-def _factor_of(word: str, unit: Unit) -> float:
-    """Return the factor of a unit that the learner wrote."""
-    if not word:
-        return 1
-    if word in _WORDS[unit]:
-        return _WORDS[unit][word]
-    if word[0] in "0123456789.,_":
-        raise NotAnAmountError(
-            "That cannot be read as a number: groups have three digits, and the decimal sign is "
-            f"a point, as in 1.5. {_SAYS[unit]}."
-        )
-    if not word[0].isalpha() and word[0] not in "%×":
-        raise NotAnAmountError(f"That cannot be read as a number. {_SAYS[unit]}.")
-    is_other_kind = any(word in words for words in _WORDS.values())
-    raise NotAnAmountError(
-        f"`{word[:20]}` is {'another kind of unit' if is_other_kind else 'an unknown unit'}. "
-        f"{_SAYS[unit]}."
-    )
+def _half_unit(number: str) -> float:
+    """Return half a unit of the last digit, or 0 if a number is computed or has few digits."""
+    try:
+        _, digits, exponent = Decimal(number).as_tuple()
+    except InvalidOperation:
+        return 0.0
+    return 0.5 * 10.0 ** int(exponent) if len(digits) >= _ROUNDED_DIGITS else 0.0
 
 
 def format_amount(value: float, unit: Unit) -> str:
     """Return an amount as text. If a learner types the text as an answer, it is right.
 
-    Bytes are in the largest power of 1024 in which at most 4 digits are exact. If there is none,
-    they are rounded, and the exact number follows in brackets. Floating-point operations are
-    written in the same way in powers of 1000.
+    It is in the largest unit in which at most 4 digits are exact. If there is none, it is rounded,
+    and the exact number follows in brackets.
 
     Args:
         value: The value in the base unit.
         unit: The kind of amount.
     """
-    match unit:
-        case "B":
-            return _scaled(
-                value,
-                (
-                    ("B", 1),
-                    ("KiB", 1024),
-                    ("MiB", 1024**2),
-                    ("GiB", 1024**3),
-                    ("TiB", 1024**4),
-                    ("PiB", 1024**5),
-                ),
-            )
-        case "FLOP":
-            return _scaled(
-                value,
-                tuple(
-                    (f"{letter}FLOP", 1000**power)
-                    for power, letter in enumerate(("", "k", "M", "G", "T", "P", "E"))
-                ),
-            )
-        case "%":
-            return f"{format_number(value)} %"
-        case "x":
-            return f"{format_number(value)}x"
-    return format_number(value)
-
-
-def _scaled(value: float, units: tuple[tuple[str, int], ...]) -> str:
-    fitting = [unit for unit in units if abs(value) >= unit[1]] or [units[0]]
-    for name, size in reversed(fitting):
-        if abs(value / size) < 10_000 and _is_short(value / size):
-            return f"{format_number(value / size)} {name}"
-    name, size = fitting[-1]
-    base = units[0][0]
-    return (
-        f"{format_number(value)} {base}"
-        if size == 1
-        else f"{_four_digits(value / size)} {name} ({format_number(value)} {base})"
-    )
+    if unit not in _STEPS:
+        return f"{format_number(value)}{' %' if unit == '%' else unit}"
+    step, names = _STEPS[unit]
+    sizes = {name: step**power for power, name in enumerate(names)}
+    fitting = [name for name in names if abs(value) >= sizes[name]] or [names[0]]
+    for name in reversed(fitting):
+        if abs(value / sizes[name]) < 10_000 and _is_short(value / sizes[name]):
+            return f"{format_number(value / sizes[name])} {name}"
+    exact, name = f"{format_number(value)} {names[0]}", fitting[-1]
+    return exact if name == names[0] else f"{_four_digits(value / sizes[name])} {name} ({exact})"
 
 
 def format_number(value: float) -> str:
