@@ -5,9 +5,11 @@ import pytest
 from tests.support.typing_lines import type_lines
 from trainer.cli.ask_questions import answered, read_line
 from trainer.practice.journal import Journal, default_journal
-from trainer.quiz.drawn_questions import DrawnQuestion
+from trainer.quiz.drawn_questions import FindLine
 
-QUESTION = DrawnQuestion("line:a:b", "t", "line", "Which?", "line 2", "So.", "a\nb", lines=(2,))
+QUESTION = FindLine(
+    item="line:a:b", topic="t", text="Which?", explanation="So.", code="a\nb", lines=(2,)
+)
 
 
 @pytest.fixture

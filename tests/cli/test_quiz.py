@@ -15,9 +15,7 @@ from tests.support.cli import drill
 from tests.support.quiz import NAMES, POOL
 from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
-from trainer.quiz.drawn_questions import (
-    DrawnQuestion,
-)
+from trainer.quiz.drawn_questions import Choice, DrawnQuestion, FindLine
 from trainer.quiz.question_order import order_items, questions_about
 
 PROMPT = rb"\n[^\n]*(?:line|bytes|percent|factor|FLOPs|number|a-[a-h]): $"
@@ -31,13 +29,9 @@ def expected(topic: str, count: int, seed: int) -> list[DrawnQuestion]:
 
 def typed(question: DrawnQuestion) -> str:
     """Return a right answer."""
-    return (
-        str(question.lines[0])
-        if question.kind == "line"
-        else question.answer.partition(")")[0]
-        if question.kind == "choice"
-        else question.answer
-    )
+    if isinstance(question, FindLine):
+        return str(question.lines[0])
+    return question.answer[0] if isinstance(question, Choice) else question.answer
 
 
 def quiz(*arguments: str, given: str, cwd: Path, **environment: str) -> str:
@@ -56,7 +50,7 @@ def quiz(*arguments: str, given: str, cwd: Path, **environment: str) -> str:
 def test_quiz_shows_and_records_all_answers(tmp_path: Path, home: Path) -> None:
     """Explanations are shown, and the journal has the given answers."""
     questions = expected("gqa", 6, 4)
-    assert {question.kind for question in questions} == {"number", "choice", "line"}
+    assert len({type(question) for question in questions}) == 3
     given = ["what?", *(typed(question) for question in questions[:-1]), "?"]
     shown = quiz(
         "--topic",
@@ -77,8 +71,8 @@ def test_quiz_shows_and_records_all_answers(tmp_path: Path, home: Path) -> None:
     pool = questions_about(NAMES, POOL, "gqa")
     sizes = [f"of {len(pool.questions)} questions", f"of {len(pool.lines)} lines"]
     known = [
-        sum(question.kind != "line" for question in questions[:-1]),
-        sum(question.kind == "line" for question in questions[:-1]),
+        sum(not isinstance(question, FindLine) for question in questions[:-1]),
+        sum(isinstance(question, FindLine) for question in questions[:-1]),
     ]
     assert f"0 {sizes[0]} and 0 {sizes[1]} known; nothing due." in shown
     assert f"{known[0]} {sizes[0]} and {known[1]} {sizes[1]} known; nothing due." in shown
@@ -162,7 +156,7 @@ def test_quiz_on_a_terminal(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "trainer", "quiz", "--seed", "1", "--count", "2"]
     command += ["--topic", "gqa"]
     first = expected("gqa", 2, 1)[0]
-    assert first.kind == "line"
+    assert isinstance(first, FindLine)
     assert 1 not in first.lines
     environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), "TERM": "xterm"}
     with subprocess.Popen(

@@ -11,14 +11,7 @@ from trainer.model.challenge import Challenge
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
 from trainer.packs.question_bank import Question
-from trainer.quiz.drawn_questions import (
-    DrawnQuestion,
-    draw,
-    draw_line_question,
-    judge,
-    line_question,
-    with_values,
-)
+from trainer.quiz.drawn_questions import Choice, FindLine, draw, line_question, with_values
 
 COLOURS = Question(
     id="c",
@@ -50,12 +43,7 @@ def test_number_question_has_drawn_values_in_its_texts() -> None:
         f"{part} of {whole}, in percent?" for part in (1, 3) for whole in ("40", "20,000")
     }
     drawn = with_values(SHARE, {"part": 3, "whole": 40})
-    assert (drawn.item, drawn.answer, drawn.value, drawn.options) == (
-        "question:s",
-        "7.5 %",
-        7.5,
-        (),
-    )
+    assert (drawn.item, drawn.answer, drawn.value) == ("question:s", "7.5 %", 7.5)
     assert drawn.explanation == "3 / 40 = 7.5 %, and {what} stays."
 
 
@@ -71,14 +59,13 @@ def test_number_question_has_drawn_values_in_its_texts() -> None:
         pytest.param("7.7", False, "", id="near"),
         pytest.param("-1", False, "", id="negative"),
         pytest.param("0", False, "", id="zero"),
-        pytest.param("?", False, "", id="not known"),
         pytest.param("7.5 MiB", None, "another kind of unit", id="another unit"),
         pytest.param("", None, "in percent", id="nothing"),
     ],
 )
 def test_number_is_right_wrong_or_not_understood(given: str, right: bool | None, says: str) -> None:
     """The message about a wrong number says how far off it is."""
-    judged = judge(with_values(SHARE, {"part": 3, "whole": 40}), given)
+    judged = with_values(SHARE, {"part": 3, "whole": 40}).judge(given)
     assert judged.right is right
     assert says in judged.message
     assert bool(judged.message) == bool(says)
@@ -86,7 +73,9 @@ def test_number_is_right_wrong_or_not_understood(given: str, right: bool | None,
 
 def test_right_option_comes_at_every_position() -> None:
     """Each position occurs often enough."""
-    positions = Counter(draw(COLOURS, Random(seed)).options.index("blue") for seed in range(200))
+    drawn = [draw(COLOURS, Random(seed)) for seed in range(200)]
+    assert {question.answer.partition(") ")[2] for question in drawn} == {"blue"}
+    positions = Counter("abcd".index(question.answer[0]) for question in drawn)
     assert set(positions) == {0, 1, 2, 3}
     assert min(positions.values()) > 20
 
@@ -110,12 +99,12 @@ def test_right_option_comes_at_every_position() -> None:
 def test_choice_is_answered_by_letter_text_or_position(given: str, chosen: int | None) -> None:
     """Any other text is not understood."""
     options = ("orange", "a", "blue", "2")
-    for index, option in enumerate(options):
-        question = DrawnQuestion(
-            "question:c", "t", "choice", "Which?", f"{'abcd'[index]}) {option}", "", options=options
+    for right in range(4):
+        question = Choice(
+            item="question:c", topic="t", text="", explanation="", options=options, right=right
         )
-        judged = judge(question, given)
-        assert judged.right is (None if chosen is None else chosen == index)
+        judged = question.judge(given)
+        assert judged.right is (None if chosen is None else chosen == right)
         assert judged.message == ("Answer with a letter, a to d." if chosen is None else "")
 
 
@@ -141,10 +130,10 @@ def test_right_lines_are_those_that_differ_from_the_reference(challenge: Challen
         assert mistake.was not in question.code or mistake.was in mistake.now, mistake.id
         assert mistake.says not in question.text + question.code, mistake.id
         assert mistake.says in question.explanation, mistake.id
-        assert [judge(question, str(number)).right for number in range(1, len(shown) + 1)] == [
+        assert [question.judge(str(number)).right for number in range(1, len(shown) + 1)] == [
             number in question.lines for number in range(1, len(shown) + 1)
         ]
-        assert judge(question, str(len(shown) + 1)).right is None
+        assert question.judge(str(len(shown) + 1)).right is None
 
 
 def test_long_reference_is_cut_to_the_method_with_the_mistake() -> None:
@@ -172,7 +161,6 @@ def test_long_reference_is_cut_to_the_method_with_the_mistake() -> None:
         ("Line 2.", True),
         ("l2", True),
         ("1", False),
-        ("?", False),
         ("4", None),
         ("0", None),
         ("two", None),
@@ -181,17 +169,25 @@ def test_long_reference_is_cut_to_the_method_with_the_mistake() -> None:
 )
 def test_line_is_answered_by_its_number(given: str, right: bool | None) -> None:
     """A line number that does not exist is not understood."""
-    judged = judge(
-        DrawnQuestion("line:a:b", "t", "line", "Which?", "line 2", "", code="a\nb\nc", lines=(2,)),
-        given,
+    question = FindLine(
+        item="line:a:b", topic="t", text="", explanation="", code="a\nb\nc", lines=(2,)
     )
+    judged = question.judge(given)
     assert judged.right is right
     assert (judged.message == "Answer with the number of a line, 1 to 3.") == (right is None)
 
 
-def test_line_questions_come_from_every_given_challenge() -> None:
-    """Equal seeds give equal questions."""
-    rng = Random(1)
-    drawn = Counter(draw_line_question(CHALLENGES[:3], rng).item.split(":")[1] for _ in range(60))
-    assert set(drawn) == {challenge.id for challenge in CHALLENGES[:3]}
-    assert draw_line_question(CHALLENGES, Random(4)) == draw_line_question(CHALLENGES, Random(4))
+@pytest.mark.parametrize(
+    ("lines", "missing", "answer"),
+    [
+        ((2,), False, "line 2"),
+        ((2, 3, 5), False, "line 2, 3 or 5"),
+        ((2, 3), True, "line 2 or 3 (next to a missing line)"),
+    ],
+)
+def test_answer_names_all_right_lines(lines: tuple[int, ...], missing: bool, answer: str) -> None:
+    """A missing line has two neighbours."""
+    question = FindLine(
+        item="line:a:b", topic="t", text="", explanation="", lines=lines, missing=missing
+    )
+    assert question.answer == answer

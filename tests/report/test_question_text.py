@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -11,7 +10,7 @@ from tests.support.quiz import DAY, POOL
 from trainer.practice.journal import Review
 from trainer.practice.schedule import ScheduledItem
 from trainer.quiz.bank_progress import BankProgress
-from trainer.quiz.drawn_questions import DrawnQuestion
+from trainer.quiz.drawn_questions import Choice, FindLine
 from trainer.report.question_text import code_lines, indented, progress_line, question, summary
 
 
@@ -57,20 +56,22 @@ def test_progress_is_a_sentence() -> None:
 
 def test_colours_are_added_to_code_and_not_to_line_numbers() -> None:
     """A question of another kind has indented code without numbers."""
-    drawn = DrawnQuestion("line:a:b", "t", "line", "Which?", "line 2", "", code="a = 1\nb = 2")
+    asked = Choice(
+        item="", topic="t", text="Which?", explanation="", code="a = 1", options=(), right=0
+    )
+    line = FindLine(item="", topic="t", text="Which?", explanation="", code="a\nb", lines=(2,))
 
     def capitals(lines: Sequence[str]) -> list[str]:
         return [line.upper() for line in lines]
 
-    assert question(drawn, 80, capitals).splitlines() == ["Which?", "", "1  A = 1", "2  B = 2"]
-    choice = replace(drawn, kind="choice")
-    assert question(choice, 80, capitals).splitlines() == ["Which?", "", "    A = 1", "    B = 2"]
+    assert question(line, 80, capitals).splitlines() == ["Which?", "", "1  A", "2  B"]
+    assert question(asked, 80, capitals).splitlines()[:3] == ["Which?", "", "    A = 1"]
 
 
 def test_summary_counts_right_answers_by_topic() -> None:
     """It also has the next days on which items are due."""
     questions = [
-        DrawnQuestion(f"question:{topic}", topic, "number", "", "", "")
+        FindLine(item="", topic=topic, text="", explanation="", lines=(1,))
         for topic in ("heads", "long", "long")
     ]
     scheduled = [

@@ -31,14 +31,15 @@ def answered(question: DrawnQuestion, width: int, journal: Journal) -> bool | No
     Returns:
         True if the answer was right, or None if the input ended.
     """
-    from trainer.quiz.drawn_questions import is_not_known, judge
+    from trainer.quiz.drawn_questions import Judged
     from trainer.report.question_text import prompt, wrapped
 
     while True:
         given = read_line(prompt(question))
         if given is None or given.strip().lower() in ("q", "quit"):
             return None
-        judged = judge(question, given)
+        is_known = given.strip() != "?"
+        judged = question.judge(given) if is_known else Judged(False)
         if judged.right is not None:
             break
         typer.echo(wrapped(judged.message, width))
@@ -48,11 +49,11 @@ def answered(question: DrawnQuestion, width: int, journal: Journal) -> bool | No
         _GOOD if judged.right else _AGAIN,
         visible(given, lines=True).strip()[:80],
     )
-    if is_not_known(given):
-        typer.echo("Noted as not known.")
-    else:
+    if is_known:
         word, colour = ("Right.", "blue") if judged.right else ("Wrong.", "yellow")
         typer.echo(typer.style(word, fg=colour if is_coloured() else None))
+    else:
+        typer.echo("Noted as not known.")
     typer.echo(
         wrapped(" ".join(filter(None, [judged.message, f"Answer: {question.answer}."])), width)
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from trainer.packs import pack_reader
 from trainer.packs.arithmetic import Value
 from trainer.packs.question_bank import Question, read_bank, read_questions, read_topics
-from trainer.quiz.drawn_questions import LETTERS, judge, with_values
+from trainer.quiz.drawn_questions import LETTERS, with_values
 
 _MOST_DRAWS = 400
 
@@ -94,7 +94,7 @@ def _draw_trouble(question: Question, values: Mapping[str, Value]) -> str:
             name for name in (*values, *(question.derive or {}), "answer") if f"{{{name}}}" in text
         ]:
             return f"shows the placeholder {{{unfilled[0]}}}"
-    if not judge(drawn, drawn.answer).right:
+    if not drawn.judge(drawn.answer).right:
         return f"judges its own answer {drawn.answer} wrong"
     return ""
 

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from trainer.practice.schedule import ScheduledItem
 from trainer.quiz.bank_progress import BankProgress
-from trainer.quiz.drawn_questions import LETTERS, DrawnQuestion
+from trainer.quiz.drawn_questions import LETTERS, Choice, DrawnQuestion, FindLine, Number
 
 Highlight = Callable[[Sequence[str]], list[str]]
 
+_AMOUNTS = {"B": "bytes", "%": "percent", "x": "factor", "FLOP": "FLOPs", "": "number"}
 _WIDEST = 100  # columns; longer lines of prose are hard to read
 
 
@@ -80,7 +81,7 @@ def question(drawn: DrawnQuestion, width: int, highlight: Highlight = list) -> s
     parts = [wrapped(drawn.text, width)]
     if drawn.code:
         parts += ["", *_code(drawn, width, highlight)]
-    if drawn.options:
+    if isinstance(drawn, Choice):
         parts.append("")
         for letter, option in zip(LETTERS, drawn.options, strict=False):
             parts.append(
@@ -99,7 +100,7 @@ def _code(drawn: DrawnQuestion, width: int, highlight: Highlight) -> Iterator[st
     """Yield the lines of a question's code: numbered if a line is asked for, else indented."""
     lines = drawn.code.split("\n")
     line_numbers = range(1, len(lines) + 1)
-    labels = list(map(str, line_numbers)) if drawn.kind == "line" else []
+    labels = list(map(str, line_numbers)) if isinstance(drawn, FindLine) else []
     margin = _margin(labels) or 4
     shown = (
         list(code_lines(lines, width, labels))
@@ -113,13 +114,13 @@ def _code(drawn: DrawnQuestion, width: int, highlight: Highlight) -> Iterator[st
 
 def prompt(drawn: DrawnQuestion) -> str:
     """Return the words before the place where the answer is typed."""
-    if drawn.kind == "line":
-        return "line: "
-    if drawn.kind == "choice":
-        return f"{LETTERS[0]}-{LETTERS[len(drawn.options) - 1]}: "
-    return {"B": "bytes: ", "%": "percent: ", "x": "factor: ", "FLOP": "FLOPs: ", "": "number: "}[
-        drawn.unit
-    ]
+    match drawn:
+        case Number():
+            return f"{_AMOUNTS[drawn.unit]}: "
+        case Choice():
+            return f"{LETTERS[0]}-{LETTERS[len(drawn.options) - 1]}: "
+        case FindLine():
+            return "line: "
 
 
 def progress_line(progress: BankProgress) -> str:
