@@ -15,7 +15,7 @@ from trainer.packs.likely_mistakes import likely_mistakes
 from trainer.packs.mistakes import read_mistakes
 from trainer.practice.journal import Review
 from trainer.practice.schedule import ScheduledItem, items
-from trainer.quiz.question_order import QuestionPool, order_items, pool_of, questions_about
+from trainer.quiz.question_order import QuestionPool, known_name, order_items, pool_of
 
 
 def reviewed(*names: str, now: float) -> Mapping[str, ScheduledItem]:
@@ -101,17 +101,17 @@ def test_questions_about_a_topic_or_a_challenge() -> None:
 
     A challenge has its follow-ups and lines.
     """
-    topic = questions_about(NAMES, POOL, "Sharing")
+    topic = POOL.about(known_name(NAMES, "Sharing"))
     assert {question.topic for question in topic.questions.values()} == {"sharing"}
     assert {lines_of.topic for lines_of, _ in topic.lines.values()} == {"sharing"}
-    challenge = questions_about(NAMES, POOL, "gqa_kv_cache")
+    challenge = POOL.about(known_name(NAMES, "gqa_kv_cache"))
     assert all("gqa-kv-cache" in question.challenges for question in challenge.questions.values())
     assert {lines_of.id for lines_of, _ in challenge.lines.values()} == {"gqa-kv-cache"}
     assert challenge.questions
     with pytest.raises(DrillError, match="Did you mean sharing"):
-        questions_about(NAMES, POOL, "shareing")
+        known_name(NAMES, "shareing")
     with pytest.raises(DrillError, match="There are: attention"):
-        questions_about(NAMES, POOL, "zzz")
+        known_name(NAMES, "zzz")
 
 
 def test_lines_are_mistakes_that_a_person_would_write() -> None:

@@ -25,7 +25,7 @@ from trainer.practice.journal import Journal, default_journal
 if TYPE_CHECKING:
     from trainer.practice.schedule import ScheduledItem
     from trainer.quiz.drawn_questions import DrawnQuestion
-    from trainer.quiz.question_order import QuestionPool, TopicQuestions
+    from trainer.quiz.question_order import QuestionPool
 
 
 def complete_topic(context: typer.Context, incomplete: str) -> list[str]:
@@ -34,26 +34,27 @@ def complete_topic(context: typer.Context, incomplete: str) -> list[str]:
         _, groups, _ = _all_questions(context.obj)
     except DrillError:  # `--pack` names no pack; the command will report it
         return []
-    return [topic.name for group in groups for topic in group if topic.name.startswith(incomplete)]
+    return [name for titles in groups for name in titles if name.startswith(incomplete)]
 
 
 def _all_questions(
     known_packs: KnownPacks,
-) -> tuple[QuestionPool, tuple[list[TopicQuestions], list[TopicQuestions]], list[str]]:
-    """Return the questions, their topics and warnings.
+) -> tuple[QuestionPool, tuple[Mapping[str, str], Mapping[str, str]], list[str]]:
+    """Return the questions, the titles of their topics by name, and warnings.
 
-    The topics are two lists: the topics of the bank, and the challenges. There is a warning for
-    each file that cannot be read.
+    The topics of the bank come first, then the challenges. There is a warning for each file that
+    cannot be read.
     """
     from trainer.packs.mistakes import readable_mistakes
     from trainer.packs.question_bank import read_bank
-    from trainer.quiz.question_order import pool_of, topics
+    from trainer.quiz.question_order import pool_of
 
     known = known_packs.catalogue()
     bank = read_bank(known.roots)
     mistakes, unreadable = readable_mistakes(known.challenges)
     pool = pool_of(bank.questions, known.challenges, mistakes)
-    return pool, topics(bank.titles, known.challenges, pool), [*bank.troubles, *unreadable]
+    challenges = {challenge.id: challenge.title for challenge in known.challenges}
+    return pool, (bank.titles, challenges), [*bank.troubles, *unreadable]
 
 
 def quiz(
@@ -89,19 +90,18 @@ def quiz(
 
         ask_about(follow_up, context.obj)
         return
-    from trainer.quiz.question_order import order_items, questions_about
+    from trainer.quiz.question_order import known_name, order_items
 
     accept_all_characters()
     pool, groups, troubles = _all_questions(context.obj)
     warn(troubles)
     if as_list:
-        _show_topics(groups)
+        _show_topics(groups, pool)
         return
     if not 1 <= count <= 1000:
         raise DrillError(f"--count is {count}; it must be 1 to 1000.")
     if topic is not None:
-        names = [entry.name for group in groups for entry in group]
-        pool = questions_about(names, pool, topic)
+        pool = pool.about(known_name([name for titles in groups for name in titles], topic))
     if not pool.questions and not pool.lines:
         raise DrillError(
             "There are no questions on this topic. "
@@ -129,14 +129,15 @@ def _draw(pool: QuestionPool, items: Iterable[str], rng: Random) -> Iterator[Dra
             warn([f"{item} is left out: {error}"])
 
 
-def _show_topics(groups: tuple[list[TopicQuestions], list[TopicQuestions]]) -> None:
+def _show_topics(groups: tuple[Mapping[str, str], Mapping[str, str]], pool: QuestionPool) -> None:
     width = shutil.get_terminal_size((80, 24)).columns
-    longest = max((len(topic.name) for group in groups for topic in group), default=5)
-    for group, heading in zip(groups, ("topic", "challenge"), strict=True):
+    longest = max((len(name) for titles in groups for name in titles), default=5)
+    for titles, heading in zip(groups, ("topic", "challenge"), strict=True):
         typer.echo(f"{heading:<{longest}}  questions  lines")
-        for topic in group:
-            title = f"  {topic.title}" if width >= longest + 20 + len(topic.title) else ""
-            typer.echo(f"{topic.name:<{longest}}  {topic.questions:>9}  {topic.lines:>5}{title}")
+        for name, title in titles.items():
+            about = pool.about(name)
+            row = f"{name:<{longest}}  {len(about.questions):>9}  {len(about.lines):>5}"
+            typer.echo(f"{row}  {title}" if width >= len(row) + 2 + len(title) else row)
         typer.echo()
     typer.echo("attn-drill quiz --topic NAME asks about NAME only.")
 

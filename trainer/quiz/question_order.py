@@ -6,9 +6,9 @@ The functions are pure: the caller passes the current time and the random number
 from __future__ import annotations
 
 import difflib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from random import Random
 
 from trainer.hunt.planted_mistakes import fair_mistakes
@@ -29,23 +29,6 @@ _LINES = 0.25  # the share of new questions that ask for a line
 
 
 @dataclass(frozen=True)
-class TopicQuestions:
-    """A name for `--topic`, with the number of its questions.
-
-    Attributes:
-        name: The name of a topic of the question bank, or the id of a challenge.
-        title: The title of the topic or challenge.
-        questions: The number of questions in the bank.
-        lines: The number of questions that ask for a line.
-    """
-
-    name: str
-    title: str
-    questions: int
-    lines: int
-
-
-@dataclass(frozen=True)
 class QuestionPool:
     """The questions that may be asked.
 
@@ -62,6 +45,24 @@ class QuestionPool:
         if item in self.questions:
             return draw(self.questions[item], rng)
         return line_question(*self.lines[item])
+
+    def about(self, name: str) -> QuestionPool:
+        """Return the questions about a topic of the bank, or about a challenge.
+
+        The questions about a challenge are its follow-up questions and its lines.
+        """
+        return QuestionPool(
+            {
+                item: question
+                for item, question in self.questions.items()
+                if name in (question.topic, *question.challenges)
+            },
+            {
+                item: (challenge, mistake)
+                for item, (challenge, mistake) in self.lines.items()
+                if name in (challenge.topic, challenge.id)
+            },
+        )
 
 
 def pool_of(
@@ -94,72 +95,26 @@ def _planted(challenge: Challenge, mistakes: Sequence[Mistake]) -> Sequence[Mist
         return mistakes
 
 
-def topics(
-    titles: Mapping[str, str], challenges: Iterable[Challenge], pool: QuestionPool
-) -> tuple[list[TopicQuestions], list[TopicQuestions]]:
-    """Return the topics of the question bank, and the challenges in the same form.
-
-    Args:
-        titles: The titles of the bank's topics by name.
-        challenges: The challenges.
-        pool: The questions to count.
-    """
-    lines = Counter(challenge.id for challenge, _ in pool.lines.values())
-    lines_by_topic = Counter(challenge.topic for challenge, _ in pool.lines.values())
-    questions = Counter(question.topic for question in pool.questions.values())
-    following = Counter(
-        name for question in pool.questions.values() for name in question.challenges
-    )
-    return (
-        [
-            TopicQuestions(name, title, questions[name], lines_by_topic[name])
-            for name, title in titles.items()
-        ],
-        [
-            TopicQuestions(
-                challenge.id, challenge.title, following[challenge.id], lines[challenge.id]
-            )
-            for challenge in challenges
-        ],
-    )
-
-
-def questions_about(names: Sequence[str], pool: QuestionPool, wanted: str) -> QuestionPool:
-    """Return the questions about a topic of the bank, or about a challenge.
-
-    The questions about a challenge are its follow-up questions and its lines.
+def known_name(names: Sequence[str], wanted: str) -> str:
+    """Return the name of the topic or challenge that the learner means.
 
     Args:
         names: The names of all topics and challenges.
-        pool: All questions.
         wanted: The name that the learner gave.
 
     Raises:
         DrillError: If no topic or challenge has this name. The message has the nearest names.
     """
     name = pack_reader.challenge_id(wanted.strip().lower())
-    if name not in names:
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-        near += [
-            other
-            for other in names
-            if name and (name in other or other in name) and other not in near
-        ]
-        hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names)}."
-        raise DrillError(
-            f"No topic is called {wanted!r}. {hint} `attn-drill quiz --list` shows all topics."
-        )
-    return QuestionPool(
-        {
-            item: question
-            for item, question in pool.questions.items()
-            if name == question.topic or name in question.challenges
-        },
-        {
-            item: (challenge, mistake)
-            for item, (challenge, mistake) in pool.lines.items()
-            if name in (challenge.topic, challenge.id)
-        },
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    near += [
+        other for other in names if name and (name in other or other in name) and other not in near
+    ]
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names)}."
+    raise DrillError(
+        f"No topic is called {wanted!r}. {hint} `attn-drill quiz --list` shows all topics."
     )
 
 
@@ -170,7 +125,7 @@ def order_items(
 
     Due items come first, the longest due first, then new items. If there are no due and no new
     items, the other items follow in the order in which they become due. About a quarter of the new
-    items ask for a line. Every topic is equally likely, and so is every challenge among the lines.
+    items ask for a line. All topics take turns, and so do all challenges among the lines.
 
     Args:
         pool: The questions to choose from.
@@ -184,20 +139,23 @@ def order_items(
         key=lambda item: item.due_at,
     )
     due = [item.name for item in reviewed if item.is_due(now)][:count]
-    questions = _mixed(
-        [(question.topic, item) for item, question in pool.questions.items() if item not in known],
-        rng,
-    )
-    lines = _mixed(
-        [(challenge.id, item) for item, (challenge, _) in pool.lines.items() if item not in known],
-        rng,
-    )
-    new = _joined(questions, lines, count - len(due), rng)
+    room = count - len(due)
+    new_questions = [
+        (question.topic, item) for item, question in pool.questions.items() if item not in known
+    ]
+    new_lines = [
+        (challenge.id, item) for item, (challenge, _) in pool.lines.items() if item not in known
+    ]
+    questions, lines = _mixed(new_questions, rng), _mixed(new_lines, rng)
+    line_count = max(int(room * _LINES + rng.random()), room - len(questions))
+    chosen = lines[:line_count]
+    chosen += questions[: room - len(chosen)]
+    new = rng.sample(chosen, len(chosen))
     return [*due, *new] or [item.name for item in reviewed][:count]
 
 
-def _mixed(named: Sequence[tuple[str, str]], rng: Random) -> list[str]:
-    """Shuffle items so that at every position each name with remaining items is equally likely.
+def _mixed(named: Iterable[tuple[str, str]], rng: Random) -> list[str]:
+    """Shuffle items so that each name comes once before any name comes again.
 
     Args:
         named: Pairs of a name and an item.
@@ -206,24 +164,6 @@ def _mixed(named: Sequence[tuple[str, str]], rng: Random) -> list[str]:
     by_name: dict[str, list[str]] = {}
     for name, item in named:
         by_name.setdefault(name, []).append(item)
-    for group in by_name.values():
-        rng.shuffle(group)
-    mixed: list[str] = []
-    while by_name:
-        name = rng.choice(list(by_name))
-        mixed.append(by_name[name].pop())
-        if not by_name[name]:
-            del by_name[name]
-    return mixed
-
-
-def _joined(questions: Sequence[str], lines: Sequence[str], count: int, rng: Random) -> list[str]:
-    """Return at most `count` items in random order, about a quarter of them lines.
-
-    The share of lines differs only if there are too few questions or lines.
-    """
-    line_count = min(int(count * _LINES + rng.random()), len(lines))
-    line_count = max(line_count, min(count - len(questions), len(lines)))
-    chosen = [*lines[:line_count], *questions[: count - line_count]]
-    positions = rng.sample(range(len(chosen)), len(chosen))
-    return [chosen[position] for position in positions]
+    groups = [rng.sample(items, len(items)) for items in by_name.values()]
+    rounds = [[item for item in items if item] for items in zip_longest(*groups)]
+    return [item for items in rounds for item in rng.sample(items, len(items))]
