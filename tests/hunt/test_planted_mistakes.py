@@ -4,6 +4,7 @@ import ast
 import io
 import tokenize
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -177,6 +178,9 @@ def test_two_mistakes_on_one_line_alternate() -> None:
             second,
         )
         assert planted_mistakes.choose_mistakes((first,), SOURCE, ("a",), Random(seed)) == (first,)
+        # `plant_mistakes` reports a mistake that does not fit.
+        other = (replace(first, was="gone"),)
+        assert planted_mistakes.choose_mistakes(other, SOURCE, (), Random(seed)) == other
 
 
 def test_obvious_mistakes_are_not_chosen() -> None:

@@ -24,7 +24,7 @@ from random import Random
 from trainer.model.challenge import Challenge, Mistake
 from trainer.packs import pack_reader
 from trainer.packs.likely_mistakes import likely_mistakes
-from trainer.packs.mistakes import lines_of, patch, patch_all, read_mistakes
+from trainer.packs.mistakes import patch, patch_all, read_mistakes
 from trainer.packs.statements import fit_together, statements_of
 
 _TWO = 1 / 3  # the share of hunts with two mistakes
@@ -85,7 +85,7 @@ def fair_mistakes(mistakes: Sequence[Mistake], source: str) -> list[Mistake]:
 def choose_mistakes(
     mistakes: Sequence[Mistake], source: str, last: Collection[str], rng: Random
 ) -> tuple[Mistake, ...]:
-    """Choose one mistake, or in a third of the hunts two mistakes on different lines.
+    """Choose one mistake, or in a third of the hunts two mistakes in different statements.
 
     Args:
         mistakes: The mistakes of the challenge, at least one.
@@ -97,20 +97,12 @@ def choose_mistakes(
     Returns:
         The mistakes in the order of their lines.
     """
-    pool = fair_mistakes(mistakes, source) or list(mistakes)
-    if rng.random() < _TWO:
-        first = rng.choice(pool)
-        for other in rng.sample(pool, len(pool)):
-            if {first.id, other.id} != set(last) and on_different_lines(source, first, other):
-                return tuple(sorted((first, other), key=lambda mistake: source.index(mistake.was)))
-    return (rng.choice([mistake for mistake in pool if {mistake.id} != set(last)] or pool),)
-
-
-def on_different_lines(source: str, first: Mistake, second: Mistake) -> bool:
-    """Return whether two mistakes change different lines and can be planted together."""
-    if set(lines_of(source, first)) & set(lines_of(source, second)):
-        return False
-    return fit_together(source, (first, second))
+    chosen = tuple(mistakes[:1])
+    for count in (2, 1) if rng.random() < _TWO else (1,):
+        for chosen in choose_several(mistakes, source, count, last, rng):
+            if {mistake.id for mistake in chosen} != set(last):
+                return chosen
+    return chosen
 
 
 def choose_several(
@@ -133,8 +125,8 @@ def choose_several(
             choice.
         rng: The random number generator.
     """
-    pool = fair_mistakes(mistakes, source) or list(mistakes)
-    pool.sort(key=lambda mistake: mistake.id in last)
+    fair = fair_mistakes(mistakes, source) or mistakes
+    pool = [mistake for mistake in fair if source.count(mistake.was) == 1]
     places = {mistake.id: statements_of(source, mistake) for mistake in pool}
     for _ in range(_MOST_CHOICES):
         chosen: list[Mistake] = []
