@@ -108,7 +108,7 @@ REPAIRS: dict[str, tuple[str, tuple[str, ...]]] = {
         "x = self.tok_emb(tokens)  # [B, L, M]",
         (
             "x = self.tok_emb(tokens) + self.pos_emb.weight[:length]",
-            "x = self.tok_emb(tokens) + self.pos_emb(positions.expand(batch, -1))",
+            "x = self.tok_emb(tokens) + self.pos_emb(positions.expand(len(tokens), -1))",
             "x = self.tok_emb(tokens)\n        x = x + self.pos_emb(positions)[None]",
         ),
     ),
