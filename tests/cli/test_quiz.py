@@ -190,6 +190,13 @@ def test_list_has_topics_and_challenges(tmp_path: Path) -> None:
             assert re.search(rf"(?m)^{name} +{len(pool.questions)} +{len(pool.lines)}( |$)", shown)
 
 
+def test_quiz_fits_a_narrow_terminal(tmp_path: Path) -> None:
+    """This holds for the progress and the summary too."""
+    shown = quiz("--count", "3", "--seed", "1", given="x\n?\n?\n?\n", cwd=tmp_path, COLUMNS="40")
+    assert "0 of 3 right." in shown
+    assert max(map(len, shown.splitlines())) <= 40
+
+
 @pytest.mark.thorough
 def test_quiz_works_in_ascii(tmp_path: Path) -> None:
     """Characters that the encoding lacks do not stop the quiz."""

@@ -144,9 +144,10 @@ def _show_topics(groups: tuple[Mapping[str, str], Mapping[str, str]], pool: Ques
 
 def _show_progress(pool: QuestionPool, reviewed: Mapping[str, ScheduledItem], now: float) -> None:
     from trainer.quiz.bank_progress import bank_progress
-    from trainer.report.question_text import progress_line
+    from trainer.report.question_text import progress_line, wrapped
 
-    typer.echo(progress_line(bank_progress(pool, reviewed, now)))
+    width = shutil.get_terminal_size((80, 24)).columns
+    typer.echo(wrapped(progress_line(bank_progress(pool, reviewed, now)), width))
 
 
 def _session(questions: list[DrawnQuestion], pool: QuestionPool, journal: Journal) -> None:
