@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import os
 import stat
-import tokenize
 from pathlib import Path
 
 from trainer.model.errors import DrillError
 
 MOST_SOURCE_BYTES = 1 << 20
-_UTF_8 = "utf-8-sig"  # a byte order mark at the start is not part of the text
-_SLOW_ENCODINGS = ("idna", "punycode")  # the time of decoding grows with the square of the length
 
 
 def read_source(
@@ -58,10 +54,7 @@ def read_source(
 
 
 def decode_source(data: bytes, name: str, if_empty: str) -> str:
-    """Return the text of a submission, in the encoding that it declares; by default UTF-8.
-
-    As in Python, a byte order mark or a comment like `# -*- coding: latin-1 -*-` in the first two
-    lines declares the encoding.
+    """Return the text of a submission, which is UTF-8 with or without a byte order mark.
 
     Args:
         data: The bytes of the submission.
@@ -69,7 +62,7 @@ def decode_source(data: bytes, name: str, if_empty: str) -> str:
         if_empty: The advice in the message if the text is empty.
 
     Raises:
-        DrillError: If the data is no text in this encoding, or is empty.
+        DrillError: If the data is not UTF-8, or is empty.
     """
     if not data.strip():
         raise DrillError(f"{name} is empty. {if_empty}")
@@ -78,28 +71,13 @@ def decode_source(data: bytes, name: str, if_empty: str) -> str:
             f"{name} holds a NUL byte at offset {data.index(0)}, so it is not Python text."
             " Save it as UTF-8."
         )
-    encoding = _declared_encoding(data)
     try:
-        return data.decode(encoding)
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        shown = "UTF-8" if encoding == _UTF_8 else f"{encoding}, as it declares"
         raise DrillError(
-            f"{name} is not {shown}: byte {data[error.start]:#04x} at offset {error.start}."
+            f"{name} is not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}."
             " Save it as UTF-8."
         ) from None
-
-
-def _declared_encoding(data: bytes) -> str:
-    """Return the encoding that a source declares; UTF-8 if it declares none that can be used.
-
-    Python refuses an unknown encoding. Here the text is read as UTF-8, because most files are
-    UTF-8, whatever they declare.
-    """
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    except SyntaxError:  # unknown, or not the encoding of the byte order mark
-        return _UTF_8
-    return _UTF_8 if encoding == "utf-8" or encoding in _SLOW_ENCODINGS else encoding
 
 
 def write_new(path: Path, text: str) -> None:
