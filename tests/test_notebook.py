@@ -18,7 +18,8 @@ import trainer
 from tests.support.paths import TINY_PACK
 from trainer.notebook import DrillResult
 from trainer.packs import pack_reader
-from trainer.practice.journal import ChallengeProgress, default_journal
+from trainer.practice.journal import default_journal
+from trainer.practice.progress import ChallengeProgress, progress_of
 from trainer.server.pool import pool
 
 GQA = pack_reader.solution(pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"))
@@ -79,7 +80,7 @@ def notebook(shell: InteractiveShell) -> Notebook:
 
 def progress(challenge: str) -> ChallengeProgress:
     """Return the progress on a challenge from the journal of this test."""
-    return default_journal().progress().get(challenge, ChallengeProgress())
+    return progress_of(default_journal().facts()).get(challenge, ChallengeProgress())
 
 
 def text_of(page: str) -> str:

@@ -10,6 +10,7 @@ from trainer.app.find_file import find_challenge, find_file, is_default_file
 from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import hand_out
 from trainer.model.errors import DrillError
+from trainer.practice.facts import Started
 from trainer.practice.journal import Journal
 
 
@@ -114,6 +115,6 @@ def test_challenge_of_a_pack_that_is_unknown_now_is_refused(
 def test_word_that_is_no_id_is_refused(journal: Journal, word: str) -> None:
     """The challenge that was started last does not take its place."""
     known_packs = KnownPacks()
-    journal.record_start("gqa", Path("gqa.py"), 1.0)
+    journal.add(Started("gqa", 1.0, path="gqa.py"))
     with pytest.raises(DrillError):
         find_challenge(word, journal, known_packs)

@@ -17,7 +17,7 @@ from trainer.app.grade_file import (
 from trainer.app.open_packs import open_packs
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.submission import Submission
-from trainer.practice.attempt import Attempt
+from trainer.practice.facts import Attempted, Hunted
 from trainer.practice.journal import Journal
 from trainer.server.process import ServerProcess
 
@@ -78,7 +78,7 @@ def test_last_seed_is_that_of_the_last_attempt(journal: Journal) -> None:
     gqa = open_packs().find("gqa")
     assert last_seed(journal, gqa) != last_seed(journal, gqa)
     for when, seed in ((1.0, 5), (2.0, 7)):
-        journal.record_attempt(Attempt("gqa", when, seed, "failed", 1, 2, "text"))
+        journal.add(Attempted("gqa", when, seed=seed, verdict="failed", source="text"))
     assert last_seed(journal, gqa) == 7
 
 
@@ -87,6 +87,6 @@ def test_mistakes_belong_to_the_file_of_the_last_hunt(tmp_path: Path, journal: J
     gqa = open_packs().find("gqa")
     path = tmp_path / "gqa_hunt.py"
     assert hunted_mistakes(journal, gqa, path) == ()
-    journal.record_hunt("gqa", 1.0, ("no-scale",), path)
+    journal.add(Hunted("gqa", 1.0, mistakes=("no-scale",), path=str(path)))
     assert hunted_mistakes(journal, gqa, path) == ("no-scale",)
     assert hunted_mistakes(journal, gqa, tmp_path / "gqa.py") == ()

@@ -1,12 +1,11 @@
 """The line after a pass: progress, unlocked challenges, the next review, and the grade."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from trainer.app.next_steps import NextSteps, next_steps
 from trainer.model.challenge import Challenge
 from trainer.packs import pack_reader
-from trainer.practice.attempt import Attempt
+from trainer.practice.facts import Attempted, Reviewed, Started
 from trainer.practice.journal import Journal
 from trainer.practice.schedule import item_of
 
@@ -25,7 +24,7 @@ ALL = [challenge("a"), challenge("b"), challenge("c", "a", "b"), challenge("d", 
 
 def record_pass(journal: Journal, name: str) -> None:
     """Record a pass without a review."""
-    journal.record_attempt(Attempt(name, NOW, 7, "passed", 3, 3, "source"))
+    journal.add(Attempted(name, NOW, seed=7, verdict="passed", source="source"))
 
 
 def test_challenge_is_unlocked_by_its_last_prerequisite(journal: Journal) -> None:
@@ -43,7 +42,7 @@ def test_later_pass_unlocks_nothing(journal: Journal) -> None:
     record_pass(journal, "a")
     record_pass(journal, "b")
     assert next_steps(ALL[1], ALL, journal, NOW).unlocked == ("c",)
-    journal.record_start("b", Path("b.py"), NOW + DAY)
+    journal.add(Started("b", NOW + DAY, path="b.py"))
     assert next_steps(ALL[1], ALL, journal, NOW + 2 * DAY).unlocked == ()
 
 
@@ -59,9 +58,9 @@ def test_progress_counts_only_challenges_that_are_known(journal: Journal) -> Non
 
 def test_next_review_is_that_of_the_challenge_and_of_no_other(journal: Journal) -> None:
     """The name of an item may be the start of another name."""
-    journal.record_review(item_of("a-b"), NOW - 100 * DAY, 4, "graded")
+    journal.add(Reviewed(item_of("a-b"), NOW - 100 * DAY, rating=4, reason="graded"))
     assert next_steps(ALL[0], ALL, journal, NOW).due_at is None
-    journal.record_review(item_of("a"), NOW, 3, "graded")
+    journal.add(Reviewed(item_of("a"), NOW, rating=3, reason="graded"))
     due_at = next_steps(ALL[0], ALL, journal, NOW).due_at
     assert due_at is not None
     assert due_at > NOW

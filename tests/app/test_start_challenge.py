@@ -12,14 +12,21 @@ from trainer.app.start_challenge import (
     is_review_under_way,
     next_challenge,
 )
-from trainer.practice.attempt import Attempt
+from trainer.practice.facts import Attempted
 from trainer.practice.journal import Journal
 
 
 def pass_challenge(journal: Journal, challenge_id: str) -> None:
     """Record an attempt that passes."""
-    attempt = Attempt(challenge_id, time.time(), 1, "passed", 1, 1, "pass\n", {"load": "passed"})
-    journal.record_attempt(attempt)
+    attempt = Attempted(
+        challenge_id,
+        time.time(),
+        seed=1,
+        verdict="passed",
+        source="pass\n",
+        checks={"load": "passed"},
+    )
+    journal.add(attempt)
 
 
 def test_hand_out_keeps_a_file_and_hand_out_afresh_replaces_it(
@@ -32,11 +39,11 @@ def test_hand_out_keeps_a_file_and_hand_out_afresh_replaces_it(
     path.write_text("mine\n")
     assert hand_out(gqa, path, journal, "blank")
     assert path.read_text() == "mine\n"
-    assert journal.level_of("gqa") == "standard"
+    assert handed_out_level(gqa, journal) == "standard"
     old_file = hand_out_afresh(gqa, path, journal, "blank")
     assert old_file is not None
     assert old_file.read_text() == "mine\n"
-    assert journal.level_of("gqa") == "blank"
+    assert handed_out_level(gqa, journal) == "blank"
 
 
 def test_level_of_a_file_that_was_there_is_not_the_level_asked_for(

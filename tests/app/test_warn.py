@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from trainer.app.warn import warn, warn_journal
+from trainer.practice.facts import Started
 from trainer.practice.journal import Journal
 
 
@@ -20,7 +21,7 @@ def test_journal_that_works_gives_no_warning(
     journal: Journal, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The journal was written before."""
-    journal.record_start("gqa", Path("gqa.py"), 1.0)
+    journal.add(Started("gqa", 1.0, path="gqa.py"))
     warn_journal(journal)
     assert capsys.readouterr().err == ""
 
@@ -31,6 +32,6 @@ def test_journal_that_cannot_be_written_gives_a_warning(
     """The home of the journal is inside a file."""
     (tmp_path / "file").write_text("")
     journal = Journal(tmp_path / "file" / "home")
-    journal.record_start("gqa", Path("gqa.py"), 1.0)
+    journal.add(Started("gqa", 1.0, path="gqa.py"))
     warn_journal(journal)
     assert "progress is not kept" in capsys.readouterr().err

@@ -1,6 +1,5 @@
 """Fixtures of the tests in `tests/cli`."""
 
-import contextlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import GQA, TILED
-from tests.support.exchange import exported, filled_journal
 from trainer.cli import commands
 from trainer.packs import pack_reader
 
@@ -25,13 +23,6 @@ def tiled(tmp_path: Path) -> Path:
     """Return a folder with a gqa.py whose key heads are tiled."""
     (tmp_path / "gqa.py").write_text(TILED)
     return tmp_path
-
-
-@pytest.fixture
-def full_export(home: Path) -> bytes:
-    """Fill the journal of this home, and return its export."""
-    with contextlib.closing(filled_journal(home)) as journal:
-        return exported(journal)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from tests.support.typing_lines import type_lines
 from trainer.cli.ask_follow_ups import ask
 from trainer.packs.follow_up import FollowUp, follow_ups
 from trainer.practice.journal import Journal
+from trainer.practice.progress import rated_reviews
 
 QUESTIONS = [
     FollowUp("a", 1, "Why is it\nfast?", "It reads `few`\nbytes."),
@@ -29,7 +30,9 @@ def test_answer_is_shown_after_enter(
     parts = ["Why is it fast?", "Think, then press Enter.", "It reads few bytes.", "1 again"]
     assert [shown.index(part) for part in parts] == sorted(shown.index(part) for part in parts)
     assert "Answer with a number, 1 to 4." in shown
-    assert [(review.item, review.rating, review.reason) for review in journal.reviews()] == [
+    assert [
+        (review.item, review.rating, review.reason) for review in rated_reviews(journal.facts())
+    ] == [
         ("follow-up:a:1", 3, "own rating"),
         ("follow-up:a:2", 4, "own rating"),
     ]
@@ -46,7 +49,7 @@ def test_questions_end_early(
     journal = Journal(home)
     type_lines(monkeypatch, *lines)
     assert ask(QUESTIONS, journal) == 0
-    assert journal.reviews() == []
+    assert rated_reviews(journal.facts()) == []
     assert ("It reads" in capsys.readouterr().out) == (lines[:1] == [""])
 
 
@@ -67,7 +70,7 @@ def test_quiz_asks_the_follow_up_questions_of_a_passed_challenge(
     chinese = [line for line in shown.splitlines() if not line.isascii()]
     assert len(chinese) > count
     assert max(len(line) + sum(ord(sign) > 0x2FFF for sign in line) for line in chinese) <= 50
-    reviews = Journal(home).reviews("follow-up:gqa:")
+    reviews = rated_reviews(Journal(home).facts(), "follow-up:gqa:")
     assert [review.item for review in reviews] == [entry.item for entry in follow_ups(GQA)]
 
 

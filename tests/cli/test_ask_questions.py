@@ -5,6 +5,7 @@ import pytest
 from tests.support.typing_lines import type_lines
 from trainer.cli.ask_questions import answered, read_line
 from trainer.practice.journal import Journal, default_journal
+from trainer.practice.progress import rated_reviews
 from trainer.quiz.drawn_questions import FindLine
 
 QUESTION = FindLine(
@@ -48,5 +49,7 @@ def test_answer_is_judged_and_recorded(
     """A line that is not understood is asked again. After the end nothing is recorded."""
     type_lines(monkeypatch, *lines)
     assert answered(QUESTION, 80, journal) is result
-    assert [review.rating for review in journal.reviews("line:a:b")] == [rating] * (rating > 0)
+    assert [review.rating for review in rated_reviews(journal.facts(), "line:a:b")] == [rating] * (
+        rating > 0
+    )
     assert ("Answer: line 2." in capsys.readouterr().out) == (rating > 0)

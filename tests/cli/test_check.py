@@ -19,7 +19,9 @@ from tests.support.menu import BUILT_IN
 from tests.support.paths import TINY_PACK
 from trainer.cli import check
 from trainer.packs import pack_reader
+from trainer.practice.facts import Attempted
 from trainer.practice.journal import Journal
+from trainer.practice.progress import counted_attempts, rated_reviews, since_start
 from trainer.sandbox.isolation import descendants
 
 # A challenge that is graded three times as fast as gqa.
@@ -409,8 +411,8 @@ def test_check_of_the_file_of_a_hunt_counts_as_a_hunt(tmp_path: Path, home: Path
     assert "It was " not in failed
     rows = drill("list", cwd=tmp_path).stdout.splitlines()
     assert next(row for row in rows if row.startswith("rmsnorm ")).split()[-1] == "new"
-    assert {attempt.purpose for attempt in Journal(home).attempts()} == {"hunt"}
-    assert Journal(home).reviews() == []
+    assert {attempt.purpose for attempt in counted_attempts(Journal(home).facts())} == {"hunt"}
+    assert rated_reviews(Journal(home).facts()) == []
 
 
 @pytest.mark.thorough
@@ -422,15 +424,15 @@ def test_unfinished_file_is_not_an_attempt(tmp_path: Path, home: Path) -> None:
         file.write_text(text)
         shown = drill("check", "rmsnorm", cwd=tmp_path, code=1).stdout
         assert "Not counted as an attempt: the file " in shown
-    assert Journal(home).attempts(replaced=True) == []
+    assert Journal(home).facts(Attempted) == []
     for factor in (2, 3):
         file.write_text(NORM.replace("* self.weight", f"* self.weight * {factor}"))
         assert "Not counted" not in drill("check", "rmsnorm", cwd=tmp_path, code=1).stdout
     file.write_text(NORM)
     drill("check", "rmsnorm", cwd=tmp_path)
-    verdicts = [attempt.verdict for attempt in Journal(home).attempts()]
+    verdicts = [attempt.verdict for attempt in counted_attempts(Journal(home).facts())]
     assert verdicts == ["failed", "failed", "passed"]
-    assert Journal(home).since_start("rmsnorm").failed == 2
+    assert since_start(Journal(home).facts(subject="rmsnorm")).failed == 2
 
 
 @pytest.fixture

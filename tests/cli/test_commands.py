@@ -77,8 +77,6 @@ LIGHT = [
     ["review"],
     ["quiz", "--list"],
     ["hunt", "gqa"],
-    ["compare"],
-    ["export"],
 ]
 
 

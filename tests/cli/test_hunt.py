@@ -11,7 +11,9 @@ from tests.support.cli import drill
 from tests.support.hunt import BY_ID
 from trainer.hunt import planted_mistakes
 from trainer.packs import pack_reader
+from trainer.practice.facts import Hunted
 from trainer.practice.journal import Journal
+from trainer.practice.progress import counted_attempts
 
 
 @pytest.mark.sampled(3)
@@ -21,7 +23,8 @@ def test_repaired_file_passes_and_shows_the_mistake(name: str, tmp_path: Path, h
     challenge = BY_ID[name]
     handed_out = drill("hunt", name, "--seed", "2", cwd=tmp_path).stdout
     file = tmp_path / planted_mistakes.file_name(challenge)
-    ids, where = Journal(home).last_hunt(name) or ((), Path())
+    hunt = Journal(home).last(Hunted, subject=name)
+    ids, where = (hunt.mistakes, Path(hunt.path)) if hunt else ((), Path())
     assert where == file.resolve()
     mistakes = planted_mistakes.mistakes_by_ids(challenge, ids) or ()
     assert mistakes
@@ -42,7 +45,7 @@ def test_repaired_file_passes_and_shows_the_mistake(name: str, tmp_path: Path, h
             pack_reader.solution(challenge), mistake, name
         ):
             assert f"reference, line {change.first}" in passing
-    attempts = Journal(home).attempts()
+    attempts = counted_attempts(Journal(home).facts())
     assert [(attempt.purpose, attempt.verdict == "passed") for attempt in attempts] == [
         ("hunt", False),
         ("hunt", True),
@@ -52,7 +55,9 @@ def test_repaired_file_passes_and_shows_the_mistake(name: str, tmp_path: Path, h
 
 def test_reveal_shows_both_mistakes(tmp_path: Path, home: Path) -> None:
     """The file is not needed."""
-    Journal(home).record_hunt("gqa", 1.0, ["no-scale", "heads-tiled"], tmp_path / "gqa_hunt.py")
+    Journal(home).add(
+        Hunted("gqa", 1.0, mistakes=("no-scale", "heads-tiled"), path=str(tmp_path / "gqa_hunt.py"))
+    )
     shown = drill("hunt", "gqa", "--reveal", cwd=tmp_path, COLUMNS="50").stdout
     assert shown.index("It was no-scale") < shown.index("It was heads-tiled")
     assert "handed out: nothing" in shown
@@ -61,7 +66,9 @@ def test_reveal_shows_both_mistakes(tmp_path: Path, home: Path) -> None:
 
 def test_reveal_names_a_mistake_that_the_pack_no_longer_has(tmp_path: Path, home: Path) -> None:
     """The pack may have changed since the hunt began."""
-    Journal(home).record_hunt("gqa", 1.0, ["of-another-time"], tmp_path / "gqa_hunt.py")
+    Journal(home).add(
+        Hunted("gqa", 1.0, mistakes=("of-another-time",), path=str(tmp_path / "gqa_hunt.py"))
+    )
     assert (
         "of-another-time, which gqa no longer has"
         in drill("hunt", "gqa", "--reveal", cwd=tmp_path).stdout

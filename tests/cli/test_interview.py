@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support import forked
+from tests.support.journal import events_of
 from tests.support.session import read_until, terminal
 from tests.support.session_interview import CHALLENGES
 from trainer.interview.plan import (
@@ -19,8 +20,9 @@ from trainer.interview.state import (
     state_of,
 )
 from trainer.packs import pack_reader
-from trainer.practice.attempt import Attempt
+from trainer.practice.facts import Attempted, InterviewBegan, InterviewEvent
 from trainer.practice.journal import Journal
+from trainer.practice.progress import counted_attempts, rated_reviews
 from trainer.session.model import SessionResult
 
 
@@ -88,9 +90,9 @@ def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
 def test_debugging_round_begins_with_a_file_with_bugs(tmp_path: Path, home: Path) -> None:
     """The plan has the bugs and the continuation; the file has no command in it."""
     drill("--debug", "--bugs", "2", "--minutes", "30", "--seed", "3", cwd=tmp_path)
-    entry = Journal(home).last_interview()
+    entry = Journal(home).last(InterviewBegan)
     assert entry is not None
-    plan = plan_from(entry[2])
+    plan = plan_from(entry.plan)
     assert plan is not None
     assert [stage.role for stage in plan.stages] == ["debugging", "follow-up"]
     assert [len(stage.bugs) for stage in plan.stages] == [2, 0]
@@ -125,15 +127,15 @@ def test_resumed_interview_still_grades_nothing(
     """`--no-grader` is a property of the interview."""
     drill("--minutes", "5", "--no-grader", cwd=tmp_path)
     drill("--resume", cwd=tmp_path)
-    entry = Journal(home).last_interview()
+    entry = Journal(home).last(InterviewBegan)
     assert entry is not None
-    plan = plan_from(entry[2])
+    plan = plan_from(entry.plan)
     assert plan is not None
     assert not plan.is_graded
     drill("--fresh", cwd=tmp_path)
-    entry = Journal(home).last_interview()
+    entry = Journal(home).last(InterviewBegan)
     assert entry is not None
-    assert entry[2]["is_graded"]
+    assert entry.plan["is_graded"]
 
 
 @pytest.mark.thorough
@@ -146,11 +148,11 @@ def test_interview_of_an_older_version_is_named(
     stages = [{"challenge": "sdpa", "role": "main problem", "seconds": 270.0}]
     plan = {"minutes": 5, "seed": 1, "stages": stages, "questions": ["x"], "folder": "."}
     journal = Journal(home)
-    name = journal.record_interview(1.0, plan)
+    name = journal.add(InterviewBegan("", 1.0, plan=plan))
     answer = {"seconds": 20.0, "item": "question:x", "given": "a", "right": True}
-    journal.record_event(name, 2.0, "answer", answer)
+    journal.add(InterviewEvent(name, 2.0, event="answer", data=answer))
     if is_finished:
-        journal.record_event(name, 3.0, "finished", {})
+        journal.add(InterviewEvent(name, 3.0, event="finished", data={}))
     for option in ("--sheet", "--resume"):
         refused = drill(option, cwd=tmp_path, code=2)
         assert "another version of attn-drill" in refused.stderr
@@ -163,16 +165,25 @@ def test_resume_counts_attempts_before_a_kill(tmp_path: Path, home: Path) -> Non
     """An attempt in the journal counts in the resumed interview, with its seconds."""
     drill("--minutes", "5", "--topic", "sdpa", cwd=tmp_path)
     journal = Journal(home)
-    entry = journal.last_interview()
+    entry = journal.last(InterviewBegan)
     assert entry is not None
-    last = journal.events(entry[0])[-1][0]
+    last = events_of(journal, entry.id)[-1][0]
     statuses: dict[str, Any] = {"loads": "passed", "runs": "failed"}
-    attempt = Attempt("sdpa", last + 1, 1, "failed", 1, 2, "x", statuses, 77.0, purpose="interview")
-    journal.record_attempt(attempt)
+    attempt = Attempted(
+        "sdpa",
+        last + 1,
+        seed=1,
+        verdict="failed",
+        source="x",
+        checks=statuses,
+        seconds=77.0,
+        purpose="interview",
+    )
+    journal.add(attempt)
     drill("--resume", cwd=tmp_path)
-    plan = plan_from(entry[2])
+    plan = plan_from(entry.plan)
     assert plan is not None
-    stage = state_of(plan, journal.events(entry[0])).stages[0]
+    stage = state_of(plan, events_of(journal, entry.id)).stages[0]
     assert (stage.attempts, stage.seconds) == (1, 77.0)
 
 
@@ -230,13 +241,13 @@ def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
     assert "PASSED" in again
     assert (tmp_path / "again.html").read_text() == page
     journal = Journal(home)
-    entry = journal.last_interview()
+    entry = journal.last(InterviewBegan)
     assert entry is not None
-    plan = plan_from(entry[2])
+    plan = plan_from(entry.plan)
     assert plan is not None
-    stage = state_of(plan, journal.events(entry[0])).stages[0]
+    stage = state_of(plan, events_of(journal, entry.id)).stages[0]
     assert stage.result is not None
     assert stage.result.verdict == "passed"
-    assert {attempt.purpose for attempt in journal.attempts()} == {"interview"}
-    reviews = [(review.item, review.rating) for review in journal.reviews()]
+    assert {attempt.purpose for attempt in counted_attempts(journal.facts())} == {"interview"}
+    reviews = [(review.item, review.rating) for review in rated_reviews(journal.facts())]
     assert reviews == [("challenge:sdpa", 4), ("follow-up:sdpa:1", 3), ("follow-up:sdpa:2", 2)]

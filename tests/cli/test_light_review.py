@@ -14,7 +14,9 @@ from trainer.model.challenge import Challenge
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import FollowUp
 from trainer.packs.mistakes import read_mistakes
+from trainer.practice.facts import Reviewed
 from trainer.practice.journal import Journal
+from trainer.practice.progress import rated_reviews
 from trainer.practice.review_plan import Form, ReviewPart
 from trainer.quiz.drawn_questions import line_question
 from trainer.quiz.gap_exercise import GapExercise, gap_exercise
@@ -44,7 +46,9 @@ def ask(journal: Journal, challenge: Challenge, *forms: Form) -> bool:
 
 def reviews(journal: Journal) -> list[tuple[str, int, str]]:
     """Return the reviews in the journal."""
-    return [(review.item, review.rating, review.reason) for review in journal.reviews()]
+    return [
+        (review.item, review.rating, review.reason) for review in rated_reviews(journal.facts())
+    ]
 
 
 def exercise() -> GapExercise:
@@ -114,7 +118,7 @@ def test_known_mistake_is_named(
     assert shown.count("Right.") == len(gaps) - 1
     says = "The scores are divided by head_dim instead of its square root."
     assert f"Wrong. {says} The reference has:" in shown
-    assert [review.rating for review in journal.reviews()] == [2]
+    assert [review.rating for review in rated_reviews(journal.facts())] == [2]
 
 
 @pytest.mark.parametrize("lines", [[], ["quit"], ["?", "quit"], ["a b"]])
@@ -131,7 +135,7 @@ def test_name_q_is_an_answer(journal: Journal, monkeypatch: pytest.MonkeyPatch) 
     """Most references have a tensor with this name, so it does not end the gaps."""
     type_lines(monkeypatch, "q", "?", "?", "?", "?")
     assert ask(journal, GQA, "gaps")
-    assert [review.rating for review in journal.reviews()] == [1]
+    assert [review.rating for review in rated_reviews(journal.facts())] == [1]
 
 
 @pytest.mark.parametrize(("found", "rating"), [(True, 3), (False, 1)])
@@ -143,11 +147,11 @@ def test_planted_line_grades_the_line_and_the_challenge(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A due line comes first. A reference with too few places for gaps has a line instead."""
-    journal.record_review("line:few:matrix", 1e9, 3, "")
+    journal.add(Reviewed("line:few:matrix", 1e9, rating=3, reason=""))
     matrix = next(mistake for mistake in read_mistakes(small) if mistake.id == "matrix")
     type_lines(monkeypatch, str(line_question(small, matrix).lines[0]) if found else "1")
     assert ask(journal, small, "gaps")
-    line, challenge = journal.reviews()[1:]
+    line, challenge = rated_reviews(journal.facts())[1:]
     assert (line.item, line.rating) == ("line:few:matrix", rating)
     assert (challenge.item, challenge.rating) == ("challenge:few", rating)
     assert challenge.reason == ("planted line found" if found else "planted line not found")

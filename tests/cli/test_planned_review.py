@@ -7,7 +7,9 @@ import pytest
 from tests.support.cli import drill
 from tests.support.known_packs import make_pack
 from tests.support.menu import record_pass
+from trainer.practice.facts import Reviewed
 from trainer.practice.journal import Journal
+from trainer.practice.progress import rated_reviews
 
 
 @pytest.fixture
@@ -16,8 +18,8 @@ def due(home: Path) -> Journal:
     record_pass(home, "gqa", 1e9)
     record_pass(home, "mha", 1.1e9)
     journal = Journal(home)
-    journal.record_review("follow-up:gqa:1", 1.2e9, 3, "own rating")
-    journal.record_review("follow-up:gqa:99", 1.2e9, 3, "own rating")
+    journal.add(Reviewed("follow-up:gqa:1", 1.2e9, rating=3, reason="own rating"))
+    journal.add(Reviewed("follow-up:gqa:99", 1.2e9, rating=3, reason="own rating"))
     return journal
 
 
@@ -40,7 +42,7 @@ def test_light_parts_come_before_the_full_rewrite(tmp_path: Path, due: Journal) 
     parts = ["1 of 2  mha", "2 of 2  gqa", "Now write gqa in full", "gqa.py is the stub"]
     assert [rest.index(part) for part in parts] == sorted(rest.index(part) for part in parts)
     assert max(map(len, rest.partition("Now write")[0].splitlines())) <= 50
-    assert [(review.item, review.rating) for review in due.reviews()[4:]] == [
+    assert [(review.item, review.rating) for review in rated_reviews(due.facts())[4:]] == [
         ("challenge:mha", 1),
         ("follow-up:gqa:1", 2),
     ]
@@ -54,12 +56,12 @@ def test_stopped_review_hands_out_no_stub(tmp_path: Path, due: Journal) -> None:
         shown = drill("review", "--minutes", "26", cwd=tmp_path, given=given).stdout
         assert shown.endswith("Stopped. All grades so far are recorded.\n")
     assert list(tmp_path.glob("*.py")) == []
-    assert len(due.reviews()) == 4
+    assert len(rated_reviews(due.facts())) == 4
 
 
 def test_plan_can_be_shown_only(tmp_path: Path, due: Journal) -> None:
     """The longest due comes first, and items without time stay due."""
-    due.record_review("follow-up:gqa:2", 0.9e9, 3, "own rating")
+    due.add(Reviewed("follow-up:gqa:2", 0.9e9, rating=3, reason="own rating"))
     shown = drill("review", "--minutes", "5", "--list", cwd=tmp_path).stdout
     assert shown.splitlines() == [
         "5 of 5 minutes:",
@@ -104,7 +106,7 @@ def test_unreadable_answers_are_warned_about(tmp_path: Path, home: Path) -> None
     pack = make_pack(tmp_path / "pack", "few")
     (pack / "solutions" / "few" / "follow_up.toml").write_text("[[")
     record_pass(home, "few", 1e9)
-    Journal(home).record_review("follow-up:few:1", 1e9, 3, "own rating")
+    Journal(home).add(Reviewed("follow-up:few:1", 1e9, rating=3, reason="own rating"))
     arguments = ("review", "--list", "--pack", str(pack))
     shown = drill(*arguments, cwd=tmp_path)
     assert "The answers of few are left out" in shown.stderr

@@ -14,7 +14,9 @@ from tests.support import forked
 from tests.support.cli import drill
 from tests.support.quiz import POOL
 from trainer.packs import pack_reader
+from trainer.practice.facts import Reviewed
 from trainer.practice.journal import Journal
+from trainer.practice.progress import rated_reviews
 from trainer.quiz.drawn_questions import Choice, DrawnQuestion, FindLine
 from trainer.quiz.question_order import order_items
 
@@ -80,7 +82,7 @@ def test_quiz_shows_and_records_all_answers(tmp_path: Path, home: Path) -> None:
     for question in questions:
         assert " ".join(question.explanation.split()) in flat
         assert f"Answer: {question.answer}" in flat
-    reviews = Journal(home).reviews()
+    reviews = rated_reviews(Journal(home).facts())
     assert [(review.item, review.rating) for review in reviews] == [
         (question.item, 3) for question in questions[:-1]
     ] + [(questions[-1].item, 1)]
@@ -91,13 +93,13 @@ def test_quiz_shows_and_records_all_answers(tmp_path: Path, home: Path) -> None:
 def test_answered_question_is_not_repeated_today(tmp_path: Path, home: Path) -> None:
     """A question that has been due for long comes first, whatever the seed."""
     due = next(name for name in POOL.lines if name.startswith("line:mla:"))
-    Journal(home).record_review(due, 1000.0, 3, "")
+    Journal(home).add(Reviewed(due, 1000.0, rating=3, reason=""))
     first = quiz("--count", "3", "--seed", "1", given="?\n?\n?\n", cwd=tmp_path)
     assert "1 of 3" in first
-    before = [review.item for review in Journal(home).reviews()]
+    before = [review.item for review in rated_reviews(Journal(home).facts())]
     assert before[1] == due
     quiz("--count", "3", "--seed", "1", given="?\n?\n?\n", cwd=tmp_path)
-    again = [review.item for review in Journal(home).reviews()][4:]
+    again = [review.item for review in rated_reviews(Journal(home).facts())][4:]
     assert len(again) == 3
     assert not set(again) & set(before)
 
@@ -146,7 +148,7 @@ def test_interrupt_keeps_the_answers(tmp_path: Path, home: Path) -> None:
         rest, errors = running.communicate(timeout=60)
     assert running.returncode == 130, errors
     assert b"0 of 1 right." in rest
-    assert len(Journal(home).reviews()) == 1
+    assert len(rated_reviews(Journal(home).facts())) == 1
 
 
 @pytest.mark.thorough

@@ -8,7 +8,9 @@ import pytest
 from tests.support.cli import drill
 from tests.support.menu import BUILT_IN, record_pass
 from trainer.packs import pack_reader
+from trainer.practice.facts import Reviewed
 from trainer.practice.journal import Journal
+from trainer.practice.progress import counted_attempts, rated_reviews
 
 
 def test_review_hands_out_the_longest_due_challenge(tmp_path: Path, home: Path) -> None:
@@ -33,7 +35,7 @@ def test_due_follow_up_questions_are_counted(tmp_path: Path, home: Path) -> None
     """They are due without a due challenge too. The next step is named."""
     journal = Journal(home)
     for number in (1, 2, 99):
-        journal.record_review(f"follow-up:gqa:{number}", 1e9, 3, "own rating")
+        journal.add(Reviewed(f"follow-up:gqa:{number}", 1e9, rating=3, reason="own rating"))
     for arguments in ([], ["--list"]):
         shown = drill("review", *arguments, cwd=tmp_path, COLUMNS="50").stdout
         assert shown.splitlines() == [
@@ -58,9 +60,9 @@ def test_grade_of_a_pass_can_be_overruled(tmp_path: Path, home: Path) -> None:
     (tmp_path / "rmsnorm.py").write_text(pack_reader.solution(norm))
     drill("check", "rmsnorm", cwd=tmp_path)
     drill("check", "rmsnorm", cwd=tmp_path)
-    (review,) = Journal(home).reviews()
+    (review,) = rated_reviews(Journal(home).facts())
     assert (review.rating, "1 hint" in review.reason) == (3, True)
-    attempt = Journal(home).attempts()[0]
+    attempt = counted_attempts(Journal(home).facts())[0]
     assert attempt.hints == 1
     assert attempt.seconds is not None
     assert 0 <= attempt.seconds < 600
@@ -68,7 +70,7 @@ def test_grade_of_a_pass_can_be_overruled(tmp_path: Path, home: Path) -> None:
         "graded hard, as you say (was good"
         in drill("review", "rmsnorm", "--grade", "hard", cwd=tmp_path).stdout
     )
-    assert [entry.rating for entry in Journal(home).reviews()] == [2]
+    assert [entry.rating for entry in rated_reviews(Journal(home).facts())] == [2]
     assert (
         "no review of mha" in drill("review", "mha", "--grade", "hard", cwd=tmp_path, code=2).stderr
     )

@@ -9,6 +9,7 @@ from tests.support.menu import record_pass
 from trainer.packs import pack_reader
 from trainer.packs.other_answers import other_answers
 from trainer.practice.journal import Journal
+from trainer.practice.progress import rated_reviews, since_start
 
 
 def test_solution_needs_a_pass_or_give_up(solved: Path) -> None:
@@ -29,14 +30,14 @@ def test_giving_up_grades_the_challenge_as_again(tmp_path: Path, home: Path) -> 
     """It does so once, and in a later review again. After a pass it gives no grade."""
     for _ in range(2):
         drill("solution", "gqa", "--give-up", cwd=tmp_path)
-    (review,) = Journal(home).reviews()
+    (review,) = rated_reviews(Journal(home).facts())
     assert (review.rating, review.reason) == (1, "given up")
     record_pass(home, "mha", 1_100_000_000.0)
     drill("solution", "mha", cwd=tmp_path)
-    assert len(Journal(home).reviews()) == 2
+    assert len(rated_reviews(Journal(home).facts())) == 2
     drill("review", "mha", cwd=tmp_path)
     drill("solution", "mha", cwd=tmp_path)
-    reasons = [review.reason for review in Journal(home).reviews("challenge:mha")]
+    reasons = [review.reason for review in rated_reviews(Journal(home).facts(), "challenge:mha")]
     assert reasons[1:] == ["given up"]
 
 
@@ -61,5 +62,5 @@ def test_unknown_style_is_refused_with_the_names_and_gives_nothing_up(
     assert refused.stdout == ""
     words = " ".join(refused.stderr.split())
     assert "gqa has no answer called einsum; it has reference, batched_by_hand" in words
-    assert Journal(home).reviews() == []
-    assert not Journal(home).since_start("gqa").solution
+    assert rated_reviews(Journal(home).facts()) == []
+    assert not since_start(Journal(home).facts(subject="gqa")).solution

@@ -10,6 +10,7 @@ from tests.support.cli import GQA, drill
 from tests.support.menu import BUILT_IN
 from tests.support.session import RIGHT, WRONG, read_until, terminal
 from trainer.packs import pack_reader
+from trainer.practice.facts import Started
 from trainer.practice.journal import Journal
 
 
@@ -41,7 +42,9 @@ def test_start_and_reset_take_a_level(tmp_path: Path, home: Path, level: str) ->
     text = (tmp_path / "gqa.py").read_text()
     assert text == pack_reader.stub(gqa, level)  # type: ignore[arg-type]
     assert ("-> [B, H, L, D]" in text) == (level == "guided")
-    assert Journal(home).level_of("gqa") == level
+    start = Journal(home).last(Started, subject="gqa")
+    assert start is not None
+    assert start.level == level
     drill("reset", "gqa", "--level", "guided", cwd=tmp_path)
     assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(gqa, "guided")
     assert "guided" in drill("start", "gqa", "--level", "steep", cwd=tmp_path, code=2).stderr

@@ -14,7 +14,7 @@ import pytest
 from tests.support.cli import drill
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
-from trainer.practice.attempt import Attempt
+from trainer.practice.facts import Attempted, Diagnosed, Reviewed, Started
 from trainer.practice.journal import Journal
 from trainer.report.statistics_text import EMPTY
 
@@ -26,13 +26,14 @@ def used_home(home: Path) -> Path:
     """Return a home in which the first challenge was passed today, after a known mistake."""
     with contextlib.closing(Journal(home)) as journal:
         now = time.time()
-        journal.record_start(PASSED.id, Path("/x"), now - 2)
-        first = journal.record_attempt(
-            Attempt(PASSED.id, now - 1, 1, "failed", 3, 14, "", seconds=60.0)
+        journal.add(Started(PASSED.id, now - 2, path="/x"))
+        first = journal.add(
+            Attempted(PASSED.id, now - 1, seed=1, verdict="failed", source="", seconds=60.0)
         )
-        journal.record_diagnosis(first, [read_mistakes(PASSED)[0].id], 3)
-        journal.record_attempt(Attempt(PASSED.id, now, 1, "passed", 14, 14, "", seconds=90.0))
-        journal.record_review(f"challenge:{PASSED.id}", now, 3, "")
+        mistakes = (read_mistakes(PASSED)[0].id,)
+        journal.add(Diagnosed(PASSED.id, now, attempt=first, mistakes=mistakes, line=3))
+        journal.add(Attempted(PASSED.id, now, seed=1, verdict="passed", source="", seconds=90.0))
+        journal.add(Reviewed(f"challenge:{PASSED.id}", now, rating=3, reason=""))
         assert journal.trouble is None
     return home
 
@@ -69,7 +70,7 @@ def test_stats_fit_the_terminal_and_its_encoding(tmp_path: Path) -> None:
 def test_days_are_counted_in_the_local_time_zone(tmp_path: Path, home: Path) -> None:
     """A moment can belong to different days in two time zones."""
     with contextlib.closing(Journal(home)) as journal:
-        journal.record_attempt(Attempt(PASSED.id, time.time() - 3600, 1, "failed", 0, 1, ""))
+        journal.add(Attempted(PASSED.id, time.time() - 3600, seed=1, verdict="failed", source=""))
     days = set()
     for zone in ("XXX-14", "XXX+12"):
         weeks = json.loads(drill("stats", "--json", cwd=tmp_path, TZ=zone).stdout)["weeks"]

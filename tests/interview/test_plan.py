@@ -20,8 +20,7 @@ from trainer.interview.plan import (
 from trainer.model.errors import DrillError
 from trainer.packs.follow_up import FollowUp
 from trainer.packs.question_bank import read_topics
-from trainer.practice.attempt import Attempt
-from trainer.practice.journal import Review
+from trainer.practice.facts import Attempted, Reviewed
 from trainer.practice.schedule import item_of, items
 
 TOPICS = read_topics(BUILT_IN)
@@ -139,12 +138,15 @@ def test_pass_fades_within_a_month() -> None:
     """A failed attempt does not count, and a due item counts as not known."""
     day = 86400.0
 
-    def attempt_at(name: str, when: float, verdict: str = "passed") -> Attempt:
-        return Attempt(name, when, 1, verdict, 1, 1, "")  # type: ignore[arg-type]
+    def attempt_at(name: str, when: float, verdict: str = "passed") -> Attempted:
+        return Attempted(name, when, seed=1, verdict=verdict, source="")  # type: ignore[arg-type]
 
     now = 100 * day
     reviewed = items(
-        [Review("1", "challenge:due", 0.0, 3, ""), Review("2", "challenge:new", now - 60, 4, "")],
+        [
+            Reviewed("challenge:due", 0.0, "1", rating=3),
+            Reviewed("challenge:new", now - 60, "2", rating=4),
+        ],
         now,
     )
     known = familiarity(

@@ -16,7 +16,7 @@ from trainer.interview.state import (
     state_of,
     unrecorded_attempts,
 )
-from trainer.practice.attempt import Attempt
+from trainer.practice.facts import Attempted
 
 
 def test_state_adds_up_the_events() -> None:
@@ -55,17 +55,15 @@ def test_interview_can_be_resumed_after_any_event(count: int) -> None:
 def test_attempts_before_a_kill_are_recorded_later() -> None:
     """Only attempts at this stage and after the last event are added."""
 
-    def attempt_at(when: float, name: str = "mha", purpose: Any = "interview") -> Attempt:
-        return Attempt(
+    def attempt_at(when: float, name: str = "mha", purpose: Any = "interview") -> Attempted:
+        return Attempted(
             name,
             when,
-            1,
-            "failed",
-            1,
-            2,
-            "",
-            {"loads": "passed", "runs": "failed"},
-            70.0,
+            seed=1,
+            verdict="failed",
+            source="",
+            checks={"loads": "passed", "runs": "failed"},
+            seconds=70.0,
             purpose=purpose,
         )
 
@@ -88,7 +86,16 @@ def test_debugging_round_counts_the_attempts_of_its_hunt() -> None:
     stages = (Stage("mini-gpt", "debugging", 600.0, ("no-scale", "sum-for-mean")),)
     plan = InterviewPlan(20, 1, stages)
     hunted, other = (
-        Attempt("mini-gpt", 8.0, 1, "failed", 1, 1, "", {"loads": "passed"}, 7.0, purpose=purpose)
+        Attempted(
+            "mini-gpt",
+            8.0,
+            seed=1,
+            verdict="failed",
+            source="",
+            checks={"loads": "passed"},
+            seconds=7.0,
+            purpose=purpose,
+        )
         for purpose in ("hunt", "interview")
     )
     data = attempt_data(0, "failed", {"loads": "passed"}, 7.0)

@@ -1,15 +1,15 @@
 """Tests of the progress that the menu shows."""
 
-from dataclasses import replace
+from msgspec import structs
 
 from tests.support.stats import DAY, NOW, UTC, attempt_at
-from trainer.practice.attempt import Attempt
+from trainer.practice.facts import Attempted
 from trainer.practice.overview import Overview, overview
 
 NAMES = ("a", "b", "c")
 
 
-def overview_of(*attempts: Attempt, starts: dict[str, list[float]] | None = None) -> Overview:
+def overview_of(*attempts: Attempted, starts: dict[str, list[float]] | None = None) -> Overview:
     """Return the overview of these attempts. `starts` are in days before now."""
     times = {name: sorted(NOW - days * DAY for days in ago) for name, ago in (starts or {}).items()}
     return overview(attempts, NAMES, NOW, starts=times, zone=UTC)
@@ -47,6 +47,6 @@ def test_best_time_is_the_least_time_of_a_first_pass() -> None:
 
 def test_time_with_the_reference_shown_is_not_the_best() -> None:
     """The learner may have copied it."""
-    copied = replace(attempt_at("a", 1, "passed", seconds=60), solution=True)
+    copied = structs.replace(attempt_at("a", 1, "passed", seconds=60), solution=True)
     slow = attempt_at("a", 5, "passed", seconds=600)
     assert overview_of(copied, slow, starts={"a": [6, 2]}).best_seconds == {"a": 600}

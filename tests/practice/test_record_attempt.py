@@ -1,17 +1,16 @@
 """Tests of recording a verdict and grading the first pass."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.support.fake_grader import report_on
 from tests.support.journal import Open
 from tests.support.journal import attempt as past_attempt
 from trainer.packs import pack_reader
+from trainer.practice.facts import Attempted, Diagnosed, Hinted, Hunted, Revealed, Started
 from trainer.practice.journal import Journal
+from trainer.practice.progress import counted_attempts, rated_reviews
 from trainer.practice.record_attempt import (
     RecordedAttempt,
-    attempt_of,
     record_diagnosis,
     write_attempt,
 )
@@ -25,33 +24,33 @@ def test_unfinished_file_is_not_recorded(opened: Open) -> None:
     report = report_on("gqa", "gqa.py", "half", 1)
     recorded = write_attempt(journal, GQA, report, "half", 5.0, None, "practice")
     assert recorded == RecordedAttempt(None)
-    record_diagnosis(journal, recorded.attempt, report)
-    assert journal.rows() == []
+    record_diagnosis(journal, recorded.attempt, report, 5.0)
+    assert journal.facts() == []
 
 
 def test_first_pass_after_a_start_is_graded(opened: Open) -> None:
     """A fast pass without help is easy. A second pass gives no second review."""
     journal = opened()
-    journal.record_start("gqa", Path("/a/gqa.py"), 1000.0)
+    journal.add(Started("gqa", 1000.0, path="/a/gqa.py"))
     report = report_on("gqa", "gqa.py", "right", 7)
     first = write_attempt(journal, GQA, report, "right", 1060.0, None, "practice")
     second = write_attempt(journal, GQA, report, "right", 1070.0, None, "practice")
-    (review,) = journal.reviews()
+    (review,) = rated_reviews(journal.facts())
     assert (review.id, review.item, review.rating) == (first.review, "challenge:gqa", 4)
     assert first.graded == f"graded easy: {review.reason}"
     assert (second.review, second.graded) == (None, "")
-    assert [attempt.seconds for attempt in journal.attempts()] == [60.0, 70.0]
+    assert [attempt.seconds for attempt in counted_attempts(journal.facts())] == [60.0, 70.0]
 
 
 def test_given_seconds_replace_the_count_of_the_journal(opened: Open) -> None:
     """A pass in three times the par time is hard."""
     journal = opened()
-    journal.record_start("gqa", Path("/a/gqa.py"), 1000.0)
+    journal.add(Started("gqa", 1000.0, path="/a/gqa.py"))
     report = report_on("gqa", "gqa.py", "right", 7)
     seconds = 3 * 60.0 * GQA.minutes
     write_attempt(journal, GQA, report, "right", 1060.0, seconds, "review")
-    assert journal.attempts()[0].seconds == seconds
-    assert journal.reviews()[0].rating == 2
+    assert counted_attempts(journal.facts())[0].seconds == seconds
+    assert rated_reviews(journal.facts())[0].rating == 2
 
 
 def test_pass_without_a_start_is_good(opened: Open) -> None:
@@ -60,33 +59,33 @@ def test_pass_without_a_start_is_good(opened: Open) -> None:
     report = report_on("gqa", "gqa.py", "right", 7)
     recorded = write_attempt(journal, GQA, report, "right", 1060.0, None, "practice")
     assert recorded.graded == "graded good: no stub was handed out"
-    assert journal.reviews()[0].rating == 3
-    assert journal.attempts()[0].seconds is None
+    assert rated_reviews(journal.facts())[0].rating == 3
+    assert counted_attempts(journal.facts())[0].seconds is None
 
 
 def test_failed_attempt_is_not_graded(opened: Open) -> None:
     """The journal has the attempt and no review."""
     journal = opened()
-    journal.record_start("gqa", Path("/a/gqa.py"), 1000.0)
+    journal.add(Started("gqa", 1000.0, path="/a/gqa.py"))
     report = report_on("gqa", "gqa.py", "wrong", 7)
     recorded = write_attempt(journal, GQA, report, "wrong", 1060.0, None, "practice")
     assert recorded.attempt is not None
     assert recorded.review is None
-    assert journal.reviews() == []
+    assert rated_reviews(journal.facts()) == []
 
 
 def test_first_pass_in_an_interview_is_graded(opened: Open) -> None:
     """The interview's own time, without its pauses, and the hints decide the grade."""
     journal = opened()
-    journal.record_start("gqa", Path("/a/gqa.py"), 1000.0)
-    journal.record_hint("gqa", 1, 1010.0)
+    journal.add(Started("gqa", 1000.0, path="/a/gqa.py"))
+    journal.add(Hinted("gqa", 1010.0, level=1))
     report = report_on("gqa", "gqa.py", "right", 7)
     recorded = write_attempt(journal, GQA, report, "right", 99_000.0, 300.0, "interview")
-    (review,) = journal.reviews()
+    (review,) = rated_reviews(journal.facts())
     assert (review.id, review.item, review.rating) == (recorded.review, "challenge:gqa", 3)
     assert review.reason.startswith("5 of 20 min, 1 hint")
     again = write_attempt(journal, GQA, report, "right", 99_010.0, 310.0, "interview")
-    assert (again.review, len(journal.reviews())) == (None, 1)
+    assert (again.review, len(rated_reviews(journal.facts()))) == (None, 1)
 
 
 def hunted(journal: Journal, source: str, now: float) -> RecordedAttempt:
@@ -106,16 +105,16 @@ def hunted(journal: Journal, source: str, now: float) -> RecordedAttempt:
 def test_passed_hunt_is_a_light_review(opened: Open, failed: int, rating: int, reason: str) -> None:
     """Only the first pass of a hunt counts, and attempts at an earlier hunt do not."""
     journal = opened()
-    journal.record_attempt(past_attempt("passed", 5.0))
-    journal.record_hunt("gqa", 10.0, ["no-scale"], Path("/a/gqa_hunt.py"))
+    journal.add(past_attempt("passed", 5.0))
+    journal.add(Hunted("gqa", 10.0, mistakes=("no-scale",), path="/a/gqa_hunt.py"))
     for _ in range(5):
         hunted(journal, "wrong", 11.0)
-    journal.record_hunt("gqa", 20.0, ["no-scale"], Path("/a/gqa_hunt.py"))
+    journal.add(Hunted("gqa", 20.0, mistakes=("no-scale",), path="/a/gqa_hunt.py"))
     for _ in range(failed):
         assert hunted(journal, "wrong", 21.0).review is None
     recorded = hunted(journal, "right", 22.0)
     assert hunted(journal, "right", 23.0).review is None
-    (review,) = journal.reviews()
+    (review,) = rated_reviews(journal.facts())
     assert (review.id, review.item) == (recorded.review, "challenge:gqa")
     assert (review.rating, review.reason) == (rating, reason)
     assert recorded.graded == f"graded {('', 'again', 'hard', 'good')[rating]}: {reason}"
@@ -124,23 +123,26 @@ def test_passed_hunt_is_a_light_review(opened: Open, failed: int, rating: int, r
 def test_hunt_of_a_challenge_that_was_never_passed_is_no_review(opened: Open) -> None:
     """The first review of a challenge is a pass from the stub. A failed attempt does not count."""
     journal = opened()
-    journal.record_attempt(past_attempt("failed", 5.0))
-    journal.record_hunt("gqa", 10.0, ["no-scale"], Path("/a/gqa_hunt.py"))
+    journal.add(past_attempt("failed", 5.0))
+    journal.add(Hunted("gqa", 10.0, mistakes=("no-scale",), path="/a/gqa_hunt.py"))
     assert hunted(journal, "right", 11.0).review is None
-    journal.record_hunt("gqa", 20.0, ["no-scale"], Path("/a/gqa_hunt.py"))
+    journal.add(Hunted("gqa", 20.0, mistakes=("no-scale",), path="/a/gqa_hunt.py"))
     assert hunted(journal, "right", 21.0).review is None, "an earlier hunt is no full pass either"
-    assert journal.reviews() == []
+    assert rated_reviews(journal.facts()) == []
 
 
-def test_attempt_has_the_checks_and_the_help() -> None:
-    """A failed check counts in the total, but not as passed."""
+def test_attempt_has_the_checks_and_the_help(opened: Open) -> None:
+    """The time at work can be given, and the help is that since the start."""
+    journal = opened()
+    journal.add(Hinted("gqa", 1.0, level=2))
+    journal.add(Revealed("gqa", 2.0))
     report = report_on("gqa", "gqa.py", "wrong", 7)
-    attempt = attempt_of(report, "wrong", 5.0, 60.0, 2, "review", solution=True)
-    assert (attempt.challenge, attempt.when, attempt.seed) == ("gqa", 5.0, 7)
+    write_attempt(journal, GQA, report, "wrong", 5.0, 60.0, "review")
+    (attempt,) = journal.facts(Attempted)
+    assert (attempt.challenge, attempt.at, attempt.seed) == ("gqa", 5.0, 7)
     assert attempt.verdict == report.verdict == "failed"
-    assert attempt.checks_total == len(report.statuses())
-    assert attempt.checks_passed == list(report.statuses().values()).count("passed")
-    assert attempt.checks_passed < attempt.checks_total
+    assert attempt.checks == report.statuses()
+    assert (attempt.seconds, attempt.source) == (60.0, "wrong")
     assert (attempt.hints, attempt.solution, attempt.purpose) == (2, True, "review")
 
 
@@ -148,13 +150,14 @@ def test_diagnosis_of_an_attempt_has_mistakes_and_line(opened: Open) -> None:
     """A report without a diagnosis records nothing."""
     journal = opened()
     wrong, right = (report_on("gqa", "gqa.py", source, 7) for source in ("wrong", "right"))
-    first = journal.record_attempt(attempt_of(wrong, "", 1.0, None, 0, "practice", solution=False))
-    record_diagnosis(journal, first, wrong)
-    record_diagnosis(journal, first, right)
-    (row,) = [row for table, row in journal.rows() if table == "diagnoses"]
-    assert (row["attempt"], row["line"]) == (first, 3)
+    first = write_attempt(journal, GQA, wrong, "", 1.0, None, "practice").attempt
+    assert first is not None
+    record_diagnosis(journal, first, wrong, 2.0)
+    record_diagnosis(journal, first, right, 3.0)
+    (fact,) = journal.facts(Diagnosed)
+    assert (fact.attempt, fact.line) == (first, 3)
     assert wrong.diagnosis is not None
-    assert journal.attempts()[0].mistakes == tuple(
+    assert counted_attempts(journal.facts())[0].mistakes == tuple(
         mistake.id for mistake in wrong.diagnosis.mistakes
     )
-    assert journal.attempts()[0].mistakes
+    assert counted_attempts(journal.facts())[0].mistakes

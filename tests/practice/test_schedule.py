@@ -9,7 +9,8 @@ import pytest
 from fsrs import Card, Rating, Scheduler
 
 from trainer.packs import pack_reader
-from trainer.practice.journal import Review, SinceStart
+from trainer.practice.facts import Reviewed
+from trainer.practice.progress import SinceStart
 from trainer.practice.schedule import (
     challenge_of,
     follow_up_challenge,
@@ -25,9 +26,9 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC).timestamp()
 PAR = 1200.0
 
 
-def review(day: float, rating: int, item: str = "challenge:gqa", name: str = "") -> Review:
+def review(day: float, rating: int, item: str = "challenge:gqa", name: str = "") -> Reviewed:
     """Return a review that was made `day` days after the start."""
-    return Review(name or f"{item} {day} {rating}", item, START + day * DAY, rating, "")
+    return Reviewed(item, START + day * DAY, name or f"{item} {day} {rating}", rating=rating)
 
 
 GRADES = [
@@ -171,7 +172,7 @@ def test_due_date_and_strength_agree_with_fsrs() -> None:
     ratings = [(0, 3), (3, 4), (20, 1), (21, 3), (24, 2), (24.25, 3)]
     scheduler = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
     card = Card(card_id=1)
-    reviews: list[Review] = []
+    reviews: list[Reviewed] = []
     for day, rating in ratings:
         at = datetime.fromtimestamp(START, UTC) + timedelta(days=day)
         card, _ = scheduler.review_card(card, Rating(rating), at)
@@ -241,11 +242,11 @@ def test_fsrs_is_imported_only_for_reviews() -> None:
     """torch and numpy are never imported."""
     script = """
 import sys
-from trainer.practice.journal import Review
+from trainer.practice.facts import Reviewed
 from trainer.practice.schedule import items
 assert items([], 0.0) == {}
 print("fsrs" in sys.modules, end=" ")
-items([Review("a", "b", 0.0, 3, "")], 0.0)
+items([Reviewed("b", 0.0, rating=3)], 0.0)
 print("fsrs" in sys.modules, "torch" in sys.modules, "numpy" in sys.modules)
 """
     done = subprocess.run(

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta, timezone, tzinfo
 import pytest
 
 from tests.support.stats import NOW, PACK, UTC, A, attempt_at, review, statistics_of
-from trainer.practice.attempt import Attempt
+from trainer.practice.facts import Attempted
 from trainer.practice.schedule import items
 from trainer.practice.statistics import (
     WEEKS,
@@ -46,7 +46,9 @@ def test_calendar_has_twelve_weeks_from_monday_on() -> None:
 def test_days_are_counted_in_the_time_zone(zone: tzinfo, day: int) -> None:
     """20:00 in Greenwich is the next day in Tokyo."""
     at = datetime(2026, 3, 5, 20, tzinfo=UTC).timestamp()
-    stats = statistics([Attempt("a", at, 1, "failed", 0, 1, "")], [], PACK, {}, at, zone=zone)
+    stats = statistics(
+        [Attempted("a", at, seed=1, verdict="failed", source="")], [], PACK, {}, at, zone=zone
+    )
     assert stats.weeks[-1].days.index(1) == day
     assert stats.streak == 1
 
@@ -66,7 +68,7 @@ def test_default_time_zone_has_daylight_saving_time() -> None:
     """04:30 in Greenwich is before midnight in New York in winter, and after midnight in summer."""
     winter, summer = (datetime(2026, month, 12, 4, 30, tzinfo=UTC).timestamp() for month in (2, 3))
     stats = statistics(
-        [Attempt("a", at, 1, "failed", 0, 1, "") for at in (winter, summer)],
+        [Attempted("a", at, seed=1, verdict="failed", source="") for at in (winter, summer)],
         [],
         PACK,
         {},
@@ -188,7 +190,7 @@ def test_repeated_saves_of_a_mistake_count_once() -> None:
     """A mistake counts again after a save without it or after another start. Hunts do not count."""
     saves = [attempt_at("a", 5 - save / 1000, "failed", "no-scale") for save in range(10)]
     (mistake,) = statistics_of(*saves).mistakes
-    assert mistake == OwnMistake("a", "no-scale", "It is not scaled.", 1, saves[-1].when)
+    assert mistake == OwnMistake("a", "no-scale", "It is not scaled.", 1, saves[-1].at)
     between = attempt_at("a", 4.9955)
     assert statistics_of(*saves, between).mistakes[0].count == 2
     other = attempt_at("b", 4.9955)
@@ -219,7 +221,7 @@ def test_mistakes_are_sorted_by_frequency_then_date() -> None:
         ("b", "gone", "gone", 1),
         ("a", "late", "It comes late.", 1),
     ]
-    assert mistakes[0].last_at == attempts[2].when
+    assert mistakes[0].last_at == attempts[2].at
 
 
 def test_due_items_begin_with_the_longest_due() -> None:

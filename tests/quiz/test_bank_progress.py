@@ -1,7 +1,7 @@
 """Tests of the learner's progress through the question bank."""
 
 from tests.support.quiz import DAY, POOL
-from trainer.practice.journal import Review
+from trainer.practice.facts import Reviewed
 from trainer.practice.schedule import items
 from trainer.quiz.bank_progress import BankProgress, bank_progress
 from trainer.quiz.question_order import QuestionPool
@@ -12,7 +12,8 @@ NOW = 200.5 * DAY
 def progress_of(*reviews: tuple[str, float, int]) -> BankProgress:
     """Return the progress after reviews: an item, the days before now, and a rating."""
     reviewed = items(
-        [Review(item, item, NOW - days * DAY, rating, "") for item, days, rating in reviews], NOW
+        [Reviewed(item, NOW - days * DAY, item, rating=rating) for item, days, rating in reviews],
+        NOW,
     )
     return bank_progress(POOL, reviewed, NOW)
 

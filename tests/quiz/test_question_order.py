@@ -13,7 +13,7 @@ from trainer.model.errors import DrillError, PackError
 from trainer.packs import pack_reader
 from trainer.packs.likely_mistakes import likely_mistakes
 from trainer.packs.mistakes import read_mistakes
-from trainer.practice.journal import Review
+from trainer.practice.facts import Reviewed
 from trainer.practice.schedule import ScheduledItem, items
 from trainer.quiz.question_order import QuestionPool, known_name, order_items, pool_of
 
@@ -24,7 +24,10 @@ def reviewed(*names: str, now: float) -> Mapping[str, ScheduledItem]:
     They become due one after the other.
     """
     return items(
-        [Review(name, name, now - DAY * (100 - index), 3, "") for index, name in enumerate(names)],
+        [
+            Reviewed(name, now - DAY * (100 - index), name, rating=3)
+            for index, name in enumerate(names)
+        ],
         now,
     )
 
@@ -35,7 +38,7 @@ def test_due_items_come_before_new_items() -> None:
     fresh = list(POOL.lines)[3]
     known = {
         **reviewed(*old, "question:of-another-pack", now=200 * DAY),
-        **items([Review("x", fresh, 199.9 * DAY, 3, "")], 200 * DAY),
+        **items([Reviewed(fresh, 199.9 * DAY, "x", rating=3)], 200 * DAY),
     }
     assert [known[name].is_due(200 * DAY) for name in (*old, fresh)] == [True, True, True, False]
     for seed in range(20):
@@ -52,7 +55,7 @@ def test_items_that_are_not_due_come_only_without_other_items() -> None:
     pool = QuestionPool({name: POOL.questions[name] for name in names}, {})
     known = items(
         [
-            Review(name, name, 10 * DAY, rating, "")
+            Reviewed(name, 10 * DAY, name, rating=rating)
             for name, rating in zip(names, (4, 1, 3), strict=True)
         ],
         10 * DAY,

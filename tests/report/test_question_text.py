@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tests.support.quiz import DAY, POOL
-from trainer.practice.journal import Review
+from trainer.practice.facts import Reviewed
 from trainer.practice.schedule import ScheduledItem
 from trainer.quiz.bank_progress import BankProgress
 from trainer.quiz.drawn_questions import Choice, FindLine
@@ -75,7 +75,9 @@ def test_summary_counts_right_answers_by_topic() -> None:
         for topic in ("heads", "long", "long")
     ]
     scheduled = [
-        ScheduledItem(str(day), (20_000 + day) * DAY + DAY / 2, 1.0, 1, Review("", "", 0.0, 3, ""))
+        ScheduledItem(
+            str(day), (20_000 + day) * DAY + DAY / 2, 1.0, 1, Reviewed("", 0.0, "", rating=3)
+        )
         for day in (3, 1, 3, 2, 9)
     ]
     shown = summary(

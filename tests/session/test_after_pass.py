@@ -10,7 +10,9 @@ from tests.support.session import GQA
 from trainer.model.lesson import Lesson, OtherAnswer
 from trainer.packs.mistakes import read_mistakes
 from trainer.packs.other_answers import other_answers
+from trainer.practice.facts import Diagnosed
 from trainer.practice.journal import Journal
+from trainer.practice.progress import rated_reviews
 from trainer.session.after_pass import AfterPass, AttemptsPage, MistakesPage, after_pass
 
 
@@ -28,8 +30,8 @@ def passed(source: str = "right") -> AfterPass:
 def record(journal: Journal, *sources: str, mistakes: tuple[str, ...] = (), **more: object) -> None:
     """Record an attempt at gqa with each of these texts."""
     for source in sources:
-        name = journal.record_attempt(replace(attempt(**more), source=source))  # type: ignore[arg-type]
-        journal.record_diagnosis(name, mistakes, None)
+        name = journal.add(attempt(**{**more, "source": source}))  # type: ignore[arg-type]
+        journal.add(Diagnosed("gqa", 1.0, attempt=name, mistakes=mistakes, line=None))
 
 
 def test_pages_are_all_answers_then_mistakes_then_attempts(journal: Journal) -> None:
@@ -97,7 +99,7 @@ def test_rating_records_a_review_and_hides_the_next_answer(journal: Journal) -> 
         state.rate(3 if index else 1, journal, 1000.0 + index)
     assert state.question is None
     state.rate(4, journal, 5000.0)
-    reviews = journal.reviews("follow-up:")
+    reviews = rated_reviews(journal.facts(), "follow-up:")
     assert [(review.item, review.rating) for review in reviews] == [
         (question.item, 3 if index else 1) for index, question in enumerate(state.questions)
     ]

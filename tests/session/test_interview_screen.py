@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from tests.support.session import screen, until, words
 from tests.support.session_interview import CHALLENGES, SIZES, interview
 from trainer.interview.score import ScoreSheet, score_sheet
+from trainer.practice.progress import rated_reviews
 from trainer.session.interview_screen import EndApp
 from trainer.session.model import Ending
 
@@ -96,7 +97,9 @@ def test_questions_then_score_sheet(tmp_path: Path, home: Path, size: tuple[int,
     items = [question.item for question in run.questions]
     answers = [(answer.item, answer.rating) for answer in run.state.answers]
     assert answers == list(zip(items, (3, 1, 2), strict=True))
-    reviews = [(review.item, review.rating, review.reason) for review in run.journal.reviews()]
+    reviews = [
+        (review.item, review.rating, review.reason) for review in rated_reviews(run.journal.facts())
+    ]
     assert reviews == [(*answer, "own rating") for answer in answers]
     assert run.state.question_seconds == 20.0
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.fake_grader import report_on
+from tests.support.journal import events_of
 from tests.support.session_interview import CHALLENGES, interview
 from trainer.interview.plan import Stage
 from trainer.interview.state import state_of
@@ -15,7 +16,9 @@ from trainer.model.errors import DrillError, GraderError
 from trainer.model.report import Repair, Report
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
+from trainer.practice.facts import Attempted, Hinted, Revealed, Started
 from trainer.practice.journal import Journal
+from trainer.practice.progress import counted_attempts, rated_reviews, start_times
 from trainer.session.interview_state import Interview, solve_problems
 from trainer.session.model import Ending, SessionRequest, SessionResult
 
@@ -134,9 +137,11 @@ def test_handed_in_file_is_scored(
     assert stage.result is not None
     assert (stage.attempts, stage.result.verdict, stage.code) == (attempts, verdict, now)
     assert learner.graded == ([now] if graded else [])
-    recorded = [(attempt.purpose, attempt.verdict) for attempt in run.journal.attempts()]
+    recorded = [
+        (attempt.purpose, attempt.verdict) for attempt in counted_attempts(run.journal.facts())
+    ]
     assert recorded == ([("interview", verdict)] if graded and now != "half" else [])
-    assert state_of(run.plan, run.journal.events(run.id)) == run.state
+    assert state_of(run.plan, events_of(run.journal, run.id)) == run.state
     assert run.is_recorded()
 
 
@@ -178,7 +183,7 @@ def test_help_is_recorded(tmp_path: Path, home: Path, monkeypatch: pytest.Monkey
     learner = Learner(monkeypatch, run, *results)
     learner.solve()
     assert (run.state.stages[0].hints, run.state.stages[0].revealed_mistakes) == (1, 2)
-    run.journal.record_hint("sdpa", 3, run.wall())
+    run.journal.add(Hinted("sdpa", run.wall(), level=3))
     learner.solve()
     assert (run.state.stages[0].hints, run.state.stages[0].revealed_mistakes) == (3, 2)
 
@@ -238,7 +243,7 @@ def test_without_a_grader_only_the_handed_in_file_is_graded(
     assert result.verdict == verdict
     assert "pass" not in learner.opening(1).lower()
     assert verdict not in learner.opening(1).lower()
-    reviews = [review.item for review in run.journal.reviews()]
+    reviews = [review.item for review in rated_reviews(run.journal.facts())]
     assert reviews == (["challenge:sdpa"] if verdict == "passed" else [])
 
 
@@ -246,10 +251,10 @@ def test_rating_is_an_event_and_a_review(tmp_path: Path, home: Path) -> None:
     """A resumed interview knows the answer, and the question is scheduled."""
     run = interview(tmp_path, home)
     run.rate(run.questions[0], 2, 30.0)
-    resumed = state_of(run.plan, run.journal.events(run.id))
+    resumed = state_of(run.plan, events_of(run.journal, run.id))
     assert resumed == run.state
     assert (resumed.answers[0].rating, resumed.question_seconds) == (2, 30.0)
-    (review,) = run.journal.reviews()
+    (review,) = rated_reviews(run.journal.facts())
     assert (review.item, review.at, review.rating) == ("follow-up:gqa:1", 2.0, 2)
 
 
@@ -282,7 +287,7 @@ def test_debugging_round_hands_out_a_file_with_bugs(
     request = learner.pages[0]
     assert (request.purpose, request.stage, request.hunted) == ("hunt", "where", BUGS)
     assert request.untouched == text
-    assert run.journal.starts() == {}
+    assert start_times(run.journal.facts(Started)) == {}
 
 
 @pytest.mark.parametrize(("saved", "is_repaired"), [("right", True), ("wrong", False)])
@@ -295,7 +300,7 @@ def test_round_goes_on_with_the_repaired_file_or_the_reference(
     learner.saved = saved
     learner.solve()
     assert learner.planted == [BUGS]
-    assert [attempt.purpose for attempt in run.journal.attempts(replaced=True)] == ["hunt"]
+    assert [attempt.purpose for attempt in run.journal.facts(Attempted)] == ["hunt"]
     text = run.path(1).read_text()
     assert "the repaired file of mini-gpt" in text
     assert text.rstrip().endswith("right") == is_repaired
@@ -325,8 +330,8 @@ def test_untouched_file_of_a_debugging_round_is_not_handed_in(
 ) -> None:
     """The note says so, and hints of an earlier practice do not count."""
     run = debugging_round(tmp_path, home)
-    run.journal.record_hint("mini-gpt", 3, 1.0)
-    run.journal.record_solution("mini-gpt", 1.0)
+    run.journal.add(Hinted("mini-gpt", 1.0, level=3))
+    run.journal.add(Revealed("mini-gpt", 1.0))
     learner = Learner(monkeypatch, run, ended("next"), ended())
     learner.solve()
     stage = run.state.stages[0]

@@ -21,6 +21,7 @@ from tests.support.session_interview import SITTING
 from trainer.model.lesson import Lesson, Note
 from trainer.packs import pack_reader
 from trainer.practice.journal import Journal
+from trainer.practice.progress import counted_attempts, rated_reviews
 from trainer.server.client import AsyncClient
 from trainer.server.messages import Refused, Taught, Teach, TraceLines, Verdict
 from trainer.session.model import SessionResult
@@ -89,13 +90,12 @@ def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
         app.return_value.hints,
     ) == ("quit", True, 2, 1)
     journal = Journal(home)
-    attempts = journal.attempts()
+    attempts = counted_attempts(journal.facts())
     assert [(attempt.verdict, attempt.hints, attempt.mistakes) for attempt in attempts] == [
         ("failed", 0, ("no-scale",)),
         ("passed", 1, ()),
     ]
-    assert [review.rating for review in journal.reviews()] == [3]
-    assert journal.rows()
+    assert [review.rating for review in rated_reviews(journal.facts())] == [3]
     again = app_on(file, home, seconds_before=90.0, purpose="practice")
 
     async def second(pilot: Pilot[SessionResult]) -> None:
@@ -125,7 +125,7 @@ def test_save_supersedes_the_grading_of_the_save_before(file: Path, home: Path) 
     finally:
         grader.close()
     # With a wait for its time limit, the answer that hangs would be an attempt.
-    assert [attempt.verdict for attempt in Journal(home).attempts()] == ["passed"]
+    assert [attempt.verdict for attempt in counted_attempts(Journal(home).facts())] == ["passed"]
 
 
 @pytest.mark.thorough  # the test below replaces fake processes
@@ -258,7 +258,7 @@ def test_keys_work_only_when_they_can_do_something(file: Path, home: Path) -> No
     drive(app, script)
     assert app.return_value is not None
     assert app.return_value.ending == "next"
-    (review,) = Journal(home).reviews()
+    (review,) = rated_reviews(Journal(home).facts())
     assert review.rating == 1
 
 
@@ -416,7 +416,7 @@ def test_fault_of_the_screen_ends_the_session(
 
     with pytest.raises(WorkerFailed, match="a fault of ours"):
         drive(app, script)
-    assert Journal(home).attempts() == []
+    assert counted_attempts(Journal(home).facts()) == []
 
 
 def test_unchanged_stub_is_not_graded(file: Path, home: Path) -> None:
@@ -561,7 +561,7 @@ def test_autosave_during_typing_makes_no_failed_attempts(file: Path, home: Path)
         grader.close()
     assert app.return_value is not None
     assert app.return_value.attempts == 1
-    (review,) = Journal(home).reviews()
+    (review,) = rated_reviews(Journal(home).facts())
     assert (review.rating, "0 failed attempts" in review.reason) == (4, True)
 
 
@@ -579,8 +579,11 @@ def test_two_sessions_on_one_file_both_record_attempts(file: Path, home: Path) -
             await until(other_pilot, lambda: second.state.passed)
 
     asyncio.run(run())
-    assert [attempt.verdict for attempt in Journal(home).attempts()] == ["passed", "passed"]
-    assert len(Journal(home).reviews()) == 1, "one pass is graded once"
+    assert [attempt.verdict for attempt in counted_attempts(Journal(home).facts())] == [
+        "passed",
+        "passed",
+    ]
+    assert len(rated_reviews(Journal(home).facts())) == 1, "one pass is graded once"
 
 
 def test_trace_has_the_text_and_the_seed_of_the_report(
@@ -742,7 +745,7 @@ def test_questions_are_rated_only_while_they_are_shown(file: Path, home: Path) -
         assert app.after.ratings == {0: 4}
 
     drive(app, script)
-    reviews = Journal(home).reviews("follow-up:")
+    reviews = rated_reviews(Journal(home).facts(), "follow-up:")
     assert [(review.item, review.rating) for review in reviews] == [("follow-up:gqa:1", 4)]
 
 

@@ -11,6 +11,7 @@ from tests.support.fake_grader import FakeGrader
 from tests.support.session import Clock, app_on, screen, until, words
 from tests.support.session_interview import OPENING, SITTING, SIZES
 from tests.support.session_keys import run_app
+from trainer.practice.progress import counted_attempts, rated_reviews
 from trainer.server.messages import Grade
 from trainer.session.model import SessionResult
 
@@ -139,7 +140,7 @@ def test_nothing_is_graded_without_a_grader(file: Path, home: Path, size: tuple[
     run_app(app, script, size)
     assert app.return_value is not None
     assert (app.return_value.ending, app.return_value.last) == ("next", None)
-    assert app.state.journal.attempts() == []
+    assert counted_attempts(app.state.journal.facts()) == []
 
 
 def test_first_pass_in_an_interview_shows_its_grade(file: Path, home: Path) -> None:
@@ -156,4 +157,4 @@ def test_first_pass_in_an_interview_shows_its_grade(file: Path, home: Path) -> N
         await pilot.press("n")
 
     run_app(app, script, (80, 24))
-    assert [review.rating for review in app.state.journal.reviews()] == [2]
+    assert [review.rating for review in rated_reviews(app.state.journal.facts())] == [2]

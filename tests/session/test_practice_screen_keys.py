@@ -13,6 +13,7 @@ from tests.support.fake_grader import FakeGrader
 from tests.support.session import GQA, app_on, screen, until, words
 from tests.support.session_keys import run_app
 from trainer.practice.journal import Journal
+from trainer.practice.progress import counted_attempts, progress_of
 from trainer.server.messages import Reply
 from trainer.session.model import SessionResult, Sitting
 from trainer.session.practice_screen import SessionApp
@@ -315,5 +316,5 @@ def test_editor_that_cannot_start_changes_nothing(file: Path, home: Path) -> Non
 
     run_app(app, script, (80, 24))
     assert file.read_text() == before
-    assert Journal(home).attempts() == []
-    assert GQA.id in Journal(home).progress()
+    assert counted_attempts(Journal(home).facts()) == []
+    assert GQA.id in progress_of(Journal(home).facts())

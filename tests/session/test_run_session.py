@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.session import GQA, read_until, terminal
 from trainer.packs import pack_reader
+from trainer.practice.facts import Attempted
 from trainer.practice.journal import Journal
 
 
@@ -50,7 +51,7 @@ def test_kill_loses_no_shown_attempt(file: Path, home: Path) -> None:
     generator = random.Random(0)
     for shown_before in (0, 1, 1, 2, 2):
         file.write_text(pack_reader.stub(GQA))
-        before = {attempt.when for attempt in Journal(home).attempts(replaced=True)}
+        before = {attempt.at for attempt in Journal(home).facts(Attempted)}
         with terminal(["-m", "tests.support.session_in_a_terminal", str(file)], file.parent) as (
             pid,
             end,
@@ -65,8 +66,8 @@ def test_kill_loses_no_shown_attempt(file: Path, home: Path) -> None:
             os.waitpid(pid, 0)
             drawn += _drawn_within(end, 0.0)
         shown = _seeds(drawn)
-        attempts = Journal(home).attempts(replaced=True)
-        recorded = {attempt.seed for attempt in attempts if attempt.when not in before}
+        attempts = Journal(home).facts(Attempted)
+        recorded = {attempt.seed for attempt in attempts if attempt.at not in before}
         assert shown <= recorded
         assert len(shown) >= min(shown_before, 1)
 

@@ -8,7 +8,9 @@ import pytest
 from tests.support.fake_grader import report_on
 from tests.support.session import GQA, Clock
 from tests.support.session_interview import SITTING
+from trainer.practice.facts import Attempted, Replaced, Started
 from trainer.practice.journal import Journal
+from trainer.practice.progress import counted_attempts, progress_of, since_start
 from trainer.session.model import SessionRequest
 from trainer.session.session_state import SETTLE_SECONDS, SessionState
 
@@ -16,7 +18,7 @@ from trainer.session.session_state import SETTLE_SECONDS, SessionState
 def state_on(file: Path, home: Path, clock: Clock, **options: Any) -> SessionState:
     """Return a session's state five minutes after the start of the challenge."""
     journal = Journal(home)
-    journal.record_start("gqa", file, clock() - 300)
+    journal.add(Started("gqa", clock() - 300, path=str(file)))
     request = SessionRequest(GQA, file, "", 300.0, 1200.0, **options)
     return SessionState(request, journal, clock, clock)
 
@@ -30,7 +32,7 @@ def save(state: SessionState, text: str) -> None:
 def test_wall_clock_that_goes_back_does_not_change_seconds(file: Path, home: Path) -> None:
     """The time of day may be set back. Seconds come from a clock that only goes forwards."""
     journal = Journal(home)
-    journal.record_start("gqa", file, 1000.0)
+    journal.add(Started("gqa", 1000.0, path=str(file)))
     times = iter(range(2000, 0, -50))
     state = SessionState(
         SessionRequest(GQA, file, "", 5.0, 60.0),
@@ -41,8 +43,8 @@ def test_wall_clock_that_goes_back_does_not_change_seconds(file: Path, home: Pat
     report = report_on("gqa", "gqa.py", "wrong", 1)
     for _ in range(3):
         state.take_verdict(report, "text")
-    assert [attempt.seconds for attempt in journal.attempts()] == [8.0, 7.0, 6.0]
-    assert Journal(home).since_start("gqa").seconds_at(0.0) >= 0
+    assert [attempt.seconds for attempt in counted_attempts(journal.facts())] == [8.0, 7.0, 6.0]
+    assert since_start(Journal(home).facts(subject="gqa")).seconds_at(0.0) >= 0
 
 
 def test_autosaved_text_is_not_an_attempt(file: Path, home: Path) -> None:
@@ -56,9 +58,12 @@ def test_autosaved_text_is_not_an_attempt(file: Path, home: Path) -> None:
     assert state.grade_text == "graded easy: 6 of 20 min, no hint, 0 failed attempts"
     assert state.result("quit").attempts == 1
     journal = Journal(home)
-    assert [attempt.verdict for attempt in journal.attempts()] == ["passed"]
-    assert len(journal.attempts(replaced=True)) == 10, "the journal has all attempts"
-    assert (journal.since_start("gqa").failed, journal.progress()["gqa"].attempts) == (0, 1)
+    assert [attempt.verdict for attempt in counted_attempts(journal.facts())] == ["passed"]
+    assert len(journal.facts(Attempted)) == 10, "the journal has all attempts"
+    assert (
+        since_start(journal.facts(subject="gqa")).failed,
+        progress_of(journal.facts())["gqa"].attempts,
+    ) == (0, 1)
 
 
 def test_wrong_text_that_stays_is_an_attempt(file: Path, home: Path) -> None:
@@ -87,7 +92,7 @@ def test_unfinished_text_is_not_an_attempt(file: Path, home: Path, purpose: Any)
         assert state.unfinished is not None
         assert state.last is not None
         assert (state.last.verdict, state.last_source) == ("failed", "wrong")
-    verdicts = [attempt.verdict for attempt in Journal(home).attempts(replaced=True)]
+    verdicts = [attempt.verdict for attempt in Journal(home).facts(Attempted)]
     assert verdicts == ["failed"]
     save(state, "right")
     assert state.unfinished is None
@@ -102,7 +107,7 @@ def test_unfinished_text_takes_back_the_verdict_before_it(file: Path, home: Path
     clock.now += 1
     save(state, "half")
     assert state.result("quit").attempts == 0
-    assert Journal(home).attempts() == []
+    assert counted_attempts(Journal(home).facts()) == []
 
 
 def test_pass_and_requested_verdict_are_never_taken_back(file: Path, home: Path) -> None:
@@ -115,7 +120,7 @@ def test_pass_and_requested_verdict_are_never_taken_back(file: Path, home: Path)
     save(state, "right")
     save(state, "wrong 2")
     assert state.result("quit").attempts == 4
-    assert [attempt.verdict for attempt in Journal(home).attempts()] == [
+    assert [attempt.verdict for attempt in counted_attempts(Journal(home).facts())] == [
         "failed",
         "failed",
         "passed",
@@ -133,7 +138,7 @@ def test_attempt_is_taken_back_only_once(file: Path, home: Path) -> None:
     for index in range(3):
         state.note_save(f"slow {index}")
     assert state.result("quit").attempts == 1
-    assert [table for table, _ in Journal(home).rows()].count("replaced") == 1
+    assert len(Journal(home).facts(Replaced)) == 1
 
 
 def test_reset_does_not_stop_the_clock_of_an_interview(file: Path, home: Path) -> None:
@@ -171,7 +176,7 @@ def test_clock_stops_at_the_pass(file: Path, home: Path) -> None:
     save(state, "wrong 1")
     save(state, "right, more simply")
     assert state.seconds == 360.0
-    assert {attempt.seconds for attempt in Journal(home).attempts(replaced=True)} == {360.0}
+    assert {attempt.seconds for attempt in Journal(home).facts(Attempted)} == {360.0}
     state.restart()
     clock.now += 5
     assert state.seconds == 5.0

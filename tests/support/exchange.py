@@ -1,76 +1,60 @@
-"""Journals and lines for tests of export and import."""
+"""Facts of all kinds, and a journal with them."""
 
-import io
-import random
 from pathlib import Path
-from typing import Any
 
-from trainer.practice.attempt import Attempt
-from trainer.practice.exchange import export_lines, read_export
+from trainer.practice.facts import (
+    Attempted,
+    Diagnosed,
+    Fact,
+    Hinted,
+    Hunted,
+    InterviewBegan,
+    InterviewEvent,
+    Overruled,
+    Replaced,
+    Resumed,
+    Revealed,
+    Reviewed,
+    Started,
+)
 from trainer.practice.journal import Journal
 
-HEADER = b'{"attn-drill": "journal", "version": 4}\n'
+TEXT = "x = 'é 注意力 🙂'\r\n\0\u2028\x85\x1b[31m\"\\u00e9\"\x7f\ufeff"
 
-HINT = b'{"table": "hints", "id": "a", "challenge": "gqa", "at": 1.5, "level": 2}\n'
-
-TEXTS = (
-    "",
-    "x = 1\n",
-    "a\0b",
-    "\r\n\u2028\x85\x1b[31m",
-    "é 注意力 🙂",
-    '"\\u00e9"',
-    "\x7f\ufeff\uffff",
+FACTS: tuple[Fact, ...] = (
+    Started("gqa", 10.0, path=f"/a {TEXT}/gqa.py", level="guided"),
+    Resumed("gqa", 11.0),
+    Attempted("gqa", 12.0, "first", seed=(1 << 63) - 1, verdict="failed", source="x"),
+    Replaced("gqa", 12.5, attempt="first"),
+    Attempted(
+        "gqa",
+        13.25,
+        "second",
+        seed=0,
+        verdict="not-allowed",
+        source=TEXT,
+        checks={"loads": "passed", "values": "failed", "masks": "skipped"},
+        seconds=0.1,
+        hints=2,
+        solution=True,
+        purpose="review",
+    ),
+    Diagnosed("gqa", 14.0, attempt="second", mistakes=("no-scale", "x"), line=3),
+    Diagnosed("gqa", 14.5, attempt="first", mistakes=(), line=None),
+    Hinted("gqa", 15.0, level=3),
+    Revealed("gqa", 1e-300),
+    Reviewed("question:a", 1e11, "review", rating=1, reason=TEXT),
+    Overruled("question:a", 17.0, review="review", rating=4),
+    Hunted("gqa", 18.0, mistakes=("a", "b"), path="/b.py"),
+    InterviewBegan("", 19.0, "interview", plan={"minutes": 45.5, TEXT: [None, {"a": True}]}),
+    InterviewEvent("interview", 20.0, event="answer", data={"right": True, "code": None}),
 )
 
 
-def filled_journal(folder: Path, seed: int = 0) -> Journal:
-    """Return a journal with rows in every table, and with texts and numbers of all kinds."""
-    draw = random.Random(seed)
+def filled_journal(folder: Path) -> Journal:
+    """Return a journal with facts of all kinds."""
     journal = Journal(folder)
-    for number in range(4):
-        at = draw.uniform(0, 2e9)
-        text = draw.choice(TEXTS)
-        journal.record_start("gqa", Path(f"/{text.replace('/', '')}"), at, "guided")
-        first = journal.record_attempt(
-            Attempt(
-                "gqa",
-                at,
-                draw.getrandbits(63),
-                "failed",
-                number,
-                14,
-                TEXTS[number],
-                {"loads": "passed"},
-                draw.random() / 3,
-                number,
-                True,
-                "review",
-            )
-        )
-        journal.record_attempt(Attempt("mha", at + 1, 0, "passed", 14, 14, TEXTS[-number]))
-        journal.record_diagnosis(first, ["no-scale", "x"], 3 if number else None)
-        journal.record_replaced(first, at + 2)
-        journal.record_resumption("gqa", at + 3)
-        journal.record_hint("gqa", 3, at + 0.1)
-        journal.record_solution("gqa", 1e-300 * number)
-        journal.overrule(journal.record_review("question:a", at, 1 + number, text), at, 4)
-        journal.record_hunt("gqa", at, [text], Path("/x"))
-        journal.record_event(
-            journal.record_interview(at, {"minutes": 45.5, text: [None, float("nan")]}),
-            at,
-            "answer",
-            {"right": True},
-        )
+    for fact in FACTS:
+        journal.add(fact)
     assert journal.trouble is None
     return journal
-
-
-def exported(journal: Journal) -> bytes:
-    """Return the export of a journal."""
-    return b"".join(export_lines(journal.rows()))
-
-
-def read_rows(data: bytes) -> list[tuple[str, dict[str, Any]]]:
-    """Return the rows of an export."""
-    return read_export(io.BytesIO(data), "it")

@@ -6,9 +6,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from trainer.packs import pack_reader
-from trainer.practice.attempt import Attempt
+from trainer.practice.facts import Attempted, InterviewEvent
 from trainer.practice.journal import Journal
 
 ROOT = pack_reader.TRAINER.parent
@@ -41,9 +42,10 @@ FIRST_ROWS = {
 }
 
 
-def attempt(verdict: str = "failed", when: float = 2.0, **more: object) -> Attempt:
+def attempt(verdict: str = "failed", when: float = 2.0, **more: object) -> Attempted:
     """Return an attempt at gqa."""
-    return Attempt("gqa", when, 7, verdict, 3, 14, "source", **more)  # type: ignore[arg-type]
+    columns: dict[str, Any] = {"seed": 7, "verdict": verdict, "source": "source", **more}
+    return Attempted("gqa", when, **columns)
 
 
 def first_version(path: Path, rows: dict[str, list[tuple[object, ...]]] = FIRST_ROWS) -> None:  # type: ignore[assignment]
@@ -55,6 +57,15 @@ def first_version(path: Path, rows: dict[str, list[tuple[object, ...]]] = FIRST_
             connection.executemany(
                 f"INSERT INTO {table} VALUES ({', '.join('?' * len(table_rows[0]))})", table_rows
             )
+
+
+def fourth_version(folder: Path) -> None:
+    """Write the journal of version 4 that this version 4 itself once wrote, in WAL mode."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = (ROOT / "tests" / "practice" / "journal_4.sql").read_text()
+    with contextlib.closing(sqlite3.connect(folder / "journal.sqlite3")) as connection:
+        connection.executescript(text)
+        connection.execute("PRAGMA journal_mode = WAL")
 
 
 def query(path: Path, statement: str) -> list[tuple[object, ...]]:
@@ -70,7 +81,7 @@ def script(text: str, *arguments: object) -> list[str]:
     """
     head = (
         "import os, signal, sys; from pathlib import Path; "
-        "from trainer.practice import journal, journal_file; "
+        "from trainer.practice import facts, journal, journal_file; "
         "j = journal.Journal(Path(sys.argv[1]))\n"
     )
     return [sys.executable, "-c", head + text, *map(str, arguments)]
@@ -100,6 +111,12 @@ def run_together(commands: list[list[str]]) -> list[str]:
         process.stdin.write("go\n")
         process.stdin.flush()
     return [process.communicate()[0] for process in running]
+
+
+def events_of(journal: Journal, interview: str) -> list[tuple[float, str, dict[str, Any]]]:
+    """Return the time, kind and data of each event of an interview."""
+    facts = journal.facts(InterviewEvent, subject=interview)
+    return [(fact.at, fact.event, fact.data) for fact in facts]
 
 
 READY = "print('ready', flush=True); sys.stdin.readline()\n"

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from trainer.packs import pack_reader
 from trainer.practice.agenda import agenda
-from trainer.practice.attempt import Attempt
-from trainer.practice.journal import ChallengeProgress, Journal, Review
+from trainer.practice.facts import Attempted, Reviewed
+from trainer.practice.journal import Journal
 from trainer.practice.overview import Overview
+from trainer.practice.progress import ChallengeProgress
 
 BUILT_IN = pack_reader.built_in_pack()
 CHALLENGES = pack_reader.read_pack(BUILT_IN)
@@ -14,9 +15,11 @@ DAY = 86_400.0
 NOW = 1_700_000_000.0
 
 
-def reviewed(challenge: str, days_ago: float, rating: int = 3) -> Review:
+def reviewed(challenge: str, days_ago: float, rating: int = 3) -> Reviewed:
     """Return a review from some days ago."""
-    return Review(f"id {challenge}", f"challenge:{challenge}", NOW - days_ago * DAY, rating, "")
+    return Reviewed(
+        f"challenge:{challenge}", NOW - days_ago * DAY, f"id {challenge}", rating=rating
+    )
 
 
 ENTRIES = agenda(
@@ -37,6 +40,6 @@ PASSED_IN_SHORT = Overview(("gqa", "mha", "sdpa"), len(CHALLENGES), 3, {"gqa": 8
 def record_pass(home: Path, challenge: str, when: float) -> None:
     """Record a pass and its review in the journal."""
     journal = Journal(home)
-    journal.record_attempt(Attempt(challenge, when, 1, "passed", 14, 14, "text"))
-    journal.record_review(f"challenge:{challenge}", when, 3, "10 of 20 min, no hint")
+    journal.add(Attempted(challenge, when, seed=1, verdict="passed", source="text"))
+    journal.add(Reviewed(f"challenge:{challenge}", when, rating=3, reason="10 of 20 min, no hint"))
     journal.close()

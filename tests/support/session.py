@@ -20,6 +20,7 @@ from textual.pilot import Pilot
 from tests.support.fake_grader import FakeGrader
 from tests.support.paths import ROOT
 from trainer.packs import pack_reader
+from trainer.practice.facts import Started
 from trainer.practice.journal import Journal
 from trainer.server.client import AsyncClient
 from trainer.session.model import SessionRequest, SessionResult
@@ -43,7 +44,7 @@ def app_on(path: Path, home: Path, grader: AsyncClient | None = None, **options:
     """
     journal = Journal(home)
     if "purpose" not in options:
-        journal.record_start("gqa", path, time.time() - 60)
+        journal.add(Started("gqa", time.time() - 60, path=str(path)))
     clock = options.pop("clock", time.monotonic)
     request = SessionRequest(
         GQA,

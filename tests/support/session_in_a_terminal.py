@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.support.fake_grader import FakeGrader
 from trainer.packs import pack_reader
+from trainer.practice.facts import Started
 from trainer.practice.journal import default_journal
 from trainer.session.model import SessionRequest
 from trainer.session.practice_screen import SessionApp
@@ -18,5 +19,5 @@ if __name__ == "__main__":
     challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
     request = SessionRequest(challenge, Path(sys.argv[1]), "# Task", 0.0, 1200.0)
     journal = default_journal()
-    journal.record_start("gqa", request.path, time.time())
+    journal.add(Started("gqa", time.time(), path=str(request.path)))
     SessionApp(SessionState(request, journal, time.time, time.monotonic), FakeGrader()).run()

@@ -7,6 +7,7 @@ from tests.support.session import Clock
 from trainer.interview.plan import InterviewPlan, Stage
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import FollowUp
+from trainer.practice.facts import InterviewBegan
 from trainer.practice.journal import Journal
 from trainer.session.interview_state import Interview
 from trainer.session.model import Sitting
@@ -31,7 +32,7 @@ def interview(
     items = tuple(question.item for question in questions)
     plan = InterviewPlan(30, 1, stages, items, str(tmp_path / "stubs"), is_graded)
     journal = Journal(home)
-    interview_id = journal.record_interview(1.0, asdict(plan))
+    interview_id = journal.add(InterviewBegan("", 1.0, plan=asdict(plan)))
     return Interview(
         interview_id, 1.0, plan, questions, CHALLENGES, journal, wall=lambda: 2.0, clock=Clock()
     )

@@ -4,8 +4,7 @@ from datetime import datetime, timezone, tzinfo
 from pathlib import Path
 
 from trainer.model.challenge import Challenge, Mistake
-from trainer.practice.attempt import Attempt
-from trainer.practice.journal import Review
+from trainer.practice.facts import Attempted, Reviewed
 from trainer.practice.statistics import (
     Stats,
     statistics,
@@ -59,30 +58,28 @@ def attempt_at(
     *mistakes: str,
     seconds: float | None = None,
     purpose: str = "practice",
-) -> Attempt:
+) -> Attempted:
     """Return an attempt that was made `days` days before now."""
-    return Attempt(
+    return Attempted(
         name,
         NOW - days * DAY,
-        1,
-        verdict,
-        0,
-        1,
-        "",
+        seed=1,
+        verdict=verdict,  # type: ignore[arg-type]
+        source="",
         seconds=seconds,
         mistakes=mistakes,
-        purpose=purpose,
-    )  # type: ignore[arg-type]
+        purpose=purpose,  # type: ignore[arg-type]
+    )
 
 
-def review(item: str, days: float, rating: int = 3) -> Review:
+def review(item: str, days: float, rating: int = 3) -> Reviewed:
     """Return a review that was made `days` days before now."""
-    return Review(f"{item} {days}", item, NOW - days * DAY, rating, "")
+    return Reviewed(item, NOW - days * DAY, f"{item} {days}", rating=rating)
 
 
 def statistics_of(
-    *attempts: Attempt,
-    reviews: tuple[Review, ...] = (),
+    *attempts: Attempted,
+    reviews: tuple[Reviewed, ...] = (),
     starts: dict[str, list[float]] | None = None,
     zone: tzinfo | None = UTC,
 ) -> Stats:

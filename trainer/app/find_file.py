@@ -7,7 +7,9 @@ from pathlib import Path
 from trainer.app.open_packs import KnownPacks
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
+from trainer.practice.facts import Resumed, Started
 from trainer.practice.journal import Journal
+from trainer.practice.progress import last_started, path_of
 
 
 def find_file(
@@ -26,7 +28,7 @@ def find_file(
     here = Path(challenge.file_name)
     if here.exists():
         return here
-    started = journal.path_of(challenge.id)
+    started = path_of(journal.facts(Started, subject=challenge.id))
     pack_option = known_packs.pack_option(challenge)
     if started is None:
         raise DrillError(
@@ -64,7 +66,7 @@ def find_challenge(
     """
     if challenge_id is not None:
         return known_packs.find(challenge_id)
-    started = journal.last_started()
+    started = last_started(journal.facts(Started, Resumed))
     if started is None:
         raise DrillError(
             "No challenge was started yet, so there is nothing to grade. Name the challenge: "

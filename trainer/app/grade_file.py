@@ -15,8 +15,9 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.limits import DEFAULT
 from trainer.model.submission import Submission
+from trainer.practice.facts import Attempted, Hunted, Purpose
 from trainer.practice.journal import Journal
-from trainer.practice.record_attempt import Purpose, record_diagnosis, write_attempt
+from trainer.practice.record_attempt import record_diagnosis, write_attempt
 from trainer.server.messages import (
     Grade,
     Prepare,
@@ -80,8 +81,9 @@ def fresh_seed() -> int:
 
 def last_seed(journal: Journal, challenge: Challenge) -> int:
     """Return the seed of the last attempt, or a fresh seed if there was no attempt."""
-    seed = journal.last_seed(challenge.id)
-    return fresh_seed() if seed is None else seed
+    attempts = journal.facts(Attempted, subject=challenge.id)
+    seeds = [attempt.seed for attempt in attempts if attempt.purpose != "hunt"]
+    return seeds[-1] if seeds else fresh_seed()
 
 
 _started: list[ServerProcess] = []
@@ -279,18 +281,16 @@ def record_attempt(
     Returns:
         The grade of the pass with its reasons, or "".
     """
-    recorded = write_attempt(journal, challenge, report, source, time.time(), None, purpose)
-    record_diagnosis(journal, recorded.attempt, report)
+    now = time.time()
+    recorded = write_attempt(journal, challenge, report, source, now, None, purpose)
+    record_diagnosis(journal, recorded.attempt, report, now)
     return recorded.graded
 
 
 def hunted_mistakes(journal: Journal, challenge: Challenge, path: Path) -> tuple[str, ...]:
     """Return the ids of the mistakes that a hunt put into this file; () for any other file."""
-    hunt = journal.last_hunt(challenge.id)
-    if hunt is None:
-        return ()
-    mistakes, hunt_path = hunt
-    return mistakes if hunt_path == path.resolve() else ()
+    hunt = journal.last(Hunted, subject=challenge.id)
+    return hunt.mistakes if hunt and Path(hunt.path) == path.resolve() else ()
 
 
 def _import_for_the_end() -> None:

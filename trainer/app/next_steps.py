@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from trainer.model.challenge import Challenge
 from trainer.practice.agenda import in_days
 from trainer.practice.journal import Journal
+from trainer.practice.progress import counted_attempts, progress_of, rated_reviews, since_start
 from trainer.practice.schedule import item_of, items
 
 
@@ -55,7 +56,7 @@ def next_steps(
         journal: the learner's journal, which already has the pass.
         now: the current time in seconds since the epoch.
     """
-    progress = journal.progress()
+    progress = progress_of(journal.facts())
     passed = {name for name, state in progress.items() if state.state == "passed"}
     passed.add(challenge.id)  # the journal may be unwritable
     unlocked = tuple(
@@ -67,8 +68,7 @@ def next_steps(
         and not _was_passed_before(challenge, journal)
     )
     name = item_of(challenge.id)
-    reviews = [review for review in journal.reviews(name) if review.item == name]
-    item = items(reviews, now).get(name)
+    item = items(rated_reviews(journal.facts(subject=name)), now).get(name)
     known = {other.id for other in challenges} | {challenge.id}
     return NextSteps(
         len(passed & known), len(known), unlocked, None if item is None else item.due_at
@@ -77,11 +77,9 @@ def next_steps(
 
 def _was_passed_before(challenge: Challenge, journal: Journal) -> bool:
     """Return whether the challenge was passed before its stub was last handed out."""
-    started_at = journal.since_start(challenge.id).started_at
+    facts = journal.facts(subject=challenge.id)
+    started_at = since_start(facts).started_at
     return started_at is not None and any(
-        attempt.challenge == challenge.id
-        and attempt.verdict == "passed"
-        and attempt.purpose != "hunt"
-        and attempt.when < started_at
-        for attempt in journal.attempts()
+        attempt.verdict == "passed" and attempt.purpose != "hunt" and attempt.at < started_at
+        for attempt in counted_attempts(facts)
     )

@@ -11,8 +11,10 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
 from trainer.packs.stub_levels import LEVELS, Level
+from trainer.practice.facts import Resumed, Started
 from trainer.practice.journal import Journal
 from trainer.practice.learner_files import write_afresh, write_new
+from trainer.practice.progress import path_of, progress_of, since_start
 
 
 def language() -> str:
@@ -42,10 +44,11 @@ def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level) -
         write_new(path, pack_reader.stub(challenge, level))
     else:
         level = handed_out_level(challenge, journal) or "standard"
-    if not file_was_there or journal.path_of(challenge.id) != path.resolve():
-        journal.record_start(challenge.id, path.resolve(), time.time(), level)
+    started = path_of(journal.facts(Started, subject=challenge.id))
+    if not file_was_there or started != path.resolve():
+        journal.add(Started(challenge.id, time.time(), path=str(path.resolve()), level=level))
     else:
-        journal.record_resumption(challenge.id, time.time())
+        journal.add(Resumed(challenge.id, time.time()))
     return file_was_there
 
 
@@ -58,23 +61,24 @@ def hand_out_afresh(
         DrillError: if the stub cannot be written; the old file then stays in its place.
     """
     old_file = write_afresh(path, pack_reader.stub(challenge, level))
-    journal.record_start(challenge.id, path.resolve(), time.time(), level)
+    journal.add(Started(challenge.id, time.time(), path=str(path.resolve()), level=level))
     return old_file
 
 
 def handed_out_level(challenge: Challenge, journal: Journal) -> Level | None:
     """Return the level of the stub that was last handed out, or None."""
-    recorded = journal.level_of(challenge.id)
-    return next((level for level in LEVELS if level == recorded), None)
+    start = journal.last(Started, subject=challenge.id)
+    return next((level for level in LEVELS if start and level == start.level), None)
 
 
 def is_review_under_way(challenge: Challenge, path: Path, journal: Journal) -> bool:
     """Return whether the file at `path` began as a blank stub and has not passed yet."""
+    facts = journal.facts(subject=challenge.id)
     return (
         path.exists()
-        and path.resolve() == journal.path_of(challenge.id)
-        and not journal.since_start(challenge.id).passed
-        and journal.level_of(challenge.id) == "blank"
+        and path.resolve() == path_of(facts)
+        and not since_start(facts).passed
+        and handed_out_level(challenge, journal) == "blank"
     )
 
 
@@ -86,7 +90,7 @@ def next_challenge(
     The first choice is a challenge that builds on `last`, the second a challenge whose bases are
     all passed, the third any that is not passed. Of these, the most often asked comes first.
     """
-    progress = journal.progress()
+    progress = progress_of(journal.facts())
     passed = {name for name in progress if progress[name].state == "passed"}
     not_passed = [challenge for challenge in challenges if challenge.id not in passed]
     ready = [challenge for challenge in not_passed if passed.issuperset(challenge.builds_on)]

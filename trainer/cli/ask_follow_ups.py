@@ -14,7 +14,9 @@ from trainer.app.warn import warn_journal
 from trainer.cli.ask_questions import accept_all_characters, is_coloured, read_line
 from trainer.model.errors import DrillError
 from trainer.packs.follow_up import FollowUp, follow_ups
-from trainer.practice.journal import ChallengeProgress, Journal, default_journal
+from trainer.practice.facts import Reviewed
+from trainer.practice.journal import Journal, default_journal
+from trainer.practice.progress import ChallengeProgress, progress_of, since_start
 from trainer.practice.schedule import RATINGS
 
 _RATE = "1 again  2 hard  3 good  4 easy: "
@@ -31,8 +33,9 @@ def ask_about(challenge_id: str, known_packs: KnownPacks) -> None:
     accept_all_characters()
     challenge = known_packs.find(challenge_id)
     journal = default_journal()
-    progress = journal.progress().get(challenge.id, ChallengeProgress())
-    if progress.state != "passed" and not journal.since_start(challenge.id).solution:
+    facts = journal.facts(subject=challenge.id)
+    progress = progress_of(facts).get(challenge.id, ChallengeProgress())
+    if progress.state != "passed" and not since_start(facts).solution:
         warn_journal(journal)
         raise DrillError(
             f"{challenge.id} is not passed yet. The answers come after the pass: "
@@ -65,7 +68,7 @@ def ask(questions: Sequence[FollowUp], journal: Journal) -> int:
         rating = _rated(follow_up)
         if rating is None:
             return count
-        journal.record_review(follow_up.item, time.time(), rating, "own rating")
+        journal.add(Reviewed(follow_up.item, time.time(), rating=rating, reason="own rating"))
     return len(questions)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from trainer.practice.facts import Reviewed
 from trainer.practice.journal import Journal
 from trainer.report.visible import visible
 
@@ -43,11 +44,13 @@ def answered(question: DrawnQuestion, width: int, journal: Journal) -> bool | No
         if judged.right is not None:
             break
         typer.echo(wrapped(judged.message, width))
-    journal.record_review(
-        question.item,
-        time.time(),
-        _GOOD if judged.right else _AGAIN,
-        visible(given, lines=True).strip()[:80],
+    journal.add(
+        Reviewed(
+            question.item,
+            time.time(),
+            rating=_GOOD if judged.right else _AGAIN,
+            reason=visible(given, lines=True).strip()[:80],
+        )
     )
     if is_known:
         word, colour = ("Right.", "blue") if judged.right else ("Wrong.", "yellow")

@@ -29,7 +29,7 @@ from trainer.practice.learner_files import read_source
 if TYPE_CHECKING:
     from trainer.app.grade_file import CheckedFile
     from trainer.model.report import Report
-    from trainer.practice.record_attempt import Purpose
+    from trainer.practice.facts import Purpose
     from trainer.report.stages import Stage
 
 

@@ -15,6 +15,7 @@ from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import warn
 from trainer.packs import pack_reader
 from trainer.practice.journal import default_journal
+from trainer.practice.progress import progress_of
 
 
 def doctor(context: typer.Context) -> None:
@@ -33,7 +34,7 @@ def doctor(context: typer.Context) -> None:
         typer.echo(f"{word:<10}  {count} in {pack.root} ({pack.name}, {pack.how})")
     warn(known.troubles)
     journal = default_journal()
-    journal.progress()
+    progress_of(journal.facts())
     typer.echo(f"journal     {journal.trouble or journal.path}")
     typer.echo("isolation   attempts that a submission could make, tried just now:")
     for line in _isolation(

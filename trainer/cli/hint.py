@@ -11,7 +11,9 @@ from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import warn_journal
 from trainer.cli.parameters import ChallengeId
 from trainer.model.errors import DrillError
+from trainer.practice.facts import Hinted
 from trainer.practice.journal import default_journal
+from trainer.practice.progress import since_start
 
 
 def hint(
@@ -29,8 +31,8 @@ def hint(
         raise DrillError(f"There is no hint {level}; {challenge.id} has hints 1 to {last}.")
     journal = default_journal()
     if level is None:
-        level = min(journal.since_start(challenge.id).hint + 1, last)
-    journal.record_hint(challenge.id, level, time.time())
+        level = min(since_start(journal.facts(subject=challenge.id)).hint + 1, last)
+    journal.add(Hinted(challenge.id, time.time(), level=level))
     text = challenge.hints[level - 1]
     gap = "\n\n" if "\n" in text else " "  # a hint of several lines is code
     typer.echo(f"Hint {level} of {last}:{gap}{text}")

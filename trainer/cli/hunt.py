@@ -21,10 +21,9 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
+from trainer.practice.facts import Hunted
 from trainer.practice.journal import Journal, default_journal
 from trainer.practice.learner_files import read_source, write_afresh
-
-LastHunt = tuple[tuple[str, ...], Path]
 
 
 def hunt(
@@ -75,7 +74,7 @@ def hunt(
     if minutes is not None and not 1 <= minutes <= 240:
         raise DrillError(f"--minutes is {minutes}; it must be 1 to 240.")
     journal = default_journal()
-    last = journal.last_hunt(challenge.id)
+    last = journal.last(Hunted, subject=challenge.id)
     pack_option = known_packs.pack_option(challenge)
     if not check and not reveal:
         from trainer.cli.practise import can_draw_screen
@@ -86,7 +85,7 @@ def hunt(
             path = _hand_out(challenge, folder or Path(), seed, bugs, last, journal, pack_option)
             warn_journal(journal)
             is_wanted = is_watched and _repair(challenge, path, minutes, known_packs, journal)
-            last, seed = journal.last_hunt(challenge.id), None
+            last, seed = journal.last(Hunted, subject=challenge.id), None
         return
     if last is None:
         warn_journal(journal)
@@ -95,14 +94,14 @@ def hunt(
             f"`attn-drill hunt {challenge.id}{pack_option}` begins one."
         )
     if reveal:
-        typer.echo(_describe_mistakes(challenge, last[0]))
+        typer.echo(_describe_mistakes(challenge, last.mistakes))
         warn_journal(journal)
         return
     path = _place(challenge, folder, last)
     source = read_source(path)
     seed = grade_file.fresh_seed() if seed is None else seed
     submission = Submission(str(path), source)
-    planted = last[0] if len(last[0]) > 1 or why else ()
+    planted = last.mistakes if len(last.mistakes) > 1 or why else ()
     report = grade_file.grade_file(
         known_packs, challenge, submission, seed, diagnosed=bool(planted), planted=planted
     )
@@ -115,7 +114,7 @@ def hunt(
     show(report, sys.stdout, stage="cause" if why else "where", how_to_see=f"`{again}`")
     typer.echo()
     if report.verdict == "passed":
-        typer.echo(_describe_mistakes(challenge, last[0]))
+        typer.echo(_describe_mistakes(challenge, last.mistakes))
         _offer_follow_up(challenge, path, known_packs, journal)
         return
     _say("Not repaired yet. Go on, and grade the file again with the same command.")
@@ -130,7 +129,7 @@ def _hand_out(
     folder: Path,
     seed: int | None,
     bugs: int | None,
-    last: LastHunt | None,
+    last: Hunted | None,
     journal: Journal,
     pack_option: str,
 ) -> Path:
@@ -155,7 +154,7 @@ def _hand_out(
     from trainer.packs.mistakes import read_mistakes
 
     path = folder / hunts.file_name(challenge)
-    last_ids = last[0] if last else ()
+    last_ids = last.mistakes if last else ()
     if bugs is None:
         chosen = hunts.choose_mistakes(
             read_mistakes(challenge), pack_reader.solution(challenge), last_ids, Random(seed)
@@ -164,12 +163,13 @@ def _hand_out(
         chosen = app_hunts.choose_bugs(challenge, bugs, last_ids, seed)
     text = hunts.hunt_file_text(challenge, chosen)
     old_file = write_afresh(path, text)
-    if old_file is not None and last is not None and _is_untouched(challenge, old_file, last[0]):
+    if old_file and last and _is_untouched(challenge, old_file, last.mistakes):
         with contextlib.suppress(OSError):
             old_file.unlink()
             old_file = None
-    mistake_ids = [mistake.id for mistake in chosen]
-    journal.record_hunt(challenge.id, time.time(), mistake_ids, path.resolve())
+    mistake_ids = tuple(mistake.id for mistake in chosen)
+    hunt = Hunted(challenge.id, time.time(), mistakes=mistake_ids, path=str(path.resolve()))
+    journal.add(hunt)
     many, it = hunts.in_words(len(chosen))
     _say(f"{path} is the reference of {challenge.id} with {many} in it. Find and repair {it}.")
     if old_file is not None:
@@ -194,8 +194,8 @@ def _repair(
     from trainer.session.model import SessionRequest
     from trainer.session.run_session import run_session
 
-    hunt = journal.last_hunt(challenge.id)
-    hunted = hunt[0] if hunt is not None else ()
+    hunt = journal.last(Hunted, subject=challenge.id)
+    hunted = hunt.mistakes if hunt is not None else ()
     result = run_session(
         SessionRequest(
             challenge,
@@ -236,8 +236,8 @@ def _offer_follow_up(
     from trainer.app.hunts import follow_up_of, hand_out_follow_up
 
     follow_up = follow_up_of(challenge, known_packs.catalogue().challenges)
-    hunt = journal.last_hunt(challenge.id)
-    if follow_up is None or hunt is None or len(hunt[0]) < 2:
+    hunt = journal.last(Hunted, subject=challenge.id)
+    if follow_up is None or hunt is None or len(hunt.mistakes) < 2:
         return
     next_path = hand_out_follow_up(challenge, follow_up, path, journal)
     typer.echo()
@@ -266,7 +266,7 @@ def _is_untouched(challenge: Challenge, path: Path, ids: Sequence[str]) -> bool:
         return False
 
 
-def _place(challenge: Challenge, folder: Path | None, last: LastHunt) -> Path:
+def _place(challenge: Challenge, folder: Path | None, last: Hunted) -> Path:
     """Return the path of the file to repair.
 
     It is in --dir, or else where it was handed out, or else in this folder.
@@ -279,13 +279,14 @@ def _place(challenge: Challenge, folder: Path | None, last: LastHunt) -> Path:
     name = hunts.file_name(challenge)
     if folder is not None:
         return folder / name
-    if not last[1].exists() and not Path(name).exists():
+    if not Path(last.path).exists() and not Path(name).exists():
         raise DrillError(
-            f"The hunt's file {last[1]} is gone. `attn-drill hunt {challenge.id}` begins "
+            f"The hunt's file {last.path} is gone. `attn-drill hunt {challenge.id}` begins "
             "another hunt, or name the file's folder with --dir."
         )
     here = Path.cwd() / name
-    return Path(name) if last[1] == here.resolve() or not last[1].exists() else last[1]
+    last_path = Path(last.path)
+    return Path(name) if last_path == here.resolve() or not last_path.exists() else last_path
 
 
 def _describe_mistakes(challenge: Challenge, ids: Sequence[str]) -> str:

@@ -20,7 +20,9 @@ from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.packs.known_packs import Catalogue
 from trainer.packs.mistakes import read_mistakes
+from trainer.practice.facts import InterviewBegan, InterviewEvent
 from trainer.practice.journal import Journal, default_journal
+from trainer.practice.progress import counted_attempts, rated_reviews
 
 if TYPE_CHECKING:
     from trainer.interview.plan import InterviewPlan
@@ -99,7 +101,7 @@ def interview(
     known = known_packs.catalogue()
     journal = default_journal()
     last = _last_interview(journal, known)
-    if last is None and (sheet or resume) and journal.last_interview() is not None:
+    if last is None and (sheet or resume) and journal.last(InterviewBegan) is not None:
         raise DrillError(
             "The last interview was held with another version of attn-drill, and this version "
             "cannot read it. `attn-drill interview` begins another interview."
@@ -149,11 +151,11 @@ def _last_interview(journal: Journal, known: Catalogue) -> Interview | None:
     """Return the last interview, or None if this version cannot read it."""
     from trainer.interview.plan import plan_from
 
-    entry = journal.last_interview()
-    plan = plan_from(entry[2]) if entry is not None else None
+    entry = journal.last(InterviewBegan)
+    plan = plan_from(entry.plan) if entry is not None else None
     if entry is None or plan is None:
         return None
-    return _interview(journal, known, entry[0], entry[1], plan)
+    return _interview(journal, known, entry.id, entry.at, plan)
 
 
 def _interview(
@@ -167,7 +169,10 @@ def _interview(
     questions, _ = read_follow_ups(tuple(known.challenges), language())
     asked = planned_questions(plan, questions)
     challenges = {challenge.id: challenge for challenge in known.challenges}
-    return Interview(name, began, plan, asked, challenges, journal, [*journal.events(name)])
+    facts = journal.facts(InterviewEvent, subject=name)
+    run = Interview(name, began, plan, asked, challenges, journal)
+    run.events += [(fact.at, fact.event, fact.data) for fact in facts]
+    return run
 
 
 def _plan(
@@ -195,7 +200,9 @@ def _plan(
     questions, troubles = read_follow_ups(tuple(known.challenges), language())
     warn(troubles)
     now = time.time()
-    familiarity = planning.familiarity(journal.attempts(), items(journal.reviews(), now), now)
+    facts = journal.facts()
+    scheduled = items(rated_reviews(facts), now)
+    familiarity = planning.familiarity(counted_attempts(facts), scheduled, now)
     seed = fresh_seed() if seed is None else seed
     if bugs:
         challenge = hunts.debugging_challenge(mains, known.challenges, topic)
@@ -228,10 +235,11 @@ def _begin(
             )
     write_new(place / problems[0].file_name, first_text(problems[0], plan.stages[0]))
     plan = replace(plan, folder=str(place.resolve()))
-    run = _interview(journal, known, journal.record_interview(now, asdict(plan)), now, plan)
+    name = journal.add(InterviewBegan("", now, plan=asdict(plan)))
+    run = _interview(journal, known, name, now, plan)
     warn_journal(journal)
-    entry = journal.last_interview()
-    if entry is None or entry[0] != run.id:
+    entry = journal.last(InterviewBegan)
+    if entry is None or entry.id != run.id:
         run.news.append(
             "The journal cannot be written: this interview works, but it cannot be resumed."
         )
@@ -274,7 +282,8 @@ def _resumed(run: Interview, given: list[str]) -> Interview:
                 f"The interview under way has the challenge {stage.challenge}, which no pack has "
                 "any more. Begin another interview with `attn-drill interview --fresh`."
             )
-    for data in unrecorded_attempts(run.plan, run.began, run.events, run.journal.attempts()):
+    attempts = counted_attempts(run.journal.facts())
+    for data in unrecorded_attempts(run.plan, run.began, run.events, attempts):
         run.record("attempt", **data)
     run.news.append(
         f"The interview goes on: {minutes(run.state.seconds)} of {run.plan.minutes}:00 min are "

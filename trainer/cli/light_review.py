@@ -20,7 +20,9 @@ from trainer.model.errors import PackError
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import FollowUp
+from trainer.practice.facts import Reviewed
 from trainer.practice.journal import Journal
+from trainer.practice.progress import rated_reviews
 from trainer.practice.schedule import RATINGS, challenge_of, item_of
 from trainer.report.visible import visible
 
@@ -104,7 +106,7 @@ def _ask(part: ReviewPart, material: ReviewMaterial, journal: Journal, rng: Rand
     if graded is None:
         return False
     rating, reason = graded
-    journal.record_review(item_of(challenge.id), time.time(), rating, reason)
+    journal.add(Reviewed(item_of(challenge.id), time.time(), rating=rating, reason=reason))
     typer.echo(f"{challenge.id}: graded {RATINGS[rating - 1]}: {reason}.")
     return True
 
@@ -121,7 +123,7 @@ def _line(challenge: Challenge, journal: Journal, rng: Random) -> tuple[int, str
 
     pool = pool_of((), (challenge,), {challenge.id: read_mistakes(challenge)})
     now = time.time()
-    chosen = order_items(pool, items(journal.reviews("line:"), now), now, 1, rng)
+    chosen = order_items(pool, items(rated_reviews(journal.facts(), "line:"), now), now, 1, rng)
     if not chosen:
         raise PackError(
             f"it has no known mistakes. `attn-drill review {challenge.id}` hands it out in full."

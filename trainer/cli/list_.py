@@ -14,6 +14,7 @@ import typer
 from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import warn, warn_journal
 from trainer.practice.journal import default_journal
+from trainer.practice.progress import progress_of
 
 
 def list_challenges(
@@ -25,7 +26,7 @@ def list_challenges(
     catalogue = known_packs.catalogue()
     warn(catalogue.troubles)
     journal = default_journal()
-    progress = journal.progress()
+    progress = progress_of(journal.facts())
     warn_journal(journal)
     rows = [
         (challenge, progress[challenge.id].state if challenge.id in progress else "new")

@@ -11,8 +11,16 @@ from trainer.app.open_packs import KnownPacks
 from trainer.cli.practise import review_challenge, start_challenge
 from trainer.model.errors import DrillError
 from trainer.practice.agenda import AgendaEntry, agenda
+from trainer.practice.facts import Started
 from trainer.practice.journal import Journal, default_journal
 from trainer.practice.overview import Overview, overview
+from trainer.practice.progress import (
+    counted_attempts,
+    path_of,
+    progress_of,
+    rated_reviews,
+    start_times,
+)
 
 if TYPE_CHECKING:
     from trainer.session.menu_screen import MenuChoice
@@ -27,19 +35,20 @@ def menu(known_packs: KnownPacks) -> list[str]:
     journal = default_journal()
     challenges = known_packs.catalogue().challenges
     now = time.time()
-    entries = agenda(challenges, journal.progress(), journal.reviews("challenge:"), now)
+    facts = journal.facts()
+    entries = agenda(challenges, progress_of(facts), rated_reviews(facts, "challenge:"), now)
     ids = [challenge.id for challenge in challenges]
-    facts = overview(journal.attempts(), ids, now, starts=journal.starts())
+    in_short = overview(counted_attempts(facts), ids, now, starts=start_times(facts))
     from trainer.session.menu_screen import choose
 
-    chosen = choose(entries, facts)
+    chosen = choose(entries, in_short)
     if chosen is None:
         return []
     if chosen.command == "start" and chosen.entry is not None:
         _practise(chosen.entry, known_packs, journal)
         return []
     journal.close()  # the command opens the journal itself
-    return command_words(chosen, facts, known_packs)
+    return command_words(chosen, in_short, known_packs)
 
 
 def _practise(entry: AgendaEntry, known_packs: KnownPacks, journal: Journal) -> None:
@@ -49,7 +58,7 @@ def _practise(entry: AgendaEntry, known_packs: KnownPacks, journal: Journal) -> 
     if entry.section == "due":
         review_challenge(challenge, here, known_packs, journal)
         return
-    started = journal.path_of(challenge.id)
+    started = path_of(journal.facts(Started, subject=challenge.id))
     path = started if started is not None and started.exists() else here
     start_challenge(challenge, path, known_packs, journal)
 

@@ -17,6 +17,7 @@ from trainer.cli.light_review import ReviewMaterial, ask_light_parts, part_words
 from trainer.model.challenge import Challenge
 from trainer.packs.follow_up import FollowUp, read_follow_ups
 from trainer.practice.journal import Journal
+from trainer.practice.progress import rated_reviews
 from trainer.practice.review_plan import challenge_forms, due_follow_ups, due_forms, review_plan
 from trainer.practice.schedule import items
 
@@ -48,7 +49,7 @@ def review_in(
     accept_all_characters()
     now = time.time()
     challenges = (named,) if named else known_packs.catalogue().challenges
-    scheduled = {} if named else items(journal.reviews(), now)
+    scheduled = {} if named else items(rated_reviews(journal.facts()), now)
     follow_ups = known_follow_ups(challenges, scheduled, now)
     material = ReviewMaterial({known.id: known for known in challenges}, follow_ups, known_packs)
     due = [challenge_forms(named)] if named else due_forms(scheduled, challenges, follow_ups, now)

@@ -22,7 +22,9 @@ from trainer.app.start_challenge import (
 from trainer.app.warn import warn_journal
 from trainer.model.challenge import Challenge
 from trainer.packs.stub_levels import Level
+from trainer.practice.facts import Started
 from trainer.practice.journal import Journal
+from trainer.practice.progress import path_of, since_start
 
 if TYPE_CHECKING:
     from trainer.session.model import Purpose, SessionResult
@@ -50,7 +52,7 @@ def start_challenge(
         watch: open the session's screen, if a screen can be drawn.
         hints_first: as for `practise`.
     """
-    is_known = journal.path_of(challenge.id) == path.resolve()
+    is_known = path_of(journal.facts(Started, subject=challenge.id)) == path.resolve()
     level_before = handed_out_level(challenge, journal) if is_known else None
     file_was_there = hand_out(challenge, path, journal, level or "standard")
     notice = ""
@@ -147,14 +149,14 @@ def practise(
     from trainer.session.run_session import run_session
 
     while True:
-        since_start = journal.since_start(challenge.id)
-        is_guided = journal.level_of(challenge.id) == "guided"
+        since = since_start(journal.facts(subject=challenge.id))
+        is_guided = handed_out_level(challenge, journal) == "guided"
         in_stages = is_guided if hints_first is None else hints_first
         request = SessionRequest(
             challenge,
             path.resolve(),
             f"> {notice}\n\n{prompt_text(challenge)}" if notice else prompt_text(challenge),
-            since_start.seconds,
+            since.seconds,
             challenge.minutes * 60.0,
             stage="where" if in_stages else "cause",
             purpose=purpose,

@@ -21,6 +21,7 @@ from trainer.cli.ask_questions import (
 from trainer.cli.parameters import complete_id
 from trainer.model.errors import DrillError, PackError
 from trainer.practice.journal import Journal, default_journal
+from trainer.practice.progress import rated_reviews
 
 if TYPE_CHECKING:
     from trainer.practice.schedule import ScheduledItem
@@ -112,7 +113,7 @@ def quiz(
     journal = default_journal()
     rng = Random(seed)
     now = time.time()
-    reviewed = items(journal.reviews(), now)
+    reviewed = items(rated_reviews(journal.facts()), now)
     chosen = order_items(pool, reviewed, now, count, rng)
     _show_progress(pool, reviewed, now)
     _session(list(_draw(pool, chosen, rng)), pool, journal)
@@ -179,6 +180,6 @@ def _summarise(
         typer.echo("\nNothing was answered.")
         return
     now = time.time()
-    known = items([*journal.reviews("question:"), *journal.reviews("line:")], now)
+    known = items(rated_reviews(journal.facts(), "question:", "line:"), now)
     typer.echo("\n" + summary(results, [item for item in known.values() if not item.is_due(now)]))
     _show_progress(pool, known, now)

@@ -12,7 +12,9 @@ from trainer.app.start_challenge import hand_out_afresh, handed_out_level
 from trainer.app.warn import warn_journal
 from trainer.cli.parameters import ChallengeId
 from trainer.packs.stub_levels import Level
+from trainer.practice.facts import Started
 from trainer.practice.journal import default_journal
+from trainer.practice.progress import path_of
 
 
 def reset(
@@ -38,7 +40,9 @@ def reset(
     known_packs: KnownPacks = context.obj
     challenge = known_packs.find(challenge_id)
     journal = default_journal()
-    path = _stub_place(challenge.file_name, folder, journal.path_of(challenge.id))
+    path = _stub_place(
+        challenge.file_name, folder, path_of(journal.facts(Started, subject=challenge.id))
+    )
     level = level or handed_out_level(challenge, journal) or "standard"
     old_file = hand_out_afresh(challenge, path, journal, level)
     kept = f" Your old file is kept as {old_file}." if old_file else ""

@@ -13,7 +13,9 @@ from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import warn_journal
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
+from trainer.practice.facts import Overruled
 from trainer.practice.journal import Journal, default_journal
+from trainer.practice.progress import progress_of, rated_reviews
 from trainer.practice.schedule import RATINGS, item_of
 
 if TYPE_CHECKING:
@@ -100,7 +102,8 @@ def _longest_due(known_packs: KnownPacks, journal: Journal, *, listed: bool) -> 
 
     now = time.time()
     challenges = known_packs.catalogue().challenges
-    entries = agenda(challenges, journal.progress(), journal.reviews("challenge:"), now)
+    facts = journal.facts()
+    entries = agenda(challenges, progress_of(facts), rated_reviews(facts, "challenge:"), now)
     challenge = None if listed else _due(entries)
     if challenge is None:
         _show(entries, _due_questions(challenges, journal, now), now)
@@ -115,7 +118,7 @@ def _due_questions(challenges: Sequence[Challenge], journal: Journal, now: float
     from trainer.practice.review_plan import due_follow_ups
     from trainer.practice.schedule import items
 
-    scheduled = items(journal.reviews("follow-up:"), now)
+    scheduled = items(rated_reviews(journal.facts(), "follow-up:"), now)
     known = known_follow_ups(challenges, scheduled, now)
     return due_follow_ups([scheduled[name] for name in scheduled if name in known], now)
 
@@ -177,10 +180,9 @@ def _overrule(journal: Journal, challenge: Challenge | None, word: str) -> None:
         DrillError: If there is no review.
     """
     if challenge is None:
-        reviews = journal.reviews("challenge:")
+        reviews = rated_reviews(journal.facts(), "challenge:")
     else:
-        item = item_of(challenge.id)
-        reviews = [review for review in journal.reviews(item) if review.item == item]
+        reviews = rated_reviews(journal.facts(subject=item_of(challenge.id)))
     if not reviews:
         which = "" if challenge is None else f" of {challenge.id}"
         raise DrillError(
@@ -188,7 +190,8 @@ def _overrule(journal: Journal, challenge: Challenge | None, word: str) -> None:
             "A challenge is graded when it first passes."
         )
     last = reviews[-1]
-    journal.overrule(last.id, time.time(), RATINGS.index(word) + 1)
+    rating = RATINGS.index(word) + 1
+    journal.add(Overruled(last.item, time.time(), review=last.id, rating=rating))
     name = last.item.removeprefix("challenge:")
     before = f"{RATINGS[last.rating - 1]}: {last.reason}"
     typer.echo(f"{name}: graded {word}, as you say (was {before}).")

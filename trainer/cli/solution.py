@@ -16,7 +16,9 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.model.lesson import OtherAnswer
 from trainer.packs.other_answers import other_answers
-from trainer.practice.journal import ChallengeProgress, default_journal
+from trainer.practice.facts import Revealed, Reviewed
+from trainer.practice.journal import default_journal
+from trainer.practice.progress import ChallengeProgress, progress_of, since_start
 from trainer.practice.schedule import item_of
 
 
@@ -35,8 +37,9 @@ def solution(
     known_packs: KnownPacks = context.obj
     challenge = known_packs.find(challenge_id)
     journal = default_journal()
-    progress = journal.progress().get(challenge.id, ChallengeProgress())
-    since = journal.since_start(challenge.id)
+    facts = journal.facts(subject=challenge.id)
+    progress = progress_of(facts).get(challenge.id, ChallengeProgress())
+    since = since_start(facts)
     if progress.state != "passed" and not since.solution and not give_up:
         warn_journal(journal)
         pack_option = known_packs.pack_option(challenge)
@@ -49,8 +52,8 @@ def solution(
     answer = _chosen(challenge, answers, style)
     # In a review, passes before its start do not count.
     if not since.passed and not since.solution:
-        journal.record_review(item_of(challenge.id), time.time(), 1, "given up")
-    journal.record_solution(challenge.id, time.time())
+        journal.add(Reviewed(item_of(challenge.id), time.time(), rating=1, reason="given up"))
+    journal.add(Revealed(challenge.id, time.time()))
     if sys.stdout.isatty():
         _show(challenge, answer, answers, known_packs.pack_option(challenge))
     else:

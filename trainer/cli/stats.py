@@ -12,6 +12,7 @@ import typer
 from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import warn, warn_journal
 from trainer.practice.journal import default_journal
+from trainer.practice.progress import counted_attempts, rated_reviews, start_times
 
 
 def stats(
@@ -30,7 +31,8 @@ def stats(
     known = known_packs.catalogue()
     bank = read_bank(known.roots)
     journal = default_journal()
-    attempts, reviews, starts = journal.attempts(), journal.reviews(), journal.starts()
+    facts = journal.facts()
+    attempts, reviews = counted_attempts(facts), rated_reviews(facts)
     warn_journal(journal)
     diagnosed = {attempt.challenge for attempt in attempts if attempt.mistakes}
     mistakes, troubles = readable_mistakes(
@@ -38,6 +40,7 @@ def stats(
     )
     warn(troubles)
     now = time.time()
+    starts = start_times(facts)
     learner = statistics(attempts, reviews, known.challenges, mistakes, now, starts=starts)
     if as_json:
         typer.echo(json.dumps(as_values(learner, bank.titles), allow_nan=False))

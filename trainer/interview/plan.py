@@ -14,7 +14,7 @@ from typing import Any, Literal
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.packs.follow_up import FollowUp
-from trainer.practice.attempt import Attempt
+from trainer.practice.facts import Attempted
 from trainer.practice.schedule import ScheduledItem, item_of
 
 Role = Literal["warm-up", "main problem", "debugging", "follow-up"]
@@ -139,7 +139,7 @@ def main_problems(
 
 
 def familiarity(
-    attempts: Iterable[Attempt], items: Mapping[str, ScheduledItem], now: float
+    attempts: Iterable[Attempted], items: Mapping[str, ScheduledItem], now: float
 ) -> dict[str, float]:
     """Return how well the learner knows each item, from 0 to 1.
 
@@ -153,7 +153,7 @@ def familiarity(
     known: dict[str, float] = {}
     for attempt in attempts:
         if attempt.verdict == "passed":
-            days = max(0.0, now - attempt.when) / 86400
+            days = max(0.0, now - attempt.at) / 86400
             known[item_of(attempt.challenge)] = max(0.0, 1 - days / _DAYS_KNOWN)
     for name, item in items.items():
         known[name] = 0.0 if item.is_due(now) else item.strength

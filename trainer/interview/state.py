@@ -13,7 +13,7 @@ from typing import Any
 
 from trainer.interview.plan import InterviewPlan
 from trainer.model.checks import Status
-from trainer.practice.attempt import Attempt
+from trainer.practice.facts import Attempted
 
 Event = tuple[float, str, Mapping[str, Any]]  # seconds since the epoch, kind, data
 
@@ -166,7 +166,7 @@ def _stage_after(stage: StageState, kind: str, data: Mapping[str, Any]) -> Stage
 
 
 def unrecorded_attempts(
-    plan: InterviewPlan, began: float, events: Sequence[Event], attempts: Iterable[Attempt]
+    plan: InterviewPlan, began: float, events: Sequence[Event], attempts: Iterable[Attempted]
 ) -> list[dict[str, Any]]:
     """Return the data of "attempt" events that a killed interview could not record.
 
@@ -188,7 +188,7 @@ def unrecorded_attempts(
     purpose = "hunt" if stage.bugs else "interview"
     for attempt in attempts:
         of_stage = attempt.challenge == stage.challenge
-        if attempt.purpose == purpose and of_stage and attempt.when > last:
+        if attempt.purpose == purpose and of_stage and attempt.at > last:
             seconds = attempt.seconds or 0.0
             data.append(attempt_data(index, attempt.verdict, attempt.checks, seconds))
     return data

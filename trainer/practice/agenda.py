@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trainer.model.challenge import Challenge
-from trainer.practice.journal import ChallengeProgress, Review
+from trainer.practice.facts import Reviewed
+from trainer.practice.progress import ChallengeProgress
 from trainer.practice.schedule import ScheduledItem, item_of, items
 
 Section = Literal["due", "under way", "new", "passed"]
@@ -43,7 +44,7 @@ class AgendaEntry:
 def agenda(
     challenges: Sequence[Challenge],
     progress: Mapping[str, ChallengeProgress],
-    reviews: Iterable[Review],
+    reviews: Iterable[Reviewed],
     now: float,
 ) -> list[AgendaEntry]:
     """Return all challenges, section by section.

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
-from trainer.practice.attempt import Attempt
+from trainer.practice.facts import Attempted
 from trainer.practice.statistics import first_passes, streak
 
 
@@ -29,7 +29,7 @@ class Overview:
 
 
 def overview(
-    attempts: Sequence[Attempt],
+    attempts: Sequence[Attempted],
     challenges: Collection[str],
     now: float,
     *,
@@ -45,7 +45,7 @@ def overview(
         starts: The times at which each challenge was handed out, as in `statistics`.
         zone: The time zone in which days are counted, as in `statistics`.
     """
-    in_order = sorted(attempts, key=lambda attempt: attempt.when)
+    in_order = sorted(attempts, key=lambda attempt: attempt.at)
     solved = [attempt for attempt in in_order if attempt.purpose != "hunt"]
     passed = {attempt.challenge for attempt in solved if attempt.verdict == "passed"}
     best: dict[str, float] = {}

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from trainer.model.challenge import Challenge
-from trainer.practice.attempt import Attempt
-from trainer.practice.journal import Journal, SinceStart
+from trainer.practice.facts import Attempted, Diagnosed, Hunted, Purpose, Reviewed
+from trainer.practice.journal import Journal
+from trainer.practice.progress import SinceStart, counted_attempts, progress_of, since_start
 from trainer.practice.schedule import RATINGS, Grade, grade, item_of
 
 if TYPE_CHECKING:
     from trainer.model.report import Report
-
-Purpose = Literal["practice", "review", "interview", "hunt"]
 
 _GOOD_HUNT_ATTEMPTS = 2  # the most attempts of a hunt that is graded good
 
@@ -59,7 +58,7 @@ def write_attempt(
     """
     if report.unfinished:
         return RecordedAttempt(None)
-    since = journal.since_start(challenge.id)
+    since = since_start(journal.facts(subject=challenge.id))
     if seconds is None and since.started_at is not None:
         seconds = since.seconds_at(now)
     graded = None
@@ -68,13 +67,24 @@ def write_attempt(
             graded = _grade_of_hunt(journal, challenge)
         elif not since.passed:
             graded = _grade_of_pass(since, seconds, challenge)
-    attempt = journal.record_attempt(
-        attempt_of(report, source, now, seconds, since.hint, purpose, solution=since.solution)
+    attempt = journal.add(
+        Attempted(
+            challenge.id,
+            now,
+            seed=report.seed or 0,
+            verdict=report.verdict,
+            source=source,
+            checks=report.statuses(),
+            seconds=seconds,
+            hints=since.hint,
+            solution=since.solution,
+            purpose=purpose,
+        )
     )
     if graded is None:
         return RecordedAttempt(attempt)
     rating, reason = graded
-    review = journal.record_review(item_of(challenge.id), now, rating, reason)
+    review = journal.add(Reviewed(item_of(challenge.id), now, rating=rating, reason=reason))
     return RecordedAttempt(attempt, review, f"graded {RATINGS[rating - 1]}: {reason}")
 
 
@@ -93,8 +103,14 @@ def _grade_of_hunt(journal: Journal, challenge: Challenge) -> tuple[Grade, str] 
     Return None for a later pass, and for a challenge that was never passed: its review begins with
     a pass from the stub.
     """
-    verdicts = journal.hunt_verdicts(challenge.id)
-    progress = journal.progress().get(challenge.id)
+    facts = journal.facts(subject=challenge.id)
+    begun = max((fact.at for fact in facts if isinstance(fact, Hunted)), default=0.0)
+    verdicts = [
+        attempt.verdict
+        for attempt in counted_attempts(facts)
+        if attempt.purpose == "hunt" and attempt.at >= begun
+    ]
+    progress = progress_of(facts).get(challenge.id)
     if "passed" in verdicts or progress is None or progress.state != "passed":
         return None
     attempts = len(verdicts) + 1
@@ -102,43 +118,19 @@ def _grade_of_hunt(journal: Journal, challenge: Challenge) -> tuple[Grade, str] 
     return (3 if attempts <= _GOOD_HUNT_ATTEMPTS else 2), reason
 
 
-def attempt_of(
-    report: Report,
-    source: str,
-    when: float,
-    seconds: float | None,
-    hints: int,
-    purpose: Purpose,
-    *,
-    solution: bool,
-) -> Attempt:
-    """Return the journal entry for a report."""
-    statuses = report.statuses()
-    return Attempt(
-        challenge=report.challenge,
-        when=when,
-        seed=report.seed or 0,
-        verdict=report.verdict,
-        checks_passed=sum(status == "passed" for status in statuses.values()),
-        checks_total=len(statuses),
-        source=source,
-        checks=statuses,
-        seconds=seconds,
-        hints=hints,
-        solution=solution,
-        purpose=purpose,
-    )
-
-
-def record_diagnosis(journal: Journal, attempt: str | None, report: Report) -> None:
+def record_diagnosis(journal: Journal, attempt: str | None, report: Report, now: float) -> None:
     """Record the mistakes and the line that the report of an attempt names.
 
     Do nothing if there is no attempt or no diagnosis.
     """
     diagnosis = report.diagnosis
     if diagnosis is not None and attempt is not None:
-        journal.record_diagnosis(
-            attempt,
-            [mistake.id for mistake in diagnosis.mistakes],
-            diagnosis.first_line.line if diagnosis.first_line else None,
+        journal.add(
+            Diagnosed(
+                report.challenge,
+                now,
+                attempt=attempt,
+                mistakes=tuple(mistake.id for mistake in diagnosis.mistakes),
+                line=diagnosis.first_line.line if diagnosis.first_line else None,
+            )
         )

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
-from trainer.practice.journal import Review, SinceStart
+from trainer.practice.facts import Reviewed
+from trainer.practice.progress import SinceStart
 
 if TYPE_CHECKING:
     from fsrs import Card, Scheduler
@@ -38,7 +39,7 @@ class ScheduledItem:
     due_at: float
     strength: float
     reviews: int
-    last: Review
+    last: Reviewed
 
     def is_due(self, now: float) -> bool:
         """Return whether the item is due today or earlier, in this machine's time zone.
@@ -94,14 +95,14 @@ def _hints(level: int) -> str:
     return ("no hint", "1 hint", "2 hints")[level]
 
 
-def items(reviews: Iterable[Review], now: float) -> dict[str, ScheduledItem]:
+def items(reviews: Iterable[Reviewed], now: float) -> dict[str, ScheduledItem]:
     """Return every reviewed item by name, the longest due first.
 
     Args:
         reviews: The reviews, in any order.
         now: The current time in seconds since the epoch.
     """
-    by_name: dict[str, list[Review]] = {}
+    by_name: dict[str, list[Reviewed]] = {}
     for review in reviews:
         by_name.setdefault(review.item, []).append(review)
     if not by_name:
@@ -123,7 +124,7 @@ def _scheduler() -> Scheduler:
     return Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
 
 
-def _item(scheduler: Scheduler, name: str, reviews: list[Review], now: float) -> ScheduledItem:
+def _item(scheduler: Scheduler, name: str, reviews: list[Reviewed], now: float) -> ScheduledItem:
     from fsrs import Card, Rating
 
     # Merged journals have their reviews in any order.

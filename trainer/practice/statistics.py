@@ -13,8 +13,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from itertools import groupby
 
 from trainer.model.challenge import Challenge, Mistake
-from trainer.practice.attempt import Attempt
-from trainer.practice.journal import Review
+from trainer.practice.facts import Attempted, Reviewed
 from trainer.practice.schedule import (
     ScheduledItem,
     challenge_of,
@@ -141,8 +140,8 @@ class Stats:
 
 
 def statistics(
-    attempts: Iterable[Attempt],
-    reviews: Iterable[Review],
+    attempts: Iterable[Attempted],
+    reviews: Iterable[Reviewed],
     challenges: Sequence[Challenge],
     mistakes: Mapping[str, Sequence[Mistake]],
     now: float,
@@ -164,7 +163,7 @@ def statistics(
         zone: The time zone in which days are counted. None is the zone of this machine, with its
             daylight saving time.
     """
-    in_order = sorted(attempts, key=lambda attempt: attempt.when)
+    in_order = sorted(attempts, key=lambda attempt: attempt.at)
     known = {challenge.id: challenge for challenge in challenges}
     solved = [
         attempt for attempt in in_order if attempt.purpose != "hunt" and attempt.challenge in known
@@ -178,7 +177,7 @@ def statistics(
         for item in reviewed.values()
         if (challenge_of(item.name) or follow_up_challenge(item.name)) in {None, *known}
     ]
-    days = Counter(_day(attempt.when, zone) for attempt in in_order)
+    days = Counter(_day(attempt.at, zone) for attempt in in_order)
     today = _day(now, zone)
     return Stats(
         weeks=_weeks(days, today),
@@ -205,7 +204,7 @@ def statistics(
     )
 
 
-def streak(attempts: Iterable[Attempt], now: float, zone: tzinfo | None = None) -> int:
+def streak(attempts: Iterable[Attempted], now: float, zone: tzinfo | None = None) -> int:
     """Return the number of days in a row with an attempt, up to today or yesterday.
 
     Args:
@@ -213,13 +212,13 @@ def streak(attempts: Iterable[Attempt], now: float, zone: tzinfo | None = None) 
         now: The current time in seconds since the epoch.
         zone: The time zone in which days are counted. None is the zone of this machine.
     """
-    days = Counter(_day(attempt.when, zone) for attempt in attempts)
+    days = Counter(_day(attempt.at, zone) for attempt in attempts)
     return _streak(days, _day(now, zone))
 
 
 def first_passes(
-    attempts: Sequence[Attempt], starts: Mapping[str, Sequence[float]]
-) -> list[Attempt]:
+    attempts: Sequence[Attempted], starts: Mapping[str, Sequence[float]]
+) -> list[Attempted]:
     """Return the first pass after each start of a challenge, in order of time.
 
     A later pass after the same start is only another save, so it does not count.
@@ -231,12 +230,12 @@ def first_passes(
     return _first_passes(_runs(attempts, starts))
 
 
-def _first_passes(runs: Sequence[Sequence[Attempt]]) -> list[Attempt]:
+def _first_passes(runs: Sequence[Sequence[Attempted]]) -> list[Attempted]:
     firsts = [
         next((attempt for attempt in run if attempt.verdict == "passed"), None) for run in runs
     ]
     return sorted(
-        (attempt for attempt in firsts if attempt is not None), key=lambda attempt: attempt.when
+        (attempt for attempt in firsts if attempt is not None), key=lambda attempt: attempt.at
     )
 
 
@@ -288,17 +287,19 @@ def _topics(
 
 
 def _runs(
-    attempts: Sequence[Attempt], starts: Mapping[str, Sequence[float]]
-) -> list[list[Attempt]]:
+    attempts: Sequence[Attempted], starts: Mapping[str, Sequence[float]]
+) -> list[list[Attempted]]:
     """Group the attempts by challenge and start. Each group is in order of time."""
-    runs: dict[tuple[str, int], list[Attempt]] = {}
+    runs: dict[tuple[str, int], list[Attempted]] = {}
     for attempt in attempts:
-        start_count = bisect_right(starts.get(attempt.challenge, ()), attempt.when)
+        start_count = bisect_right(starts.get(attempt.challenge, ()), attempt.at)
         runs.setdefault((attempt.challenge, start_count), []).append(attempt)
     return list(runs.values())
 
 
-def _trends(runs: Sequence[Sequence[Attempt]], known: Mapping[str, Challenge]) -> tuple[Trend, ...]:
+def _trends(
+    runs: Sequence[Sequence[Attempted]], known: Mapping[str, Challenge]
+) -> tuple[Trend, ...]:
     """Return the trends of the first pass after each start, if its time is known."""
     shares = [
         (attempt.challenge, attempt.seconds / (known[attempt.challenge].minutes * 60))
@@ -314,7 +315,7 @@ def _trends(runs: Sequence[Sequence[Attempt]], known: Mapping[str, Challenge]) -
 
 
 def _mistakes(
-    runs: Sequence[Sequence[Attempt]], known: Mapping[str, Sequence[Mistake]]
+    runs: Sequence[Sequence[Attempted]], known: Mapping[str, Sequence[Mistake]]
 ) -> tuple[OwnMistake, ...]:
     counts: Counter[tuple[str, str]] = Counter()
     last: dict[tuple[str, str], float] = {}
@@ -327,7 +328,7 @@ def _mistakes(
             )
             last[made] = max(
                 last.get(made, 0.0),
-                *(attempt.when for attempt in run if mistake in attempt.mistakes),
+                *(attempt.at for attempt in run if mistake in attempt.mistakes),
             )
     says = {
         (challenge, mistake.id): mistake.says

@@ -16,7 +16,9 @@ from trainer.model.lesson import Lesson, OtherAnswer
 from trainer.packs.follow_up import FollowUp, follow_ups
 from trainer.packs.mistakes import read_mistakes
 from trainer.packs.other_answers import other_answers
+from trainer.practice.facts import Reviewed
 from trainer.practice.journal import Journal
+from trainer.practice.progress import counted_attempts
 from trainer.practice.schedule import RATINGS
 
 _MOST_ATTEMPTS = 4
@@ -130,7 +132,7 @@ class AfterPass:
         question = self.question
         if question is None:
             return
-        journal.record_review(question.item, now, rating, "own rating")
+        journal.add(Reviewed(question.item, now, rating=rating, reason="own rating"))
         self.ratings[self.question_index] = rating
         self.question_index, self.is_revealed = self.question_index + 1, False
 
@@ -156,8 +158,8 @@ def _mistakes_page(challenge: Challenge, journal: Journal) -> list[Page]:
     except PackError:
         return []
     counts: dict[str, int] = {}
-    for attempt in journal.attempts():
-        if attempt.challenge == challenge.id and attempt.purpose != "hunt":
+    for attempt in counted_attempts(journal.facts(subject=challenge.id)):
+        if attempt.purpose != "hunt":
             for name in attempt.mistakes:
                 counts[name] = counts.get(name, 0) + 1
     own = sorted(
@@ -173,8 +175,9 @@ def _mistakes_page(challenge: Challenge, journal: Journal) -> list[Page]:
 def _attempts_page(state: AfterPass, journal: Journal) -> AttemptsPage:
     """Return the last attempts. Equal texts in a row count once."""
     sources: list[tuple[str, str]] = []
-    for at, verdict, source in journal.last_sources(state.challenge.id, 4 * _MOST_ATTEMPTS):
-        if not sources or sources[-1][1] != source:
-            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
-            sources.append((f"{verdict} {when}", source))
+    for attempt in counted_attempts(journal.facts(subject=state.challenge.id)):
+        is_new = not sources or sources[-1][1] != attempt.source
+        if is_new and attempt.purpose != "hunt":
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(attempt.at))
+            sources.append((f"{attempt.verdict} {when}", attempt.source))
     return AttemptsPage(tuple(sources[-_MOST_ATTEMPTS:]))

@@ -22,9 +22,11 @@ from trainer.model.errors import DrillError, GraderError
 from trainer.model.report import Report
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import FollowUp
+from trainer.practice.facts import Hunted, InterviewEvent, Purpose, Reviewed, Started
 from trainer.practice.journal import Journal
 from trainer.practice.learner_files import read_source, write_new
-from trainer.practice.record_attempt import Purpose, record_diagnosis, write_attempt
+from trainer.practice.progress import since_start
+from trainer.practice.record_attempt import record_diagnosis, write_attempt
 from trainer.report.score_sheet import minutes
 from trainer.session.model import Ending, SessionRequest, SessionResult, Sitting
 from trainer.session.run_session import run_session
@@ -89,9 +91,10 @@ class Interview:
 
     def record(self, kind: str, **data: Any) -> None:
         """Add an event here and in the journal."""
-        at = self.wall()
+        # The journal returns events in order of time, whatever the clock of the machine does.
+        at = max([self.wall(), *(at for at, _, _ in self.events)])
         self.events.append((at, kind, data))
-        self.journal.record_event(self.id, at, kind, data)
+        self.journal.add(InterviewEvent(self.id, at, event=kind, data=data))
 
     def rate(self, question: FollowUp, rating: int, seconds: float) -> None:
         """Record the learner's own rating of an answer, as an event and as a review.
@@ -102,11 +105,11 @@ class Interview:
             seconds: the time for all questions so far.
         """
         self.record("answer", seconds=seconds, item=question.item, rating=rating)
-        self.journal.record_review(question.item, self.wall(), rating, "own rating")
+        self.journal.add(Reviewed(question.item, self.wall(), rating=rating, reason="own rating"))
 
     def is_recorded(self) -> bool:
         """Return whether the journal has all events."""
-        return len(self.journal.events(self.id)) == len(self.events)
+        return len(self.journal.facts(InterviewEvent, subject=self.id)) == len(self.events)
 
     def challenge(self, index: int) -> Challenge:
         """Return the problem of a stage."""
@@ -229,9 +232,9 @@ def _hand_out(run: Interview, index: int, text: str) -> str:
         write_new(path, text)
     if not run.state.stages[index].begun:
         if stage.bugs:
-            run.journal.record_hunt(challenge.id, run.wall(), stage.bugs, path)
+            run.journal.add(Hunted(challenge.id, run.wall(), mistakes=stage.bugs, path=str(path)))
         else:
-            run.journal.record_start(challenge.id, path, run.wall())
+            run.journal.add(Started(challenge.id, run.wall(), path=str(path)))
         run.record("begun", stage=index, seconds=0.0)
     if path.read_bytes() == text.encode():
         if stage.bugs:
@@ -345,7 +348,7 @@ def _hand_in(
     if code is not None and code != result.source:
         note = _grade_code(run, index, code, result.seconds, grade)
     # A file to repair is no start of the challenge, so the journal has no start for it.
-    since = run.journal.since_start(challenge.id, run.begun_at(index))
+    since = since_start(run.journal.facts(subject=challenge.id), run.begun_at(index))
     if since.hint > run.state.stages[index].hints:  # from `attn-drill hint` in another window
         run.record("hint", stage=index, seconds=result.seconds, level=since.hint)
     run.record(
@@ -370,7 +373,7 @@ def _grade_code(run: Interview, index: int, code: str, seconds: float, grade: Gr
     recorded = write_attempt(
         run.journal, challenge, report, code, run.wall(), seconds, _purpose(stage)
     )
-    record_diagnosis(run.journal, recorded.attempt, report)
+    record_diagnosis(run.journal, recorded.attempt, report, run.wall())
     # An unfinished file has a result, but does not count as an attempt.
     count = 0 if recorded.attempt is None else 1
     data = attempt_data(index, report.verdict, report.statuses(), seconds, _bugs_left(report))

@@ -12,7 +12,7 @@ from typing import Literal
 from trainer.model.challenge import Challenge
 from trainer.model.report import Report
 from trainer.packs.pack_reader import built_in_pack
-from trainer.practice.record_attempt import Purpose
+from trainer.practice.facts import Purpose
 from trainer.report.stages import Stage
 
 __all__ = ["Ending", "Purpose", "SessionRequest", "SessionResult", "Sitting"]

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from trainer.app.start_challenge import handed_out_level
 from trainer.model.report import Report
 from trainer.packs.stub_levels import Level
+from trainer.practice.facts import Hinted, Overruled, Replaced, Started
 from trainer.practice.journal import Journal
+from trainer.practice.progress import since_start
 from trainer.practice.record_attempt import record_diagnosis, write_attempt
-from trainer.practice.schedule import RATINGS
+from trainer.practice.schedule import RATINGS, item_of
 from trainer.session.model import Ending, SessionRequest, SessionResult
 
 Clock = Callable[[], float]
@@ -65,7 +67,7 @@ class SessionState:
     def __post_init__(self) -> None:
         self._began = self.clock()
         self.begun = self.request.sitting is None
-        self._hint_level = self.journal.since_start(self.request.challenge.id).hint
+        self._hint_level = since_start(self.journal.facts(subject=self.request.challenge.id)).hint
 
     @property
     def level(self) -> Level:
@@ -84,7 +86,9 @@ class SessionState:
         because it is for the whole interview.
         """
         request = self.request
-        self.journal.record_start(request.challenge.id, request.path, self.wall(), self.level)
+        self.journal.add(
+            Started(request.challenge.id, self.wall(), path=str(request.path), level=self.level)
+        )
         self.last, self.last_source, self.unfinished = None, None, None
         self.passed, self.grade_text, self._review_id, self._verdict_at = False, "", None, None
         self._hint_level = 0
@@ -139,7 +143,7 @@ class SessionState:
     def take_hint(self) -> str:
         """Return the next hint and record it."""
         self._hint_level += 1
-        self.journal.record_hint(self.request.challenge.id, self._hint_level, self.wall())
+        self.journal.add(Hinted(self.request.challenge.id, self.wall(), level=self._hint_level))
         return self.request.challenge.hints[self._hint_level - 1]
 
     def note_save(self, source: str) -> None:
@@ -151,7 +155,9 @@ class SessionState:
         if source == self.last_source or self._verdict_at is None:
             return
         if self._attempt_id is not None and self.clock() - self._verdict_at < SETTLE_SECONDS:
-            self.journal.record_replaced(self._attempt_id, self.wall())
+            self.journal.add(
+                Replaced(self.request.challenge.id, self.wall(), attempt=self._attempt_id)
+            )
             self.attempts -= 1
         self._verdict_at = None
 
@@ -195,7 +201,7 @@ class SessionState:
             self.unfinished = report
             return
         self.last = report
-        record_diagnosis(self.journal, self._attempt_id, report)
+        record_diagnosis(self.journal, self._attempt_id, report, self.wall())
 
     @property
     def can_overrule(self) -> bool:
@@ -205,7 +211,8 @@ class SessionState:
     def overrule(self, rating: int) -> None:
         """Replace the grade of the pass by the learner's own: 1 again, 2 hard, 3 good, 4 easy."""
         if self._review_id is not None:
-            self.journal.overrule(self._review_id, self.wall(), rating)
+            item = item_of(self.request.challenge.id)
+            self.journal.add(Overruled(item, self.wall(), review=self._review_id, rating=rating))
             self.grade_text = f"graded {RATINGS[rating - 1]}, as you say"
 
     def result(self, ending: Ending) -> SessionResult:
