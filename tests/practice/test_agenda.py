@@ -1,7 +1,10 @@
 """Tests of the agenda of challenges."""
 
-from tests.support.menu import CHALLENGES, DAY, ENTRIES
+from datetime import datetime
+
+from tests.support.menu import CHALLENGES, ENTRIES, reviewed
 from trainer.practice.agenda import in_days
+from trainer.practice.schedule import ScheduledItem
 
 
 def test_agenda_has_due_challenges_first() -> None:
@@ -15,9 +18,13 @@ def test_agenda_has_due_challenges_first() -> None:
     assert sorted(name for _, name in sections) == sorted(challenge.id for challenge in CHALLENGES)
     new = [entry.challenge.rank for entry in ENTRIES if entry.section == "new"]
     assert new == sorted(new)
-    assert [in_days(days * DAY) for days in (-3, 0.2, 1, 5)] == [
-        "today",
-        "today",
-        "tomorrow",
-        "in 5 days",
-    ]
+
+
+def test_days_are_counted_by_date() -> None:
+    """At 8:00, 21:00 is today and 1:00 of the next day is tomorrow, as in `is_due`."""
+    now = datetime(2026, 3, 5, 8).timestamp()
+    hours = {13: "today", -40: "today", 17: "tomorrow", 39: "tomorrow", 41: "in 2 days"}
+    assert {hour: in_days(now + hour * 3600, now) for hour in hours} == hours
+    review = reviewed("gqa", 1)
+    due = [ScheduledItem("x", now + hour * 3600, 1.0, 1, review).is_due(now) for hour in hours]
+    assert due == [words == "today" for words in hours.values()]

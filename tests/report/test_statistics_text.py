@@ -3,13 +3,13 @@
 import json
 import re
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 import pytest
 
 from tests.support.display import lines_of
 from tests.support.stats import NOW, attempt_at, review, statistics_of
-from trainer.practice.schedule import items
+from trainer.practice.schedule import ScheduledItem, items
 from trainer.practice.statistics import (
     WEEKS,
     OwnMistake,
@@ -157,6 +157,15 @@ def test_days_in_words(full: Stats) -> None:
     assert "Every challenge is passed." in shown(
         statistics_of(*(attempt_at(name, 1, "passed") for name in "abcd"))
     )
+
+
+def test_item_that_is_due_later_today_is_due_today() -> None:
+    """Only the date counts, as in the list of what is due."""
+    now = datetime(2026, 3, 5, 8).timestamp()
+    evening = datetime(2026, 3, 5, 21).timestamp()
+    item = ScheduledItem("challenge:a", evening, 0.9, 1, review("challenge:a", 2))
+    words = " ".join("\n".join(lines_of([render(Stats(due=(item,)), {}, now)])).split())
+    assert "a recall 90% today" in words
 
 
 def test_due_follow_up_question_is_named() -> None:

@@ -40,7 +40,7 @@ class NextSteps:
         if self.unlocked:
             parts.append(f"unlocks {', '.join(self.unlocked)}")
         if self.due_at is not None:
-            parts.append(f"comes back {in_days(self.due_at - now)}")
+            parts.append(f"comes back {in_days(self.due_at, now)}")
         parts.append(graded or clock)
         return " · ".join(part for part in parts if part)
 

@@ -157,7 +157,7 @@ def _show(entries: Sequence[AgendaEntry], questions: Mapping[str, int], now: flo
     for name, count in questions.items():
         typer.echo(f"{name:<18} {count} follow-up question{'' if count == 1 else 's'} due")
     for due_at, challenge in sorted(later, key=lambda pair: pair[0]):
-        typer.echo(f"{challenge.id:<18} due {in_days(due_at - now)}")
+        typer.echo(f"{challenge.id:<18} due {in_days(due_at, now)}")
     if due or questions:
         typer.echo(_LESS_TIME)
     not_passed = [entry for entry in entries if entry.section in ("under way", "new")]

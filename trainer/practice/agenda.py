@@ -12,7 +12,7 @@ from typing import Literal
 from trainer.model.challenge import Challenge
 from trainer.practice.facts import Reviewed
 from trainer.practice.progress import ChallengeProgress
-from trainer.practice.schedule import ScheduledItem, item_of, items
+from trainer.practice.schedule import ScheduledItem, days_until, item_of, items
 
 Section = Literal["due", "under way", "new", "passed"]
 SECTIONS: tuple[Section, ...] = ("due", "under way", "new", "passed")
@@ -81,7 +81,7 @@ def agenda(
     )
 
 
-def in_days(seconds: float) -> str:
-    """Return a number of seconds as `today`, `tomorrow` or `in 5 days`."""
-    days = max(0, round(seconds / 86_400))
-    return "today" if days == 0 else "tomorrow" if days == 1 else f"in {days} days"
+def in_days(at: float, now: float) -> str:
+    """Return the date of a time as `today`, `tomorrow` or `in 5 days`."""
+    days = days_until(at, now)
+    return "today" if days <= 0 else "tomorrow" if days == 1 else f"in {days} days"

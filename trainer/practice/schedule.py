@@ -42,11 +42,16 @@ class ScheduledItem:
     last: Reviewed
 
     def is_due(self, now: float) -> bool:
-        """Return whether the item is due today or earlier, in this machine's time zone.
+        """Return whether the item is due today or earlier.
 
         Only the date counts, so the learner need not wait for the hour of the last review.
         """
-        return datetime.fromtimestamp(self.due_at).date() <= datetime.fromtimestamp(now).date()
+        return days_until(self.due_at, now) <= 0
+
+
+def days_until(at: float, now: float) -> int:
+    """Return the days from today's date to that of a time, in this machine's time zone."""
+    return (datetime.fromtimestamp(at).date() - datetime.fromtimestamp(now).date()).days
 
 
 def item_of(challenge: str) -> str:

@@ -12,7 +12,7 @@ from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from trainer.practice.schedule import ScheduledItem, challenge_of, follow_up_challenge
+from trainer.practice.schedule import ScheduledItem, challenge_of, days_until, follow_up_challenge
 from trainer.practice.statistics import OwnMistake, Stats, TopicStrength, Trend, Week
 from trainer.report.literal import LiteralTable, Trimmed, console, grid
 from trainer.report.styles import QUIET, RIGHT, WRONG
@@ -213,7 +213,7 @@ def _name(item: ScheduledItem) -> str:
 
 
 def _when(at: float, now: float) -> str:
-    days = round((at - now) / 86_400)
+    days = days_until(at, now)
     if days == 0:
         return "today"
     return f"in {counted(days, 'day')}" if days > 0 else f"{counted(-days, 'day')} ago"

@@ -170,7 +170,7 @@ class MenuApp(App[MenuChoice]):
         if best is not None:
             line.append(f"{gap}best {max(1, round(best / 60))} min", style=RIGHT)
         if entry.item is not None and entry.section == "passed":
-            line.append(f"{gap}due {in_days(entry.item.due_at - self._clock())}", style=QUIET)
+            line.append(f"{gap}due {in_days(entry.item.due_at, self._clock())}", style=QUIET)
         line.append(f"{gap}{challenge.title}", style=QUIET)
         return self._fitting(line)
 
