@@ -19,6 +19,7 @@ def test_export_is_read_in_another_home(home: Path, tmp_path: Path) -> None:
         done = drill("import", "my journal.sqlite3", cwd=tmp_path, ATTN_DRILL_HOME=other)
         assert done.stdout == f"{new} entries were new, {old} were already in the journal.\n"
     assert "--force" in drill("export", "my journal.sqlite3", cwd=tmp_path, code=2).stderr
+    assert "needs a name" in drill("export", "-", cwd=tmp_path, code=2).stderr
 
 
 def test_broken_journal_is_not_exported(home: Path, tmp_path: Path) -> None:

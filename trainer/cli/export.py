@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from trainer.app.warn import warn_journal
+from trainer.model.errors import DrillError
 from trainer.practice.journal import default_journal
 
 
@@ -21,6 +22,8 @@ def export_journal(
     """Write a copy of the journal, for another machine or as a backup."""
     from trainer.practice.exchange import export
 
+    if str(file) == "-":  # stdout in version 0.2
+        raise DrillError("An export is a SQLite file, so it needs a name: attn-drill export FILE.")
     journal = default_journal()
     count = export(journal, file, overwrite=force)
     warn_journal(journal)

@@ -26,17 +26,17 @@ def export(journal: Journal, path: Path, *, overwrite: bool = False) -> int:
         DrillError: If there is no journal, if the file exists and `overwrite` is false, or if it
             cannot be written.
     """
-    path = Path(os.path.realpath(path))  # replace the target of a link, not the link
-    if path == Path(os.path.realpath(journal.path)):
+    target = Path(os.path.realpath(path))  # replace the target of a link, not the link
+    if target == Path(os.path.realpath(journal.path)):
         raise DrillError(f"{path} is the journal itself. Name another file.")
-    if os.path.exists(path) and not os.path.isfile(path):
+    if os.path.exists(target) and not os.path.isfile(target):
         raise DrillError(f"{path} is not a regular file. Name a new file.")
-    if os.path.exists(path) and not overwrite:
+    if os.path.exists(target) and not overwrite:
         raise DrillError(
             f"{path} already exists and is left unchanged. "
             "Name another file, or add --force to replace it."
         )
-    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
         with part.open("xb") as file:
             count = journal.copy_to(part)
@@ -44,7 +44,7 @@ def export(journal: Journal, path: Path, *, overwrite: bool = False) -> int:
                 reason = journal.trouble or f"There is no journal {journal.path} yet."
                 raise DrillError(f"Nothing was exported. {reason}")
             os.fsync(file.fileno())
-        os.replace(part, path)
+        os.replace(part, target)
     except OSError as error:
         raise DrillError(
             f"{path} cannot be written: {error.strerror or error}. "
