@@ -12,7 +12,7 @@ from tests.support.session import read_until, terminal
 from trainer.app.open_packs import KnownPacks
 from trainer.cli.menu import command_words
 from trainer.model.errors import DrillError
-from trainer.practice.overview import Overview
+from trainer.practice.statistics import Stats
 from trainer.session.menu_screen import MenuChoice
 
 
@@ -51,7 +51,7 @@ def test_menu_runs_the_chosen_command(tmp_path: Path, home: Path) -> None:
 def test_command_has_the_packs_of_the_menu() -> None:
     """The command sees the same challenges. A hunt without a challenge takes a passed challenge."""
     known_packs = KnownPacks().naming([Path("my pack")])
-    passed = Overview(("gqa",), 18)
+    passed = Stats(passed=("gqa",), challenges=18)
     assert command_words(MenuChoice("quiz"), passed, KnownPacks()) == ["quiz"]
     assert command_words(MenuChoice("stats"), passed, known_packs) == ["stats", "--pack", "my pack"]
     assert command_words(MenuChoice("hunt"), passed, KnownPacks()) == ["hunt", "gqa"]
@@ -62,4 +62,4 @@ def test_command_has_the_packs_of_the_menu() -> None:
 def test_hunt_needs_a_passed_challenge() -> None:
     """A bug hunt shows the reference, so no other challenge is chosen at random."""
     with pytest.raises(DrillError, match="No challenge is passed yet"):
-        command_words(MenuChoice("hunt"), Overview(), KnownPacks())
+        command_words(MenuChoice("hunt"), Stats(), KnownPacks())

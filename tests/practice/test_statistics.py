@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone, tzinfo
 
 import pytest
+from msgspec import structs
 
 from tests.support.stats import NOW, PACK, UTC, A, attempt_at, review, statistics_of
 from trainer.practice.facts import Attempted
@@ -47,7 +48,7 @@ def test_days_are_counted_in_the_time_zone(zone: tzinfo, day: int) -> None:
     """20:00 in Greenwich is the next day in Tokyo."""
     at = datetime(2026, 3, 5, 20, tzinfo=UTC).timestamp()
     stats = statistics(
-        [Attempted("a", at, seed=1, verdict="failed", source="")], [], PACK, {}, at, zone=zone
+        [Attempted("a", at, seed=1, verdict="failed", source="")], PACK, {}, at, zone=zone
     )
     assert stats.weeks[-1].days.index(1) == day
     assert stats.streak == 1
@@ -69,7 +70,6 @@ def test_default_time_zone_has_daylight_saving_time() -> None:
     winter, summer = (datetime(2026, month, 12, 4, 30, tzinfo=UTC).timestamp() for month in (2, 3))
     stats = statistics(
         [Attempted("a", at, seed=1, verdict="failed", source="") for at in (winter, summer)],
-        [],
         PACK,
         {},
         summer,
@@ -115,7 +115,7 @@ def test_statistics_of_an_empty_journal() -> None:
         stats.mistakes,
         stats.due,
         stats.next_due,
-    ) == (0, 0, 0, (), (), (), None)
+    ) == (0, 0, (), (), (), (), None)
     assert stats.ready == ("a",)
     assert [topic.recall for topic in stats.topics] == [None, None]
 
@@ -140,7 +140,7 @@ def test_strength_of_a_topic_is_the_mean_of_its_reviews() -> None:
         TopicStrength("basics", 2, 0, 0, None),
         TopicStrength("caches", 2, 2, 2, sum(alone) / 2),
     )
-    assert (stats.passed, stats.challenges) == (2, 4)
+    assert (stats.passed, stats.challenges) == (("b", "c"), 4)
 
 
 def test_challenge_is_ready_if_its_prerequisites_are_passed() -> None:
@@ -180,10 +180,8 @@ def test_trend_has_the_first_pass_after_each_start() -> None:
 def test_challenge_without_par_time_has_no_trend() -> None:
     """No error is raised by a division by 0."""
     pack = (replace(A, minutes=0),)
-    assert (
-        statistics([attempt_at("a", 1, "passed", seconds=60)], [], pack, {}, NOW, zone=UTC).trends
-        == ()
-    )
+    passed = attempt_at("a", 1, "passed", seconds=60)
+    assert statistics([passed], pack, {}, NOW, zone=UTC).trends == ()
 
 
 def test_repeated_saves_of_a_mistake_count_once() -> None:
@@ -268,3 +266,32 @@ def test_order_of_entries_does_not_matter() -> None:
     assert all(result == results[0] for result in results)
     assert results[0].mistakes
     assert results[0].trends
+
+
+def test_passed_challenges_keep_the_order_of_the_pack() -> None:
+    """A hunt is no pass, and neither is a challenge of another pack."""
+    stats = statistics_of(
+        attempt_at("b", 0, "passed"),
+        attempt_at("a", 1, "passed"),
+        attempt_at("c", 2, "passed", purpose="hunt"),
+        attempt_at("other", 2, "passed"),
+    )
+    assert stats.passed == ("a", "b")
+    assert stats.streak == 3
+
+
+def test_best_time_is_the_least_time_of_a_first_pass() -> None:
+    """A later save after the same start is longer work on a finished file, so it does not count.
+
+    After the reference was shown, the learner may have copied it.
+    """
+    stats = statistics_of(
+        attempt_at("a", 9, "passed", seconds=900),
+        attempt_at("a", 5, "passed", seconds=600),
+        attempt_at("a", 4.9, "passed", seconds=100),
+        attempt_at("a", 1, "failed", seconds=60),
+        structs.replace(attempt_at("a", 0.1, "passed", seconds=60), solution=True),
+        attempt_at("b", 1, "passed"),
+        starts={"a": [10, 6, 2, 0.2]},
+    )
+    assert stats.best_seconds == {"a": 600}

@@ -9,17 +9,17 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from tests.support.menu import ENTRIES, NOW, PASSED_IN_SHORT
-from trainer.practice.overview import Overview
+from trainer.practice.statistics import Stats
 from trainer.session.menu_screen import MenuApp, MenuChoice
 
 
 def drive(
     script: Callable[[Pilot[MenuChoice]], Awaitable[None]],
     size: tuple[int, int] = (80, 24),
-    overview: Overview = PASSED_IN_SHORT,
+    stats: Stats = PASSED_IN_SHORT,
 ) -> MenuChoice | None:
     """Run the menu without a terminal and return the choice."""
-    app = MenuApp(ENTRIES, overview, lambda: NOW)
+    app = MenuApp(ENTRIES, stats, lambda: NOW)
 
     async def run() -> None:
         async with app.run_test(size=size) as pilot:
@@ -128,8 +128,8 @@ def test_new_learner_sees_no_streak() -> None:
     async def second(pilot: Pilot[MenuChoice]) -> None:
         assert "1 day in a row" in screen(pilot).splitlines()[0]
 
-    drive(new, overview=Overview((), 18))
-    drive(second, overview=Overview((), 18, 1))
+    drive(new, stats=Stats(challenges=18))
+    drive(second, stats=Stats(challenges=18, streak=1))
 
 
 @pytest.mark.parametrize("command", ["quiz", "hunt"])

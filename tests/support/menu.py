@@ -6,8 +6,8 @@ from trainer.packs import pack_reader
 from trainer.practice.agenda import agenda
 from trainer.practice.facts import Attempted, Reviewed
 from trainer.practice.journal import Journal
-from trainer.practice.overview import Overview
 from trainer.practice.progress import ChallengeProgress
+from trainer.practice.statistics import Stats
 
 BUILT_IN = pack_reader.built_in_pack()
 CHALLENGES = pack_reader.read_pack(BUILT_IN)
@@ -34,7 +34,12 @@ ENTRIES = agenda(
     NOW,
 )
 
-PASSED_IN_SHORT = Overview(("gqa", "mha", "sdpa"), len(CHALLENGES), 3, {"gqa": 850.0, "sdpa": 20.0})
+PASSED_IN_SHORT = Stats(
+    passed=("gqa", "mha", "sdpa"),
+    challenges=len(CHALLENGES),
+    streak=3,
+    best_seconds={"gqa": 850.0, "sdpa": 20.0},
+)
 
 
 def record_pass(home: Path, challenge: str, when: float) -> None:

@@ -4,7 +4,7 @@ from datetime import datetime, timezone, tzinfo
 from pathlib import Path
 
 from trainer.model.challenge import Challenge, Mistake
-from trainer.practice.facts import Attempted, Reviewed
+from trainer.practice.facts import Attempted, Reviewed, Started
 from trainer.practice.statistics import (
     Stats,
     statistics,
@@ -84,8 +84,10 @@ def statistics_of(
     zone: tzinfo | None = UTC,
 ) -> Stats:
     """Return the statistics for the small pack. `starts` are in days before now."""
-    start_times = {
-        name: sorted(NOW - days * DAY for days in days_ago)
+    started = [
+        Started(name, NOW - days * DAY, path="")
         for name, days_ago in (starts or {}).items()
-    }
-    return statistics(attempts, reviews, PACK, MISTAKES, NOW, starts=start_times, zone=zone)
+        for days in days_ago
+    ]
+    facts = sorted([*started, *attempts, *reviews], key=lambda fact: fact.at)
+    return statistics(facts, PACK, MISTAKES, NOW, zone=zone)

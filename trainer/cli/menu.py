@@ -13,14 +13,12 @@ from trainer.model.errors import DrillError
 from trainer.practice.agenda import AgendaEntry, agenda
 from trainer.practice.facts import Started
 from trainer.practice.journal import Journal, default_journal
-from trainer.practice.overview import Overview, overview
 from trainer.practice.progress import (
-    counted_attempts,
     path_of,
     progress_of,
     rated_reviews,
-    start_times,
 )
+from trainer.practice.statistics import Stats, statistics
 
 if TYPE_CHECKING:
     from trainer.session.menu_screen import MenuChoice
@@ -37,18 +35,17 @@ def menu(known_packs: KnownPacks) -> list[str]:
     now = time.time()
     facts = journal.facts()
     entries = agenda(challenges, progress_of(facts), rated_reviews(facts, "challenge:"), now)
-    ids = [challenge.id for challenge in challenges]
-    in_short = overview(counted_attempts(facts), ids, now, starts=start_times(facts))
+    stats = statistics(facts, challenges, {}, now)
     from trainer.session.menu_screen import choose
 
-    chosen = choose(entries, in_short)
+    chosen = choose(entries, stats)
     if chosen is None:
         return []
     if chosen.command == "start" and chosen.entry is not None:
         _practise(chosen.entry, known_packs, journal)
         return []
     journal.close()  # the command opens the journal itself
-    return command_words(chosen, in_short, known_packs)
+    return command_words(chosen, stats, known_packs)
 
 
 def _practise(entry: AgendaEntry, known_packs: KnownPacks, journal: Journal) -> None:
@@ -63,15 +60,15 @@ def _practise(entry: AgendaEntry, known_packs: KnownPacks, journal: Journal) -> 
     start_challenge(challenge, path, known_packs, journal)
 
 
-def command_words(chosen: MenuChoice, facts: Overview, known_packs: KnownPacks) -> list[str]:
+def command_words(chosen: MenuChoice, stats: Stats, known_packs: KnownPacks) -> list[str]:
     """Return the words of a command as the learner would type them after `attn-drill`."""
     words: list[str] = [chosen.command]
     if chosen.command == "hunt":
-        words.append(_to_hunt(chosen, facts))
+        words.append(_to_hunt(chosen, stats))
     return words + [word for folder in known_packs.named for word in ("--pack", str(folder))]
 
 
-def _to_hunt(chosen: MenuChoice, facts: Overview) -> str:
+def _to_hunt(chosen: MenuChoice, stats: Stats) -> str:
     """Return the id of the chosen challenge, or of a random passed challenge.
 
     Raises:
@@ -79,9 +76,9 @@ def _to_hunt(chosen: MenuChoice, facts: Overview) -> str:
     """
     if chosen.entry is not None:
         return chosen.entry.challenge.id
-    if not facts.passed:
+    if not stats.passed:
         raise DrillError(
             "No challenge is passed yet, and a bug hunt shows the reference of a challenge. "
             "Pass a challenge first, or hunt in any challenge with `attn-drill hunt ID`."
         )
-    return Random().choice(facts.passed)
+    return Random().choice(stats.passed)

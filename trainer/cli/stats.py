@@ -11,8 +11,8 @@ import typer
 
 from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import warn, warn_journal
+from trainer.practice.facts import Attempted, Diagnosed, Reviewed
 from trainer.practice.journal import default_journal
-from trainer.practice.progress import counted_attempts, rated_reviews, start_times
 
 
 def stats(
@@ -32,19 +32,17 @@ def stats(
     bank = read_bank(known.roots)
     journal = default_journal()
     facts = journal.facts()
-    attempts, reviews = counted_attempts(facts), rated_reviews(facts)
     warn_journal(journal)
-    diagnosed = {attempt.challenge for attempt in attempts if attempt.mistakes}
+    diagnosed = {fact.subject for fact in facts if isinstance(fact, Diagnosed)}
     mistakes, troubles = readable_mistakes(
         challenge for challenge in known.challenges if challenge.id in diagnosed
     )
     warn(troubles)
     now = time.time()
-    starts = start_times(facts)
-    learner = statistics(attempts, reviews, known.challenges, mistakes, now, starts=starts)
+    learner = statistics(facts, known.challenges, mistakes, now)
     if as_json:
         typer.echo(json.dumps(as_values(learner, bank.titles), allow_nan=False))
-    elif not attempts and not reviews:
+    elif not any(isinstance(fact, Attempted | Reviewed) for fact in facts):
         typer.echo(EMPTY)
     else:
         show_stats(learner, bank.titles, now, sys.stdout)

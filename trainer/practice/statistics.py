@@ -1,19 +1,20 @@
 """Compute the statistics of a learner: days, topics, times, mistakes and next challenges.
 
-The functions are pure: the caller passes the journal's entries, the current time and the time zone.
+The functions are pure: the caller passes the facts, the current time and the time zone.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 from itertools import groupby
 
 from trainer.model.challenge import Challenge, Mistake
-from trainer.practice.facts import Attempted, Reviewed
+from trainer.practice.facts import Attempted, Fact
+from trainer.practice.progress import counted_attempts, rated_reviews, start_times
 from trainer.practice.schedule import (
     ScheduledItem,
     challenge_of,
@@ -113,8 +114,10 @@ class Stats:
         active_days: The number of all days with an attempt.
         streak: The number of days in a row with an attempt, up to today. If there is no attempt
             today, up to yesterday.
-        passed: The number of challenges that were passed.
+        passed: The ids of the challenges that were passed, in the order of the packs.
         challenges: The number of challenges in the packs.
+        best_seconds: The least working time of a pass, in seconds, by challenge id. A pass after
+            the reference was shown does not count.
         topics: The strength of each topic.
         trends: First the trend over all challenges, then each challenge with several passes.
         mistakes: The learner's mistakes, the most frequent first.
@@ -128,8 +131,9 @@ class Stats:
     attempts: int = 0
     active_days: int = 0
     streak: int = 0
-    passed: int = 0
+    passed: tuple[str, ...] = ()
     challenges: int = 0
+    best_seconds: Mapping[str, float] = field(default_factory=dict)
     topics: tuple[TopicStrength, ...] = ()
     trends: tuple[Trend, ...] = ()
     mistakes: tuple[OwnMistake, ...] = ()
@@ -140,37 +144,33 @@ class Stats:
 
 
 def statistics(
-    attempts: Iterable[Attempted],
-    reviews: Iterable[Reviewed],
+    facts: Sequence[Fact],
     challenges: Sequence[Challenge],
     mistakes: Mapping[str, Sequence[Mistake]],
     now: float,
     *,
-    starts: Mapping[str, Sequence[float]] | None = None,
     zone: tzinfo | None = None,
 ) -> Stats:
-    """Return all statistics that `stats` shows.
+    """Return all statistics that `stats` and the menu show.
 
     Args:
-        attempts: All attempts. An attempt in a hunt counts as activity only.
-        reviews: All reviews. Reviews of challenges that no pack has are ignored.
+        facts: All facts of the journal. An attempt in a hunt counts as activity only. Each start
+            begins the challenge anew.
         challenges: The challenges of the packs. An attempt at any other challenge counts as
-            activity only.
+            activity only, and its reviews are ignored.
         mistakes: The known mistakes by challenge, for their descriptions.
         now: The current time in seconds since the epoch.
-        starts: The times at which each challenge was handed out, in seconds since the epoch.
-            Each start begins the challenge anew.
         zone: The time zone in which days are counted. None is the zone of this machine, with its
             daylight saving time.
     """
-    in_order = sorted(attempts, key=lambda attempt: attempt.at)
+    in_order = counted_attempts(facts)
     known = {challenge.id: challenge for challenge in challenges}
     solved = [
         attempt for attempt in in_order if attempt.purpose != "hunt" and attempt.challenge in known
     ]
     passed = {attempt.challenge for attempt in solved if attempt.verdict == "passed"}
-    runs = _runs(solved, starts or {})
-    reviewed = items(reviews, now)
+    runs = _runs(solved, start_times(facts))
+    reviewed = items(rated_reviews(facts), now)
     # A question of the quiz belongs to no challenge.
     listed = [
         item
@@ -184,8 +184,9 @@ def statistics(
         attempts=len(in_order),
         active_days=len(days),
         streak=_streak(days, today),
-        passed=len(passed),
+        passed=tuple(name for name in known if name in passed),
         challenges=len(challenges),
+        best_seconds=_best_seconds(runs),
         topics=_topics(challenges, passed, reviewed),
         trends=_trends(runs, known),
         mistakes=_mistakes(runs, mistakes),
@@ -204,39 +205,26 @@ def statistics(
     )
 
 
-def streak(attempts: Iterable[Attempted], now: float, zone: tzinfo | None = None) -> int:
-    """Return the number of days in a row with an attempt, up to today or yesterday.
-
-    Args:
-        attempts: All attempts.
-        now: The current time in seconds since the epoch.
-        zone: The time zone in which days are counted. None is the zone of this machine.
-    """
-    days = Counter(_day(attempt.at, zone) for attempt in attempts)
-    return _streak(days, _day(now, zone))
-
-
-def first_passes(
-    attempts: Sequence[Attempted], starts: Mapping[str, Sequence[float]]
-) -> list[Attempted]:
-    """Return the first pass after each start of a challenge, in order of time.
+def _first_passes(runs: Sequence[Sequence[Attempted]]) -> list[Attempted]:
+    """Return the first pass after each start, in order of time.
 
     A later pass after the same start is only another save, so it does not count.
-
-    Args:
-        attempts: The attempts in order of time.
-        starts: The times at which each challenge was handed out.
     """
-    return _first_passes(_runs(attempts, starts))
-
-
-def _first_passes(runs: Sequence[Sequence[Attempted]]) -> list[Attempted]:
     firsts = [
         next((attempt for attempt in run if attempt.verdict == "passed"), None) for run in runs
     ]
     return sorted(
         (attempt for attempt in firsts if attempt is not None), key=lambda attempt: attempt.at
     )
+
+
+def _best_seconds(runs: Sequence[Sequence[Attempted]]) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for attempt in _first_passes(runs):
+        if attempt.seconds is not None and not attempt.solution:
+            seconds = best.get(attempt.challenge, attempt.seconds)
+            best[attempt.challenge] = min(seconds, attempt.seconds)
+    return best
 
 
 def _day(seconds: float, zone: tzinfo | None) -> date:

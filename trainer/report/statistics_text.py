@@ -84,7 +84,7 @@ def as_values(stats: Stats, titles: Mapping[str, str]) -> dict[str, Any]:
         "attempts": stats.attempts,
         "active_days": stats.active_days,
         "streak_days": stats.streak,
-        "passed": stats.passed,
+        "passed": len(stats.passed),
         "challenges": stats.challenges,
         "weeks": [
             {"monday": week.monday.isoformat(), "attempts": list(week.days)} for week in stats.weeks
@@ -142,7 +142,7 @@ def _calendar(stats: Stats) -> Iterator[RenderableType]:
         legend.append(f" {shade[0]}-{following[0] - 1}" if following else f" {shade[0]} or more")
     yield legend
     attempts = f"{counted(stats.attempts, 'attempt')} on {counted(stats.active_days, 'day')}"
-    passed = f"{stats.passed} of {counted(stats.challenges, 'challenge')} passed"
+    passed = f"{len(stats.passed)} of {counted(stats.challenges, 'challenge')} passed"
     yield Text(f"{attempts}, {passed}; {_streak(stats)}.")
 
 

@@ -20,7 +20,7 @@ from textual.widgets.option_list import Option
 
 from trainer.model.errors import GraderError
 from trainer.practice.agenda import SECTIONS, AgendaEntry, in_days
-from trainer.practice.overview import Overview
+from trainer.practice.statistics import Stats
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.session.theme import theme
 
@@ -52,13 +52,13 @@ class MenuChoice:
     entry: AgendaEntry | None = None
 
 
-def choose(entries: Sequence[AgendaEntry], overview: Overview) -> MenuChoice | None:
+def choose(entries: Sequence[AgendaEntry], stats: Stats) -> MenuChoice | None:
     """Show the menu on this terminal. Return the choice, or None.
 
     Raises:
         GraderError: if the screen fails.
     """
-    app = MenuApp(entries, overview)
+    app = MenuApp(entries, stats)
     chosen = app.run()
     if app.return_code:
         raise GraderError(
@@ -91,17 +91,17 @@ class MenuApp(App[MenuChoice]):
     def __init__(
         self,
         entries: Sequence[AgendaEntry],
-        overview: Overview,
+        stats: Stats,
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__()
         self.theme = theme(None, dict(os.environ))
-        self._entries, self._overview, self._clock = entries, overview, clock
+        self._entries, self._stats, self._clock = entries, stats, clock
         self._choices: dict[str, MenuChoice] = {}  # by the id of the row
 
     def compose(self) -> ComposeResult:
         """Yield the progress, the line to type in, the list, the keys."""
-        yield Static(_progress(self._overview), id="overview")
+        yield Static(_progress(self._stats), id="overview")
         yield Input(
             placeholder="Type to filter by name, topic or level", id="filter", select_on_focus=False
         )
@@ -166,7 +166,7 @@ class MenuApp(App[MenuChoice]):
         )
         if self.size.width >= _WIDE:
             line.append(f"{gap}{challenge.asked:<9}", style=QUIET)
-        best = self._overview.best_seconds.get(challenge.id)
+        best = self._stats.best_seconds.get(challenge.id)
         if best is not None:
             line.append(f"{gap}best {max(1, round(best / 60))} min", style=RIGHT)
         if entry.item is not None and entry.section == "passed":
@@ -223,9 +223,9 @@ def _matches(name: CommandName, words: str) -> bool:
     return all(word in text for word in words.lower().split())
 
 
-def _progress(overview: Overview) -> Text:
-    line = Text(f"{len(overview.passed)} of {overview.challenges} passed", style="bold")
-    if overview.streak:
-        days = "day" if overview.streak == 1 else "days"
-        line.append(f"   {overview.streak} {days} in a row", style="not bold")
+def _progress(stats: Stats) -> Text:
+    line = Text(f"{len(stats.passed)} of {stats.challenges} passed", style="bold")
+    if stats.streak:
+        days = "day" if stats.streak == 1 else "days"
+        line.append(f"   {stats.streak} {days} in a row", style="not bold")
     return line
