@@ -112,38 +112,31 @@ def review_plan(due: Iterable[tuple[ReviewPart, ...]], minutes: int) -> ReviewPl
         due: The forms of each due item, the longest due first.
         minutes: The minutes that the learner has.
     """
-    forms = {parts[0].item: parts for parts in due}
-    chosen: dict[str, ReviewPart] = {}
-    _choose_rewrites(forms, chosen, minutes, most=1)
-    for item, parts in forms.items():
-        light = [part for part in parts if part.form != "rewrite"]
-        left = minutes - _sum(chosen)
-        fitting = next((part for part in light if part.minutes <= left), None)
-        if item not in chosen and fitting is not None:
-            chosen[item] = fitting
-    _choose_rewrites(forms, chosen, minutes, most=len(forms))
-    in_order = [chosen[item] for item in forms if item in chosen]
+    forms = [*due]
+    rewrites = [parts[0] for parts in forms if parts[0].form == "rewrite"]
+    plan: dict[str, ReviewPart] = {}
+
+    def put(part: ReviewPart) -> bool:
+        """Put a part into the plan, in place of another form, if the time is enough for it."""
+        others = sum(other.minutes for other in plan.values() if other.item != part.item)
+        if others + part.minutes > minutes:
+            return False
+        plan[part.item] = part
+        return True
+
+    for part in rewrites:
+        if put(part):
+            break
+    for first, *others in forms:
+        light = others if first.form == "rewrite" else [first]
+        for part in light:
+            if first.item in plan or put(part):
+                break
+    for part in rewrites:
+        put(part)
+    in_order = [plan[parts[0].item] for parts in forms if parts[0].item in plan]
     return ReviewPlan(
         tuple(part for part in in_order if part.form != "rewrite"),
         tuple(part for part in in_order if part.form == "rewrite"),
-        tuple(item for item in forms if item not in chosen),
+        tuple(parts[0].item for parts in forms if parts[0].item not in plan),
     )
-
-
-def _choose_rewrites(
-    forms: Mapping[str, tuple[ReviewPart, ...]],
-    chosen: dict[str, ReviewPart],
-    minutes: int,
-    most: int,
-) -> None:
-    """Add full rewrites to `chosen`, at most `most`, as long as the review fits."""
-    for item, parts in forms.items():
-        if most > 0 and parts[0].form == "rewrite":
-            others = {name: part for name, part in chosen.items() if name != item}
-            if _sum(others) + parts[0].minutes <= minutes:
-                most -= item not in chosen or chosen[item].form != "rewrite"
-                chosen[item] = parts[0]
-
-
-def _sum(chosen: Mapping[str, ReviewPart]) -> int:
-    return sum(part.minutes for part in chosen.values())
