@@ -208,7 +208,7 @@ def test_row_of_version_1_has_one_id_in_all_versions(
         '{"attn-drill": "journal", "version": 4}\n'
         '{"table": "started", "id": "1-1-1.000000", "challenge": "gqa", "at": 1.0, '
         '"path": "/a/gqa.py", "level": "standard"}\n'
-        '{"table": "hints", "id": "1-1-3.250000", "challenge": "gqa", "at": 3.25, "level": 1}\n'
+        '{"table": "hints", "id": "1-1-3.000000", "challenge": "gqa", "at": 3.0, "level": 1}\n'
     )
     assert opened().add_rows(read_export(export)) == 0
 

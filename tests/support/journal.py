@@ -37,7 +37,8 @@ FIRST_ROWS = {
         ("gqa", 4.0, 8, "passed", 14, 14, "two\n"),
         ("mha", 4.0, 9, "timeout", 0, 0, "é\0🙂"),
     ],
-    "hints": [("gqa", 1, 3.25), ("gqa", 2, 3.5)],
+    # The first hint was shown in the same moment as the first attempt.
+    "hints": [("gqa", 1, 3.0), ("gqa", 2, 3.5)],
     "solutions": [("gqa", 5.0)],
 }
 
