@@ -359,3 +359,10 @@ def test_axes_of_the_same_name_have_maps_of_two_axes() -> None:
     maps = error_maps(apart, "B L L", {"B": 2, "L": 5})
     assert next((found.rows, found.columns) for found in maps) == ("L", "L")
     assert len(maps) == 3
+
+
+def test_numbers_with_the_right_truth_have_no_picture() -> None:
+    """A mask of 0.9 and 0 is wrong only in its values, which a picture of booleans cannot show."""
+    expected = torch.eye(3, dtype=torch.bool)
+    assert patterns(expected, 0.9 * expected, "Lq Lk") is None
+    assert patterns(expected, 1.0 - 0.9 * expected, "Lq Lk") is not None

@@ -143,10 +143,11 @@ def patterns(expected: Tensor, actual: Tensor, dims: str) -> Patterns | None:
 
     Args:
         expected: the expected booleans, of any shape.
-        actual: the booleans of the submission, of the same shape.
+        actual: the booleans or numbers of the submission, of the same shape.
         dims: the named dimensions, e.g. "B H Lq Lk".
     """
     names = [" ".join(axis) for axis in axes(dims)]
+    actual = actual.to(torch.bool)  # a number other than 0 counts as True
     if expected.dim() < 2 or len(names) != expected.dim() or torch.equal(expected, actual):
         return None
     wrong = (expected != actual).flatten(-2).any(dim=-1).flatten()
@@ -157,7 +158,7 @@ def patterns(expected: Tensor, actual: Tensor, dims: str) -> Patterns | None:
         place.append((index, f"{name.lower()}={index}"))
     outer = tuple(index for index, _ in reversed(place))
     words = [words for _, words in reversed(place)]
-    actual, expected = actual[outer].to(torch.bool), expected[outer]
+    actual, expected = actual[outer], expected[outer]
     first = (actual != expected).nonzero()[0].tolist()
     for axis, most in enumerate((_MOST_PATTERN_ROWS, _MOST_PATTERN_COLUMNS)):
         length = expected.shape[axis]

@@ -7,6 +7,7 @@ while, the progress says what it waits for, so that the user sees that the gradi
 from __future__ import annotations
 
 import shutil
+import statistics
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -176,8 +177,7 @@ def summary(results: Iterable[StudentResult], width: int | None = None) -> tuple
         mistakes.update({(mistake.id, mistake.says) for mistake in result.mistakes})
     lines = [f"{sum(verdicts.values())} results: {in_counts(verdicts)}"]
     if scores:
-        mean = sum(scores) / len(scores)
-        median = sorted(scores)[len(scores) // 2]
+        mean, median = statistics.fmean(scores), statistics.median(scores)
         lines.append(f"points from checks: {mean:.1f} on average, {median:.1f} in the middle")
     lines += [
         f"{count} x {name}: {visible(says, lines=True)}"
