@@ -1,12 +1,19 @@
 """Find the challenge that a learner means, and the learner's file for it."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from tests.support.paths import TINY_PACK
-from trainer.app.find_file import find_challenge, find_file, is_default_file
+from trainer.app.find_file import (
+    asked,
+    find_challenge,
+    find_file,
+    is_default_file,
+    read_answer,
+)
 from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import hand_out
 from trainer.model.errors import DrillError
@@ -118,3 +125,29 @@ def test_word_that_is_no_id_is_refused(journal: Journal, word: str) -> None:
     journal.add(Started("gqa", 1.0, path="gqa.py"))
     with pytest.raises(DrillError):
         find_challenge(word, journal, known_packs)
+
+
+@pytest.mark.parametrize("name", ["gqa_kv_cache.py", "work/gqa_kv_cache.py", "gqa-kv-cache.ipynb"])
+def test_name_of_a_file_is_enough(journal: Journal, name: str) -> None:
+    """The stem names the challenge. With a file, the first argument is an id."""
+    challenge, file = asked(name, None, journal, KnownPacks())
+    assert (challenge.id, file) == ("gqa-kv-cache", Path(name))
+    with pytest.raises(DrillError, match="is the name of a file"):
+        asked(name, Path("x.py"), journal, KnownPacks())
+    with pytest.raises(DrillError, match="is the name of a file"):
+        asked("my_answer.py", None, journal, KnownPacks())
+
+
+def test_answer_is_read_from_the_cells_of_a_notebook(tmp_path: Path) -> None:
+    """Cells that it does not need are left out. A notebook without the answer is refused."""
+    sdpa = KnownPacks().find("sdpa")
+    path = tmp_path / "sdpa.ipynb"
+    cells = ["import torch", f"def {sdpa.entry[0]}(q, k, v, mask=None):\n    return q", "print(1)"]
+    notebook = {"cells": [{"cell_type": "code", "source": cell} for cell in cells]}
+    path.write_text(json.dumps(notebook))
+    source = read_answer(sdpa, path)
+    assert f"def {sdpa.entry[0]}" in source
+    assert "print" not in source
+    path.write_text(json.dumps({"cells": []}))
+    with pytest.raises(DrillError, match=r"sdpa\.ipynb"):
+        read_answer(sdpa, path)

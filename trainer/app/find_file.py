@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from trainer.app.open_packs import KnownPacks
@@ -9,7 +10,10 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.practice.facts import Resumed, Started
 from trainer.practice.journal import Journal
+from trainer.practice.learner_files import read_source
 from trainer.practice.progress import last_started, path_of
+
+NOTEBOOK = ".ipynb"
 
 
 def find_file(
@@ -54,6 +58,38 @@ def is_default_file(
         return find_file(challenge, None, journal, known_packs).samefile(file)
     except (DrillError, OSError):
         return False
+
+
+def asked(
+    challenge_id: str | None, file: Path | None, journal: Journal, known_packs: KnownPacks
+) -> tuple[Challenge, Path | None]:
+    """Return the challenge and the file that a command names.
+
+    If only the name of a file is given, e.g. `gqa.py`, the challenge has this name.
+
+    Raises:
+        DrillError: as for `find_challenge`.
+    """
+    named = Path(challenge_id or "")
+    if file is None and named.suffix in (".py", NOTEBOOK):
+        with suppress(DrillError):
+            return known_packs.find(named.stem), named
+    return find_challenge(challenge_id, journal, known_packs), file
+
+
+def read_answer(challenge: Challenge, path: Path) -> str:
+    """Return the text of an answer. Of a notebook, return the answer's part of its code.
+
+    Raises:
+        DrillError: if the file cannot be read, or if a notebook does not hold the answer.
+    """
+    if path.suffix != NOTEBOOK:
+        return read_source(path)
+    from trainer.classroom.archives import MOST_NOTEBOOK_BYTES
+    from trainer.classroom.notebook_cells import definitions
+
+    text = read_source(path, most_bytes=MOST_NOTEBOOK_BYTES)
+    return definitions(text, str(path), challenge.entry)
 
 
 def find_challenge(

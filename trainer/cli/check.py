@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.app.find_file import find_challenge, is_default_file
+from trainer.app.find_file import asked, is_default_file
 from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import warn_journal
 from trainer.cli.page_files import check_page_name, write_page
@@ -24,7 +24,6 @@ from trainer.model.errors import DrillError, GraderError
 from trainer.model.limits import DEFAULT
 from trainer.model.submission import Submission
 from trainer.practice.journal import default_journal
-from trainer.practice.learner_files import read_source
 
 if TYPE_CHECKING:
     from trainer.app.grade_file import CheckedFile
@@ -100,7 +99,7 @@ def check(
         try:
             if html is not None:
                 check_page_name(html)
-            challenge = find_challenge(challenge_id, default_journal(), known_packs)
+            challenge, file = asked(challenge_id, file, default_journal(), known_packs)
             checked = _grade(
                 challenge, file, seed, case, time_limit, memory_limit, known_packs, stack
             )
@@ -173,11 +172,11 @@ def _grade(
 ) -> _Checked:
     """Grade the file and record the attempt. The grader stays open until `stack` is closed."""
     from trainer.app import grade_file
-    from trainer.app.find_file import find_file
+    from trainer.app.find_file import find_file, read_answer
 
     journal = default_journal()
     path = find_file(challenge, file, journal, known_packs)
-    source = read_source(path)
+    source = read_answer(challenge, path)
     grade_file.check_limits(time_limit, memory_limit)
     if seed is None:
         seed = grade_file.fresh_seed()

@@ -9,7 +9,6 @@ from trainer.cli.parameters import CaseNumber, ChallengeId, LearnerFile, SeedOfC
 from trainer.model.errors import DrillError
 from trainer.model.submission import Submission
 from trainer.practice.journal import default_journal
-from trainer.practice.learner_files import read_source
 
 
 def repro(
@@ -21,13 +20,13 @@ def repro(
 ) -> None:
     """Write a script that calls your file with the inputs and weights of the failing case."""
     from trainer.app import grade_file
-    from trainer.app.find_file import find_file
+    from trainer.app.find_file import asked, find_file, read_answer
 
     known_packs: KnownPacks = context.obj
-    challenge = known_packs.find(challenge_id)
     journal = default_journal()
+    challenge, file = asked(challenge_id, file, journal, known_packs)
     path = find_file(challenge, file, journal, known_packs).resolve()
-    source = read_source(path)
+    source = read_answer(challenge, path)
     if seed is None:
         seed = grade_file.last_seed(journal, challenge)
     submission = Submission(str(path), source)

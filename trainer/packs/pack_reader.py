@@ -205,7 +205,7 @@ def look_up(roots: Iterable[Path], wanted: str) -> Challenge | None:
 
 def unknown_id(wanted: str, ids: Sequence[str]) -> DrillError:
     """Return the error for an id that no challenge has; its message names the nearest ids."""
-    if wanted.endswith(".py"):
+    if wanted.endswith((".py", ".ipynb")):
         stem = challenge_id(Path(wanted).stem.lower())
         challenge = stem if stem in ids else "ID"
         return DrillError(
