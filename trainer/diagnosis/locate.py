@@ -108,8 +108,11 @@ class Locator:
         value = _result_of_line(recorded.graph, found).value
         if value is None or not value.dim():
             return location
-        source = found.node.source
-        is_rearranged = found.node.is_layout and matching.is_right(source)
+        node, source = found.node, found.node.source
+        is_changed = (
+            node.is_layout and node.operation != "return" and node.entries == source.entries
+        )
+        is_rearranged = is_changed and matching.is_right(source)
         right = progress.missed.node.value if progress and progress.missed else None
         related = None if right is None else relation(value, right, "", recorded.sizes)
         if related is not None and related.startswith("these are"):
