@@ -1,6 +1,5 @@
 """Find the challenge that a learner means, and the learner's file for it."""
 
-import json
 import os
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from trainer.app.find_file import (
     find_challenge,
     find_file,
     is_default_file,
-    read_answer,
 )
 from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import hand_out
@@ -136,18 +134,3 @@ def test_name_of_a_file_is_enough(journal: Journal, name: str) -> None:
         asked(name, Path("x.py"), journal, KnownPacks())
     with pytest.raises(DrillError, match="is the name of a file"):
         asked("my_answer.py", None, journal, KnownPacks())
-
-
-def test_answer_is_read_from_the_cells_of_a_notebook(tmp_path: Path) -> None:
-    """Cells that it does not need are left out. A notebook without the answer is refused."""
-    sdpa = KnownPacks().find("sdpa")
-    path = tmp_path / "sdpa.ipynb"
-    cells = ["import torch", f"def {sdpa.entry[0]}(q, k, v, mask=None):\n    return q", "print(1)"]
-    notebook = {"cells": [{"cell_type": "code", "source": cell} for cell in cells]}
-    path.write_text(json.dumps(notebook))
-    source = read_answer(sdpa, path)
-    assert f"def {sdpa.entry[0]}" in source
-    assert "print" not in source
-    path.write_text(json.dumps({"cells": []}))
-    with pytest.raises(DrillError, match=r"sdpa\.ipynb"):
-        read_answer(sdpa, path)

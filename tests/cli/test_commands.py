@@ -84,7 +84,7 @@ LIGHT = [
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("arguments", LIGHT, ids=" ".join)
 def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, home: Path) -> None:
-    """They do not import numpy, Jinja and, in a pipe, rich either. The table of costs needs rich."""
+    """They do not import numpy, Jinja and, in a pipe, rich either. Only a table needs rich."""
     script = (
         "import sys\n"
         "from trainer.cli import commands\n"

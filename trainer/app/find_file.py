@@ -10,7 +10,6 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.practice.facts import Resumed, Started
 from trainer.practice.journal import Journal
-from trainer.practice.learner_files import read_source
 from trainer.practice.progress import last_started, path_of
 
 NOTEBOOK = ".ipynb"
@@ -75,21 +74,6 @@ def asked(
         with suppress(DrillError):
             return known_packs.find(named.stem), named
     return find_challenge(challenge_id, journal, known_packs), file
-
-
-def read_answer(challenge: Challenge, path: Path) -> str:
-    """Return the text of an answer. Of a notebook, return the answer's part of its code.
-
-    Raises:
-        DrillError: if the file cannot be read, or if a notebook does not hold the answer.
-    """
-    if path.suffix != NOTEBOOK:
-        return read_source(path)
-    from trainer.classroom.archives import MOST_NOTEBOOK_BYTES
-    from trainer.classroom.notebook_cells import definitions
-
-    text = read_source(path, most_bytes=MOST_NOTEBOOK_BYTES)
-    return definitions(text, str(path), challenge.entry)
 
 
 def find_challenge(

@@ -19,6 +19,7 @@ from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import warn_journal
 from trainer.cli.page_files import check_page_name, write_page
 from trainer.cli.parameters import LearnerFile, complete_id
+from trainer.cli.read_answer import read_answer
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.limits import DEFAULT
@@ -172,7 +173,7 @@ def _grade(
 ) -> _Checked:
     """Grade the file and record the attempt. The grader stays open until `stack` is closed."""
     from trainer.app import grade_file
-    from trainer.app.find_file import find_file, read_answer
+    from trainer.app.find_file import find_file
 
     journal = default_journal()
     path = find_file(challenge, file, journal, known_packs)

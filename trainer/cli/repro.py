@@ -6,6 +6,7 @@ import typer
 
 from trainer.app.open_packs import KnownPacks
 from trainer.cli.parameters import CaseNumber, ChallengeId, LearnerFile, SeedOfCases
+from trainer.cli.read_answer import read_answer
 from trainer.model.errors import DrillError
 from trainer.model.submission import Submission
 from trainer.practice.journal import default_journal
@@ -20,7 +21,7 @@ def repro(
 ) -> None:
     """Write a script that calls your file with the inputs and weights of the failing case."""
     from trainer.app import grade_file
-    from trainer.app.find_file import asked, find_file, read_answer
+    from trainer.app.find_file import asked, find_file
 
     known_packs: KnownPacks = context.obj
     journal = default_journal()

@@ -8,6 +8,7 @@ import typer
 
 from trainer.app.open_packs import KnownPacks
 from trainer.cli.parameters import CaseNumber, ChallengeId, LearnerFile, SeedOfCases
+from trainer.cli.read_answer import read_answer
 from trainer.model.submission import Submission
 from trainer.practice.journal import default_journal
 
@@ -21,7 +22,7 @@ def trace(
 ) -> None:
     """Show the shape, dtype and range of the result of each line of your file."""
     from trainer.app import grade_file
-    from trainer.app.find_file import asked, find_file, read_answer
+    from trainer.app.find_file import asked, find_file
 
     known_packs: KnownPacks = context.obj
     journal = default_journal()
