@@ -22,7 +22,7 @@ def solved(tmp_path: Path) -> Path:
 
 
 def run(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run the script in a process that cannot import this project."""
+    """Run the script."""
     return subprocess.run(
         [sys.executable, "rmsnorm_repro.py"],
         cwd=folder,
@@ -67,5 +67,3 @@ def test_repro_of_a_pass_writes_nothing(solved: Path) -> None:
         in drill("repro", "rmsnorm", "rmsnorm.py", "--seed", "3", cwd=solved, code=2).stderr
     )
     assert not (solved / "rmsnorm_repro.py").exists()
-    drill("repro", "rmsnorm", "rmsnorm.py", "--seed", "3", "--case", "2", cwd=solved)
-    assert (solved / "rmsnorm_repro.safetensors").exists()

@@ -22,8 +22,6 @@ from trainer.server.messages import (
     Grade,
     Prepare,
     Refused,
-    Reproduce,
-    Reproduced,
     Request,
     Taught,
     Teach,
@@ -247,30 +245,6 @@ def trace_file(
     """Return the result of each line of a file on one case, by default the first that fails."""
     with _server(known_packs) as server:
         return _answer(server, TraceLines(challenge.id, submission, seed, case), Traced).trace
-
-
-def failing_case(
-    known_packs: KnownPacks,
-    challenge: Challenge,
-    submission: Submission,
-    seed: int,
-    case: int | None,
-    tensors: Path,
-) -> Reproduced | None:
-    """Return `case` as a script, by default the first that fails; None if all cases pass.
-
-    Args:
-        known_packs: the packs to hide from the file.
-        challenge: the challenge that the file answers.
-        submission: the file; its name is its path.
-        seed: the cases are drawn from it.
-        case: the number of the case.
-        tensors: the path from which the script will load its tensors.
-    """
-    request = Reproduce(challenge.id, submission, seed, str(tensors), case)
-    with _server(known_packs) as server:
-        found = _answer(server, request, Reproduced)
-    return found if found.case_number else None
 
 
 def record_attempt(

@@ -85,17 +85,6 @@ class TraceLines(msgspec.Struct, tag=True, frozen=True):
     id: int = 0
 
 
-class Reproduce(msgspec.Struct, tag=True, frozen=True):
-    """Write a failing case as a script."""
-
-    challenge: str  # the id of the challenge
-    submission: Submission  # the submission; its name is the path of the learner's file
-    seed: int  # of the cases
-    tensors: str  # the path of the tensors' file, for the script
-    case: int | None = None  # the number of the case, from 1; None for the first case that fails
-    id: int = 0  # copied to the reply
-
-
 class Teach(msgspec.Struct, tag=True, frozen=True):
     """Measure a submission that has passed, and the right answers of the pack."""
 
@@ -133,15 +122,6 @@ class Traced(msgspec.Struct, tag=True, frozen=True):
     trace: Trace
 
 
-class Reproduced(msgspec.Struct, tag=True, frozen=True):
-    """A script with its tensors; the case number is 0 if no case fails."""
-
-    id: int
-    case_number: int
-    script: str = ""
-    tensors: bytes = b""
-
-
 class Taught(msgspec.Struct, tag=True, frozen=True):
     """The lesson about a submission that passed."""
 
@@ -171,8 +151,8 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
         return kind(self.sentence)
 
 
-Request = Hello | Prepare | Grade | GradeReference | TraceLines | Reproduce | Teach | CheckItems
-Reply = Ready | Verdict | Traced | Reproduced | Taught | Checked | Refused
+Request = Hello | Prepare | Grade | GradeReference | TraceLines | Teach | CheckItems
+Reply = Ready | Verdict | Traced | Taught | Checked | Refused
 Message = Request | Reply
 
 

@@ -32,8 +32,6 @@ from trainer.server.messages import (
     Ready,
     Refused,
     Reply,
-    Reproduce,
-    Reproduced,
     Request,
     Taught,
     Teach,
@@ -112,8 +110,6 @@ class GradingServer:
 
                     traced = trace(self._grader, challenge, submission, request.seed, request.case)
                     yield Traced(request.id, traced)
-                case Reproduce():
-                    yield self._reproduce(request)
                 case Teach():
                     yield self._teach(request)
                 case CheckItems():
@@ -158,16 +154,6 @@ class GradingServer:
         finally:
             if not request.is_shared:
                 self._grader.forget(challenge)
-
-    def _reproduce(self, request: Reproduce) -> Reply:
-        challenge, submission = self._found(request.challenge), request.submission
-        from trainer.diagnosis.repro_script import repro
-
-        found = repro(self._grader, challenge, submission, request.seed, request.case)
-        if found is None:
-            return Reproduced(request.id, 0)
-        script = found.script(Path(submission.name), Path(request.tensors))
-        return Reproduced(request.id, found.case_number, script, found.tensors())
 
     def _teach(self, request: Teach) -> Reply:
         """Return the lesson about the last pass. Judge the submission again if it is another."""
