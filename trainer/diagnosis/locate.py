@@ -95,8 +95,9 @@ class Locator:
             is_missing = any(is_omission(reference, mistake) for mistake in mistakes)
             if mistaken is not None and len(mistakes) == 1 and not _lines_before(found):
                 # The mistake may be in the call, rather than in the called function.
-                depth = depth_of(mistaken, patched_lines(reference, mistakes[0]))
-                found = replace(found, lines=found.lines[-depth:])
+                patched = patched_lines(reference, mistakes[0])
+                depth = depth_of(mistaken, patched, is_call=not is_missing)
+                found = replace(found, lines=found.lines[-(depth or 0) :])
         location = Location(
             self.frame(found.lines[0]),
             start=self._start_of(found, is_missing=is_missing),

@@ -194,15 +194,22 @@ def patched_lines(reference: str, mistake: Mistake) -> range:
     return range(first, first + mistake.now.rstrip("\n").count("\n") + 1)
 
 
-def depth_of(mistaken: ValueGraph, patched: range) -> int:
-    """Return the number of calls around the patched lines, with the line itself; 1 if none ran."""
+def depth_of(mistaken: ValueGraph, patched: range, *, is_call: bool) -> int | None:
+    """Return the number of lines in the call stack of a patched line; None if none ran.
+
+    Args:
+        mistaken: the graph of the reference with the mistake.
+        patched: the lines that the mistake changed.
+        is_call: count only lines that call a function of the reference. If no patched line does,
+            the mistake is in a computation, and in the file it may be inside a function.
+    """
     depths = [
         len(node.lines) - place
         for node in mistaken.nodes
         for place, line in enumerate(node.lines)
-        if line in patched
+        if line in patched and (place or not is_call)
     ]
-    return min(depths, default=1)
+    return min(depths, default=None)
 
 
 def line_of_result(
@@ -211,8 +218,8 @@ def line_of_result(
     """Return the line of the file whose result is the wrong result of a patched line.
 
     A line that calls a function has the result of the function. If a line and a line inside its
-    call have this result, the line with as many callers as the patched line is returned. A line
-    after the first wrong value does not count.
+    call have this result, the line inside is returned, unless the patched line is such a call. A
+    line after the first wrong value does not count.
 
     Args:
         recorded: the recorded case of the file.
@@ -221,6 +228,7 @@ def line_of_result(
         first: the first wrong value of the file.
     """
     sizes = recorded.sizes
+    depth = depth_of(mistaken, patched, is_call=True)
     results = [
         (lines, node)
         for lines, node in _results(recorded.graph)
@@ -234,7 +242,9 @@ def line_of_result(
             continue  # the line changes nothing, so a step is missing
         found = [own for own, value in results if _is_twin(node, value, sizes)]
         if found:
-            return min(found, key=lambda own: abs(len(own) - len(lines)))[0]
+            return min(
+                found, key=lambda own: -len(own) if depth is None else abs(len(own) - depth)
+            )[0]
     return None
 
 
