@@ -17,6 +17,7 @@ from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
 from trainer.worker.worker_client import WorkerRun
 
+MOST_LINES = 8  # from the first to the last line of a span that a reader sees at once
 BY_HAND = sorted((TESTS / "by_hand").glob("*/*.py"))
 
 
@@ -43,9 +44,10 @@ def marked_lines(path: Path) -> list[int]:
     "path", BY_HAND, ids=[f"{path.parent.name}-{path.stem}" for path in BY_HAND]
 )
 def test_mistake_in_another_style_is_named_and_located(grader: Grader, path: Path) -> None:
-    """The diagnosis names the true mistakes or none. Its line is at most 1 line off.
+    """The diagnosis names the true mistakes or none. Its lines are at most 1 line off.
 
-    The header of a file lists the exceptions.
+    A span of more than nine lines counts only by its last line. The header of a file lists the
+    exceptions.
     """
     report, found = diagnosed(grader, CHALLENGES[path.parent.name], path.read_text(), path.name)
     true_mistakes = set(header(path, "mistakes"))
@@ -61,12 +63,13 @@ def test_mistake_in_another_style_is_named_and_located(grader: Grader, path: Pat
     for mistake in read_mistakes(CHALLENGES[path.parent.name]):
         doubtful = [topic for topic in found.cleared if concerns(mistake, topic)]
         assert mistake.id not in true_mistakes or not doubtful, f"{doubtful} hold the mistake"
-    line = None if found.first_line is None else found.first_line.line
-    is_close = line is not None and any(abs(line - marked) <= 1 for marked in marked_lines(path))
-    exception = "no line" if line is None else "" if is_close else "line elsewhere"
+    first, last = found.span or (0, 0)
+    first = last if last - first > MOST_LINES else first
+    is_close = any(first - 1 <= marked <= last + 1 for marked in marked_lines(path))
+    exception = "no line" if found.span is None else "" if is_close else "line elsewhere"
     assert [words for words in exceptions if "line" in words] == (
         [exception] if exception else []
-    ), f"line {line}, marked {marked_lines(path)}"
+    ), f"lines {first} to {last}, marked {marked_lines(path)}"
 
 
 @pytest.mark.thorough

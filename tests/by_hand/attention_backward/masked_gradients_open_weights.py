@@ -1,5 +1,4 @@
 # mistakes: mask-in-the-gradients-only
-# diagnosis: line elsewhere
 """A dictionary of steps; the mask appears only on the way back."""
 
 import torch

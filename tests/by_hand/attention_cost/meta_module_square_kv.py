@@ -1,5 +1,5 @@
 # mistakes: square-kv
-# diagnosis: no line
+# diagnosis: line elsewhere
 """A real module on the meta device gives the parameters; FLOPs from the shapes of its matrix products."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: bias-as-long-as-the-input
-# diagnosis: line elsewhere
 """A running total, one layer or one tensor at a time."""
 
 

@@ -1,4 +1,5 @@
 # mistakes: projections-of-all-keys
+# diagnosis: line elsewhere
 """Short lines, an intermediate name for everything."""
 
 

@@ -1,4 +1,5 @@
 # mistakes: scale-by-memory-dim
+# diagnosis: line elsewhere
 """A module that cuts a projection into heads, one that looks up, and the layer that wires them."""
 
 import math

@@ -1,5 +1,4 @@
 # mistakes: heads-merged-without-transpose, cross-attention-residual-missing
-# diagnosis: line elsewhere
 """Fused layers, heads that are merged too early, and a residual that got lost."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: scale-by-memory-dim
-# diagnosis: line elsewhere
 """The scale is made from the shape of a key weight, whose columns are not what a head has."""
 
 import torch

@@ -1,4 +1,5 @@
 # mistakes: old-value-before-the-decay
+# diagnosis: line elsewhere
 """A function for one token, mapped over the lists that unbind gives."""
 
 import torch

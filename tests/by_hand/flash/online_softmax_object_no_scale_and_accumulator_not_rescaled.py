@@ -1,4 +1,5 @@
 # mistakes: no-scale, accumulator-not-rescaled
+# diagnosis: line elsewhere
 """The online softmax as an object that is fed scores and values."""
 
 import torch

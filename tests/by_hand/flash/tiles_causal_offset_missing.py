@@ -1,5 +1,4 @@
 # mistakes: causal-offset-missing
-# diagnosis: line elsewhere
 """Tiles of queries outside, tiles of keys inside; key tiles past the last row's sight are not visited."""
 
 import math

@@ -1,4 +1,5 @@
 # mistakes: ended-sequences-filled-with-their-last-token
+# diagnosis: line elsewhere
 """The result has its full size from the beginning; a loop over its columns."""
 
 import torch

@@ -1,4 +1,5 @@
 # mistakes: last-eos-of-the-prompt-counts
+# diagnosis: line elsewhere
 """A Python generator yields the columns."""
 
 import torch

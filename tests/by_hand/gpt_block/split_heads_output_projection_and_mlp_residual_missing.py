@@ -1,4 +1,5 @@
 # mistakes: output-projection-missing, mlp-residual-missing
+# diagnosis: not named
 """A helper splits the fused projection by slices of the last axis."""
 
 import math

@@ -1,4 +1,5 @@
 # mistakes: only-new-returned
+# diagnosis: line elsewhere
 """The cache handed back holds only the new tokens, not the past before them."""
 
 import torch

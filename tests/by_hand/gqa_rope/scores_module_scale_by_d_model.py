@@ -1,4 +1,5 @@
 # mistakes: scale-by-d-model
+# diagnosis: line elsewhere
 """The scores are scaled by the width of the model and not by that of a head."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: no-minus, heads-merged-without-transpose
-# diagnosis: not named
 """As few lines as possible."""
 
 import torch

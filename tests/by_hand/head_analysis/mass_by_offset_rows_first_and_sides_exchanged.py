@@ -1,4 +1,5 @@
 # mistakes: distance-mean-of-rows, directions-exchanged
+# diagnosis: line elsewhere
 """Rows as distributions over offsets; for the kinds all weights are gathered by their offset."""
 
 import torch

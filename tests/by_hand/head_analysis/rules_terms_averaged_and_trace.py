@@ -1,4 +1,5 @@
 # mistakes: entropy-averaged-over-keys, diagonal-summed
+# diagnosis: not named
 """The kinds as a list of rules, each a name and a small function; float32 inside the measures."""
 
 import torch

@@ -1,4 +1,5 @@
 # mistakes: values-rotated, causal-mask-sees-one-ahead
+# diagnosis: line elsewhere
 """All heads are rotated in one product, the value heads too; the triangle is one too wide."""
 
 import torch

@@ -1,4 +1,5 @@
 # mistakes: causal-offset-of-k-len, cross-causal
+# diagnosis: line elsewhere
 """Relative positions decide: a key may lie at most so far ahead of a query that is counted from 0."""
 
 import torch

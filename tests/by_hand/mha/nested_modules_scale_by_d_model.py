@@ -1,4 +1,5 @@
 # mistakes: scale-by-d-model
+# diagnosis: line elsewhere
 """A module for projecting into heads, one for the attention itself, one for the way back."""
 
 import torch

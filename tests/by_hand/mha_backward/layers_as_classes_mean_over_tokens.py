@@ -1,5 +1,4 @@
 # mistakes: dw-mean-over-tokens
-# diagnosis: line elsewhere
 """Layers with forward and backward methods; the gradients of the weights are means."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: order-q-v-k, scale-multiplied
-# diagnosis: not named
 """Parts by their offsets in the fused features; softmax in float32."""
 
 import math

@@ -1,5 +1,4 @@
 # mistakes: cache-overwritten
-# diagnosis: no line
 """The list of the caller holds the slots of all blocks; the loop fills them again."""
 
 import torch

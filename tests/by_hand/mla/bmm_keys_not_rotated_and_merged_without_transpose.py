@@ -1,5 +1,4 @@
 # mistakes: keys-not-rotated, merged-without-transpose
-# diagnosis: line elsewhere
 """bmm with the heads in the batch; the rotary part of the scores first, the other added by baddbmm."""
 
 import torch

@@ -1,5 +1,5 @@
 # mistakes: block-sum-of-the-block-maximum, sum-with-a-large-epsilon
-# diagnosis: not named
+# diagnosis: not named, line elsewhere
 """Short names, all steps in one loop."""
 
 import torch

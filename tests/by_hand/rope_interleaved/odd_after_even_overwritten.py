@@ -1,4 +1,5 @@
 # mistakes: first-overwritten-too-early
+# diagnosis: line elsewhere
 """The second coordinate is made from the first one after its turn."""
 
 import torch

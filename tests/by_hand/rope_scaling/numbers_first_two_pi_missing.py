@@ -1,5 +1,4 @@
 # mistakes: two-pi-missing
-# diagnosis: line elsewhere
 """The ramp as a list of Python numbers that becomes a tensor."""
 
 import math

@@ -1,4 +1,5 @@
 # mistakes: cap-not-divided
+# diagnosis: line elsewhere
 """A helper for the cap, another for the mask."""
 
 import math
