@@ -256,7 +256,7 @@ class _Diagnosis:
             # Facts about another line are left out.
             first, last = named
             location = Location(
-                self._locator.frame(last),
+                frame=self._locator.frame(last),
                 start=None if first == last else first,
                 is_missing=is_omission(self._references.source, mistakes[0]),
                 case=location.case or self._first.number,

@@ -34,7 +34,7 @@ _DRAWS_IN_EVAL_MODE = (
 _RECORDED_CHECKS = ("gradients", "train/eval", "properties", "memory")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Location:
     """The place of a mistake.
 
@@ -89,6 +89,8 @@ class Locator:
         found = first_wrong(matching, recorded.wrong_outputs)
         if found is None:
             return None
+        if self._is_of_another_function(found, mistakes):
+            return Location(case=recorded.index + 1)
         is_missing = found.is_early
         if mistakes:
             reference = self._references.source
@@ -99,7 +101,7 @@ class Locator:
                 depth = depth_of(mistaken, patched, is_call=not is_missing)
                 found = replace(found, lines=found.lines[-(depth or 0) :])
         location = Location(
-            self.frame(found.lines[0]),
+            frame=self.frame(found.lines[0]),
             start=self._start_of(found, is_missing=is_missing),
             is_missing=is_missing,
             first=found,
@@ -124,6 +126,19 @@ class Locator:
             rearranged=_shape(source, recorded.sizes) if is_rearranged else "",
             relation=related,
         )
+
+    def _is_of_another_function(self, found: FirstWrong, mistakes: Sequence[Mistake]) -> bool:
+        """Return whether the named mistakes are in other required functions than the wrong value.
+
+        Example: a training step that changes the weights wrongly makes wrong values in the model.
+        """
+        reference, required = self._references.source, self._case_set.challenge.entry
+        wrong = {
+            function_name(reference, self._references.lines(mistake.id).start)
+            for mistake in mistakes
+        }
+        own = {function_name(self._source, line) for line in found.node.lines}
+        return bool(wrong) and wrong <= set(required) and wrong.isdisjoint(own)
 
     def _start_of(self, found: FirstWrong, *, is_missing: bool) -> int | None:
         """Return the last line of the same call that makes an operand of the first wrong value.
@@ -150,7 +165,7 @@ class Locator:
         line = self._line_without_values()
         if line is None or first is None:
             return Location()
-        return Location(self.frame(line), first.number)
+        return Location(frame=self.frame(line), case=first.number)
 
     def location_of_draw(self, index: int) -> Location:
         """Return the line that draws at random in a case in eval mode, with a sentence about it.
@@ -161,7 +176,7 @@ class Locator:
         line = self._recorded_line("train/eval", index)
         if line is None:
             return Location()
-        return Location(self.frame(line), index + 1, relation=_DRAWS_IN_EVAL_MODE)
+        return Location(frame=self.frame(line), case=index + 1, relation=_DRAWS_IN_EVAL_MODE)
 
     def _line_without_values(self) -> int | None:
         first = self._judgement.report.first_failure()
