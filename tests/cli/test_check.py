@@ -349,12 +349,13 @@ def test_check_without_an_id_needs_a_start(tmp_path: Path) -> None:
     assert "No challenge was started yet" in error["error"]
 
 
-def test_file_in_place_of_an_id_is_refused(tmp_path: Path) -> None:
-    """The first argument is the ID, even if a challenge was started."""
-    drill("start", "gqa", cwd=tmp_path)
-    done = drill("check", "gqa.py", cwd=tmp_path, code=2)
-    assert "gqa.py is the name of a file" in done.stderr
-    assert "`gqa gqa.py`" in done.stderr
+def test_name_of_a_file_is_enough_if_it_names_the_challenge(tmp_path: Path) -> None:
+    """Another file name is refused, even if a challenge was started."""
+    (tmp_path / "rmsnorm.py").write_text("def nothing(:\n")
+    assert "does not parse" in drill("check", "rmsnorm.py", cwd=tmp_path, code=1).stdout
+    done = drill("check", "answer.py", cwd=tmp_path, code=2)
+    assert "answer.py is the name of a file" in done.stderr
+    assert "`ID answer.py`" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def _script(challenge: Challenge, path: Path, seed: int, number: int, pack: Path
     return f"""{_MARK}
 # Case {number} of {challenge.id} with seed {seed}: your {path.name} with the weights of the case.
 # Set a breakpoint in {path.name}, and run: python -m pdb {path.stem}_repro.py
-from trainer.app.open_case import open_case
+from trainer.grading.open_case import open_case
 
 case = open_case({", ".join(arguments)})
 print(case.case.name, dict(case.case.sizes))

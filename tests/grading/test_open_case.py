@@ -7,7 +7,7 @@ import pytest
 from tests.support.diagnosis import CHALLENGES, SEED
 from tests.support.judged import with_mistakes
 from tests.support.paths import TINY_PACK
-from trainer.app.open_case import open_case
+from trainer.grading.open_case import open_case
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
 

@@ -10,6 +10,7 @@ Nothing confines the file here, so open only your own.
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,9 +19,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainer.app.open_packs import open_packs
 from trainer.grading.case_set import CaseSet, load_case_set
 from trainer.model.errors import DrillError
+from trainer.packs import known_packs
 from trainer.worker import layer_matching, weights
 from trainer.worker.arguments import adapted
 from trainer.worker.case_runner import laid_out
@@ -122,8 +123,9 @@ def open_case(
     Raises:
         DrillError: if there is no such challenge or case, or if the weights of the case do not fit.
     """
-    known_packs = open_packs([] if pack is None else [pack])
-    case_set = load_case_set(known_packs.find(challenge), seed)
+    named = () if pack is None else (Path(pack),)
+    places = known_packs.Places(named, os.environ.get(known_packs.VARIABLE, ""))
+    case_set = load_case_set(known_packs.find(places, challenge), seed)
     if not 0 < number <= len(case_set.cases):
         raise DrillError(
             f"There is no case {number}; {challenge} has cases 1 to {len(case_set.cases)}."
