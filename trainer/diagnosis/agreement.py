@@ -27,7 +27,7 @@ _ALIKE = 2 / 3  # the least share of the similarity of random outputs to the rig
 _LOSSES = 8.0  # a difference of 8 times the loss of the dtype is still rounding
 
 
-class Match(IntEnum):
+class Likeness(IntEnum):
     """How far a patched reference behaves like a submission in one case."""
 
     DIFFERENT = 0
@@ -74,7 +74,7 @@ class Agreement:
             ids = (*ids, FINITE_FILL)
             if self.references.patched(ids) is None or self._disagreeing(ids) is not None:
                 return False
-        if any(self.match(ids, observed) is Match.SAME for observed in self.wrong_cases):
+        if any(self.match(ids, observed) is Likeness.SAME for observed in self.wrong_cases):
             return True
         return all(observed.is_random for observed in self.wrong_cases) and (
             not self.wrong_cases or self._draws_alike(ids)
@@ -103,22 +103,22 @@ class Agreement:
 
     def agrees_on(self, ids: Ids, observed: Observed) -> bool:
         """Return whether mistakes may explain a case."""
-        return self.match(ids, observed) is not Match.DIFFERENT
+        return self.match(ids, observed) is not Likeness.DIFFERENT
 
-    def match(self, ids: Ids, observed: Observed) -> Match:
+    def match(self, ids: Ids, observed: Observed) -> Likeness:
         """Return how far mistakes behave like the submission on a case, up to rounding."""
         own, other = observed.behaviour, self.references.behaviour(ids, observed.index)
         if self.is_like(observed, other):
-            return Match.SAME
+            return Likeness.SAME
         if other is None or other.failure is not None or own.failure is not None:
-            return Match.DIFFERENT
+            return Likeness.DIFFERENT
         if observed.is_random:  # another style may draw in another order
             may_match = other.draws and has_same_shapes(own, other)
-            return Match.POSSIBLE if may_match else Match.DIFFERENT
+            return Likeness.POSSIBLE if may_match else Likeness.DIFFERENT
         if observed.is_extreme and observed.is_wrong:
             is_right = self.is_right(ids, observed.index)
-            return Match.DIFFERENT if is_right else Match.SAME
-        return Match.DIFFERENT
+            return Likeness.DIFFERENT if is_right else Likeness.SAME
+        return Likeness.DIFFERENT
 
     def _draws_alike(self, ids: Ids) -> bool:
         """Return whether the submission's random outputs resemble the right outputs as much.

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import filterfalse
 
+import torch
+
 from trainer.diagnosis.graph_queries import comparable_parents, kind_of
 from trainer.diagnosis.matching import Matching
 from trainer.diagnosis.value_graph import Node, ValueGraph, leading_to, reachable
@@ -60,6 +62,8 @@ def wrong_entries(matching: Matching, outputs: Iterable[str]) -> list[Node]:
 def _first_node(matching: Matching, outputs: Iterable[str]) -> Node | None:
     if (write := _write_into_input(matching.graph)) is not None:
         return write
+    if (opposite := _opposite(matching, outputs)) is not None:
+        return opposite
     region = _wrong_region(matching, outputs)
     if not region:  # no output is a tensor that can be followed backwards
         made = (node for node in matching.graph.computed if node.lines)
@@ -84,6 +88,26 @@ def _write_into_input(graph: ValueGraph) -> Node | None:
     for node in graph.nodes:
         target = node.written
         if target is not None and target.is_input and not target.is_parameter and node.lines:
+            return node
+    return None
+
+
+def _opposite(matching: Matching, outputs: Iterable[str]) -> Node | None:
+    """Return the node that made an output which is True exactly where the right output is False.
+
+    Such a mask is no wrong value, because a mask has two notations.
+    """
+    right_outputs = matching.right.graphs[0].outputs if matching.right.graphs else {}
+    for name in outputs:
+        node, right = matching.graph.outputs.get(name), right_outputs.get(name)
+        if node is None or right is None or node.value is None or right.value is None:
+            continue
+        are_boolean = node.value.dtype == right.value.dtype == torch.bool
+        if are_boolean and torch.equal(node.value, ~right.value):
+            while (node.is_layout or node.operation == "repeat") and node.parents[:1]:
+                if not node.parents[0].lines:
+                    break
+                node = node.parents[0]
             return node
     return None
 
