@@ -1,5 +1,5 @@
 # mistakes: padding-on-the-head-axis
-# diagnosis: line elsewhere
+# diagnosis: no line
 """A helper puts axes, named by letters, where they belong among [b, h, q, k]."""
 
 import torch
