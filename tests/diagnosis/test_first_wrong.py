@@ -83,3 +83,18 @@ def test_write_into_an_input_comes_first() -> None:
     found = first_wrong(matched(builder.graph(out=out), weights_of("")), ["out"])
     assert found is not None
     assert found.node is write
+
+
+def test_maker_of_an_opposite_mask_is_found() -> None:
+    """Both notations of a mask count as the same value, so the output is compared with the right."""
+    mask = torch.eye(4, dtype=torch.bool)
+
+    def masked(value: torch.Tensor) -> ValueGraph:
+        builder = GraphBuilder()
+        query = builder.add("input query", QUERY)
+        made = builder.add("le", value, query, lines=(2,))
+        return builder.graph(out=builder.add("expand", value, made, lines=(3,)))
+
+    found = first_wrong(matched(masked(~mask), masked(mask)), ["out"])
+    assert found is not None
+    assert found.lines == (2,)

@@ -6,7 +6,6 @@ Every node has the line that made it and the nodes from which it was computed.
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -144,30 +143,6 @@ class Node:
     def core(self) -> Core | None:
         """The part of the value that a change of layout does not alter."""
         return None if self.value is None else Core(self.value)
-
-    @cached_property
-    def factor(self) -> float | None:
-        """The factor between the only tensor operand and the result; None if there is no factor."""
-        tensors = [parent for parent in self.parents if parent.entries > 1]
-        if self.operation not in ("mul", "div") or len(tensors) != 1:
-            return None
-        return _factor_between(tensors[0].value, self.value)
-
-
-def _factor_between(before: Tensor | None, after: Tensor | None) -> float | None:
-    if before is None or after is None:
-        return None
-    if before.shape != after.shape or not before.is_floating_point():
-        return None
-    values, other_values = before.double(), after.double()
-    size = float(values.pow(2).sum())
-    if not size or not math.isfinite(size):
-        return None
-    factor = float((other_values * values).sum()) / size
-    is_multiple = torch.isclose(
-        other_values, factor * values, rtol=1e-2, atol=1e-6 * size**0.5
-    ).all()
-    return factor if factor and bool(is_multiple) else None
 
 
 @dataclass(frozen=True, eq=False)
