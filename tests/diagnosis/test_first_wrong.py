@@ -86,7 +86,7 @@ def test_write_into_an_input_comes_first() -> None:
 
 
 def test_maker_of_an_opposite_mask_is_found() -> None:
-    """Both notations of a mask count as the same value, so the output is compared with the right."""
+    """Both notations of a mask are one value, so the output is compared with the right output."""
     mask = torch.eye(4, dtype=torch.bool)
 
     def masked(value: torch.Tensor) -> ValueGraph:
