@@ -8,10 +8,11 @@ import pytest
 
 from tests.support.interview import BUILT_IN, BY_ID, CHALLENGES, QUESTIONS
 from trainer.interview.plan import (
+    Choice,
     InterviewPlan,
+    choose_problems,
     familiarity,
     main_problems,
-    make_debugging_plan,
     make_plan,
     plan_from,
     planned_questions,
@@ -38,14 +39,9 @@ def planned(
     questions: Sequence[FollowUp] = QUESTIONS,
 ) -> InterviewPlan:
     """Return the plan of an interview."""
-    return make_plan(
-        CHALLENGES,
-        questions,
-        minutes,
-        main_problems(CHALLENGES, TOPICS, wanted),
-        known_items or {},
-        seed,
-    )
+    known, mains = known_items or {}, main_problems(CHALLENGES, TOPICS, wanted)
+    chosen = choose_problems(CHALLENGES, minutes, mains, known, seed)
+    return make_plan(chosen, CHALLENGES, questions, minutes, known, seed)
 
 
 @pytest.mark.sampled(12)
@@ -126,7 +122,7 @@ def test_known_items_are_avoided() -> None:
     """Of equally suitable problems, an unknown problem is chosen. The same holds for questions."""
     same_length = [challenge.id for challenge in CHALLENGES if challenge.minutes == 15]
     for new in same_length:
-        familiar = {item_of(other): 1.0 for other in same_length if other != new}
+        familiar = {item_of(other): 1.0 for other in BY_ID if other != new}
         assert planned(15, known_items=familiar).stages[0].challenge == new
     first = planned(30, same_length[0])
     again = planned(30, same_length[0], known_items=dict.fromkeys(first.questions[:2], 1.0))
@@ -212,8 +208,10 @@ def test_question_that_no_pack_has_any_more_is_skipped() -> None:
 @pytest.mark.parametrize("has_follow_up", [True, False])
 def test_debugging_round_has_the_bugs_and_questions_on_both_problems(has_follow_up: bool) -> None:
     """The stages share the time without that of the questions by their par times."""
-    challenge, follow_up = BY_ID["mini-gpt"], BY_ID["mini-gpt-cache"] if has_follow_up else None
-    plan = make_debugging_plan(challenge, follow_up, ("a", "b"), QUESTIONS, 50, {}, 7)
+    chosen: Choice = {"debugging": BY_ID["mini-gpt"]}
+    if has_follow_up:
+        chosen["follow-up"] = BY_ID["mini-gpt-cache"]
+    plan = make_plan(chosen, CHALLENGES, QUESTIONS, 50, {}, 7, ("a", "b"))
     seconds = [1620.0, 1080.0] if has_follow_up else [2700.0]
     assert [stage.seconds for stage in plan.stages] == pytest.approx(seconds)
     assert [stage.bugs for stage in plan.stages] == [("a", "b"), ()][: len(seconds)]

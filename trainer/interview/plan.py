@@ -25,19 +25,13 @@ _QUESTIONS_SHARE = 0.1  # of the time, if there are questions
 _MINUTES_PER_QUESTION = 1.0  # to think, to read the model answer, and to rate
 _QUESTION_PREFIX = "follow-up:"  # of the items; older versions kept ids of the question bank
 _MOST_OF_TIME = 1.2  # the par times of all problems together, over the minutes of the interview
-_SHORT_MINUTES, _LONG_MINUTES = 15, 90
+_SHORT_MINUTES = 15
 _DAYS_KNOWN = 30.0
-_NEARLY_AS_GOOD = 0.1
 _LEVELS = ("easy", "medium", "hard")
-_SHARES: dict[tuple[Role, ...], tuple[float, ...]] = {
-    ("warm-up", "main problem", "follow-up"): (0.15, 0.5, 0.35),
-    ("main problem", "follow-up"): (0.6, 0.4),
-    ("warm-up", "main problem"): (0.25, 0.75),
-    ("main problem",): (1.0,),
-}
-# The costs of a choice of problems, in the same unit as a share of the time.
-_KNOWN_COSTS: dict[Role, float] = {"warm-up": 0.1, "main problem": 0.3, "follow-up": 0.2}
-_FOREIGN_FOLLOW_UP_COSTS, _FOREIGN_WARM_UP_COSTS = 0.3, 0.1
+_WEIGHTS: dict[Role, int] = {"warm-up": 3, "main problem": 10, "follow-up": 7}  # of the time
+_ASKED_ABOUT: tuple[Role, ...] = ("main problem", "debugging", "follow-up", "warm-up")
+# Differences that do not matter, so that the seed has several choices.
+_TIME_STEP, _FAMILIARITY_STEP = 0.3, 0.1
 
 
 @dataclass(frozen=True)
@@ -161,70 +155,35 @@ def familiarity(
 
 
 def make_plan(
+    chosen: Choice,
     challenges: Sequence[Challenge],
     questions: Sequence[FollowUp],
     minutes: int,
-    mains: Sequence[Challenge],
     known: Mapping[str, float],
     seed: int,
+    bugs: tuple[str, ...] = (),
 ) -> InterviewPlan:
-    """Return the problems and questions of an interview.
+    """Return the plan with these problems. Each gets a share of the time by its par time.
 
     Args:
+        chosen: The problems.
         challenges: All challenges.
         questions: The follow-up questions of all challenges, with their answers.
         minutes: The time for the interview.
-        mains: The challenges that may be the main problem, at least one.
-        known: The knowledge of each item, 0 to 1. Items that are less known are preferred.
-        seed: The seed of the random choice among plans that suit about equally well.
-    """
-    chosen = _choose_problems(challenges, minutes, mains, known, Random(seed))
-    return _plan_of(chosen, (), challenges, questions, minutes, known, seed)
-
-
-def make_debugging_plan(
-    challenge: Challenge,
-    follow_up: Challenge | None,
-    bugs: tuple[str, ...],
-    questions: Sequence[FollowUp],
-    minutes: int,
-    known: Mapping[str, float],
-    seed: int,
-) -> InterviewPlan:
-    """Return the plan of a debugging round: the repair of a file, then its continuation.
-
-    Args:
-        challenge: The challenge whose reference is handed out with mistakes.
-        follow_up: The challenge that continues with the repaired file, or None.
-        bugs: The ids of the mistakes.
-        questions: The follow-up questions of all challenges, with their answers.
-        minutes: The time for the round.
         known: The knowledge of each item, 0 to 1. Questions that are less known are preferred.
-        seed: The seed that chose the mistakes.
+        seed: The seed of the random choices.
+        bugs: The ids of the mistakes in the file of a debugging round.
     """
-    chosen: Choice = {"debugging": challenge}
-    if follow_up is not None:
-        chosen["follow-up"] = follow_up
-    return _plan_of(chosen, bugs, tuple(chosen.values()), questions, minutes, known, seed)
-
-
-def _plan_of(
-    chosen: Choice,
-    bugs: tuple[str, ...],
-    challenges: Sequence[Challenge],
-    questions: Sequence[FollowUp],
-    minutes: int,
-    known: Mapping[str, float],
-    seed: int,
-) -> InterviewPlan:
-    """Return the plan with these problems. Each has a share of the time by its par time."""
     count = max(1, int(minutes * _QUESTIONS_SHARE / _MINUTES_PER_QUESTION))
     items = _choose_questions(questions, challenges, chosen, count, known)
     seconds = minutes * 60.0 * (1 - _QUESTIONS_SHARE if items else 1)
-    par = sum(problem.minutes for problem in chosen.values())
+    seconds_per_minute = seconds / _par_minutes(chosen)
     stages = tuple(
         Stage(
-            problem.id, role, seconds * problem.minutes / par, bugs if role == "debugging" else ()
+            problem.id,
+            role,
+            seconds_per_minute * problem.minutes,
+            bugs if role == "debugging" else (),
         )
         for role, problem in chosen.items()
     )
@@ -242,100 +201,95 @@ def prerequisites(challenges: Sequence[Challenge]) -> dict[str, set[str]]:
     return {name: ids_below(name) for name in direct}
 
 
-def _choose_problems(
+def choose_problems(
     challenges: Sequence[Challenge],
     minutes: int,
     mains: Sequence[Challenge],
     known: Mapping[str, float],
-    rng: Random,
+    seed: int,
 ) -> Choice:
-    """Return a choice that suits best, with as many problems as fit into the time."""
+    """Return the problems of an interview: as many as fit into the time, and those that suit best.
+
+    The seed decides among those that suit equally well.
+
+    Args:
+        challenges: All challenges.
+        minutes: The time for the interview.
+        mains: The challenges that may be the main problem, at least one.
+        known: The knowledge of each item, 0 to 1.
+        seed: The seed.
+    """
     before = prerequisites(challenges)
-    choices = list(_choices(mains, challenges, before))
     most = 3 if minutes >= 40 else 2 if minutes >= 25 else 1
-    for count in range(most, 0, -1):
-        costs: list[tuple[float, Choice]] = []
-        for choice in choices:
-            par = sum(problem.minutes for problem in choice.values())
-            if len(choice) == count and (count == 1 or par <= _MOST_OF_TIME * minutes):
-                costs.append((_cost(choice, minutes, known, before), choice))
-        if costs:
-            least = min(cost for cost, _ in costs)
-            return rng.choice([choice for cost, choice in costs if cost <= least + _NEARLY_AS_GOOD])
-    raise ValueError("an interview needs at least one challenge that may be its main problem")
+    ranks = [
+        ((-len(choice), *_rank(choice, minutes, known, before)), choice)
+        for choice in _choices(mains, challenges, before)
+        if len(choice) == 1
+        or (len(choice) <= most and _par_minutes(choice) <= _MOST_OF_TIME * minutes)
+    ]
+    best = min(rank for rank, _ in ranks)
+    return Random(seed).choice([choice for rank, choice in ranks if rank == best])
+
+
+def _par_minutes(choice: Choice) -> int:
+    return sum(problem.minutes for problem in choice.values())
 
 
 def _choices(
     mains: Sequence[Challenge], challenges: Sequence[Challenge], before: Mapping[str, set[str]]
 ) -> Iterator[Choice]:
-    """Yield every main problem, with and without a follow-up and a warm-up."""
+    """Yield every main problem, with and without a follow-up and a warm-up.
+
+    A follow-up builds on the main problem; if there is none, it has the topic of the main problem.
+    A warm-up is easy or short, is no harder and no longer than the main problem, and builds on
+    none of the others.
+    """
     for main in mains:
-        for follow_up in (None, *_follow_ups(main, challenges, before)):
-            later: Choice = {"main problem": main}
+        later = [other for other in challenges if main.id in before[other.id]]
+        of_topic = [
+            other
+            for other in challenges
+            if other.topic == main.topic and other.id not in {main.id, *before[main.id]}
+        ]
+        light = [
+            other
+            for other in challenges
+            if (other.level == "easy" or other.minutes <= _SHORT_MINUTES)
+            and _LEVELS.index(other.level) <= _LEVELS.index(main.level)
+            and other.minutes <= main.minutes
+        ]
+        for follow_up in (None, *(later or of_topic)):
+            end: Choice = {"main problem": main}
             if follow_up is not None:
-                later["follow-up"] = follow_up
-            yield later
-            for warm_up in _warm_ups(later, challenges, before):
-                yield {"warm-up": warm_up, **later}
+                end["follow-up"] = follow_up
+            yield end
+            taken = {problem.id for problem in end.values()}
+            for warm_up in light:
+                if not taken & {warm_up.id, *before[warm_up.id]}:
+                    yield {"warm-up": warm_up, **end}
 
 
-def _follow_ups(
-    main: Challenge, challenges: Sequence[Challenge], before: Mapping[str, set[str]]
-) -> Sequence[Challenge]:
-    """Return the challenges that build on the main problem.
-
-    If there are none, return the challenges that are nearest to the main problem.
-    """
-    later = [challenge for challenge in challenges if main.id in before[challenge.id]]
-    if later:
-        return later
-    others = [
-        challenge for challenge in challenges if challenge.id not in {main.id, *before[main.id]}
-    ]
-    shared = {challenge.id: len(before[challenge.id] & before[main.id]) for challenge in others}
-    near = [challenge for challenge in others if challenge.topic == main.topic]
-    near = near or [challenge for challenge in others if shared[challenge.id]]
-    most = max((shared[challenge.id] for challenge in near), default=0)
-    return [challenge for challenge in near if shared[challenge.id] == most]
-
-
-def _warm_ups(
-    later: Choice, challenges: Sequence[Challenge], before: Mapping[str, set[str]]
-) -> Iterator[Challenge]:
-    """Yield the challenges that may be the warm-up.
-
-    They are easy or short, no harder and no longer than the main problem, and build on none of
-    the later problems.
-    """
-    main = later["main problem"]
-    later_ids = {problem.id for problem in later.values()}
-    for challenge in challenges:
-        needs_later = later_ids & {challenge.id, *before[challenge.id]}
-        light = challenge.level == "easy" or challenge.minutes <= _SHORT_MINUTES
-        harder = _LEVELS.index(challenge.level) > _LEVELS.index(main.level)
-        if light and not needs_later and not harder and challenge.minutes <= main.minutes:
-            yield challenge
-
-
-def _cost(
+def _rank(
     choice: Choice, minutes: int, known: Mapping[str, float], before: Mapping[str, set[str]]
-) -> float:
-    """Return the cost of a choice of problems; 0 is best."""
-    main, warm_up, follow_up = (
-        choice["main problem"],
-        choice.get("warm-up"),
-        choice.get("follow-up"),
+) -> tuple[int, int, int]:
+    """Return how little a choice suits: it is foreign, unfit, familiar. The least suits best.
+
+    Foreign are a follow-up that does not build on the main problem and a warm-up of another topic
+    that the main problem does not build on. It is unfit by the distance of its par times from the
+    times of the roles, and familiar by what the learner knows.
+    """
+    main, warm_up = choice["main problem"], choice.get("warm-up", choice["main problem"])
+    follow_up = choice.get("follow-up")
+    foreign = (follow_up is not None and main.id not in before[follow_up.id]) + (
+        warm_up.topic != main.topic and warm_up.id not in before[main.id]
     )
-    foreign = 0.0
-    if follow_up is not None and main.id not in before[follow_up.id]:
-        foreign += _FOREIGN_FOLLOW_UP_COSTS
-    if warm_up is not None and warm_up.topic != main.topic and warm_up.id not in before[main.id]:
-        foreign += _FOREIGN_WARM_UP_COSTS
-    unfit = familiar = 0.0
-    for share, (role, problem) in zip(_SHARES[tuple(choice)], choice.items(), strict=True):
-        unfit += abs(problem.minutes - share * minutes)
-        familiar += _KNOWN_COSTS[role] * known.get(item_of(problem.id), 0.0)
-    return foreign + unfit / min(minutes, _LONG_MINUTES) + familiar
+    weights = sum(_WEIGHTS[role] for role in choice)
+    unfit = sum(
+        abs(problem.minutes / minutes - _WEIGHTS[role] / weights)
+        for role, problem in choice.items()
+    )
+    familiar = sum(known.get(item_of(problem.id), 0.0) for problem in choice.values())
+    return foreign, int(unfit / _TIME_STEP), int(familiar / _FAMILIARITY_STEP)
 
 
 def _choose_questions(
@@ -350,22 +304,23 @@ def _choose_questions(
     Of the questions on a problem, the less known are preferred. If the problems have no question,
     return questions on other challenges of their topics.
     """
-    roles: tuple[Role, ...] = ("main problem", "debugging", "follow-up", "warm-up")
-    ids = [chosen[role].id for role in roles if role in chosen]
+    ids = [chosen[role].id for role in _ASKED_ABOUT if role in chosen]
     if not any(question.challenge in ids for question in questions):
         topics = {problem.topic for problem in chosen.values()}
         ids = [challenge.id for challenge in challenges if challenge.topic in topics]
-
-    def preference(question: FollowUp) -> tuple[int, float, int]:
-        strength = known.get(question.item, 0.0)
-        return ids.index(question.challenge), strength, question.number
-
-    fitting = [question for question in questions if question.challenge in ids]
-    preferred = sorted(fitting, key=preference)[:count]
-    in_order = sorted(
-        preferred, key=lambda question: (ids.index(question.challenge), question.number)
+    place = {name: index for index, name in enumerate(ids)}
+    fitting = [question for question in questions if question.challenge in place]
+    fitting.sort(
+        key=lambda question: (
+            place[question.challenge],
+            known.get(question.item, 0.0),
+            question.number,
+        )
     )
-    return tuple(question.item for question in in_order)
+    asked = sorted(
+        fitting[:count], key=lambda question: (place[question.challenge], question.number)
+    )
+    return tuple(question.item for question in asked)
 
 
 def planned_questions(plan: InterviewPlan, questions: Iterable[FollowUp]) -> tuple[FollowUp, ...]:
