@@ -5,12 +5,10 @@ import re
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support import forked
-from tests.support.journal import events_of
 from tests.support.session import read_until, terminal
 from tests.support.session_interview import CHALLENGES
 from trainer.interview.plan import (
@@ -20,9 +18,10 @@ from trainer.interview.state import (
     state_of,
 )
 from trainer.packs import pack_reader
-from trainer.practice.facts import Attempted, InterviewBegan, InterviewEvent
+from trainer.practice.facts import InterviewBegan, InterviewFinished
 from trainer.practice.journal import Journal
 from trainer.practice.progress import counted_attempts, rated_reviews
+from trainer.session.interview_state import recorded_events
 from trainer.session.model import SessionResult
 
 
@@ -39,7 +38,7 @@ def drill(
 def left_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pretend that there is a terminal and a learner who leaves the first problem at once."""
     monkeypatch.setattr("trainer.cli.practise.can_draw_screen", lambda: True)
-    left = SessionResult("quit", False, 5.0, 0, 0, 0)
+    left = SessionResult("quit", False, 5.0, 0)
     monkeypatch.setattr("trainer.session.interview_state.run_session", lambda given, journal: left)
 
 
@@ -149,42 +148,13 @@ def test_interview_of_an_older_version_is_named(
     plan = {"minutes": 5, "seed": 1, "stages": stages, "questions": ["x"], "folder": "."}
     journal = Journal(home)
     name = journal.add(InterviewBegan("", 1.0, plan=plan))
-    answer = {"seconds": 20.0, "item": "question:x", "given": "a", "right": True}
-    journal.add(InterviewEvent(name, 2.0, event="answer", data=answer))
     if is_finished:
-        journal.add(InterviewEvent(name, 3.0, event="finished", data={}))
+        journal.add(InterviewFinished("", 3.0, interview=name))
     for option in ("--sheet", "--resume"):
         refused = drill(option, cwd=tmp_path, code=2)
         assert "another version of attn-drill" in refused.stderr
         assert len(refused.stderr.splitlines()) == 1
     assert "The interview waits" in drill("--minutes", "5", cwd=tmp_path).stdout
-
-
-@pytest.mark.usefixtures("left_at_once")
-def test_resume_counts_attempts_before_a_kill(tmp_path: Path, home: Path) -> None:
-    """An attempt in the journal counts in the resumed interview, with its seconds."""
-    drill("--minutes", "5", "--topic", "sdpa", cwd=tmp_path)
-    journal = Journal(home)
-    entry = journal.last(InterviewBegan)
-    assert entry is not None
-    last = events_of(journal, entry.id)[-1][0]
-    statuses: dict[str, Any] = {"loads": "passed", "runs": "failed"}
-    attempt = Attempted(
-        "sdpa",
-        last + 1,
-        seed=1,
-        verdict="failed",
-        source="x",
-        checks=statuses,
-        seconds=77.0,
-        purpose="interview",
-    )
-    journal.add(attempt)
-    drill("--resume", cwd=tmp_path)
-    plan = plan_from(entry.plan)
-    assert plan is not None
-    stage = state_of(plan, events_of(journal, entry.id)).stages[0]
-    assert (stage.attempts, stage.seconds) == (1, 77.0)
 
 
 @pytest.mark.usefixtures("left_at_once")
@@ -230,14 +200,15 @@ def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
         os.write(end, b"\r")
         read_until(end, lambda seen: "again" in seen)
         os.write(end, b"2")
-        read_until(end, lambda seen: "SCORE" in seen)
+        read_until(end, lambda seen: "1 of 1 problem solved" in seen)
         os.write(end, b"q")
         drawn = read_until(end, lambda seen: "next to the reference" in seen)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     page = (tmp_path / "here" / "score-sheet.html").read_text()
     again = drill("--sheet", "--html", "again.html", cwd=tmp_path).stdout
-    assert "SCORE 96 of 100" in again
-    assert "by your own rating" in again
+    assert again.startswith("1 of 1 problem solved")
+    assert "Score: 100 of 100 points" in again
+    assert "Your own ratings: 1 good, 1 hard. They give no points." in again
     assert "PASSED" in again
     assert (tmp_path / "again.html").read_text() == page
     journal = Journal(home)
@@ -245,7 +216,7 @@ def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
     assert entry is not None
     plan = plan_from(entry.plan)
     assert plan is not None
-    stage = state_of(plan, events_of(journal, entry.id)).stages[0]
+    stage = state_of(plan, recorded_events(journal, entry.id)).stages[0]
     assert stage.result is not None
     assert stage.result.verdict == "passed"
     assert {attempt.purpose for attempt in counted_attempts(journal.facts())} == {"interview"}

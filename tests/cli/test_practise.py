@@ -13,7 +13,7 @@ from trainer.session.model import SessionRequest, SessionResult
 
 PACKS = KnownPacks()
 GQA = PACKS.find("gqa")
-RESULT = SessionResult("quit", False, 90.0, 1, 0, 0)
+RESULT = SessionResult("quit", False, 90.0, 1)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from trainer.packs.follow_up import (
     is_figure,
     questions_of,
     read_follow_ups,
+    without_questions,
 )
 
 PROMPT = """# A sum
@@ -151,3 +152,37 @@ def test_text_that_is_no_number_is_refused(shown: str, formula: str) -> None:
     """So is a formula with names."""
     with pytest.raises(ValueError, match=r"\w"):
         is_figure(shown, formula)
+
+
+TASK = "# Task\n\nWrite it in steps:\n\n1. The first.\n2. The second.\n\n- A rule.\n\n"
+
+
+@pytest.mark.parametrize(
+    ("questions", "rest"),
+    [
+        ("An interviewer may ask next:\n\n1. Why?\n2. How, if\n   so?\n", ""),
+        ("面试官可能接着问：\n\n1. 为什么？\n2. 怎么做？\n", ""),
+        ("1. Why?\n", ""),
+        ("## Follow-ups\n\nNext:\n\n1. Why?\n", ""),
+        ("Next:\n\n1. Why?\n\n2. How?\n\n", "A note.\n"),
+    ],
+)
+def test_task_without_its_questions(questions: str, rest: str) -> None:
+    """The last list and the line before it are left out, and everything else is kept."""
+    assert without_questions(TASK + questions + rest).split() == (TASK + rest).split()
+
+
+def test_task_without_a_list_is_whole() -> None:
+    """A pack may have no questions."""
+    assert without_questions("A task.\n\n- A rule.\n") == "A task.\n\n- A rule.\n"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_built_in_task_keeps_a_question(language: str) -> None:
+    """The line that announces the questions is left out too."""
+    for challenge in pack_reader.read_pack(pack_reader.built_in_pack()):
+        prompt = pack_reader.prompt(challenge, language)
+        task = without_questions(prompt)
+        shown = " ".join(task.split())
+        assert not [question for question in questions_of(prompt) if question in shown]
+        assert not task.rstrip().endswith((":", "\uff1a"))

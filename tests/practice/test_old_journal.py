@@ -7,7 +7,9 @@ import signal
 import sqlite3
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from tests.support.journal import (
@@ -15,7 +17,6 @@ from tests.support.journal import (
     READY,
     ROOT,
     Open,
-    events_of,
     first_version,
     fourth_version,
     query,
@@ -24,14 +25,25 @@ from tests.support.journal import (
 )
 from trainer.practice.exchange import read_export
 from trainer.practice.facts import (
+    INTERVIEW_EVENTS,
     Attempted,
     Diagnosed,
     Hinted,
     Hunted,
     InterviewBegan,
+    InterviewEvent,
+    InterviewFinished,
+    MistakeShown,
+    QuestionAnswered,
+    QuestionsLeft,
     Replaced,
     Resumed,
     Revealed,
+    StageAttempted,
+    StageBegan,
+    StageEnded,
+    StageHinted,
+    StageLeft,
     Started,
 )
 from trainer.practice.journal import Journal
@@ -69,9 +81,16 @@ def test_every_value_of_version_4_is_kept(opened: Open, home: Path) -> None:
     assert new.keys() == rows.keys()
     for row_id, row in rows.items():
         kind, data = new[row_id]
-        assert kind == KINDS[row.pop("table")]
+        if (table := row.pop("table")) != "interview_events":
+            assert kind == KINDS[table]
+        if table == "interview_events":
+            assert kind in ("stage-began", "stage-attempted", "stage-left")
+            del row["kind"]
+            row |= json.loads(row.pop("data"))
+            assert row.pop("stage") == 0, "the first problem of the plan is sdpa"
+            row["subject"] = "sdpa"
         for column, value in row.items():
-            is_json = column in ("checks", "mistakes", "plan", "data")
+            is_json = column in ("checks", "mistakes", "plan")
             assert (json.loads(value) if is_json else value) in json.loads(data).values(), column
     tables = {name for (name,) in query(path, "SELECT name FROM sqlite_master")}
     assert tables.isdisjoint(KINDS)
@@ -134,12 +153,134 @@ def test_questions_have_the_answers_of_version_4(opened: Open, home: Path) -> No
     interview = journal.last(InterviewBegan)
     assert interview is not None
     assert (interview.at, interview.plan["folder"]) == (T + 5000, "/home/ann/interview-2026-09-21")
-    assert [(at, kind) for at, kind, _ in events_of(journal, interview.id)] == [
-        (T + 5001, "begun"),
-        (T + 5100, "attempt"),
-        (T + 5100, "left"),
+    about = {"subject": "sdpa", "interview": interview.id}
+    assert [msgspec.structs.replace(fact, id="") for fact in journal.facts(*INTERVIEW_EVENTS)] == [
+        StageBegan(**about, at=T + 5001, id=""),
+        StageAttempted(
+            **about,
+            at=T + 5100,
+            id="",
+            seconds=99.0,
+            verdict="failed",
+            passed=1,
+            total=2,
+            failed=("values",),
+            count=2,
+        ),
+        StageLeft(**about, at=T + 5100, id="", seconds=99.5),
     ]
-    assert events_of(journal, interview.id)[1][2]["failed"] == ["values"]
+
+
+OLD_EVENTS: tuple[tuple[str, dict[str, Any], InterviewEvent | None], ...] = (
+    ("begun", {"stage": 1, "seconds": 0.0}, StageBegan("gqa", 2.0, "e", interview="i")),
+    (
+        "attempt",
+        {
+            "stage": 1,
+            "seconds": 7.5,
+            "verdict": "failed",
+            "passed": 1,
+            "total": 2,
+            "failed": ["values"],
+            "bugs_left": 3,
+            "count": 0,
+        },
+        StageAttempted(
+            "gqa",
+            2.0,
+            "e",
+            interview="i",
+            seconds=7.5,
+            verdict="failed",
+            passed=1,
+            total=2,
+            failed=("values",),
+            bugs_left=3,
+            count=0,
+        ),
+    ),
+    (
+        "hint",
+        {"stage": 1, "seconds": 8.0, "level": 2},
+        StageHinted("gqa", 2.0, "e", interview="i", seconds=8.0, level=2),
+    ),
+    (
+        "why",
+        {"stage": 1, "seconds": 8.5, "count": 2},
+        MistakeShown("gqa", 2.0, "e", interview="i", seconds=8.5, count=2),
+    ),
+    (
+        "left",
+        {"stage": 1, "seconds": None},
+        StageLeft("gqa", 2.0, "e", interview="i"),
+    ),
+    (
+        "ended",
+        {"stage": 1, "seconds": 9.0, "code": None, "note": "gone", "reference_seen": True},
+        StageEnded(
+            "gqa",
+            2.0,
+            "e",
+            interview="i",
+            seconds=9.0,
+            code=None,
+            note="gone",
+            reference_seen=True,
+        ),
+    ),
+    (
+        "answer",
+        {"seconds": 20.0, "item": "follow-up:gqa:1", "rating": 3},
+        QuestionAnswered("follow-up:gqa:1", 2.0, "e", interview="i", seconds=20.0, rating=3),
+    ),
+    ("left", {"seconds": 21.0}, QuestionsLeft("", 2.0, "e", interview="i", seconds=21.0)),
+    ("finished", {}, InterviewFinished("", 2.0, "e", interview="i")),
+    ("of a later version", {"stage": 1}, None),
+    ("hint", {"stage": 5, "seconds": 8.0, "level": 2}, None),
+    ("hint", {"stage": 1, "seconds": 8.0}, None),
+)
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize(("kind", "values", "fact"), OLD_EVENTS, ids=str)
+def test_event_of_an_old_interview_is_a_fact_of_its_kind(
+    opened: Open,
+    home: Path,
+    version: int,
+    kind: str,
+    values: dict[str, Any],
+    fact: InterviewEvent | None,
+) -> None:
+    """The problem is named by its place in the plan. An event that nobody can read is kept."""
+    stages = [{"challenge": "sdpa"}, {"challenge": "gqa"}]
+    home.mkdir()
+    with contextlib.closing(sqlite3.connect(home / "journal.sqlite3")) as connection, connection:
+        if version == 4:
+            connection.execute("CREATE TABLE interviews (id, at, plan)")
+            connection.execute("CREATE TABLE interview_events (id, interview, at, kind, data)")
+            connection.execute(
+                "INSERT INTO interviews VALUES ('i', 1.0, ?)", [json.dumps({"stages": stages})]
+            )
+            connection.execute(
+                "INSERT INTO interview_events VALUES ('e', 'i', 2.0, ?, ?)",
+                [kind, json.dumps(values)],
+            )
+        else:
+            connection.execute("CREATE TABLE fact (id PRIMARY KEY, at, kind, subject, data)")
+            began = {"kind": "interview", "subject": "", "at": 1.0, "id": "i"}
+            event = {"kind": "event", "subject": "i", "at": 2.0, "id": "e"}
+            for row in (
+                {**began, "plan": {"stages": stages}},
+                {**event, "event": kind, "data": values},
+            ):
+                connection.execute(
+                    "INSERT INTO fact VALUES (:id, :at, :kind, :subject, :data)",
+                    {**row, "data": json.dumps(row)},
+                )
+        connection.execute(f"PRAGMA user_version = {version}")
+    facts = opened().facts()
+    assert facts[1:] == ([] if fact is None else [fact])
+    assert query(home / "journal.sqlite3", "SELECT COUNT(*) FROM fact") == [(2,)]
 
 
 @pytest.mark.parametrize(("version", "missing"), [(3, ["resumed"]), (2, ["resumed", "replaced"])])

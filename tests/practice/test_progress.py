@@ -14,6 +14,8 @@ from trainer.practice.facts import (
     Resumed,
     Revealed,
     Reviewed,
+    StageBegan,
+    StageHinted,
     Started,
 )
 from trainer.practice.progress import (
@@ -83,9 +85,28 @@ def test_path_and_help_belong_to_the_last_start() -> None:
     assert path_of(facts) == Path("/b/gqa.py")
     since = since_start(facts)
     assert (since.hint, since.solution) == (0, False)
-    assert since_start(facts, 12.0).hint == 2, "the time of the begin can be given"
     assert start_times(facts) == {"gqa": (10.0, 13.0)}
     assert path_of([]) is None
+
+
+def test_practice_and_interviews_are_told_apart() -> None:
+    """An interview has its own clock, attempts and hints, and no file for practice."""
+    facts: list[Fact] = [START, Hinted("gqa", 11.0, level=2), attempt("failed", 12.0, seconds=50.0)]
+    practice = since_start(facts)
+    facts += [
+        StageBegan("gqa", 20.0, interview="i"),
+        StageHinted("gqa", 21.0, interview="i", seconds=1.0, level=1),
+        attempt("failed", 22.0, seconds=90.0, purpose="interview"),
+    ]
+    assert since_start(facts) == practice
+    assert path_of(facts) == Path("/a/gqa.py")
+    assert start_times(facts) == {"gqa": (10.0, 20.0)}
+    assert since_start(facts, in_interview=True) == SinceStart(20.0, 22.0, 90.0, 1, 1, False, 1)
+    facts += [Hinted("gqa", 23.0, level=3), Revealed("gqa", 24.0)]
+    since = since_start(facts, in_interview=True)
+    assert (since.hint, since.solution) == (3, True), "from another window"
+    facts += [attempt("passed", 25.0, purpose="interview")]
+    assert since_start(facts).passed, "a pass in an interview is a pass"
 
 
 def test_resumption_makes_a_challenge_the_last_and_keeps_its_start() -> None:

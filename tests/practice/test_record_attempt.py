@@ -6,7 +6,16 @@ from tests.support.fake_grader import report_on
 from tests.support.journal import Open
 from tests.support.journal import attempt as past_attempt
 from trainer.packs import pack_reader
-from trainer.practice.facts import Attempted, Diagnosed, Hinted, Hunted, Revealed, Started
+from trainer.practice.facts import (
+    Attempted,
+    Diagnosed,
+    Hinted,
+    Hunted,
+    Revealed,
+    StageBegan,
+    StageHinted,
+    Started,
+)
 from trainer.practice.journal import Journal
 from trainer.practice.progress import counted_attempts, rated_reviews
 from trainer.practice.record_attempt import (
@@ -75,10 +84,13 @@ def test_failed_attempt_is_not_graded(opened: Open) -> None:
 
 
 def test_first_pass_in_an_interview_is_graded(opened: Open) -> None:
-    """The interview's own time, without its pauses, and the hints decide the grade."""
+    """The interview's own time and hints decide the grade, not those of an earlier practice."""
     journal = opened()
-    journal.add(Started("gqa", 1000.0, path="/a/gqa.py"))
-    journal.add(Hinted("gqa", 1010.0, level=1))
+    journal.add(Started("gqa", 1.0, path="/a/gqa.py"))
+    journal.add(Hinted("gqa", 2.0, level=3))
+    journal.add(past_attempt("passed", 5.0))
+    journal.add(StageBegan("gqa", 1000.0, interview="i"))
+    journal.add(StageHinted("gqa", 1010.0, interview="i", seconds=10.0, level=1))
     report = report_on("gqa", "gqa.py", "right", 7)
     recorded = write_attempt(journal, GQA, report, "right", 99_000.0, 300.0, "interview")
     (review,) = rated_reviews(journal.facts())
@@ -118,6 +130,16 @@ def test_passed_hunt_is_a_light_review(opened: Open, failed: int, rating: int, r
     assert (review.id, review.item) == (recorded.review, "challenge:gqa")
     assert (review.rating, review.reason) == (rating, reason)
     assert recorded.graded == f"graded {('', 'again', 'hard', 'good')[rating]}: {reason}"
+
+
+def test_repair_in_an_interview_is_a_light_review(opened: Open) -> None:
+    """It is graded although an earlier hunt of the challenge passed."""
+    journal = opened()
+    journal.add(past_attempt("passed", 5.0))
+    journal.add(Hunted("gqa", 10.0, mistakes=("no-scale",), path="/a/gqa_hunt.py"))
+    hunted(journal, "right", 11.0)
+    journal.add(StageBegan("gqa", 20.0, interview="i"))
+    assert hunted(journal, "right", 21.0).graded == "graded good: bug hunt, 1 attempt"
 
 
 def test_hunt_of_a_challenge_that_was_never_passed_is_no_review(opened: Open) -> None:

@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from tests.support.html_page import Page
-from tests.support.score_sheet import SHEET, WHY
+from tests.support.score_sheet import SHEET
 from trainer.interview.score import QuestionRow, ScoreSheet
 from trainer.packs.follow_up import FollowUp
-from trainer.report.score_sheet import rating_in_words, rating_kind, render
+from trainer.report.score_sheet import render
 from trainer.report.score_sheet_page import to_html
 
 
@@ -30,15 +30,16 @@ def test_terminal_and_page_have_all_parts_of_the_sheet(width: int | None) -> Non
     assert len(re.findall(r"\bvalue\b", shown)) == 30, "the long line is whole"
     words = " ".join(shown.split())
     for part in (
-        "44 of 100",
-        "40.5 of 60",
+        "1 of 3 problems solved",
+        "Score: 44 of 100 points",
+        "40.5 of 75",
         "3.0 of 15",
         "the rule of <correctness>",
         "PASSED",
         "FAILED",
         "NOTHING HANDED IN",
         "12 of 12 checks passed",
-        "2 check runs",
+        "2 attempts",
         "1 hint",
         "2 mistakes shown",
         "the reference was shown",
@@ -52,9 +53,12 @@ def test_terminal_and_page_have_all_parts_of_the_sheet(width: int | None) -> Non
         "again",
         "Twelve.",
         "not answered",
-        "attn-drill start two",
+        "Your own ratings: 1 hard, 1 again, 1 not answered. They give no points.",
+        "attn-drill start two: not solved yet.",
     ):
         assert part in words
+    order = ("1 of 3 problems solved", "Practise next", "Score: 44", "Your own ratings", "PASSED")
+    assert sorted(order, key=words.index) == list(order)
 
 
 @pytest.mark.parametrize("width", [140, 139, 80, 50, 40])
@@ -88,6 +92,7 @@ def test_sheet_without_questions_has_no_such_part() -> None:
     sheet = replace(SHEET, questions=(), practise=())
     for shown in (text(80, sheet), to_html(sheet)):
         assert "uestions" not in shown
+        assert "ratings" not in shown
         assert "ractise" not in shown
 
 
@@ -99,19 +104,3 @@ def test_chinese_answer_is_whole() -> None:
         shown = text(width, sheet)
         assert "…" not in shown
         assert answer in "".join(shown.split())
-
-
-@pytest.mark.parametrize(
-    ("rating", "words", "kind"),
-    [
-        (None, "not answered", "wrong"),
-        (1, "again", "wrong"),
-        (2, "hard", ""),
-        (3, "good", "right"),
-        (4, "easy", "right"),
-    ],
-)
-def test_own_rating_is_shown_as_a_word(rating: int | None, words: str, kind: str) -> None:
-    """The colour shows whether it gives points."""
-    question = QuestionRow(WHY, rating)
-    assert (rating_in_words(question), rating_kind(question)) == (words, kind)

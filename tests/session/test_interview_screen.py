@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from tests.support.interview import END
 from tests.support.session import screen, until, words
 from tests.support.session_interview import CHALLENGES, SIZES, interview
 from trainer.interview.score import ScoreSheet, score_sheet
+from trainer.practice.facts import StageEnded
 from trainer.practice.progress import rated_reviews
 from trainer.session.interview_screen import EndApp
 from trainer.session.model import Ending
@@ -21,8 +23,8 @@ def end_app(tmp_path: Path, home: Path, count: int = 3) -> EndApp:
     """Return the screen with `count` questions. Both problems have ended."""
     run = interview(tmp_path, home, count)
     for index in (0, 1):
-        data = {"code": None, "note": "", "reference_seen": False}
-        run.record("ended", stage=index, seconds=600.0, **data)
+        about = run.about(run.plan.stages[index].challenge)
+        run.record(StageEnded(**about, seconds=600.0, **END))
     run.news.append("News.")
 
     def score() -> ScoreSheet:
@@ -71,7 +73,7 @@ def test_questions_then_score_sheet(tmp_path: Path, home: Path, size: tuple[int,
         await pilot.press("3")
         await pilot.pause()
         assert "Press Enter first" in words(pilot)
-        assert not run.state.answers
+        assert not run.state.ratings
         run.clock.now += 20  # type: ignore[attr-defined]
         await pilot.press("enter")
         await pilot.pause()
@@ -86,16 +88,16 @@ def test_questions_then_score_sheet(tmp_path: Path, home: Path, size: tuple[int,
         assert "Rate your own answer with 1" not in words(pilot)
         assert "Because of" not in words(pilot)
         await pilot.press("enter", "1", "enter", "2")
-        await until(pilot, lambda: "SCORE 8 of 100" in screen(pilot))
+        await until(pilot, lambda: "0 of 2 problems solved" in screen(pilot))
         assert "Question 3" not in screen(pilot)
         await pilot.press("pagedown", "enter", "4", "down", "up", "pageup")
-        assert "SCORE 8 of 100" in screen(pilot)
+        assert "0 of 2 problems solved" in screen(pilot)
         await pilot.press("q")
 
     run_end(app, script, size)
     assert app.return_value == "next"
     items = [question.item for question in run.questions]
-    answers = [(answer.item, answer.rating) for answer in run.state.answers]
+    answers = list(run.state.ratings.items())
     assert answers == list(zip(items, (3, 1, 2), strict=True))
     reviews = [
         (review.item, review.rating, review.reason) for review in rated_reviews(run.journal.facts())
@@ -124,7 +126,7 @@ def test_questions_can_be_left_and_resumed(
 
     run_end(app, leave, (80, 24))
     assert app.return_value == ending
-    assert (run.state.question_seconds, len(run.state.answers)) == (30.0, 1)
+    assert (run.state.question_seconds, len(run.state.ratings)) == (30.0, 1)
     run.clock.now += 5000  # type: ignore[attr-defined]
     resumed = EndApp(run, app.score)
 
@@ -132,7 +134,7 @@ def test_questions_can_be_left_and_resumed(
         assert "Question 2 of 3 · 9:30 left" in screen(pilot)
         assert "Because of 2." not in words(pilot)
         await pilot.press("enter", "1", "enter", "4")
-        await until(pilot, lambda: "SCORE" in screen(pilot))
+        await until(pilot, lambda: "problems solved" in screen(pilot))
         await pilot.press("q")
 
     run_end(resumed, go_on, (80, 24))
@@ -151,7 +153,7 @@ def test_time_that_is_up_during_questions(tmp_path: Path, home: Path) -> None:
         await pilot.press("enter", "3")
 
     run_end(app, script, (80, 24))
-    assert len(app.interview.state.answers) == 1
+    assert len(app.interview.state.ratings) == 1
 
 
 @pytest.mark.thorough
@@ -164,7 +166,7 @@ def test_question_and_sheet_follow_the_width(tmp_path: Path, home: Path) -> None
         await pilot.pause(0.1)
         assert "Why is number 1 so?" in words(pilot)
         await pilot.press("enter", "3")
-        await until(pilot, lambda: "SCORE" in screen(pilot))
+        await until(pilot, lambda: "problems solved" in screen(pilot))
         await pilot.resize_terminal(160, 60)
         await until(pilot, lambda: re.search("yours .*reference ", screen(pilot)) is not None)
 

@@ -1,5 +1,6 @@
 """The problems of a mock interview: opening pages, files that are handed in, and events."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.support.fake_grader import report_on
-from tests.support.journal import events_of
 from tests.support.session_interview import CHALLENGES, interview
 from trainer.interview.plan import Stage
 from trainer.interview.state import state_of
@@ -16,37 +16,78 @@ from trainer.model.errors import DrillError, GraderError
 from trainer.model.report import Repair, Report
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
-from trainer.practice.facts import Attempted, Hinted, Revealed, Started
+from trainer.practice.facts import (
+    Attempted,
+    Hinted,
+    Hunted,
+    Revealed,
+    StageBegan,
+    StageLeft,
+    Started,
+)
 from trainer.practice.journal import Journal
-from trainer.practice.progress import counted_attempts, rated_reviews, start_times
-from trainer.session.interview_state import Interview, solve_problems
-from trainer.session.model import Ending, SessionRequest, SessionResult
+from trainer.practice.progress import (
+    counted_attempts,
+    last_started,
+    path_of,
+    progress_of,
+    rated_reviews,
+)
+from trainer.session.interview_state import Interview, recorded_events, solve_problems
+from trainer.session.model import Ending, SessionRequest, SessionResult, StageRecorder
+
+Do = Callable[[SessionRequest, StageRecorder], None]
 
 
-def ended(ending: Ending = "quit", text: str | None = None, **changes: Any) -> SessionResult:
-    """Return the result of a session of 60 seconds, with a verdict on this text."""
-    report = report_on("sdpa", "sdpa.py", text, 1) if text is not None else None
-    result = SessionResult(ending, False, 60.0, int(text is not None), 0, 0, report, text)
-    return replace(result, **changes)
+def ended(ending: Ending = "quit", *do: Do, seconds: float = 60.0) -> tuple[SessionResult, Do]:
+    """Return the result of a session, and what the learner does in it."""
+
+    def do_all(request: SessionRequest, recorder: StageRecorder) -> None:
+        for action in do:
+            action(request, recorder)
+        recorder.left(seconds)
+
+    return SessionResult(ending, False, seconds, 0), do_all
+
+
+def save(text: str) -> Do:
+    """Return the action that saves a text without a verdict. "" deletes the file."""
+
+    def write(request: SessionRequest, recorder: StageRecorder) -> None:
+        request.path.write_text(text)
+        if not text:
+            request.path.unlink()
+
+    return write
+
+
+def verdict_on(text: str, **changes: Any) -> Do:
+    """Return the action that has a text graded."""
+
+    def grade(request: SessionRequest, recorder: StageRecorder) -> None:
+        report = report_on(request.challenge.id, request.path.name, text, 1)
+        recorder.attempted(replace(report, **changes), text, 50.0)
+
+    return grade
 
 
 class Learner:
     """A learner in an interview. It takes the place of the session's screen and of the grader.
 
     Attributes:
-        results: the results of the sessions that still come.
-        saved: the text of the file at the end of the first session. None leaves the file unchanged,
-            "" deletes it.
+        results: the results of the sessions that still come, and what the learner does in them.
         pages: the requests of the sessions so far.
         graded: the texts that were handed in and graded.
         planted: the ids of the bugs that were planted in these texts.
     """
 
     def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, run: Interview, *results: SessionResult
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        run: Interview,
+        *results: tuple[SessionResult, Do],
     ) -> None:
         self.run, self.results = run, list(results)
-        self.saved: str | None = None
         self.pages: list[SessionRequest] = []
         self.graded: list[str] = []
         self.planted: list[tuple[str, ...]] = []
@@ -64,11 +105,10 @@ class Learner:
 
     def _run_session(self, request: SessionRequest, journal: Journal) -> SessionResult:
         self.pages.append(request)
-        if self.saved is not None and len(self.pages) == 1:
-            request.path.write_text(self.saved)
-            if not self.saved:
-                request.path.unlink()
-        return self.results.pop(0)
+        result, do = self.results.pop(0)
+        assert request.sitting is not None
+        do(request, request.sitting.recorder)
+        return result
 
     def _grade(
         self, challenge: Challenge, source: str, path: Path, planted: tuple[str, ...]
@@ -92,21 +132,70 @@ def test_opening_page_has_stages_minutes_path_and_rules(
     learner.solve()
     assert capsys.readouterr().out == ""
     for part in (
-        f"{run.path(0)} is the stub",
-        CHALLENGES["sdpa"].title,
+        f"Problem 1 of 2, warm-up: {CHALLENGES['sdpa'].title}. {run.path(0)} is the stub",
         "2. main problem, 17 min",
         "1 question, 3 min",
         "a quarter",
-        "30:00 of 30:00 min are left, 10:00 min of them for this problem",
+        "This problem: 10:00 min planned. Of the whole interview 30:00 of 30:00 min are left.",
     ):
         assert part in learner.opening(0)
     assert CHALLENGES["gqa"].title not in learner.opening(0)
     assert "Every save of your file is graded" in learner.opening(0)
     assert learner.pages[0].is_graded
-    assert "27:55 of 30:00 min are left, 7:55 min of them for this" in learner.opening(1)
+    assert "10:00 min planned; 2:05 are spent, 7:55 are left. " in learner.opening(1)
+    assert "27:55 of 30:00 min are left" in learner.opening(1)
     assert learner.opening(1).endswith("News.")
     assert not run.news
-    assert [kind for _, kind, _ in run.events] == ["begun", "left", "left"]
+    assert [type(event) for event in run.events] == [StageBegan, StageLeft, StageLeft]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [
+        (600.0, "This problem: 16:40 min planned."),
+        (350.0, "16:40 min planned, 4:10 left over from the problem before: 20:50 min."),
+        (700.0, "16:40 min planned, reduced by 1:40 for the problem before: 15:00 min."),
+        (9000.0, "reduced by 15:40 for the problem before: 1:00 min. The 30 minutes are over."),
+    ],
+)
+def test_time_that_carries_over_is_said(
+    tmp_path: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    says: str,
+) -> None:
+    """The page has the planned time, the difference, and the time that results."""
+    learner = Learner(
+        monkeypatch, interview(tmp_path, home), ended("next", seconds=seconds), ended()
+    )
+    learner.solve()
+    assert says in learner.opening(1)
+    assert learner.pages[1].par_seconds == max(60.0, 1600.0 - seconds)
+
+
+def test_task_has_no_follow_up_questions(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interview asks them at its end. The rest of the task is whole."""
+    learner = Learner(monkeypatch, interview(tmp_path, home), ended())
+    learner.solve()
+    prompt = pack_reader.prompt(CHALLENGES["sdpa"])
+    task, _, questions = prompt.partition("An interviewer may ask next:")
+    assert questions
+    assert learner.pages[0].prompt.strip() == task.strip()
+
+
+def test_file_of_an_interview_is_no_file_of_practice(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commands that look for the file of a challenge do not find it."""
+    run = interview(tmp_path, home)
+    Learner(monkeypatch, run, ended("next", verdict_on("right"), save("right")), ended()).solve()
+    facts = run.journal.facts()
+    assert path_of(facts) is None
+    assert last_started(facts) is None
+    assert progress_of(facts).keys() == set(), "nothing is started that has no attempt"
 
 
 @pytest.mark.parametrize(
@@ -130,8 +219,8 @@ def test_handed_in_file_is_scored(
 ) -> None:
     """A file that changed since its verdict is graded. An unfinished file is not an attempt."""
     run = interview(tmp_path, home)
-    learner = Learner(monkeypatch, run, ended("next", last), ended())
-    learner.saved = now
+    actions = [save(now)] if last is None else [verdict_on(last), save(now)]
+    learner = Learner(monkeypatch, run, ended("next", *actions), ended())
     assert learner.solve() == "quit"
     stage = run.state.stages[0]
     assert stage.result is not None
@@ -141,7 +230,7 @@ def test_handed_in_file_is_scored(
         (attempt.purpose, attempt.verdict) for attempt in counted_attempts(run.journal.facts())
     ]
     assert recorded == ([("interview", verdict)] if graded and now != "half" else [])
-    assert state_of(run.plan, events_of(run.journal, run.id)) == run.state
+    assert recorded_events(run.journal, run.id) == run.events
     assert run.is_recorded()
 
 
@@ -163,8 +252,8 @@ def test_file_without_a_verdict_has_a_note(
 ) -> None:
     """The note is recorded, and the next page shows it."""
     run = interview(tmp_path, home)
-    learner = Learner(monkeypatch, run, ended("next"), ended())
-    learner.saved = saved
+    actions = [] if saved is None else [save(saved)]
+    learner = Learner(monkeypatch, run, ended("next", *actions), ended())
     learner.solve()
     stage = run.state.stages[0]
     assert (stage.code, stage.result, learner.graded) == (
@@ -176,16 +265,51 @@ def test_file_without_a_verdict_has_a_note(
     assert " ".join(stage.note.split()) in learner.opening(1)
 
 
-def test_help_is_recorded(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hints and shown mistakes count. So do hints of `attn-drill hint` in another window."""
+def test_events_are_in_the_journal_at_once(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill at any moment loses no attempt, hint or shown mistake."""
     run = interview(tmp_path, home)
-    results = ended(hints=1, revealed_mistakes=2), ended("next", hints=1), ended()
-    learner = Learner(monkeypatch, run, *results)
-    learner.solve()
-    assert (run.state.stages[0].hints, run.state.stages[0].revealed_mistakes) == (1, 2)
-    run.journal.add(Hinted("sdpa", run.wall(), level=3))
-    learner.solve()
-    assert (run.state.stages[0].hints, run.state.stages[0].revealed_mistakes) == (3, 2)
+    seen = []
+
+    def work(request: SessionRequest, recorder: StageRecorder) -> None:
+        report = report_on("sdpa", "sdpa.py", "wrong", 1)
+        for record in (
+            lambda: recorder.attempted(report, "wrong", 50.0),
+            lambda: recorder.attempted(report, "wrong again", 51.0),
+            recorder.replaced,
+            lambda: recorder.hinted(1, 52.0),
+            lambda: recorder.revealed(53.0),
+            lambda: recorder.revealed(54.0),
+        ):
+            record()
+            stage = state_of(run.plan, recorded_events(Journal(home), run.id)).stages[0]
+            seen.append((stage.attempts, stage.hints, stage.revealed_mistakes, stage.seconds))
+
+    Learner(monkeypatch, run, ended("quit", work)).solve()
+    assert seen == [
+        (1, 0, 0, 50.0),
+        (2, 0, 0, 51.0),
+        (1, 0, 0, 51.0),
+        (1, 1, 0, 52.0),
+        (1, 1, 1, 53.0),
+        (1, 1, 2, 54.0),
+    ]
+
+
+def test_hint_in_another_window_counts(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`attn-drill hint` does not know the interview. Hints of an earlier practice do not count."""
+    run = interview(tmp_path, home)
+    run.journal.add(Hinted("sdpa", 1.0, level=3))
+
+    def hint(request: SessionRequest, recorder: StageRecorder) -> None:
+        recorder.hinted(1, 10.0)
+        run.journal.add(Hinted("sdpa", run.wall(), level=2))
+
+    Learner(monkeypatch, run, ended("next", hint), ended()).solve()
+    assert run.state.stages[0].hints == 2
 
 
 def test_ctrl_c_while_grading_leaves_the_interview(
@@ -193,7 +317,7 @@ def test_ctrl_c_while_grading_leaves_the_interview(
 ) -> None:
     """After Ctrl-C while a file is graded, the problem can be handed in again."""
     run = interview(tmp_path, home)
-    Learner(monkeypatch, run, ended("next", "wrong")).run.path(0).parent.mkdir()
+    Learner(monkeypatch, run, ended("next")).run.path(0).parent.mkdir()
     run.path(0).write_text("right")
 
     def interrupted(challenge: Challenge, source: str, path: Path, planted: object) -> Report:
@@ -204,7 +328,7 @@ def test_ctrl_c_while_grading_leaves_the_interview(
     assert run.state.stages[0].seconds == 60.0
 
 
-@pytest.mark.parametrize("text", ["mine", None, "folder"])
+@pytest.mark.parametrize("text", ["mine", " ", None, "folder"])
 def test_learners_file_is_never_overwritten(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
 ) -> None:
@@ -231,8 +355,7 @@ def test_without_a_grader_only_the_handed_in_file_is_graded(
 ) -> None:
     """The next page does not show the verdict, and a pass counts as a review."""
     run = interview(tmp_path, home, is_graded=False)
-    learner = Learner(monkeypatch, run, ended("next"), ended())
-    learner.saved = source
+    learner = Learner(monkeypatch, run, ended("next", save(source)), ended())
     learner.solve()
     assert [page.is_graded for page in learner.pages] == [False, False]
     assert "Nothing is graded before you hand in your file" in learner.opening(0)
@@ -251,9 +374,9 @@ def test_rating_is_an_event_and_a_review(tmp_path: Path, home: Path) -> None:
     """A resumed interview knows the answer, and the question is scheduled."""
     run = interview(tmp_path, home)
     run.rate(run.questions[0], 2, 30.0)
-    resumed = state_of(run.plan, events_of(run.journal, run.id))
+    resumed = state_of(run.plan, recorded_events(run.journal, run.id))
     assert resumed == run.state
-    assert (resumed.answers[0].rating, resumed.question_seconds) == (2, 30.0)
+    assert (resumed.ratings, resumed.question_seconds) == ({"follow-up:gqa:1": 2}, 30.0)
     (review,) = rated_reviews(run.journal.facts())
     assert (review.item, review.at, review.rating) == ("follow-up:gqa:1", 2.0, 2)
 
@@ -287,7 +410,7 @@ def test_debugging_round_hands_out_a_file_with_bugs(
     request = learner.pages[0]
     assert (request.purpose, request.stage, request.hunted) == ("hunt", "where", BUGS)
     assert request.untouched == text
-    assert start_times(run.journal.facts(Started)) == {}
+    assert run.journal.facts(Hunted, Started) == [], "`hunt --check` finds another file"
 
 
 @pytest.mark.parametrize(("saved", "is_repaired"), [("right", True), ("wrong", False)])
@@ -296,8 +419,7 @@ def test_round_goes_on_with_the_repaired_file_or_the_reference(
 ) -> None:
     """A pass of the repair is an attempt of a hunt, not a solution from memory."""
     run = debugging_round(tmp_path, home)
-    learner = Learner(monkeypatch, run, ended("next"), ended())
-    learner.saved = saved
+    learner = Learner(monkeypatch, run, ended("next", save(saved)), ended())
     learner.solve()
     assert learner.planted == [BUGS]
     assert [attempt.purpose for attempt in run.journal.facts(Attempted)] == ["hunt"]
@@ -305,7 +427,7 @@ def test_round_goes_on_with_the_repaired_file_or_the_reference(
     assert "the repaired file of mini-gpt" in text
     assert text.rstrip().endswith("right") == is_repaired
     assert ("class MiniGPT" in text) != is_repaired
-    assert "is the repaired file: continue with it" in learner.opening(1)
+    assert "is the repaired file. Continue with it" in learner.opening(1)
     assert (learner.pages[1].purpose, learner.pages[1].hunted) == ("interview", ())
     assert learner.pages[1].untouched == text
 
@@ -313,16 +435,22 @@ def test_round_goes_on_with_the_repaired_file_or_the_reference(
 def test_bugs_that_are_left_are_recorded(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The number comes from the last report of the session."""
+    """The number comes with the verdict, or with the diagnosis after it."""
     run = debugging_round(tmp_path, home)
     mistake = read_mistakes(CHALLENGES["mini-gpt"])[0]
-    result = ended("quit", "wrong")
-    assert result.last is not None
-    report = replace(result.last, repair=Repair(2, (mistake,), (), None))
-    Learner(monkeypatch, run, replace(result, last=report)).solve()
-    last = run.state.stages[0].result
-    assert last is not None
-    assert last.bugs_left == 1
+    report = Repair(2, (mistake,), (), None)
+    Learner(monkeypatch, run, ended("quit", verdict_on("wrong", repair=report))).solve()
+    attempt = run.state.stages[0].result
+    assert attempt is not None
+    assert attempt.bugs_left == 1
+
+    def repair(request: SessionRequest, recorder: StageRecorder) -> None:
+        recorder.repaired(2)
+
+    Learner(monkeypatch, run, ended("quit", verdict_on("wrong"), repair)).solve()
+    attempt = run.state.stages[0].result
+    assert attempt is not None
+    assert attempt.bugs_left == 2
 
 
 def test_untouched_file_of_a_debugging_round_is_not_handed_in(

@@ -1,14 +1,24 @@
 """A plan and events of an interview."""
 
-from trainer.interview.plan import (
-    InterviewPlan,
-    Stage,
-)
-from trainer.interview.state import (
-    Event,
-)
+from typing import Any
+
+import msgspec
+
+from trainer.interview.plan import InterviewPlan, Stage
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import FollowUp
+from trainer.practice.facts import (
+    InterviewEvent,
+    InterviewFinished,
+    MistakeShown,
+    QuestionAnswered,
+    StageAttempted,
+    StageBegan,
+    StageEnded,
+    StageHinted,
+    StageLeft,
+    StageReplaced,
+)
 
 BUILT_IN = pack_reader.built_in_pack()
 
@@ -30,31 +40,41 @@ PLAN = InterviewPlan(
     ("follow-up:mha:1", "follow-up:mha:2"),
 )
 
-FAILED = {"verdict": "failed", "passed": 9, "total": 12, "failed": ["values"]}
 
-PASSED = {"verdict": "passed", "passed": 12, "total": 12, "failed": []}
+def attempted(
+    challenge: str, at: float, seconds: float, *, passed: bool = False, **changes: Any
+) -> StageAttempted:
+    """Return the event of an attempt, by default of a failed one."""
+    result = StageAttempted(
+        challenge,
+        at,
+        interview="i",
+        seconds=seconds,
+        verdict="passed" if passed else "failed",
+        passed=12 if passed else 9,
+        total=12,
+        failed=() if passed else ("values",),
+    )
+    return msgspec.structs.replace(result, **changes)
 
-EVENTS: list[Event] = [
-    (1.0, "begun", {"stage": 0, "seconds": 0.0}),
-    (2.0, "attempt", {"stage": 0, "seconds": 50.0, **FAILED}),
-    (3.0, "hint", {"stage": 0, "seconds": 60.0, "level": 1}),
-    (4.0, "why", {"stage": 0, "seconds": 61.0}),
-    (5.0, "attempt", {"stage": 0, "seconds": 100.0, **PASSED}),
-    (6.0, "left", {"stage": 0, "seconds": 110.0}),
-    (
-        7.0,
-        "ended",
-        {"stage": 0, "seconds": 110.0, "code": "x", "note": "", "reference_seen": False},
-    ),
-    (8.0, "begun", {"stage": 1, "seconds": 0.0}),
-    (9.0, "attempt", {"stage": 1, "seconds": 900.0, **FAILED, "count": 3}),
-    (10.0, "of a later version", {"stage": 1, "what": "ever"}),
-    (
-        11.0,
-        "ended",
-        {"stage": 1, "seconds": 910.0, "code": None, "note": "gone", "reference_seen": True},
-    ),
-    (12.0, "answer", {"seconds": 20.0, "item": "follow-up:mha:1", "rating": 3}),
-    (13.0, "answer", {"seconds": 50.0, "item": "follow-up:mha:2", "rating": 1}),
-    (14.0, "finished", {}),
-]
+
+FIRST, SECOND = {"subject": "sdpa", "interview": "i"}, {"subject": "mha", "interview": "i"}
+END: dict[str, Any] = {"code": None, "note": "", "reference_seen": False}
+
+EVENTS: tuple[InterviewEvent, ...] = (
+    StageBegan(**FIRST, at=1.0, seconds=0.0),
+    attempted("sdpa", 2.0, 50.0),
+    StageHinted(**FIRST, at=3.0, seconds=60.0, level=1),
+    MistakeShown(**FIRST, at=4.0, seconds=61.0),
+    attempted("sdpa", 5.0, 100.0, passed=True),
+    StageLeft(**FIRST, at=6.0, seconds=110.0),
+    StageEnded(**FIRST, at=7.0, seconds=110.0, **{**END, "code": "x"}),
+    StageBegan(**SECOND, at=8.0, seconds=0.0),
+    attempted("mha", 9.0, 900.0, count=3),
+    attempted("mha", 9.5, 905.0),
+    StageReplaced(**SECOND, at=9.6, seconds=906.0),
+    StageEnded(**SECOND, at=11.0, seconds=910.0, **{**END, "note": "gone", "reference_seen": True}),
+    QuestionAnswered("follow-up:mha:1", 12.0, interview="i", seconds=20.0, rating=3),
+    QuestionAnswered("follow-up:mha:2", 13.0, interview="i", seconds=50.0, rating=1),
+    InterviewFinished("", 14.0, interview="i"),
+)

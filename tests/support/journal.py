@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trainer.packs import pack_reader
-from trainer.practice.facts import Attempted, InterviewEvent
+from trainer.practice.facts import Attempted
 from trainer.practice.journal import Journal
 
 ROOT = pack_reader.TRAINER.parent
@@ -112,12 +112,6 @@ def run_together(commands: list[list[str]]) -> list[str]:
         process.stdin.write("go\n")
         process.stdin.flush()
     return [process.communicate()[0] for process in running]
-
-
-def events_of(journal: Journal, interview: str) -> list[tuple[float, str, dict[str, Any]]]:
-    """Return the time, kind and data of each event of an interview."""
-    facts = journal.facts(InterviewEvent, subject=interview)
-    return [(fact.at, fact.event, fact.data) for fact in facts]
 
 
 READY = "print('ready', flush=True); sys.stdin.readline()\n"

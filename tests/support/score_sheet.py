@@ -1,7 +1,8 @@
 """A score sheet with hostile text in the learner's file."""
 
+from tests.support.interview import attempted
 from trainer.interview.score import ProblemRow, QuestionRow, ScorePart, ScoreSheet
-from trainer.interview.state import StageResult, StageState
+from trainer.interview.state import StageState
 from trainer.packs.follow_up import FollowUp
 
 HOSTILE = (
@@ -27,7 +28,16 @@ SHEET = ScoreSheet(
             800.0,
             0.0,
             StageState(
-                True, True, 600.0, 2, 1, 0, StageResult("passed", 12, 12), False, "right = 1", ""
+                True,
+                True,
+                600.0,
+                2,
+                1,
+                0,
+                attempted("one", 1.0, 600.0, passed=True),
+                False,
+                "right = 1",
+                "",
             ),
             "ref_one",
         ),
@@ -45,7 +55,7 @@ SHEET = ScoreSheet(
                 7,
                 0,
                 2,
-                StageResult("failed", 9, 12, ("values", "masks")),
+                attempted("two", 1.0, 1800.0, failed=("values", "masks")),
                 True,
                 HOSTILE,
                 "",
@@ -69,8 +79,8 @@ SHEET = ScoreSheet(
         QuestionRow(FollowUp("two", 3, "And then?", "Nothing."), None),
     ),
     parts=(
-        ScorePart("correctness", 40.5, 60, "the rule of <correctness>"),
+        ScorePart("correctness", 40.5, 75, "the rule of <correctness>"),
         ScorePart("time", 3.0, 15, "the rule of time"),
     ),
-    practise=("attn-drill start two: it does not pass yet.",),
+    practise=("attn-drill start two: not solved yet.",),
 )

@@ -20,7 +20,7 @@ from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.packs.known_packs import Catalogue
 from trainer.packs.mistakes import read_mistakes
-from trainer.practice.facts import InterviewBegan, InterviewEvent
+from trainer.practice.facts import InterviewBegan
 from trainer.practice.journal import Journal, default_journal
 from trainer.practice.progress import counted_attempts, rated_reviews
 
@@ -164,15 +164,13 @@ def _interview(
     """Return an interview from the journal, with its questions and events."""
     from trainer.interview.plan import planned_questions
     from trainer.packs.follow_up import read_follow_ups
-    from trainer.session.interview_state import Interview
+    from trainer.session.interview_state import Interview, recorded_events
 
     questions, _ = read_follow_ups(tuple(known.challenges), language())
     asked = planned_questions(plan, questions)
     challenges = {challenge.id: challenge for challenge in known.challenges}
-    facts = journal.facts(InterviewEvent, subject=name)
-    run = Interview(name, began, plan, asked, challenges, journal)
-    run.events += [(fact.at, fact.event, fact.data) for fact in facts]
-    return run
+    events = recorded_events(journal, name)
+    return Interview(name, began, plan, asked, challenges, journal, events)
 
 
 def _plan(
@@ -259,7 +257,7 @@ def _new_folder(now: float) -> Path:
 
 
 def _resumed(run: Interview, given: list[str]) -> Interview:
-    """Return the interview under way. Record the attempts that a kill left unrecorded.
+    """Return the interview under way.
 
     Args:
         run: The interview under way.
@@ -269,7 +267,6 @@ def _resumed(run: Interview, given: list[str]) -> Interview:
         DrillError: If there is such an option, or if no pack has a challenge of the interview any
             more.
     """
-    from trainer.interview.state import unrecorded_attempts
     from trainer.report.score_sheet import minutes
 
     if given:
@@ -283,23 +280,21 @@ def _resumed(run: Interview, given: list[str]) -> Interview:
                 f"The interview under way has the challenge {stage.challenge}, which no pack has "
                 "any more. Begin another interview with `attn-drill interview --fresh`."
             )
-    attempts = counted_attempts(run.journal.facts())
-    for data in unrecorded_attempts(run.plan, run.began, run.events, attempts):
-        run.record("attempt", **data)
     run.news.append(
-        f"The interview goes on: {minutes(run.state.seconds)} of {run.plan.minutes}:00 min are "
-        "spent. The pause does not count."
+        f"The interview goes on. {minutes(run.state.seconds)} of {run.plan.minutes}:00 min are "
+        "spent; the pause does not count."
     )
     return run
 
 
 def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:
     """Run the interview until it ends or the learner leaves. Write the score sheet at the end."""
+    from trainer.report.score_sheet import headline
     from trainer.session.interview_screen import ask_and_score
     from trainer.session.interview_state import solve_problems
 
     def finish() -> ScoreSheet:
-        run.record("finished")
+        run.finish()
         return _score_sheet(run)
 
     def grade(challenge: Challenge, source: str, path: Path, planted: tuple[str, ...]) -> Report:
@@ -317,13 +312,13 @@ def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:
     if ending == "next":
         path = html or Path(run.plan.folder) / _SHEET_NAME
         sheet = _score_sheet(run)
-        typer.echo(f"SCORE {sheet.total} of 100. `attn-drill interview --sheet` prints the sheet.")
+        typer.echo(f"{headline(sheet)}. `attn-drill interview --sheet` prints the sheet again.")
         _write(sheet, path)
         return
     if run.is_recorded():
         typer.echo(
-            "The interview waits. `attn-drill interview --resume` goes on with it; "
-            "the pause does not count."
+            "The interview waits. `attn-drill interview --resume` goes on with it, and the pause "
+            "does not count."
         )
     else:
         typer.echo(f"The interview is over: the journal cannot keep it. Files: {run.plan.folder}")
@@ -382,4 +377,4 @@ def _write(sheet: ScoreSheet, path: Path) -> None:
             f"The score sheet cannot be written to {path}: {error.strerror or error}. "
             "`attn-drill interview --sheet --html FILE` writes it elsewhere."
         ) from None
-    typer.echo(f"The same sheet with colours, and your code next to the reference: {path}")
+    typer.echo(f"The sheet with your code next to the reference: {path}")

@@ -1,6 +1,6 @@
 """Score a mock interview, and suggest commands to practise with.
 
-There are 100 points. The sheet states the rules. The functions are pure.
+There are 100 points, all for graded work. The sheet states the rules. The functions are pure.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ from trainer.packs.follow_up import FollowUp
 
 _FAILED_IS_WORTH = 0.5
 _HELP_COSTS = 0.25
-_CORRECTNESS_RULE = (
-    "each problem by its share of the time: all points if it passes, else half of the share of "
-    "its checks that pass, none for an untouched stub; a debugging round by the share of its bugs "
-    "that are repaired"
-)
-_TIME_RULE = "for problems that pass: all within the total time, none at twice the time"
-_HELP_RULE = (
-    "for problems that pass: all without help, a quarter less for each hint or shown mistake, "
-    "none if the reference was seen"
-)
-_QUESTIONS_RULE = "by your own rating: none for again, half for hard, all for good and easy"
-_RATING_IS_WORTH = {1: 0.0, 2: 0.5, 3: 1.0, 4: 1.0}
+_RULES = {
+    "correctness": (
+        "Each problem counts by its planned time. A problem that passes gets all points. A problem "
+        "that fails gets half of the points for the checks that pass. An unchanged file gets none."
+    ),
+    "time": (
+        "Only problems that pass count. They get all points within the planned time, fewer after "
+        "it, and none after twice the time."
+    ),
+    "help": (
+        "Only problems that pass count. Each hint and each shown mistake costs a quarter of the "
+        "points of its problem. A look at the reference costs all of them."
+    ),
+}
+_DEBUGGING_RULE = " A file with bugs gets the points for the bugs that are repaired."
 
 
 @dataclass(frozen=True)
@@ -109,11 +112,6 @@ class QuestionRow:
     follow_up: FollowUp
     rating: int | None
 
-    @property
-    def share(self) -> float:
-        """The share of the points for this question, 0 to 1."""
-        return 0.0 if self.rating is None else _RATING_IS_WORTH[self.rating]
-
 
 @dataclass(frozen=True)
 class ScoreSheet:
@@ -126,7 +124,7 @@ class ScoreSheet:
         question_seconds: The time for the questions.
         question_share_seconds: The planned time for the questions.
         problems: The problems in order.
-        questions: The questions in order.
+        questions: The questions in order. They give no points.
         parts: The parts of the score.
         practise: Commands to practise with, each with its reason.
     """
@@ -140,6 +138,11 @@ class ScoreSheet:
     questions: tuple[QuestionRow, ...]
     parts: tuple[ScorePart, ...]
     practise: tuple[str, ...]
+
+    @property
+    def solved(self) -> int:
+        """The number of problems that passed."""
+        return sum(problem.passed for problem in self.problems)
 
     @property
     def total(self) -> int:
@@ -184,8 +187,7 @@ def score_sheet(
             tuple(in_words.get(bug, bug) for bug in stage.bugs),
         )
         problems.append(row)
-    ratings = {answer.item: answer.rating for answer in state.answers}
-    questions = [QuestionRow(follow_up, ratings.get(follow_up.item)) for follow_up in asked]
+    questions = [QuestionRow(follow_up, state.ratings.get(follow_up.item)) for follow_up in asked]
     return ScoreSheet(
         began,
         plan.minutes,
@@ -194,35 +196,29 @@ def score_sheet(
         plan.question_seconds,
         tuple(problems),
         tuple(questions),
-        score_parts(problems, questions, state.seconds / plan.seconds),
+        score_parts(problems, state.seconds / plan.seconds),
         (*_weak_problems(problems), *_weak_answers(questions), *_next_step(problems, challenges)),
     )
 
 
-def score_parts(
-    problems: Sequence[ProblemRow], questions: Sequence[QuestionRow], share_of_time: float
-) -> tuple[ScorePart, ...]:
-    """Return the parts of the score.
+def score_parts(problems: Sequence[ProblemRow], share_of_time: float) -> tuple[ScorePart, ...]:
+    """Return the parts of the score. Nothing that the learner rates gives points.
 
     Args:
         problems: The problems.
-        questions: The questions.
         share_of_time: The time at work divided by the planned time.
     """
     correct = sum(problem.weight * problem.correctness for problem in problems)
     passed = sum(problem.weight for problem in problems if problem.passed)
     unaided = sum(problem.weight * problem.unaided for problem in problems if problem.passed)
     in_time = min(1.0, max(0.0, 2 - share_of_time))
-    most = 60 if questions else 75
-    parts = [
-        ScorePart("correctness", most * correct, most, _CORRECTNESS_RULE),
-        ScorePart("time", 15 * passed * in_time, 15, _TIME_RULE),
-        ScorePart("help", 10 * unaided, 10, _HELP_RULE),
-    ]
-    if questions:
-        share = sum(question.share for question in questions) / len(questions)
-        parts.append(ScorePart("questions", 15 * share, 15, _QUESTIONS_RULE))
-    return tuple(parts)
+    rules = dict(_RULES)
+    if any(problem.bugs for problem in problems):
+        rules["correctness"] += _DEBUGGING_RULE
+    shares = {"correctness": (75, correct), "time": (15, passed * in_time), "help": (10, unaided)}
+    return tuple(
+        ScorePart(name, most * share, most, rules[name]) for name, (most, share) in shares.items()
+    )
 
 
 def _weak_problems(problems: Sequence[ProblemRow]) -> Iterator[str]:
@@ -230,13 +226,13 @@ def _weak_problems(problems: Sequence[ProblemRow]) -> Iterator[str]:
         if not problem.passed:
             result = problem.state.result
             failed = f" ({', '.join(result.failed)} failed)" if result and result.failed else ""
-            yield f"{_command(problem)}: it does not pass yet{failed}."
+            yield f"{_command(problem)}: not solved yet{failed}."
     for problem in problems:
         again = f"{_command(problem)}: once more"
         if problem.passed and problem.unaided < 1:
             yield f"{again}, without help."
         elif problem.passed and problem.state.seconds > problem.share_seconds:
-            yield f"{again}, faster; it took longer than its share."
+            yield f"{again}, faster: it took longer than planned."
 
 
 def _command(problem: ProblemRow) -> str:
@@ -251,12 +247,15 @@ def _weak_answers(questions: Sequence[QuestionRow]) -> Iterator[str]:
     weak = [
         question.follow_up.challenge
         for question in questions
-        if question.rating is not None and question.share < 1
+        if question.rating is not None and question.rating < 3
     ]
     for challenge in dict.fromkeys(weak):
         count = weak.count(challenge)
-        subject, verb = ("question", "comes") if count == 1 else ("questions", "come")
-        yield f"attn-drill review --minutes 15: {count} {subject} about {challenge} {verb} back."
+        noun = "question" if count == 1 else "questions"
+        yield (
+            f"attn-drill review --minutes 15: you rated {count} {noun} about {challenge} again "
+            "or hard."
+        )
 
 
 def _next_step(
@@ -268,5 +267,5 @@ def _next_step(
         return
     for challenge in challenges.values():
         if challenge.id not in taken and taken & set(challenge.builds_on):
-            yield f"attn-drill start {challenge.id}: it builds on problems that you passed."
+            yield f"attn-drill start {challenge.id}: it builds on problems that you solved."
             return

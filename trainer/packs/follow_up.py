@@ -21,6 +21,9 @@ from trainer.packs.arithmetic import evaluate
 from trainer.packs.toml_file import read_toml
 
 _ITEM = re.compile(r"^(\d+)\. +(.*)$")
+_IS_ABOVE_A_LIST = re.compile(
+    r"\s*$|#|.*[:\uff1a]\s*$"
+)  # blank, a heading, or it ends with a colon
 # A number that is no part of a name such as `v2` or `float32`.
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?![\d.]*\w*\()")
 _LITERAL = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
@@ -100,6 +103,20 @@ def questions_of(prompt: str) -> tuple[str, ...]:
         elif questions and line.startswith("   "):
             questions[-1] += " " + line.strip()
     return tuple(questions)
+
+
+def without_questions(prompt: str) -> str:
+    """Return a prompt without its questions, and without the heading or line above them."""
+    lines = prompt.splitlines(keepends=True)
+    begin = max((index for index, line in enumerate(lines) if line.startswith("1. ")), default=None)
+    if begin is None:
+        return prompt
+    end = begin
+    while end < len(lines) and (_ITEM.match(lines[end]) or lines[end][:3].isspace()):
+        end += 1
+    while begin and _IS_ABOVE_A_LIST.match(lines[begin - 1]):
+        begin -= 1
+    return "".join([*lines[:begin], *lines[end:]])
 
 
 def follow_ups(challenge: Challenge, language: str = "en") -> tuple[FollowUp, ...]:

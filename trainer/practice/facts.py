@@ -138,17 +138,134 @@ class Hunted(Fact, tag="hunted", frozen=True, kw_only=True):
 
 
 class InterviewBegan(Fact, tag="interview", frozen=True, kw_only=True):
-    """An interview began. The id of the fact is the subject of the interview's events."""
+    """An interview began. Its events have the id of this fact. The subject is empty."""
 
     plan: dict[str, Any]
 
 
-class InterviewEvent(Fact, tag="event", frozen=True, kw_only=True):
-    """An event of an interview."""
+class InterviewEvent(Fact, frozen=True, kw_only=True):
+    """Something that happened in an interview.
 
-    event: str
-    data: dict[str, Any]
+    Attributes:
+        interview: The id of the fact that the interview began.
+    """
 
+    interview: str
+
+
+class StageEvent(InterviewEvent, frozen=True, kw_only=True):
+    """Something that happened in a problem of an interview. The subject is the challenge.
+
+    Attributes:
+        seconds: The time at work on the problem so far, so that a kill loses little of it. 0 if
+            the event does not tell.
+    """
+
+    seconds: Time = 0.0
+
+
+class StageBegan(StageEvent, tag="stage-began", frozen=True):
+    """The file of a problem was handed out, in the folder of the interview."""
+
+
+class StageAttempted(StageEvent, tag="stage-attempted", frozen=True, kw_only=True):
+    """A text was graded.
+
+    Attributes:
+        verdict: The verdict.
+        passed: The number of checks that passed.
+        total: The number of all checks.
+        failed: The names of the checks that failed.
+        bugs_left: The number of planted mistakes that are left, or None if it is not known.
+        count: The number of attempts. It is 0 for a file that is not finished; old journals have
+            one event for all attempts of a session.
+    """
+
+    verdict: Verdict
+    passed: int
+    total: int
+    failed: tuple[str, ...] = ()
+    bugs_left: int | None = None
+    count: int = 1
+
+
+class StageReplaced(StageEvent, tag="stage-replaced", frozen=True):
+    """The text of the last attempt was replaced within seconds, so the attempt does not count."""
+
+
+class StageRepaired(StageEvent, tag="stage-repaired", frozen=True, kw_only=True):
+    """The diagnosis of the last attempt tells how many planted mistakes are left."""
+
+    bugs_left: int
+
+
+class StageHinted(StageEvent, tag="stage-hinted", frozen=True, kw_only=True):
+    """A hint was shown."""
+
+    level: int
+
+
+class MistakeShown(StageEvent, tag="mistake-shown", frozen=True, kw_only=True):
+    """The likely mistake was shown. In old journals one event may stand for several times."""
+
+    count: int = 1
+
+
+class StageLeft(StageEvent, tag="stage-left", frozen=True):
+    """The learner left the screen of the problem."""
+
+
+class StageEnded(StageEvent, tag="stage-ended", frozen=True, kw_only=True):
+    """The learner handed in the file, and the problem is over.
+
+    Attributes:
+        code: The text of the file, or None if nothing was handed in.
+        note: A sentence if nothing was handed in, or if the file could not be graded.
+        reference_seen: True if the reference was shown during the problem.
+    """
+
+    code: str | None
+    note: str
+    reference_seen: bool
+
+
+class QuestionEvent(InterviewEvent, frozen=True, kw_only=True):
+    """Something that happened while questions were asked.
+
+    Attributes:
+        seconds: The time for all questions so far.
+    """
+
+    seconds: Time
+
+
+class QuestionAnswered(QuestionEvent, tag="question-answered", frozen=True, kw_only=True):
+    """The learner rated the own answer to a question. The subject is the item of the question."""
+
+    rating: Rating
+
+
+class QuestionsLeft(QuestionEvent, tag="questions-left", frozen=True):
+    """The learner left the questions. The subject is empty."""
+
+
+class InterviewFinished(InterviewEvent, tag="interview-finished", frozen=True):
+    """All problems and questions of the interview are over. The subject is empty."""
+
+
+INTERVIEW_EVENTS: tuple[type[InterviewEvent], ...] = (
+    StageBegan,
+    StageAttempted,
+    StageReplaced,
+    StageRepaired,
+    StageHinted,
+    MistakeShown,
+    StageLeft,
+    StageEnded,
+    QuestionAnswered,
+    QuestionsLeft,
+    InterviewFinished,
+)
 
 AnyFact = (
     Started
@@ -162,5 +279,15 @@ AnyFact = (
     | Overruled
     | Hunted
     | InterviewBegan
-    | InterviewEvent
+    | StageBegan
+    | StageAttempted
+    | StageReplaced
+    | StageRepaired
+    | StageHinted
+    | MistakeShown
+    | StageLeft
+    | StageEnded
+    | QuestionAnswered
+    | QuestionsLeft
+    | InterviewFinished
 )

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from trainer.practice.old_journal import KINDS, Row, fact_rows, rows_of_tables
+from trainer.practice.old_journal import KINDS, Row, fact_rows, rows_of_tables, typed_events
 
-VERSION = 5  # versions 1 to 4 had a table for each kind of fact
+VERSION = 6  # versions 1 to 4 had a table for each kind of fact
 # `data` is the whole fact as JSON. The other columns are for queries.
 _SCHEMA = (
     "CREATE TABLE fact (id TEXT PRIMARY KEY NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL, "
@@ -65,9 +65,11 @@ def add_rows(connection: sqlite3.Connection, rows: Iterable[Row]) -> int:
 
 def read_rows(connection: sqlite3.Connection) -> list[Row]:
     """Return the facts of a journal of any version, in the order of recording."""
-    if connection.execute("PRAGMA user_version").fetchone()[0] < VERSION:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version < 5:
         return list(fact_rows(rows_of_tables(connection)))
-    return connection.execute("SELECT * FROM fact ORDER BY rowid").fetchall()
+    rows = connection.execute("SELECT * FROM fact ORDER BY rowid").fetchall()
+    return list(typed_events(rows)) if version < VERSION else rows
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -110,11 +112,11 @@ def _migrate(connection: sqlite3.Connection) -> None:
         if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
             return  # another process was faster
         rows = read_rows(connection)
+        for table in ("fact", *KINDS):
+            connection.execute(f"DROP TABLE IF EXISTS {table}")
         for statement in _SCHEMA:
             connection.execute(statement)
         connection.executemany("INSERT INTO fact VALUES (?, ?, ?, ?, ?)", rows)
-        for table in KINDS:
-            connection.execute(f"DROP TABLE IF EXISTS {table}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
 
 

@@ -1,6 +1,7 @@
-"""Read the journals of versions 1 to 4 and their exports, which had a table for each kind of fact.
+"""Read the journals of versions 1 to 5 and their exports.
 
-A row gets the same id wherever it is read, so nothing is there twice after a merge.
+Versions 1 to 4 had a table for each kind of fact. A row gets the same id wherever it is read, so
+nothing is there twice after a merge. Version 5 had one kind for all events of interviews.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 Row = tuple[str, float, str, str, str]  # the id, time, kind, subject and data of a fact
@@ -27,6 +29,17 @@ KINDS = {
     "hunts": "hunted",
     "interviews": "interview",
     "interview_events": "event",
+}
+# The kind of fact for each kind of event of an interview.
+_EVENTS = {
+    "begun": "stage-began",
+    "attempt": "stage-attempted",
+    "hint": "stage-hinted",
+    "why": "mistake-shown",
+    "left": "stage-left",
+    "ended": "stage-ended",
+    "answer": "question-answered",
+    "finished": "interview-finished",
 }
 _JSON = ("checks", "mistakes", "plan", "data")
 
@@ -50,11 +63,48 @@ def rows_of_lines(lines: Iterable[bytes]) -> Iterator[OldRow]:
 
 
 def fact_rows(rows: Iterable[OldRow]) -> Iterator[Row]:
-    """Yield each old row as the row of a fact.
+    """Yield each row of a table as the row of a fact.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError: If no old version wrote such a row.
     """
+    return typed_events(_rows_of_version_5(rows))
+
+
+def typed_events(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows of version 5, with the events of interviews as facts of their own kinds.
+
+    An event that cannot be read, because it was edited by hand, is kept as it is.
+    """
+    plans: dict[str, Any] = {}  # by the id of the interview, which comes before its events
+    for row in rows:
+        row_id, _, kind, subject, text = typed = row
+        with suppress(ValueError, LookupError, TypeError, AttributeError):
+            if kind == "interview":
+                plans[row_id] = json.loads(text)["plan"]
+            if kind == "event":
+                typed = _typed_event(row, plans[subject])
+        yield typed
+
+
+def _typed_event(row: Row, plan: dict[str, Any]) -> Row:
+    row_id, at, _, interview, text = row
+    old = json.loads(text)
+    values: dict[str, Any] = old["data"]
+    kind = _EVENTS[old["event"]]
+    subject = ""
+    if "stage" in values:
+        subject = plan["stages"][values.pop("stage")]["challenge"]
+    elif kind == "question-answered":
+        subject = values.pop("item")
+    elif kind == "stage-left":
+        kind = "questions-left"
+    values["seconds"] = values.get("seconds") or 0.0
+    fact = {"kind": kind, "subject": subject, "at": at, "id": row_id, "interview": interview}
+    return row_id, at, kind, subject, json.dumps({**values, **fact}, ensure_ascii=False)
+
+
+def _rows_of_version_5(rows: Iterable[OldRow]) -> Iterator[Row]:
     seen: dict[str, tuple[str, float]] = {}  # the subject and the time of each row
     for table, columns in rows:
         row = {name: _value(name, value) for name, value in columns.items()}

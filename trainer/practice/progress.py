@@ -22,6 +22,8 @@ from trainer.practice.facts import (
     Resumed,
     Revealed,
     Reviewed,
+    StageBegan,
+    StageHinted,
     Started,
 )
 
@@ -94,10 +96,10 @@ def last_started(facts: Iterable[Fact]) -> str | None:
 
 
 def start_times(facts: Iterable[Fact]) -> dict[str, tuple[float, ...]]:
-    """Return the times at which each challenge's stub was handed out, in order of time."""
+    """Return the times at which each challenge was handed out, also in interviews, in order."""
     times: dict[str, tuple[float, ...]] = {}
     for fact in facts:
-        if isinstance(fact, Started):
+        if isinstance(fact, Started | StageBegan):
             times[fact.subject] = (*times.get(fact.subject, ()), fact.at)
     return times
 
@@ -155,39 +157,50 @@ def _replaced(facts: Iterable[Fact]) -> set[str]:
     return {fact.attempt for fact in facts if isinstance(fact, Replaced)}
 
 
-def since_start(facts: Sequence[Fact], begun: float | None = None) -> SinceStart:
+def since_start(facts: Sequence[Fact], *, in_interview: bool = False) -> SinceStart:
     """Return the events since the last start; all events if the challenge was never started.
 
-    Skip the attempts of a hunt.
+    Skip the attempts of a hunt. Practice and interviews are told apart, but a pass in an interview
+    is a pass.
 
     Args:
         facts: The facts about one challenge.
-        begun: Count from this time instead, in seconds since the epoch.
+        in_interview: Return the events of the last interview that had the challenge.
     """
-    starts = [fact.at for fact in facts if isinstance(fact, Started)]
-    start = begun if begun is not None else max(starts, default=None)
+    starts = [
+        fact.at for fact in facts if isinstance(fact, StageBegan if in_interview else Started)
+    ]
+    start = max(starts, default=None)
     since = [
         fact
         for fact in facts
         if fact.at >= (start or 0.0)
         and not (isinstance(fact, Attempted) and fact.purpose == "hunt")
     ]
+    own = [
+        fact
+        for fact in since
+        if not isinstance(fact, Attempted) or (fact.purpose == "interview") == in_interview
+    ]
+    helped = [
+        fact for fact in own if isinstance(fact, (Hinted, StageHinted) if in_interview else Hinted)
+    ]
     worked = SinceStart(last_at=start)
-    for fact in since:
+    for fact in own:
         # An attempt that does not count took time too.
         if isinstance(fact, Attempted | Hinted | Revealed):
             seconds = fact.seconds if isinstance(fact, Attempted) else None
             worked = SinceStart(
                 last_at=fact.at, seconds=worked.seconds_at(fact.at) if seconds is None else seconds
             )
-    verdicts = [attempt.verdict for attempt in counted_attempts(since)]
+    verdicts = [attempt.verdict for attempt in counted_attempts(own)]
     return SinceStart(
         started_at=start,
         last_at=worked.last_at,
         seconds=worked.seconds,
         attempts=len(verdicts),
         failed=sum(verdict != "passed" for verdict in verdicts),
-        passed="passed" in verdicts,
-        hint=max((fact.level for fact in since if isinstance(fact, Hinted)), default=0),
+        passed=any(attempt.verdict == "passed" for attempt in counted_attempts(since)),
+        hint=max((fact.level for fact in helped), default=0),
         solution=any(isinstance(fact, Revealed) for fact in since),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trainer.model.challenge import Challenge
-from trainer.practice.facts import Attempted, Diagnosed, Hunted, Purpose, Reviewed
+from trainer.practice.facts import Attempted, Diagnosed, Hunted, Purpose, Reviewed, StageBegan
 from trainer.practice.journal import Journal
 from trainer.practice.progress import SinceStart, counted_attempts, progress_of, since_start
 from trainer.practice.schedule import RATINGS, Grade, grade, item_of
@@ -58,7 +58,8 @@ def write_attempt(
     """
     if report.unfinished:
         return RecordedAttempt(None)
-    since = since_start(journal.facts(subject=challenge.id))
+    facts = journal.facts(subject=challenge.id)
+    since = since_start(facts, in_interview=purpose == "interview")
     if seconds is None and since.started_at is not None:
         seconds = since.seconds_at(now)
     graded = None
@@ -104,7 +105,7 @@ def _grade_of_hunt(journal: Journal, challenge: Challenge) -> tuple[Grade, str] 
     a pass from the stub.
     """
     facts = journal.facts(subject=challenge.id)
-    begun = max((fact.at for fact in facts if isinstance(fact, Hunted)), default=0.0)
+    begun = max((fact.at for fact in facts if isinstance(fact, Hunted | StageBegan)), default=0.0)
     verdicts = [
         attempt.verdict
         for attempt in counted_attempts(facts)

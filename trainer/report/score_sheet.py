@@ -1,12 +1,13 @@
 """A score sheet of a mock interview as terminal text.
 
-It has the score and its rules, each problem with the learner's code next to the reference, the
-questions, and advice on the next practice.
+It has the number of solved problems, what to practise next, the score and its rules, each problem
+with the learner's code next to the reference, and the questions.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import TextIO
 
@@ -23,6 +24,8 @@ from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.terminal import VERDICTS
 from trainer.report.visible import visible
 
+_NOT_ANSWERED = "not answered"
+
 
 def show(sheet: ScoreSheet, stream: TextIO) -> None:
     """Print a sheet in the terminal's width."""
@@ -32,19 +35,20 @@ def show(sheet: ScoreSheet, stream: TextIO) -> None:
 
 def render(sheet: ScoreSheet, width: int = 80) -> RenderableType:
     """Return the whole sheet as one renderable."""
-    parts: list[RenderableType] = [_headline(sheet), Text(), _parts(sheet), Text(), _times(sheet)]
+    parts: list[RenderableType] = [Text.assemble((headline(sheet), "bold"), f"  {when(sheet)}")]
+    if sheet.practise:
+        advice = [Text(visible(line, lines=True)) for line in sheet.practise]
+        parts += [Text(), _title("Practise next"), _indented(2, *advice)]
+    parts += [Text(), _title(score(sheet)), _parts(sheet)]
+    if sheet.questions:
+        parts += [Text(), Text(own_ratings(sheet))]
+    parts += [Text(), _title("Time"), _times(sheet)]
     for number, problem in enumerate(sheet.problems, start=1):
         parts += [Text(), *_problem(number, problem, width)]
     if sheet.questions:
         parts += [Text(), _title("Questions")]
     for number, question in enumerate(sheet.questions, start=1):
         parts += [*([Text()] if number > 1 else []), *_question(number, question)]
-    if sheet.practise:
-        parts += [
-            Text(),
-            _title("Practise next"),
-            _indented(2, *(Text(visible(advice, lines=True)) for advice in sheet.practise)),
-        ]
     return Trimmed(Group(*parts))
 
 
@@ -56,9 +60,27 @@ def minutes(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
+def headline(sheet: ScoreSheet) -> str:
+    """Return the number of solved problems in words."""
+    count = len(sheet.problems)
+    return f"{sheet.solved} of {count} {'problem' if count == 1 else 'problems'} solved"
+
+
 def when(sheet: ScoreSheet) -> str:
     """Return the local date and time at which the interview began."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(sheet.began))
+
+
+def score(sheet: ScoreSheet) -> str:
+    """Return the points in words."""
+    return f"Score: {sheet.total} of 100 points"
+
+
+def own_ratings(sheet: ScoreSheet) -> str:
+    """Return how often the learner gave each rating, in words."""
+    counts = Counter(rating_in_words(question) for question in sheet.questions)
+    words = [f"{counts[word]} {word}" for word in (*RATINGS[::-1], _NOT_ANSWERED) if counts[word]]
+    return f"Your own ratings: {', '.join(words)}. They give no points."
 
 
 def times(sheet: ScoreSheet) -> list[tuple[str, str, str]]:
@@ -83,7 +105,7 @@ def times(sheet: ScoreSheet) -> list[tuple[str, str, str]]:
     return [
         *rows,
         (
-            "in all",
+            "total",
             minutes(sheet.seconds),
             minutes(sheet.minutes * 60.0) + (f", {minutes(over)} overtime" if over >= 1 else ""),
         ),
@@ -110,7 +132,7 @@ def outcome(problem: ProblemRow) -> tuple[str, str]:
         repaired = len(problem.bugs) - result.bugs_left
         facts.insert(0, f"{repaired} of {len(problem.bugs)} bugs repaired")
     facts += [
-        _many(state.attempts, "check run", "check runs"),
+        _many(state.attempts, "attempt", "attempts"),
         _many(state.hints, "hint", "hints"),
         _many(state.revealed_mistakes, "mistake shown", "mistakes shown"),
     ]
@@ -125,12 +147,7 @@ def _many(count: int, singular: str, plural: str) -> str:
 
 def rating_in_words(question: QuestionRow) -> str:
     """Return the learner's own rating of the answer as a word."""
-    return "not answered" if question.rating is None else RATINGS[question.rating - 1]
-
-
-def rating_kind(question: QuestionRow) -> str:
-    """Return `right` for a rating with all points, `wrong` for one with none, else ""."""
-    return {1.0: "right", 0.0: "wrong"}.get(question.share, "")
+    return _NOT_ANSWERED if question.rating is None else RATINGS[question.rating - 1]
 
 
 # The terminal
@@ -144,20 +161,12 @@ def _title(words: str) -> Text:
     return Text(words, style="bold")
 
 
-def _headline(sheet: ScoreSheet) -> Text:
-    line = Text(f"SCORE {sheet.total} of 100", style="bold")
-    line.append(f"  mock interview of {when(sheet)}", style="not bold")
-    return line
-
-
 def _parts(sheet: ScoreSheet) -> RenderableType:
-    table = grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, justify="right")
-    table.add_column(style=QUIET)
+    lines: list[RenderableType] = []
     for part in sheet.parts:
-        table.add_row(part.name, f"{part.points:.1f} of {part.most}", part.rule)
-    return _indented(2, table)
+        lines.append(Text(f"{part.name:<13}{part.points:4.1f} of {part.most}"))
+        lines.append(_indented(2, Text(part.rule, style=QUIET)))
+    return _indented(2, *lines)
 
 
 def _times(sheet: ScoreSheet) -> RenderableType:
@@ -191,10 +200,9 @@ def _problem(number: int, problem: ProblemRow, width: int) -> Iterator[Renderabl
 def _question(number: int, question: QuestionRow) -> Iterator[RenderableType]:
     follow_up = question.follow_up
     yield Text(f"{number}  {prose_of(follow_up.question)}")
-    style = {"right": RIGHT, "wrong": WRONG}.get(rating_kind(question), "")
     rows = grid(padding=(0, 2))
     rows.add_column(style=QUIET, no_wrap=True)
     rows.add_column()
-    rows.add_row("rating", Text(rating_in_words(question), style=style))
+    rows.add_row("your rating", rating_in_words(question))
     rows.add_row("answer", Text(prose_of(follow_up.answer)))
     yield _indented(3, rows)

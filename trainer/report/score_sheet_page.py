@@ -6,10 +6,12 @@ from trainer.interview.score import ScoreSheet
 from trainer.report.follow_up_text import prose_of
 from trainer.report.pages import page
 from trainer.report.score_sheet import (
+    headline,
     minutes,
     outcome,
+    own_ratings,
     rating_in_words,
-    rating_kind,
+    score,
     times,
     when,
 )
@@ -20,12 +22,14 @@ def to_html(sheet: ScoreSheet) -> str:
     pieces = page(
         "score_sheet",
         sheet=sheet,
+        headline=headline(sheet),
         when=when(sheet),
+        score=score(sheet),
+        own_ratings=own_ratings(sheet),
         times=times(sheet),
         minutes=minutes,
         outcome=outcome,
         prose_of=prose_of,
         rating_in_words=rating_in_words,
-        rating_kind=rating_kind,
     )
     return "".join(pieces)

@@ -119,7 +119,7 @@ class EndApp(App[Ending]):
 
     def _next(self) -> None:
         """Show the next open question, or the score sheet."""
-        rated = {answer.item for answer in self.interview.state.answers}
+        rated = self.interview.state.ratings
         open_numbers = [
             question_number
             for question_number, question in enumerate(self.interview.questions, start=1)
@@ -196,5 +196,5 @@ class EndApp(App[Ending]):
         if self.sheet is not None:
             self.exit("next")
             return
-        self.interview.record("left", seconds=self.seconds)
+        self.interview.leave_questions(self.seconds)
         self.exit(ending)

@@ -16,13 +16,29 @@ from trainer.hunt.planted_mistakes import (
     strip_comments,
 )
 from trainer.interview.plan import InterviewPlan, Stage
-from trainer.interview.state import Event, InterviewState, allowed_seconds, attempt_data, state_of
+from trainer.interview.state import InterviewState, allowed_seconds, carried_seconds, state_of
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.report import Report
 from trainer.packs import pack_reader
-from trainer.packs.follow_up import FollowUp
-from trainer.practice.facts import Hunted, InterviewEvent, Purpose, Reviewed, Started
+from trainer.packs.follow_up import FollowUp, answers_path, without_questions
+from trainer.practice.facts import (
+    INTERVIEW_EVENTS,
+    InterviewEvent,
+    InterviewFinished,
+    MistakeShown,
+    Purpose,
+    QuestionAnswered,
+    QuestionsLeft,
+    Reviewed,
+    StageAttempted,
+    StageBegan,
+    StageEnded,
+    StageHinted,
+    StageLeft,
+    StageRepaired,
+    StageReplaced,
+)
 from trainer.practice.journal import Journal
 from trainer.practice.learner_files import read_source, write_new
 from trainer.practice.progress import since_start
@@ -36,19 +52,19 @@ Grade = Callable[[Challenge, str, Path, tuple[str, ...]], Report]
 
 _GRADED_RULES = """\
 Every save of your file is graded.
-h shows a hint and w names the likely mistake: each costs a quarter of this problem's points for \
-work without help."""
+h shows a hint. w names the likely mistake. Each costs a quarter of this problem's points for work \
+without help."""
 _UNGRADED_RULES = """\
-Nothing is graded before you hand in your file, and the verdict is on the score sheet.
-h shows a hint: it costs a quarter of this problem's points for work without help."""
+Nothing is graded before you hand in your file. The verdict is on the score sheet.
+h shows a hint. It costs a quarter of this problem's points for work without help."""
 _DEBUGGING_RULES = """\
-The file has {many} in it: find {them} and repair {them}.
+The file has {many} in it. Find {them} and repair {them}.
 Every save of the file is graded, and the report says how many are left.
-h shows a hint and w names a bug that is left: each costs a quarter of this problem's points for \
-work without help."""
+h shows a hint. w names a bug that is left. Each costs a quarter of this problem's points for work \
+without help."""
 _KEY_RULES = """\
-n hands in your file and goes on to the next stage.
-q leaves: `attn-drill interview --resume` goes on, and the pause does not count."""
+n hands in your file and goes on.
+q leaves. `attn-drill interview --resume` goes on later, and the pause does not count."""
 
 
 @dataclass
@@ -74,7 +90,7 @@ class Interview:
     questions: Sequence[FollowUp]
     challenges: Mapping[str, Challenge]
     journal: Journal
-    events: list[Event] = field(default_factory=list)
+    events: list[InterviewEvent] = field(default_factory=list)
     news: list[str] = field(default_factory=list)
     wall: Callable[[], float] = time.time
     clock: Callable[[], float] = time.monotonic
@@ -89,12 +105,16 @@ class Interview:
         """The time left of the whole interview; negative if its time is up."""
         return self.plan.seconds - self.state.seconds
 
-    def record(self, kind: str, **data: Any) -> None:
-        """Add an event here and in the journal."""
+    def about(self, subject: str = "") -> dict[str, Any]:
+        """Return the values that each event has: its subject, its time and this interview."""
         # The journal returns events in order of time, whatever the clock of the machine does.
-        at = max([self.wall(), *(at for at, _, _ in self.events)])
-        self.events.append((at, kind, data))
-        self.journal.add(InterviewEvent(self.id, at, event=kind, data=data))
+        at = max([self.wall(), *(event.at for event in self.events)])
+        return {"subject": subject, "at": at, "interview": self.id}
+
+    def record(self, event: InterviewEvent) -> None:
+        """Add an event here and in the journal."""
+        self.events.append(event)
+        self.journal.add(event)
 
     def rate(self, question: FollowUp, rating: int, seconds: float) -> None:
         """Record the learner's own rating of an answer, as an event and as a review.
@@ -104,12 +124,20 @@ class Interview:
             rating: 1 again, 2 hard, 3 good, 4 easy.
             seconds: the time for all questions so far.
         """
-        self.record("answer", seconds=seconds, item=question.item, rating=rating)
+        self.record(QuestionAnswered(**self.about(question.item), seconds=seconds, rating=rating))
         self.journal.add(Reviewed(question.item, self.wall(), rating=rating, reason="own rating"))
+
+    def leave_questions(self, seconds: float) -> None:
+        """Record the time for all questions so far."""
+        self.record(QuestionsLeft(**self.about(), seconds=seconds))
+
+    def finish(self) -> None:
+        """Record that all problems and questions are over."""
+        self.record(InterviewFinished(**self.about()))
 
     def is_recorded(self) -> bool:
         """Return whether the journal has all events."""
-        return len(self.journal.facts(InterviewEvent, subject=self.id)) == len(self.events)
+        return len(recorded_events(self.journal, self.id)) == len(self.events)
 
     def challenge(self, index: int) -> Challenge:
         """Return the problem of a stage."""
@@ -118,13 +146,6 @@ class Interview:
     def path(self, index: int) -> Path:
         """Return the learner's file of a stage."""
         return Path(self.plan.folder) / self.challenge(index).file_name
-
-    def begun_at(self, index: int) -> float | None:
-        """Return the time at which a stage began, in seconds since the epoch."""
-        for at, kind, data in self.events:
-            if kind == "begun" and data.get("stage") == index:
-                return at
-        return None
 
     def handed_out(self, index: int) -> str:
         """Return the text with which a stage begins.
@@ -160,6 +181,61 @@ def first_text(challenge: Challenge, stage: Stage) -> str:
     return hunt_file_text(challenge, mistakes, with_commands=False)
 
 
+def recorded_events(journal: Journal, interview: str) -> list[InterviewEvent]:
+    """Return the events of an interview that the journal has, in order of time."""
+    return [fact for fact in journal.facts(*INTERVIEW_EVENTS) if fact.interview == interview]
+
+
+@dataclass
+class _Recorder:
+    """A `StageRecorder` of the interview and its journal.
+
+    Attributes:
+        run: the interview.
+        challenge: the id of the problem.
+        source: the text with the last verdict.
+    """
+
+    run: Interview
+    challenge: str
+    source: str | None = None
+
+    @property
+    def _about(self) -> dict[str, Any]:
+        return self.run.about(self.challenge)
+
+    def attempted(self, report: Report, source: str, seconds: float) -> None:
+        self.source = source
+        statuses = report.statuses()
+        left = report.repair.left if report.repair is not None else None
+        attempt = StageAttempted(
+            **self._about,
+            seconds=seconds,
+            verdict=report.verdict,
+            passed=sum(status == "passed" for status in statuses.values()),
+            total=len(statuses),
+            failed=tuple(name for name, status in statuses.items() if status == "failed"),
+            bugs_left=None if left is None else len(left),
+            count=0 if report.unfinished else 1,
+        )
+        self.run.record(attempt)
+
+    def replaced(self) -> None:
+        self.run.record(StageReplaced(**self._about))
+
+    def repaired(self, bugs_left: int) -> None:
+        self.run.record(StageRepaired(**self._about, bugs_left=bugs_left))
+
+    def hinted(self, level: int, seconds: float) -> None:
+        self.run.record(StageHinted(**self._about, seconds=seconds, level=level))
+
+    def revealed(self, seconds: float) -> None:
+        self.run.record(MistakeShown(**self._about, seconds=seconds))
+
+    def left(self, seconds: float) -> None:
+        self.run.record(StageLeft(**self._about, seconds=seconds))
+
+
 def solve_problems(run: Interview, roots: tuple[Path, ...], language: str, grade: Grade) -> Ending:
     """Show the problems one after the other. Return "next" after the last problem.
 
@@ -182,10 +258,11 @@ def _solve(
     challenge, path, stage = run.challenge(index), run.path(index), run.plan.stages[index]
     handed_out = run.handed_out(index)
     opening = _opening(run, index, _hand_out(run, index, handed_out))
+    recorder = _Recorder(run, challenge.id)
     request = SessionRequest(
         challenge,
         path,
-        _task(challenge, path, stage) + pack_reader.prompt(challenge, language),
+        _task(challenge, path, stage, language),
         run.state.stages[index].seconds,
         # The clock of the session includes the seconds before, so the limit includes them too.
         allowed_seconds(run.plan, run.state, index),
@@ -193,31 +270,34 @@ def _solve(
         purpose=_purpose(stage),
         packs=roots,
         is_graded=run.plan.is_graded,
-        sitting=Sitting(index + 1, len(run.plan.stages), run.seconds_left, opening),
+        sitting=Sitting(index + 1, len(run.plan.stages), run.seconds_left, opening, recorder),
         untouched=handed_out,
         hunted=stage.bugs,
     )
     result = run_session(request, run.journal)
-    _record_session(run, index, result)
     if result.ending == "next":
         try:
-            _hand_in(run, index, handed_out, result, grade)
+            _hand_in(run, index, handed_out, result, recorder, grade)
         except KeyboardInterrupt:
             return "interrupted"
     return result.ending
 
 
-def _task(challenge: Challenge, path: Path, stage: Stage) -> str:
-    return hunt_task(challenge, path.name, len(stage.bugs)) if stage.bugs else ""
+def _task(challenge: Challenge, path: Path, stage: Stage, language: str) -> str:
+    """Return the task without its follow-up questions: the interview asks them at its end."""
+    prompt = pack_reader.prompt(challenge, language)
+    if answers_path(challenge).exists():
+        prompt = without_questions(prompt)
+    return (hunt_task(challenge, path.name, len(stage.bugs)) if stage.bugs else "") + prompt
 
 
 def _purpose(stage: Stage) -> Purpose:
-    """Return the purpose of a stage's attempts. A repaired file is no answer from memory."""
+    """Return the purpose of a problem's attempts. A repaired file is no answer from memory."""
     return "hunt" if stage.bugs else "interview"
 
 
 def _hand_out(run: Interview, index: int, text: str) -> str:
-    """Write the text of the stage, unless the file is there. Return a sentence about the file.
+    """Write the text of the problem, unless the file is there. Return a sentence about the file.
 
     Raises:
         DrillError: if the file cannot be written.
@@ -225,49 +305,64 @@ def _hand_out(run: Interview, index: int, text: str) -> str:
     challenge, path, stage = run.challenge(index), run.path(index), run.plan.stages[index]
     if path.is_dir():
         raise DrillError(
-            f"{path} is a folder; the learner's file needs this name. Move the folder away, then "
-            "`attn-drill interview --resume` goes on."
+            f"{path} is a folder, but the file of the problem needs this name. Move the folder "
+            "away. Then `attn-drill interview --resume` goes on."
         )
     if not path.exists():
         write_new(path, text)
     if not run.state.stages[index].begun:
-        if stage.bugs:
-            run.journal.add(Hunted(challenge.id, run.wall(), mistakes=stage.bugs, path=str(path)))
-        else:
-            run.journal.add(Started(challenge.id, run.wall(), path=str(path)))
-        run.record("begun", stage=index, seconds=0.0)
-    if path.read_bytes() == text.encode():
-        if stage.bugs:
-            return f"{path} is the file to repair."
-        if index and run.plan.stages[index - 1].bugs:
-            return f"{path} is the repaired file: continue with it."
-        return f"{path} is the stub: write your answer there."
-    return f"{path} is your file; it is left unchanged."
+        run.record(StageBegan(**run.about(challenge.id)))
+    try:
+        is_changed = read_source(path) != text
+    except DrillError:  # the session says why it cannot be graded
+        is_changed = True
+    if is_changed:
+        return f"{path} is your file. It is left unchanged."
+    if stage.bugs:
+        return f"{path} is the file to repair."
+    if index and run.plan.stages[index - 1].bugs:
+        return f"{path} is the repaired file. Continue with it."
+    return f"{path} is the stub. Write your answer there."
 
 
 def _opening(run: Interview, index: int, file_sentence: str) -> str:
-    """Return the opening page of a problem: the file, the time left, all stages, the rules."""
-    stage, state = run.plan.stages[index], run.state
-    seconds_of_stage = allowed_seconds(run.plan, state, index) - state.stages[index].seconds
-    stage_time = f"{minutes(seconds_of_stage)} min" if seconds_of_stage > 0 else "its time is up"
-    this_stage = (
-        f"Stage {index + 1} of {len(run.plan.stages)}, {stage.role}: "
-        f"{run.challenge(index).title}, {stage_time}.\n{file_sentence}"
-    )
-    time_left = f"The {run.plan.minutes} minutes are over; you can go on, and overtime is noted"
+    """Return the opening page of a problem: the file, the time left, all problems, the rules."""
+    stage = run.plan.stages[index]
+    time_left = f"The {run.plan.minutes} minutes are over. You can go on, and overtime is noted."
     if run.seconds_left > 0:
-        time_left = f"{minutes(run.seconds_left)} of {run.plan.minutes}:00 min are left"
-        if run.seconds_left > seconds_of_stage > 0:
-            time_left += f", {minutes(seconds_of_stage)} min of them for this problem"
+        time_left = (
+            f"Of the whole interview {minutes(run.seconds_left)} of "
+            f"{run.plan.minutes}:00 min are left."
+        )
     paragraphs = [
-        this_stage,
-        f"{time_left}. The clock starts when you press Enter.",
+        f"Problem {index + 1} of {len(run.plan.stages)}, {stage.role}: "
+        f"{run.challenge(index).title}.\n{file_sentence}",
+        f"{_time_of_problem(run, index)}\n{time_left}\nThe clock starts when you press Enter.",
         _stage_list(run, index),
         f"{_rules(run.plan, stage)}\n{_KEY_RULES}",
         *run.news,
     ]
     run.news.clear()
     return "\n\n".join(paragraphs)
+
+
+def _time_of_problem(run: Interview, index: int) -> str:
+    """Return a sentence: the planned time, the time that is carried over, and the time left."""
+    state, planned = run.state, run.plan.stages[index].seconds
+    carried, allowed = (
+        carried_seconds(run.plan, state, index),
+        allowed_seconds(run.plan, state, index),
+    )
+    before = "the problem before" if index == 1 else "the problems before"
+    sentence = f"This problem: {minutes(planned)} min planned"
+    if carried >= 1:
+        sentence += f", {minutes(carried)} left over from {before}: {minutes(allowed)} min"
+    elif carried <= -1:
+        sentence += f", reduced by {minutes(-carried)} for {before}: {minutes(allowed)} min"
+    if spent := state.stages[index].seconds:
+        left = f"{minutes(allowed - spent)} are left" if allowed > spent else "they are over"
+        sentence += f"; {minutes(spent)} are spent, {left}"
+    return f"{sentence}."
 
 
 def _rules(plan: InterviewPlan, stage: Stage) -> str:
@@ -281,18 +376,14 @@ def _rules(plan: InterviewPlan, stage: Stage) -> str:
 
 def _stage_list(run: Interview, index: int) -> str:
     lines = []
-    for stage_number, stage in enumerate(run.plan.stages, start=1):
-        current = index + 1
+    for stage_index, stage in enumerate(run.plan.stages):
         # The title of a later problem would give that problem away.
-        title = f": {run.challenge(stage_number - 1).title}" if stage_number <= current else ""
-        mark = "  (done)" if stage_number < current else ""
-        if stage_number == current:
-            mark = "  (now)"
-        lines.append(f"  {stage_number}. {stage.role}{title}, {_rounded(stage.seconds)}{mark}")
+        title = f": {run.challenge(stage_index).title}" if stage_index <= index else ""
+        mark = "  (done)" if stage_index < index else "  (now)" if stage_index == index else ""
+        lines.append(f"  {stage_index + 1}. {stage.role}{title}, {_rounded(stage.seconds)}{mark}")
     if count := len(run.plan.questions):
-        time_for_all = _rounded(run.plan.question_seconds)
         questions = "question" if count == 1 else "questions"
-        lines.append(f"  then {count} {questions}, {time_for_all}")
+        lines.append(f"  then {count} {questions}, {_rounded(run.plan.question_seconds)}")
     return "\n".join(lines)
 
 
@@ -300,35 +391,15 @@ def _rounded(seconds: float) -> str:
     return f"{max(1, round(seconds / 60))} min"
 
 
-def _record_session(run: Interview, index: int, result: SessionResult) -> None:
-    """Record the events of a session."""
-    if result.last is not None:
-        data = attempt_data(
-            index,
-            result.last.verdict,
-            result.last.statuses(),
-            result.seconds,
-            _bugs_left(result.last),
-        )
-        run.record("attempt", **data, count=result.attempts)
-    if result.hints > run.state.stages[index].hints:
-        run.record("hint", stage=index, seconds=result.seconds, level=result.hints)
-    if result.revealed_mistakes:
-        run.record("why", stage=index, seconds=result.seconds, count=result.revealed_mistakes)
-    run.record("left", stage=index, seconds=result.seconds)
-
-
-def _bugs_left(report: Report) -> int | None:
-    """Return the number of planted mistakes that are left, or None if it is not known."""
-    if report.repair is None or report.repair.left is None:
-        return None
-    return len(report.repair.left)
-
-
 def _hand_in(
-    run: Interview, index: int, handed_out: str, result: SessionResult, grade: Grade
+    run: Interview,
+    index: int,
+    handed_out: str,
+    result: SessionResult,
+    recorder: _Recorder,
+    grade: Grade,
 ) -> None:
-    """End a stage with the learner's file.
+    """End a problem with the learner's file.
 
     If the file changed after its last verdict, it is graded. The time for this does not count.
     """
@@ -345,25 +416,27 @@ def _hand_in(
             note = f"Nothing was handed in: {path.name} is the unchanged {kind}."
         else:
             code = source
-    if code is not None and code != result.source:
-        note = _grade_code(run, index, code, result.seconds, grade)
-    # A file to repair is no start of the challenge, so the journal has no start for it.
-    since = since_start(run.journal.facts(subject=challenge.id), run.begun_at(index))
+    if code is not None and code != recorder.source:
+        note = _grade_code(run, index, code, result.seconds, recorder, grade)
+    since = since_start(run.journal.facts(subject=challenge.id), in_interview=True)
     if since.hint > run.state.stages[index].hints:  # from `attn-drill hint` in another window
-        run.record("hint", stage=index, seconds=result.seconds, level=since.hint)
+        recorder.hinted(since.hint, result.seconds)
     run.record(
-        "ended",
-        stage=index,
-        seconds=result.seconds,
-        code=code,
-        note=note,
-        reference_seen=since.solution,
+        StageEnded(
+            **run.about(challenge.id),
+            seconds=result.seconds,
+            code=code,
+            note=note,
+            reference_seen=since.solution,
+        )
     )
     if note:
         run.news.append(note)
 
 
-def _grade_code(run: Interview, index: int, code: str, seconds: float, grade: Grade) -> str:
+def _grade_code(
+    run: Interview, index: int, code: str, seconds: float, recorder: _Recorder, grade: Grade
+) -> str:
     """Grade a file that is handed in and record the attempt. Return why it failed, or ""."""
     challenge, stage = run.challenge(index), run.plan.stages[index]
     try:
@@ -374,8 +447,5 @@ def _grade_code(run: Interview, index: int, code: str, seconds: float, grade: Gr
         run.journal, challenge, report, code, run.wall(), seconds, _purpose(stage)
     )
     record_diagnosis(run.journal, recorded.attempt, report, run.wall())
-    # An unfinished file has a result, but does not count as an attempt.
-    count = 0 if recorded.attempt is None else 1
-    data = attempt_data(index, report.verdict, report.statuses(), seconds, _bugs_left(report))
-    run.record("attempt", **data, count=count)
+    recorder.attempted(report, code, seconds)
     return ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from trainer.model.challenge import Challenge
 from trainer.model.report import Report
@@ -15,9 +15,31 @@ from trainer.packs.pack_reader import built_in_pack
 from trainer.practice.facts import Purpose
 from trainer.report.stages import Stage
 
-__all__ = ["Ending", "Purpose", "SessionRequest", "SessionResult", "Sitting"]
+__all__ = ["Ending", "Purpose", "SessionRequest", "SessionResult", "Sitting", "StageRecorder"]
 
 Ending = Literal["quit", "next", "interrupted"]
+
+
+class StageRecorder(Protocol):
+    """Records what happens in a problem of an interview, as it happens."""
+
+    def attempted(self, report: Report, source: str, seconds: float) -> None:
+        """Record the verdict on a text."""
+
+    def replaced(self) -> None:
+        """Record that the last attempt does not count: its text was replaced within seconds."""
+
+    def repaired(self, bugs_left: int) -> None:
+        """Record how many bugs of a hunt are left. The diagnosis comes after the verdict."""
+
+    def hinted(self, level: int, seconds: float) -> None:
+        """Record that a hint was shown."""
+
+    def revealed(self, seconds: float) -> None:
+        """Record that the likely mistake was shown."""
+
+    def left(self, seconds: float) -> None:
+        """Record the time at which the learner left the screen."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +52,14 @@ class Sitting:
         seconds_left: the time left of the whole interview when the session begins; negative if the
             time is up.
         opening: the text of the opening page.
+        recorder: records what happens.
     """
 
     stage_number: int
     stage_count: int
     seconds_left: float
     opening: str
+    recorder: StageRecorder
 
 
 @dataclass(frozen=True)
@@ -88,17 +112,9 @@ class SessionResult:
         passed: the learner's file passed.
         seconds: the seconds spent on the challenge, with those before the session.
         attempts: how many attempts count.
-        hints: how many hints were taken.
-        revealed_mistakes: how often the likely mistake was shown.
-        last: the report with the last verdict.
-        source: the text that `last` is about.
     """
 
     ending: Ending
     passed: bool
     seconds: float
     attempts: int
-    hints: int
-    revealed_mistakes: int
-    last: Report | None = None
-    source: str | None = None
