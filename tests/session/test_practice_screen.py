@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 from textual.pilot import Pilot
@@ -24,7 +25,7 @@ from trainer.practice.journal import Journal
 from trainer.practice.progress import counted_attempts, rated_reviews
 from trainer.server.client import AsyncClient
 from trainer.server.messages import Refused, Taught, Teach, TraceLines, Verdict
-from trainer.session.model import SessionResult
+from trainer.session.model import SessionResult, StageRecorder
 from trainer.session.practice_screen import SessionApp, _clock, _keys
 from trainer.session.session_state import SETTLE_SECONDS
 from trainer.session.theme import theme
@@ -87,7 +88,7 @@ def test_wrong_then_right_hint_quit_and_resume(file: Path, home: Path) -> None:
         app.return_value.ending,
         app.return_value.passed,
         app.return_value.attempts,
-        app.return_value.hints,
+        len(app.state.hints),
     ) == ("quit", True, 2, 1)
     journal = Journal(home)
     attempts = counted_attempts(journal.facts())
@@ -266,7 +267,9 @@ def test_interview_hides_the_mistake_and_counts_the_key_that_shows_it(
     file: Path, home: Path
 ) -> None:
     """Each press of w shows the next part: a question, then the mistake, then neither."""
-    app = app_on(file, home, stage="line", purpose="interview", sitting=SITTING)
+    recorder = create_autospec(StageRecorder, instance=True)
+    sitting = replace(SITTING, recorder=recorder)
+    app = app_on(file, home, stage="line", purpose="interview", sitting=sitting)
 
     async def script(pilot: Pilot[SessionResult]) -> None:
         await until(pilot, lambda: app.warm)
@@ -284,12 +287,14 @@ def test_interview_hides_the_mistake_and_counts_the_key_that_shows_it(
             await pilot.press("w")
             await until(pilot, partial(is_drawn, pilot, shown))
             assert hidden not in words(pilot)
-        assert app.state.revealed_mistakes == 1
+        assert recorder.revealed.call_count == 1
         await pilot.press("w", "w", "n")
 
     drive(app, script)
     assert app.return_value is not None
-    assert (app.return_value.ending, app.return_value.revealed_mistakes) == ("next", 2)
+    assert app.return_value.ending == "next"
+    names = [call[0] for call in recorder.method_calls]
+    assert names == ["attempted", "revealed", "revealed", "left"]
 
 
 def is_drawn(pilot: Pilot[SessionResult], text: str) -> bool:
@@ -352,7 +357,6 @@ def test_practice_hides_the_mistake_at_the_key(file: Path, home: Path) -> None:
         for shown in ("The likely mistake is hidden.", "Why sqrt?", "LIKELY The scores"):
             await pilot.press("w")
             await until(pilot, partial(is_drawn, pilot, shown))
-        assert app.state.revealed_mistakes == 1
 
     drive(app, script)
 
@@ -534,7 +538,7 @@ def test_state_of_an_unfinished_file_is_shown(file: Path, home: Path) -> None:
     drive(app, script)
     assert app.return_value is not None
     assert app.return_value.attempts == 0
-    assert app.return_value.source == "wrong"
+    assert app.state.last_source == "wrong"
 
 
 @pytest.mark.thorough  # test_state_of_an_unfinished_file_is_shown has a fake grader

@@ -11,11 +11,12 @@ from textual.pilot import Pilot
 
 from tests.support.fake_grader import FakeGrader
 from tests.support.session import GQA, app_on, screen, until, words
+from tests.support.session_interview import SITTING
 from tests.support.session_keys import run_app
 from trainer.practice.journal import Journal
 from trainer.practice.progress import counted_attempts, progress_of
 from trainer.server.messages import Reply
-from trainer.session.model import SessionResult, Sitting
+from trainer.session.model import SessionResult
 from trainer.session.practice_screen import SessionApp
 
 WIDTHS = (40, 60, 80, 109, 110, 140)
@@ -212,8 +213,7 @@ def test_opening_page_has_the_keys_enter_and_q(
     press_all: Callable[..., list[str]], width: int
 ) -> None:
     """Both keys work."""
-    sitting = Sitting(1, 2, 1800.0, "An opening page.")
-    assert press_all("fresh", width, sitting=sitting, purpose="interview") == ["enter", "q"]
+    assert press_all("fresh", width, sitting=SITTING, purpose="interview") == ["enter", "q"]
 
 
 @pytest.mark.thorough

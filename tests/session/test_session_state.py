@@ -1,17 +1,20 @@
 """Attempts, hints, clock and grade of a session, without a screen."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 
 from tests.support.fake_grader import report_on
 from tests.support.session import GQA, Clock
 from tests.support.session_interview import SITTING
-from trainer.practice.facts import Attempted, Replaced, Started
+from trainer.model.report import Repair
+from trainer.practice.facts import Attempted, Hinted, Replaced, Started
 from trainer.practice.journal import Journal
 from trainer.practice.progress import counted_attempts, progress_of, since_start
-from trainer.session.model import SessionRequest
+from trainer.session.model import SessionRequest, StageRecorder
 from trainer.session.session_state import SETTLE_SECONDS, SessionState
 
 
@@ -192,3 +195,31 @@ def test_clock_does_not_stop_at_a_failure_or_in_an_interview(file: Path, home: P
     save(interview, "right")
     clock.now += 60
     assert (failed.seconds, interview.seconds) == (360.0, 360.0)
+
+
+def test_interview_is_told_what_happens(file: Path, home: Path) -> None:
+    """Its hints are no hints of practice, and a fresh stub is neither guided nor a start."""
+    clock = Clock()
+    recorder = create_autospec(StageRecorder, instance=True)
+    journal = Journal(home)
+    journal.add(Hinted("gqa", clock() - 310, level=1))
+    options = {"purpose": "interview", "sitting": replace(SITTING, recorder=recorder)}
+    state = state_on(file, home, clock, **options)
+    journal.add(Started("gqa", clock() - 300, path=str(file), level="guided"))
+    before = len(journal.facts(Started, Hinted))
+    state.begin()
+    state.take_hint()
+    save(state, "wrong")
+    clock.now += 1
+    save(state, "right")
+    state.note_revealed()
+    repaired = replace(report_on("gqa", "gqa.py", "right", 1), repair=Repair(2, ()))
+    state.take_diagnosis(repaired)
+    state.restart()
+    state.result("quit")
+    names = ["hinted", "attempted", "replaced", "attempted", "revealed", "repaired", "left"]
+    assert [call[0] for call in recorder.method_calls] == names
+    recorder.hinted.assert_called_once_with(1, 300.0)
+    recorder.repaired.assert_called_once_with(0)
+    assert len(journal.facts(Started, Hinted)) == before
+    assert state.level == "standard"

@@ -724,7 +724,8 @@ class SessionApp(App[SessionResult]):
             self.status = "The likely mistake is hidden."
         else:
             self.stage, self.status = following, ""
-        self.state.revealed_mistakes += following == "cause"
+        if following == "cause":
+            self.state.note_revealed()
         self.view, self.trace = "report", None
         self._draw()
         self.query_one("#report").scroll_home(animate=False)

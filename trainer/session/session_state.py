@@ -38,7 +38,6 @@ class SessionState:
         last_source: the text that `last` is about.
         unfinished: the report on the current text if this text is not finished, else None.
         attempts: how many attempts count.
-        revealed_mistakes: how often the likely mistake was shown.
         passed: the learner's file passed.
         grade_text: the grade of the pass in words, or "".
         begun: the clock runs. In an interview it starts after the opening page.
@@ -52,7 +51,6 @@ class SessionState:
     last_source: str | None = None
     unfinished: Report | None = None
     attempts: int = 0
-    revealed_mistakes: int = 0
     passed: bool = False
     grade_text: str = ""
     begun: bool = field(init=False)
@@ -67,11 +65,14 @@ class SessionState:
     def __post_init__(self) -> None:
         self._began = self.clock()
         self.begun = self.request.sitting is None
-        self._hint_level = since_start(self.journal.facts(subject=self.request.challenge.id)).hint
+        facts = self.journal.facts(subject=self.request.challenge.id)
+        self._hint_level = since_start(facts, in_interview=not self.begun).hint
 
     @property
     def level(self) -> Level:
         """The level of the stub that was handed out."""
+        if self.request.sitting is not None:
+            return "standard"
         return handed_out_level(self.request.challenge, self.journal) or "standard"
 
     def begin(self) -> None:
@@ -82,13 +83,14 @@ class SessionState:
     def restart(self) -> None:
         """Reset the clock, the hints and the verdict for a fresh stub.
 
-        The counts of attempts and revealed mistakes stay. The clock of an interview continues,
+        The count of attempts stays. The clock of an interview continues,
         because it is for the whole interview.
         """
         request = self.request
-        self.journal.add(
-            Started(request.challenge.id, self.wall(), path=str(request.path), level=self.level)
-        )
+        if request.sitting is None:
+            self.journal.add(
+                Started(request.challenge.id, self.wall(), path=str(request.path), level=self.level)
+            )
         self.last, self.last_source, self.unfinished = None, None, None
         self.passed, self.grade_text, self._review_id, self._verdict_at = False, "", None, None
         self._hint_level = 0
@@ -143,7 +145,10 @@ class SessionState:
     def take_hint(self) -> str:
         """Return the next hint and record it."""
         self._hint_level += 1
-        self.journal.add(Hinted(self.request.challenge.id, self.wall(), level=self._hint_level))
+        if self.request.sitting is not None:
+            self.request.sitting.recorder.hinted(self._hint_level, self.seconds)
+        else:
+            self.journal.add(Hinted(self.request.challenge.id, self.wall(), level=self._hint_level))
         return self.request.challenge.hints[self._hint_level - 1]
 
     def note_save(self, source: str) -> None:
@@ -159,6 +164,8 @@ class SessionState:
                 Replaced(self.request.challenge.id, self.wall(), attempt=self._attempt_id)
             )
             self.attempts -= 1
+            if self.request.sitting is not None:
+                self.request.sitting.recorder.replaced()
         self._verdict_at = None
 
     def take_verdict(self, report: Report, source: str, *, is_requested: bool = False) -> None:
@@ -189,6 +196,8 @@ class SessionState:
             self.request.purpose,
         )
         self._attempt_id = recorded.attempt
+        if self.request.sitting is not None:
+            self.request.sitting.recorder.attempted(report, source, seconds)
         self.passed = self.passed or report.verdict == "passed"
         if self.passed and self._passed_after is None and self.request.sitting is None:
             self._passed_after = seconds  # the clock of an interview is for the whole interview
@@ -202,6 +211,14 @@ class SessionState:
             return
         self.last = report
         record_diagnosis(self.journal, self._attempt_id, report, self.wall())
+        sitting, repair = self.request.sitting, report.repair
+        if sitting is not None and repair is not None and repair.left is not None:
+            sitting.recorder.repaired(len(repair.left))
+
+    def note_revealed(self) -> None:
+        """Record that the likely mistake was shown."""
+        if self.request.sitting is not None:
+            self.request.sitting.recorder.revealed(self.seconds)
 
     @property
     def can_overrule(self) -> bool:
@@ -216,14 +233,7 @@ class SessionState:
             self.grade_text = f"graded {RATINGS[rating - 1]}, as you say"
 
     def result(self, ending: Ending) -> SessionResult:
-        """Return the result of the session."""
-        return SessionResult(
-            ending,
-            self.passed,
-            self.seconds,
-            self.attempts,
-            self._hint_level,
-            self.revealed_mistakes,
-            self.last,
-            self.last_source,
-        )
+        """Return the result of the session, which is over."""
+        if self.request.sitting is not None:
+            self.request.sitting.recorder.left(self.seconds)
+        return SessionResult(ending, self.passed, self.seconds, self.attempts)
