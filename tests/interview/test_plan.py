@@ -41,7 +41,7 @@ def planned(
     """Return the plan of an interview."""
     known, mains = known_items or {}, main_problems(CHALLENGES, TOPICS, wanted)
     chosen = choose_problems(CHALLENGES, minutes, mains, known, seed)
-    return make_plan(chosen, CHALLENGES, questions, minutes, known, seed)
+    return make_plan(chosen, questions, minutes, known, seed)
 
 
 @pytest.mark.sampled(12)
@@ -92,14 +92,9 @@ def test_questions_follow_up_the_problems(wanted: str | None, minutes: int) -> N
     assert list(made.questions) == all_items[: {5: 1, 30: 3, 60: 6, 240: 24}[minutes]]
 
 
-def test_questions_come_from_the_topic_if_the_problems_have_no_answers() -> None:
-    """Without any question on the topic there are no questions, and the problems get all time."""
-    main = {stage.role: stage.challenge for stage in planned(15, "gqa").stages}["main problem"]
-    assert main == "gqa"
-    others = [question for question in QUESTIONS if question.challenge in ("mqa", "rope")]
-    assert planned(15, "gqa", questions=others).questions == ("follow-up:mqa:1",)
-    of_another_topic = [question for question in QUESTIONS if question.challenge == "rope"]
-    without = planned(15, "gqa", questions=of_another_topic)
+def test_problems_without_questions_get_all_time() -> None:
+    """A pack may have no answers."""
+    without = planned(15, "gqa", questions=[])
     assert without.questions == ()
     assert without.question_seconds == pytest.approx(0)
 
@@ -211,7 +206,7 @@ def test_debugging_round_has_the_bugs_and_questions_on_both_problems(has_follow_
     chosen: Choice = {"debugging": BY_ID["mini-gpt"]}
     if has_follow_up:
         chosen["follow-up"] = BY_ID["mini-gpt-cache"]
-    plan = make_plan(chosen, CHALLENGES, QUESTIONS, 50, {}, 7, ("a", "b"))
+    plan = make_plan(chosen, QUESTIONS, 50, {}, 7, ("a", "b"))
     seconds = [1620.0, 1080.0] if has_follow_up else [2700.0]
     assert [stage.seconds for stage in plan.stages] == pytest.approx(seconds)
     assert [stage.bugs for stage in plan.stages] == [("a", "b"), ()][: len(seconds)]

@@ -204,14 +204,14 @@ def _plan(
     seed = fresh_seed() if seed is None else seed
     if not bugs:
         chosen = planning.choose_problems(known.challenges, minutes, mains, familiarity, seed)
-        return planning.make_plan(chosen, known.challenges, questions, minutes, familiarity, seed)
+        return planning.make_plan(chosen, questions, minutes, familiarity, seed)
     challenge = hunts.debugging_challenge(mains, known.challenges, topic)
     follow_up = hunts.follow_up_of(challenge, known.challenges)
     ids = tuple(mistake.id for mistake in hunts.choose_bugs(challenge, bugs, (), seed))
     chosen = {"debugging": challenge}
     if follow_up is not None:
         chosen["follow-up"] = follow_up
-    return planning.make_plan(chosen, known.challenges, questions, minutes, familiarity, seed, ids)
+    return planning.make_plan(chosen, questions, minutes, familiarity, seed, ids)
 
 
 def _begin(

@@ -156,7 +156,6 @@ def familiarity(
 
 def make_plan(
     chosen: Choice,
-    challenges: Sequence[Challenge],
     questions: Sequence[FollowUp],
     minutes: int,
     known: Mapping[str, float],
@@ -167,7 +166,6 @@ def make_plan(
 
     Args:
         chosen: The problems.
-        challenges: All challenges.
         questions: The follow-up questions of all challenges, with their answers.
         minutes: The time for the interview.
         known: The knowledge of each item, 0 to 1. Questions that are less known are preferred.
@@ -175,7 +173,7 @@ def make_plan(
         bugs: The ids of the mistakes in the file of a debugging round.
     """
     count = max(1, int(minutes * _QUESTIONS_SHARE / _MINUTES_PER_QUESTION))
-    items = _choose_questions(questions, challenges, chosen, count, known)
+    items = _choose_questions(questions, chosen, count, known)
     seconds = minutes * 60.0 * (1 - _QUESTIONS_SHARE if items else 1)
     seconds_per_minute = seconds / _par_minutes(chosen)
     stages = tuple(
@@ -293,33 +291,16 @@ def _rank(
 
 
 def _choose_questions(
-    questions: Sequence[FollowUp],
-    challenges: Sequence[Challenge],
-    chosen: Choice,
-    count: int,
-    known: Mapping[str, float],
+    questions: Sequence[FollowUp], chosen: Choice, count: int, known: Mapping[str, float]
 ) -> tuple[str, ...]:
-    """Return the items of at most `count` questions, those on the main problem first.
+    """Return the items of at most `count` questions on the problems, the main problem first.
 
-    Of the questions on a problem, the less known are preferred. If the problems have no question,
-    return questions on other challenges of their topics.
+    Of the questions on a problem, those that the learner knows least are asked.
     """
-    ids = [chosen[role].id for role in _ASKED_ABOUT if role in chosen]
-    if not any(question.challenge in ids for question in questions):
-        topics = {problem.topic for problem in chosen.values()}
-        ids = [challenge.id for challenge in challenges if challenge.topic in topics]
-    place = {name: index for index, name in enumerate(ids)}
+    place = {chosen[role].id: index for index, role in enumerate(_ASKED_ABOUT) if role in chosen}
     fitting = [question for question in questions if question.challenge in place]
-    fitting.sort(
-        key=lambda question: (
-            place[question.challenge],
-            known.get(question.item, 0.0),
-            question.number,
-        )
-    )
-    asked = sorted(
-        fitting[:count], key=lambda question: (place[question.challenge], question.number)
-    )
+    fitting.sort(key=lambda each: (place[each.challenge], known.get(each.item, 0.0), each.number))
+    asked = sorted(fitting[:count], key=lambda each: (place[each.challenge], each.number))
     return tuple(question.item for question in asked)
 
 

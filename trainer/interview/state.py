@@ -13,19 +13,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from trainer.interview.plan import InterviewPlan
-from trainer.practice.facts import (
-    InterviewEvent,
-    InterviewFinished,
-    MistakeShown,
-    QuestionAnswered,
-    QuestionEvent,
-    StageAttempted,
-    StageEnded,
-    StageEvent,
-    StageHinted,
-    StageRepaired,
-    StageReplaced,
-)
+from trainer.practice import facts
 
 _GRACE_SECONDS = 60.0  # overtime that is not reported, so that the learner can finish a line
 _LEAST_SECONDS = 60.0  # of every problem, even if the problems before took all the time
@@ -54,7 +42,7 @@ class StageState:
     attempts: int = 0
     hints: int = 0
     revealed_mistakes: int = 0
-    result: StageAttempted | None = None
+    result: facts.StageAttempted | None = None
     reference_seen: bool = False
     code: str | None = None
     note: str = ""
@@ -87,7 +75,7 @@ class InterviewState:
         return sum(stage.seconds for stage in self.stages) + self.question_seconds
 
 
-def state_of(plan: InterviewPlan, events: Iterable[InterviewEvent]) -> InterviewState:
+def state_of(plan: InterviewPlan, events: Iterable[facts.InterviewEvent]) -> InterviewState:
     """Return the state after these events. Skip events of an unknown kind."""
     stages = {stage.challenge: StageState() for stage in plan.stages}
     ratings: dict[str, int] = {}
@@ -95,32 +83,32 @@ def state_of(plan: InterviewPlan, events: Iterable[InterviewEvent]) -> Interview
     finished = False
     for event in events:
         match event:
-            case StageEvent(subject=challenge) if challenge in stages:
+            case facts.StageEvent(subject=challenge) if challenge in stages:
                 stages[challenge] = _stage_after(stages[challenge], event)
-            case QuestionEvent(subject=item, seconds=seconds):
+            case facts.QuestionEvent(subject=item, seconds=seconds):
                 question_seconds = max(question_seconds, seconds)
-                if isinstance(event, QuestionAnswered):
+                if isinstance(event, facts.QuestionAnswered):
                     ratings.setdefault(item, event.rating)
-            case InterviewFinished():
+            case facts.InterviewFinished():
                 finished = True
     return InterviewState(tuple(stages.values()), ratings, question_seconds, finished)
 
 
-def _stage_after(stage: StageState, event: StageEvent) -> StageState:
+def _stage_after(stage: StageState, event: facts.StageEvent) -> StageState:
     """Return the state of a problem after one event."""
     stage = replace(stage, begun=True, seconds=max(stage.seconds, event.seconds))
     match event:
-        case StageAttempted(count=count):
+        case facts.StageAttempted(count=count):
             return replace(stage, attempts=stage.attempts + count, result=event)
-        case StageReplaced():
+        case facts.StageReplaced():
             return replace(stage, attempts=stage.attempts - 1)
-        case StageRepaired(bugs_left=bugs_left) if stage.result is not None:
+        case facts.StageRepaired(bugs_left=bugs_left) if stage.result is not None:
             return replace(stage, result=msgspec.structs.replace(stage.result, bugs_left=bugs_left))
-        case StageHinted(level=level):
+        case facts.StageHinted(level=level):
             return replace(stage, hints=max(stage.hints, level))
-        case MistakeShown(count=count):
+        case facts.MistakeShown(count=count):
             return replace(stage, revealed_mistakes=stage.revealed_mistakes + count)
-        case StageEnded(code=code, note=note, reference_seen=seen):
+        case facts.StageEnded(code=code, note=note, reference_seen=seen):
             result = stage.result if code is not None else None
             return replace(
                 stage, ended=True, code=code, note=note, reference_seen=seen, result=result

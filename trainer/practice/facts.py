@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -253,19 +253,20 @@ class InterviewFinished(InterviewEvent, tag="interview-finished", frozen=True):
     """All problems and questions of the interview are over. The subject is empty."""
 
 
-INTERVIEW_EVENTS: tuple[type[InterviewEvent], ...] = (
-    StageBegan,
-    StageAttempted,
-    StageReplaced,
-    StageRepaired,
-    StageHinted,
-    MistakeShown,
-    StageLeft,
-    StageEnded,
-    QuestionAnswered,
-    QuestionsLeft,
-    InterviewFinished,
+AnyInterviewEvent = (
+    StageBegan
+    | StageAttempted
+    | StageReplaced
+    | StageRepaired
+    | StageHinted
+    | MistakeShown
+    | StageLeft
+    | StageEnded
+    | QuestionAnswered
+    | QuestionsLeft
+    | InterviewFinished
 )
+INTERVIEW_EVENTS: tuple[type[InterviewEvent], ...] = get_args(AnyInterviewEvent)
 
 AnyFact = (
     Started
@@ -279,15 +280,5 @@ AnyFact = (
     | Overruled
     | Hunted
     | InterviewBegan
-    | StageBegan
-    | StageAttempted
-    | StageReplaced
-    | StageRepaired
-    | StageHinted
-    | MistakeShown
-    | StageLeft
-    | StageEnded
-    | QuestionAnswered
-    | QuestionsLeft
-    | InterviewFinished
+    | AnyInterviewEvent
 )

@@ -22,23 +22,7 @@ from trainer.model.errors import DrillError, GraderError
 from trainer.model.report import Report
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import FollowUp, answers_path, without_questions
-from trainer.practice.facts import (
-    INTERVIEW_EVENTS,
-    InterviewEvent,
-    InterviewFinished,
-    MistakeShown,
-    Purpose,
-    QuestionAnswered,
-    QuestionsLeft,
-    Reviewed,
-    StageAttempted,
-    StageBegan,
-    StageEnded,
-    StageHinted,
-    StageLeft,
-    StageRepaired,
-    StageReplaced,
-)
+from trainer.practice import facts
 from trainer.practice.journal import Journal
 from trainer.practice.learner_files import read_source, write_new
 from trainer.practice.progress import since_start
@@ -90,7 +74,7 @@ class Interview:
     questions: Sequence[FollowUp]
     challenges: Mapping[str, Challenge]
     journal: Journal
-    events: list[InterviewEvent] = field(default_factory=list)
+    events: list[facts.InterviewEvent] = field(default_factory=list)
     news: list[str] = field(default_factory=list)
     wall: Callable[[], float] = time.time
     clock: Callable[[], float] = time.monotonic
@@ -111,7 +95,7 @@ class Interview:
         at = max([self.wall(), *(event.at for event in self.events)])
         return {"subject": subject, "at": at, "interview": self.id}
 
-    def record(self, event: InterviewEvent) -> None:
+    def record(self, event: facts.InterviewEvent) -> None:
         """Add an event here and in the journal."""
         self.events.append(event)
         self.journal.add(event)
@@ -124,16 +108,20 @@ class Interview:
             rating: 1 again, 2 hard, 3 good, 4 easy.
             seconds: the time for all questions so far.
         """
-        self.record(QuestionAnswered(**self.about(question.item), seconds=seconds, rating=rating))
-        self.journal.add(Reviewed(question.item, self.wall(), rating=rating, reason="own rating"))
+        self.record(
+            facts.QuestionAnswered(**self.about(question.item), seconds=seconds, rating=rating)
+        )
+        self.journal.add(
+            facts.Reviewed(question.item, self.wall(), rating=rating, reason="own rating")
+        )
 
     def leave_questions(self, seconds: float) -> None:
         """Record the time for all questions so far."""
-        self.record(QuestionsLeft(**self.about(), seconds=seconds))
+        self.record(facts.QuestionsLeft(**self.about(), seconds=seconds))
 
     def finish(self) -> None:
         """Record that all problems and questions are over."""
-        self.record(InterviewFinished(**self.about()))
+        self.record(facts.InterviewFinished(**self.about()))
 
     def is_recorded(self) -> bool:
         """Return whether the journal has all events."""
@@ -181,9 +169,9 @@ def first_text(challenge: Challenge, stage: Stage) -> str:
     return hunt_file_text(challenge, mistakes, with_commands=False)
 
 
-def recorded_events(journal: Journal, interview: str) -> list[InterviewEvent]:
+def recorded_events(journal: Journal, interview: str) -> list[facts.InterviewEvent]:
     """Return the events of an interview that the journal has, in order of time."""
-    return [fact for fact in journal.facts(*INTERVIEW_EVENTS) if fact.interview == interview]
+    return [fact for fact in journal.facts(*facts.INTERVIEW_EVENTS) if fact.interview == interview]
 
 
 @dataclass
@@ -208,7 +196,7 @@ class _Recorder:
         self.source = source
         statuses = report.statuses()
         left = report.repair.left if report.repair is not None else None
-        attempt = StageAttempted(
+        attempt = facts.StageAttempted(
             **self._about,
             seconds=seconds,
             verdict=report.verdict,
@@ -221,19 +209,19 @@ class _Recorder:
         self.run.record(attempt)
 
     def replaced(self) -> None:
-        self.run.record(StageReplaced(**self._about))
+        self.run.record(facts.StageReplaced(**self._about))
 
     def repaired(self, bugs_left: int) -> None:
-        self.run.record(StageRepaired(**self._about, bugs_left=bugs_left))
+        self.run.record(facts.StageRepaired(**self._about, bugs_left=bugs_left))
 
     def hinted(self, level: int, seconds: float) -> None:
-        self.run.record(StageHinted(**self._about, seconds=seconds, level=level))
+        self.run.record(facts.StageHinted(**self._about, seconds=seconds, level=level))
 
     def revealed(self, seconds: float) -> None:
-        self.run.record(MistakeShown(**self._about, seconds=seconds))
+        self.run.record(facts.MistakeShown(**self._about, seconds=seconds))
 
     def left(self, seconds: float) -> None:
-        self.run.record(StageLeft(**self._about, seconds=seconds))
+        self.run.record(facts.StageLeft(**self._about, seconds=seconds))
 
 
 def solve_problems(run: Interview, roots: tuple[Path, ...], language: str, grade: Grade) -> Ending:
@@ -291,7 +279,7 @@ def _task(challenge: Challenge, path: Path, stage: Stage, language: str) -> str:
     return (hunt_task(challenge, path.name, len(stage.bugs)) if stage.bugs else "") + prompt
 
 
-def _purpose(stage: Stage) -> Purpose:
+def _purpose(stage: Stage) -> facts.Purpose:
     """Return the purpose of a problem's attempts. A repaired file is no answer from memory."""
     return "hunt" if stage.bugs else "interview"
 
@@ -311,7 +299,7 @@ def _hand_out(run: Interview, index: int, text: str) -> str:
     if not path.exists():
         write_new(path, text)
     if not run.state.stages[index].begun:
-        run.record(StageBegan(**run.about(challenge.id)))
+        run.record(facts.StageBegan(**run.about(challenge.id)))
     try:
         is_changed = read_source(path) != text
     except DrillError:  # the session says why it cannot be graded
@@ -422,7 +410,7 @@ def _hand_in(
     if since.hint > run.state.stages[index].hints:  # from `attn-drill hint` in another window
         recorder.hinted(since.hint, result.seconds)
     run.record(
-        StageEnded(
+        facts.StageEnded(
             **run.about(challenge.id),
             seconds=result.seconds,
             code=code,
