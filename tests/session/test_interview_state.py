@@ -136,13 +136,13 @@ def test_opening_page_has_stages_minutes_path_and_rules(
         "2. main problem, 17 min",
         "1 question, 3 min",
         "a quarter",
-        "This problem: 10:00 min planned. Of the whole interview 30:00 of 30:00 min are left.",
+        "This problem: 10:00 min. The whole interview: 30:00 of 30:00 min are left.",
     ):
         assert part in learner.opening(0)
     assert CHALLENGES["gqa"].title not in learner.opening(0)
     assert "Every save of your file is graded" in learner.opening(0)
     assert learner.pages[0].is_graded
-    assert "10:00 min planned; 2:05 are spent, 7:55 are left. " in learner.opening(1)
+    assert "This problem: 10:00 min. 2:05 are spent, 7:55 are left. " in learner.opening(1)
     assert "27:55 of 30:00 min are left" in learner.opening(1)
     assert learner.opening(1).endswith("News.")
     assert not run.news
@@ -152,10 +152,10 @@ def test_opening_page_has_stages_minutes_path_and_rules(
 @pytest.mark.parametrize(
     ("seconds", "says"),
     [
-        (600.0, "This problem: 16:40 min planned."),
-        (350.0, "16:40 min planned, 4:10 left over from the problem before: 20:50 min."),
-        (700.0, "16:40 min planned, reduced by 1:40 for the problem before: 15:00 min."),
-        (9000.0, "reduced by 15:40 for the problem before: 1:00 min. The 30 minutes are over."),
+        (600.0, "This problem: 16:40 min. The"),
+        (350.0, "20:50 min. 16:40 were planned, 4:10 are left from the problem before."),
+        (700.0, "15:00 min. 16:40 were planned, 1:40 went to the problem before."),
+        (9000.0, "1:00 min. 16:40 were planned, 15:40 went to the problem before. The 30 minutes"),
     ],
 )
 def test_time_that_carries_over_is_said(

@@ -36,16 +36,16 @@ Grade = Callable[[Challenge, str, Path, tuple[str, ...]], Report]
 
 _GRADED_RULES = """\
 Every save of your file is graded.
-h shows a hint. w names the likely mistake. Each costs a quarter of this problem's points for work \
-without help."""
+h shows a hint. w names the likely mistake.
+Each costs a quarter of this problem's points for work without help."""
 _UNGRADED_RULES = """\
 Nothing is graded before you hand in your file. The verdict is on the score sheet.
 h shows a hint. It costs a quarter of this problem's points for work without help."""
 _DEBUGGING_RULES = """\
 The file has {many} in it. Find {them} and repair {them}.
 Every save of the file is graded, and the report says how many are left.
-h shows a hint. w names a bug that is left. Each costs a quarter of this problem's points for work \
-without help."""
+h shows a hint. w names a mistake that is left.
+Each costs a quarter of this problem's points for work without help."""
 _KEY_RULES = """\
 n hands in your file and goes on.
 q leaves. `attn-drill interview --resume` goes on later, and the pause does not count."""
@@ -319,8 +319,8 @@ def _opening(run: Interview, index: int, file_sentence: str) -> str:
     time_left = f"The {run.plan.minutes} minutes are over. You can go on, and overtime is noted."
     if run.seconds_left > 0:
         time_left = (
-            f"Of the whole interview {minutes(run.seconds_left)} of "
-            f"{run.plan.minutes}:00 min are left."
+            f"The whole interview: {minutes(run.seconds_left)} of {run.plan.minutes}:00 min are "
+            "left."
         )
     paragraphs = [
         f"Problem {index + 1} of {len(run.plan.stages)}, {stage.role}: "
@@ -337,19 +337,17 @@ def _opening(run: Interview, index: int, file_sentence: str) -> str:
 def _time_of_problem(run: Interview, index: int) -> str:
     """Return a sentence: the planned time, the time that is carried over, and the time left."""
     state, planned = run.state, run.plan.stages[index].seconds
-    carried, allowed = (
-        carried_seconds(run.plan, state, index),
-        allowed_seconds(run.plan, state, index),
-    )
+    carried = carried_seconds(run.plan, state, index)
+    allowed, spent = planned + carried, state.stages[index].seconds
     before = "the problem before" if index == 1 else "the problems before"
-    sentence = f"This problem: {minutes(planned)} min planned"
+    sentence = f"This problem: {minutes(allowed)} min"
     if carried >= 1:
-        sentence += f", {minutes(carried)} left over from {before}: {minutes(allowed)} min"
+        sentence += f". {minutes(planned)} were planned, {minutes(carried)} are left from {before}"
     elif carried <= -1:
-        sentence += f", reduced by {minutes(-carried)} for {before}: {minutes(allowed)} min"
-    if spent := state.stages[index].seconds:
+        sentence += f". {minutes(planned)} were planned, {minutes(-carried)} went to {before}"
+    if spent:
         left = f"{minutes(allowed - spent)} are left" if allowed > spent else "they are over"
-        sentence += f"; {minutes(spent)} are spent, {left}"
+        sentence += f". {minutes(spent)} are spent, {left}"
     return f"{sentence}."
 
 
@@ -367,8 +365,7 @@ def _stage_list(run: Interview, index: int) -> str:
     for stage_index, stage in enumerate(run.plan.stages):
         # The title of a later problem would give that problem away.
         title = f": {run.challenge(stage_index).title}" if stage_index <= index else ""
-        mark = "  (done)" if stage_index < index else "  (now)" if stage_index == index else ""
-        lines.append(f"  {stage_index + 1}. {stage.role}{title}, {_rounded(stage.seconds)}{mark}")
+        lines.append(f"  {stage_index + 1}. {stage.role}{title}, {_rounded(stage.seconds)}")
     if count := len(run.plan.questions):
         questions = "question" if count == 1 else "questions"
         lines.append(f"  then {count} {questions}, {_rounded(run.plan.question_seconds)}")
