@@ -16,16 +16,8 @@ from trainer.practice.facts import QuestionAnswered, StageAttempted
 
 def row(weight: float, result: StageAttempted | None, **changes: Any) -> ProblemRow:
     """Return a problem of the score sheet."""
-    return ProblemRow(
-        "c",
-        "C",
-        "main problem",
-        weight,
-        600.0,
-        0.0,
-        StageState(result=result, code="x", **changes),
-        "",
-    )
+    state = StageState(result=result, code="x", **changes)
+    return ProblemRow(Stage("c", "main problem", 600.0), "C", weight, 0.0, state, "")
 
 
 RIGHT = attempted("c", 1.0, 60.0, passed=True)
@@ -94,7 +86,9 @@ def test_score_sheet_has_all_problems_and_questions() -> None:
     sheet = score_sheet(
         PLAN, state_of(PLAN, EVENTS), BY_ID, {"sdpa": "ref", "mha": "ref"}, asked, 5.0
     )
-    assert [(problem.challenge, problem.passed, problem.weight) for problem in sheet.problems] == [
+    assert [
+        (problem.stage.challenge, problem.passed, problem.weight) for problem in sheet.problems
+    ] == [
         ("sdpa", True, 1 / 3),
         ("mha", False, 2 / 3),
     ]

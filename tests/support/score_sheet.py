@@ -1,8 +1,9 @@
 """A score sheet with hostile text in the learner's file."""
 
 from tests.support.interview import attempted
+from trainer.interview.plan import InterviewPlan, Stage
 from trainer.interview.score import ProblemRow, QuestionRow, ScorePart, ScoreSheet
-from trainer.interview.state import StageState
+from trainer.interview.state import InterviewState, StageState
 from trainer.packs.follow_up import FollowUp
 
 HOSTILE = (
@@ -13,65 +14,48 @@ HOSTILE = (
     + "\n"
 )
 WHY = FollowUp("two", 1, "Why is `<b>one</b>` slow?", "Because 1 < 2,\nand `k` & `v` grow.")
+PLAN = InterviewPlan(
+    45,
+    1,
+    (
+        Stage("one", "warm-up", 800.0),
+        Stage("two", "main problem", 1200.0),
+        Stage("three", "follow-up", 430.0),
+    ),
+)
+STATE = InterviewState(
+    (
+        StageState(
+            True,
+            True,
+            600.0,
+            attempts=2,
+            hints=1,
+            result=attempted("one", 1.0, 600.0, passed=True),
+            code="right = 1",
+        ),
+        StageState(
+            True,
+            True,
+            1800.0,
+            attempts=7,
+            revealed_mistakes=2,
+            result=attempted("two", 1.0, 1800.0, failed=("values", "masks")),
+            reference_seen=True,
+            code=HOSTILE,
+        ),
+        StageState(True, True, 230.0, note="Nothing was handed in: <it> was gone."),
+    ),
+    question_seconds=200.0,
+)
 SHEET = ScoreSheet(
     began=1_700_000_000.0,
-    minutes=45,
-    seconds=2830.0,
-    question_seconds=200.0,
-    question_share_seconds=270.0,
+    plan=PLAN,
+    state=STATE,
     problems=(
-        ProblemRow(
-            "one",
-            "The <first>",
-            "warm-up",
-            0.3,
-            800.0,
-            0.0,
-            StageState(
-                True,
-                True,
-                600.0,
-                2,
-                1,
-                0,
-                attempted("one", 1.0, 600.0, passed=True),
-                False,
-                "right = 1",
-                "",
-            ),
-            "ref_one",
-        ),
-        ProblemRow(
-            "two",
-            "The second",
-            "main problem",
-            0.5,
-            1200.0,
-            400.0,
-            StageState(
-                True,
-                True,
-                1800.0,
-                7,
-                0,
-                2,
-                attempted("two", 1.0, 1800.0, failed=("values", "masks")),
-                True,
-                HOSTILE,
-                "",
-            ),
-            "ref_two",
-        ),
-        ProblemRow(
-            "three",
-            "The third",
-            "follow-up",
-            0.2,
-            430.0,
-            0.0,
-            StageState(True, True, 230.0, note="Nothing was handed in: <it> was gone."),
-            "ref_three",
-        ),
+        ProblemRow(PLAN.stages[0], "The <first>", 0.3, 0.0, STATE.stages[0], "ref_one"),
+        ProblemRow(PLAN.stages[1], "The second", 0.5, 400.0, STATE.stages[1], "ref_two"),
+        ProblemRow(PLAN.stages[2], "The third", 0.2, 0.0, STATE.stages[2], "ref_three"),
     ),
     questions=(
         QuestionRow(WHY, 2),

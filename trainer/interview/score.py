@@ -5,10 +5,11 @@ There are 100 points, all for graded work. The sheet states the rules. The funct
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from trainer.interview.plan import InterviewPlan, Role
+from trainer.interview.plan import InterviewPlan, Stage
 from trainer.interview.state import InterviewState, StageState, overtime_seconds
 from trainer.model.challenge import Challenge
 from trainer.packs.follow_up import FollowUp
@@ -54,22 +55,18 @@ class ProblemRow:
     """A problem on the score sheet.
 
     Attributes:
-        challenge: The id of the challenge.
+        stage: The problem as it was planned.
         title: The title of the challenge.
-        role: The role of the problem in the interview.
         weight: The weight of the problem among all problems, 0 to 1.
-        share_seconds: The planned time for the problem.
         overtime_seconds: The time at work after the allowed time.
         state: The final state of the problem.
         reference: The text of the reference, or "" if the pack no longer has the challenge.
         bugs: The planted mistakes of a debugging round in words; () for another problem.
     """
 
-    challenge: str
+    stage: Stage
     title: str
-    role: Role
     weight: float
-    share_seconds: float
     overtime_seconds: float
     state: StageState
     reference: str
@@ -119,10 +116,8 @@ class ScoreSheet:
 
     Attributes:
         began: The start of the interview in seconds since the epoch.
-        minutes: The planned time.
-        seconds: The time at work, without pauses.
-        question_seconds: The time for the questions.
-        question_share_seconds: The planned time for the questions.
+        plan: The plan of the interview.
+        state: The final state of the interview.
         problems: The problems in order.
         questions: The questions in order. They give no points.
         parts: The parts of the score.
@@ -130,10 +125,8 @@ class ScoreSheet:
     """
 
     began: float
-    minutes: int
-    seconds: float
-    question_seconds: float
-    question_share_seconds: float
+    plan: InterviewPlan
+    state: InterviewState
     problems: tuple[ProblemRow, ...]
     questions: tuple[QuestionRow, ...]
     parts: tuple[ScorePart, ...]
@@ -171,33 +164,30 @@ def score_sheet(
         mistakes: The planted mistakes in words, by id. By default the sheet shows the ids.
     """
     in_words = mistakes or {}
-    all_shares = sum(stage.seconds for stage in plan.stages)
-    problems = []
-    for index, stage in enumerate(plan.stages):
-        challenge = challenges.get(stage.challenge)
-        row = ProblemRow(
-            stage.challenge,
-            challenge.title if challenge is not None else stage.challenge,
-            stage.role,
-            stage.seconds / all_shares,
-            stage.seconds,
+    all_seconds = sum(stage.seconds for stage in plan.stages)
+    problems = [
+        ProblemRow(
+            stage,
+            challenges[stage.challenge].title if stage.challenge in challenges else stage.challenge,
+            stage.seconds / all_seconds,
             overtime_seconds(plan, state, index),
             state.stages[index],
             references.get(stage.challenge, ""),
             tuple(in_words.get(bug, bug) for bug in stage.bugs),
         )
-        problems.append(row)
-    questions = [QuestionRow(follow_up, state.ratings.get(follow_up.item)) for follow_up in asked]
+        for index, stage in enumerate(plan.stages)
+    ]
+    questions = tuple(
+        QuestionRow(follow_up, state.ratings.get(follow_up.item)) for follow_up in asked
+    )
     return ScoreSheet(
         began,
-        plan.minutes,
-        state.seconds,
-        state.question_seconds,
-        plan.question_seconds,
+        plan,
+        state,
         tuple(problems),
-        tuple(questions),
+        questions,
         score_parts(problems, state.seconds / plan.seconds),
-        (*_weak_problems(problems), *_weak_answers(questions), *_next_step(problems, challenges)),
+        tuple(_advice(problems, questions, challenges)),
     )
 
 
@@ -221,51 +211,43 @@ def score_parts(problems: Sequence[ProblemRow], share_of_time: float) -> tuple[S
     )
 
 
-def _weak_problems(problems: Sequence[ProblemRow]) -> Iterator[str]:
+def _advice(
+    problems: Sequence[ProblemRow],
+    questions: Sequence[QuestionRow],
+    challenges: Mapping[str, Challenge],
+) -> Iterator[str]:
+    """Yield commands to practise with: problems to solve, to repeat, questions, the next step."""
     for problem in problems:
+        result = problem.state.result
         if not problem.passed:
-            result = problem.state.result
             failed = f" ({', '.join(result.failed)} failed)" if result and result.failed else ""
-            yield f"{_command(problem)}: not solved yet{failed}."
+            yield f"{_command(problem.stage)}: not solved yet{failed}."
     for problem in problems:
-        again = f"{_command(problem)}: once more"
+        again = f"{_command(problem.stage)}: once more"
         if problem.passed and problem.unaided < 1:
             yield f"{again}, without help."
-        elif problem.passed and problem.state.seconds > problem.share_seconds:
+        elif problem.passed and problem.state.seconds > problem.stage.seconds:
             yield f"{again}, faster: it took longer than planned."
-
-
-def _command(problem: ProblemRow) -> str:
-    """Return the command that practises the same problem."""
-    if problem.bugs:
-        return f"attn-drill hunt {problem.challenge} --bugs {len(problem.bugs)}"
-    return f"attn-drill start {problem.challenge}"
-
-
-def _weak_answers(questions: Sequence[QuestionRow]) -> Iterator[str]:
-    """Yield a command for each challenge with answers that were rated again or hard."""
-    weak = [
-        question.follow_up.challenge
-        for question in questions
-        if question.rating is not None and question.rating < 3
-    ]
-    for challenge in dict.fromkeys(weak):
-        count = weak.count(challenge)
+    weak = Counter(
+        row.follow_up.challenge for row in questions if row.rating is not None and row.rating < 3
+    )
+    for about, count in weak.items():
         noun = "question" if count == 1 else "questions"
         yield (
-            f"attn-drill review --minutes 15: you rated {count} {noun} about {challenge} again "
-            "or hard."
+            f"attn-drill review --minutes 15: you rated {count} {noun} about {about} again or hard."
         )
+    taken = {problem.stage.challenge for problem in problems}
+    following = [
+        challenge.id
+        for challenge in challenges.values()
+        if challenge.id not in taken and taken & set(challenge.builds_on)
+    ]
+    if following and all(problem.passed for problem in problems):
+        yield f"attn-drill start {following[0]}: it builds on problems that you solved."
 
 
-def _next_step(
-    problems: Sequence[ProblemRow], challenges: Mapping[str, Challenge]
-) -> Iterator[str]:
-    """Yield the first challenge that builds on the problems, if all of them passed."""
-    taken = {problem.challenge for problem in problems}
-    if not all(problem.passed for problem in problems):
-        return
-    for challenge in challenges.values():
-        if challenge.id not in taken and taken & set(challenge.builds_on):
-            yield f"attn-drill start {challenge.id}: it builds on problems that you solved."
-            return
+def _command(stage: Stage) -> str:
+    """Return the command that practises the same problem."""
+    if stage.bugs:
+        return f"attn-drill hunt {stage.challenge} --bugs {len(stage.bugs)}"
+    return f"attn-drill start {stage.challenge}"

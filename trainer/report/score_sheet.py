@@ -88,32 +88,23 @@ def times(sheet: ScoreSheet) -> list[tuple[str, str, str]]:
 
     A share that was exceeded also has the overtime.
     """
+    plan, state = sheet.plan, sheet.state
     rows = [
         (
-            f"{problem.role}, {problem.challenge}",
-            minutes(problem.state.seconds),
-            minutes(problem.share_seconds)
-            + (f", {_overtime(problem)}" if problem.overtime_seconds else ""),
+            f"{problem.stage.role}, {problem.stage.challenge}",
+            problem.state.seconds,
+            problem.stage.seconds,
+            problem.overtime_seconds,
         )
         for problem in sheet.problems
     ]
     if sheet.questions:
-        rows.append(
-            ("questions", minutes(sheet.question_seconds), minutes(sheet.question_share_seconds))
-        )
-    over = sheet.seconds - sheet.minutes * 60.0
+        rows.append(("questions", state.question_seconds, plan.question_seconds, 0.0))
+    rows.append(("total", state.seconds, plan.seconds, max(0.0, state.seconds - plan.seconds)))
     return [
-        *rows,
-        (
-            "total",
-            minutes(sheet.seconds),
-            minutes(sheet.minutes * 60.0) + (f", {minutes(over)} overtime" if over >= 1 else ""),
-        ),
+        (name, minutes(spent), minutes(of) + (f", {minutes(over)} overtime" if over >= 1 else ""))
+        for name, spent, of, over in rows
     ]
-
-
-def _overtime(problem: ProblemRow) -> str:
-    return f"{minutes(problem.overtime_seconds)} overtime"
 
 
 def outcome(problem: ProblemRow) -> tuple[str, str]:
@@ -181,7 +172,7 @@ def _times(sheet: ScoreSheet) -> RenderableType:
 
 def _problem(number: int, problem: ProblemRow, width: int) -> Iterator[RenderableType]:
     word, facts = outcome(problem)
-    yield _title(f"{number}  {problem.role}: {problem.title} ({problem.challenge})")
+    yield _title(f"{number}  {problem.stage.role}: {problem.title} ({problem.stage.challenge})")
     line = Text(word, style=f"bold {RIGHT if problem.passed else WRONG}")
     line.append(f"  {facts}", style="not bold default")
     parts = [line]
