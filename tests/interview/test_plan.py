@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from tests.support.interview import BUILT_IN, BY_ID, CHALLENGES, QUESTIONS
+from tests.support.interview import BY_ID, CHALLENGES, QUESTIONS
 from trainer.interview.plan import (
     Choice,
     InterviewPlan,
@@ -20,11 +20,8 @@ from trainer.interview.plan import (
 )
 from trainer.model.errors import DrillError
 from trainer.packs.follow_up import FollowUp
-from trainer.packs.question_bank import read_topics
 from trainer.practice.facts import Attempted, Reviewed
 from trainer.practice.schedule import item_of, items
-
-TOPICS = read_topics(BUILT_IN)
 
 BEFORE = prerequisites(CHALLENGES)
 
@@ -39,7 +36,7 @@ def planned(
     questions: Sequence[FollowUp] = QUESTIONS,
 ) -> InterviewPlan:
     """Return the plan of an interview."""
-    known, mains = known_items or {}, main_problems(CHALLENGES, TOPICS, wanted)
+    known, mains = known_items or {}, main_problems(CHALLENGES, wanted)
     chosen = choose_problems(CHALLENGES, minutes, mains, known, seed)
     return make_plan(chosen, questions, minutes, known, seed)
 
@@ -171,13 +168,7 @@ def test_pass_fades_within_a_month() -> None:
 def test_unknown_topic_is_refused(wanted: str, says: str) -> None:
     """The message has the nearest names, or all topics."""
     with pytest.raises(DrillError, match=says):
-        main_problems(CHALLENGES, TOPICS, wanted)
-
-
-def test_topic_without_challenges_is_refused() -> None:
-    """An interview needs at least one challenge."""
-    with pytest.raises(DrillError, match="no challenge"):
-        main_problems(CHALLENGES, {**TOPICS, "history": "History"}, "history")
+        main_problems(CHALLENGES, wanted)
 
 
 def test_plan_is_read_from_the_journal_unchanged() -> None:

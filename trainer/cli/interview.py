@@ -186,7 +186,6 @@ def _plan(
     from trainer.app.grade_file import fresh_seed
     from trainer.interview import plan as planning
     from trainer.packs.follow_up import read_follow_ups
-    from trainer.packs.question_bank import read_bank
     from trainer.practice.schedule import items
 
     if bugs:
@@ -194,7 +193,7 @@ def _plan(
     if not planning.LEAST_MINUTES <= minutes <= planning.MOST_MINUTES:
         least, most = planning.LEAST_MINUTES, planning.MOST_MINUTES
         raise DrillError(f"--minutes is {minutes}; it must be {least} to {most}.")
-    mains = planning.main_problems(known.challenges, read_bank(known.roots).titles, topic)
+    mains = planning.main_problems(known.challenges, topic)
     questions, troubles = read_follow_ups(tuple(known.challenges), language())
     warn(troubles)
     now = time.time()

@@ -97,14 +97,11 @@ def plan_from(data: Mapping[str, Any]) -> InterviewPlan | None:
     return plan if of_this_version else None
 
 
-def main_problems(
-    challenges: Sequence[Challenge], topics: Iterable[str], wanted: str | None
-) -> Sequence[Challenge]:
+def main_problems(challenges: Sequence[Challenge], wanted: str | None) -> Sequence[Challenge]:
     """Return the challenges that may be the main problem.
 
     Args:
         challenges: All challenges.
-        topics: All topics of the question bank.
         wanted: A topic or the id of a challenge. None allows every challenge.
 
     Raises:
@@ -118,15 +115,10 @@ def main_problems(
     mains = of_topic or [challenge for challenge in challenges if challenge.id == name]
     if mains:
         return mains
-    all_topics = sorted({challenge.topic for challenge in challenges} | set(topics))
-    if name in all_topics:
-        raise DrillError(
-            f"The topic {name} has questions and no challenge. "
-            "Name another topic, or one challenge, with --topic."
-        )
+    topics = sorted({challenge.topic for challenge in challenges})
     ids = [challenge.id for challenge in challenges]
-    near = difflib.get_close_matches(name, [*all_topics, *ids], n=3, cutoff=0.5)
-    hint = f"The topics are {', '.join(all_topics)}; the id of a challenge works too."
+    near = difflib.get_close_matches(name, [*topics, *ids], n=3, cutoff=0.5)
+    hint = f"The topics are {', '.join(topics)}; the id of a challenge works too."
     if near:
         hint = f"Did you mean {' or '.join(near)}?"
     raise DrillError(f"--topic is {wanted!r}; no topic or challenge has this name. {hint}")
