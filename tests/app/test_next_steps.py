@@ -1,11 +1,11 @@
-"""The line after a pass: progress, unlocked challenges, the next review, and the grade."""
+"""The line after a pass: progress, next challenges, the next review, and the grade."""
 
 from dataclasses import replace
 
 from trainer.app.next_steps import NextSteps, next_steps
 from trainer.model.challenge import Challenge
 from trainer.packs import pack_reader
-from trainer.practice.facts import Attempted, Reviewed, Started
+from trainer.practice.facts import Attempted, Reviewed
 from trainer.practice.journal import Journal
 from trainer.practice.schedule import item_of
 
@@ -27,23 +27,14 @@ def record_pass(journal: Journal, name: str) -> None:
     journal.add(Attempted(name, NOW, seed=7, verdict="passed", source="source"))
 
 
-def test_challenge_is_unlocked_by_its_last_prerequisite(journal: Journal) -> None:
-    """A challenge that is passed already is not unlocked again."""
+def test_next_is_what_builds_on_passed_challenges_only(journal: Journal) -> None:
+    """A challenge that is passed already is not next."""
     record_pass(journal, "a")
-    assert next_steps(ALL[0], ALL, journal, NOW).unlocked == ()
+    assert next_steps(ALL[0], ALL, journal, NOW).next == ()
     record_pass(journal, "b")
-    assert next_steps(ALL[1], ALL, journal, NOW).unlocked == ("c",)
+    assert next_steps(ALL[1], ALL, journal, NOW).next == ("c",)
     record_pass(journal, "c")
-    assert next_steps(ALL[1], ALL, journal, NOW).unlocked == ()
-
-
-def test_later_pass_unlocks_nothing(journal: Journal) -> None:
-    """Only the first pass of a challenge unlocks others; a review of it does not."""
-    record_pass(journal, "a")
-    record_pass(journal, "b")
-    assert next_steps(ALL[1], ALL, journal, NOW).unlocked == ("c",)
-    journal.add(Started("b", NOW + DAY, path="b.py"))
-    assert next_steps(ALL[1], ALL, journal, NOW + 2 * DAY).unlocked == ()
+    assert next_steps(ALL[1], ALL, journal, NOW).next == ()
 
 
 def test_progress_counts_only_challenges_that_are_known(journal: Journal) -> None:
@@ -68,10 +59,12 @@ def test_next_review_is_that_of_the_challenge_and_of_no_other(journal: Journal) 
 
 def test_line_has_all_parts_in_order() -> None:
     """The grade has the time, so the clock is shown only without a grade."""
-    steps = NextSteps(7, 18, ("mla", "gqa-rope"), NOW + 5 * DAY)
+    steps = NextSteps("gqa", 7, 18, ("qk-norm", "gqa-rope"), NOW + 5 * DAY)
     assert steps.in_words(NOW, "graded good: 14 of 20 min, no hint", "14:00 of 20:00") == (
-        "7 of 18 passed · unlocks mla, gqa-rope · comes back in 5 days · "
+        "7 of 18 passed · next: qk-norm, gqa-rope (they build on gqa) · comes back in 5 days · "
         "graded good: 14 of 20 min, no hint"
     )
     assert steps.in_words(NOW, "", "14:00 of 20:00").endswith("in 5 days · 14:00 of 20:00")
-    assert NextSteps(1, 18).in_words(NOW, "", "") == "1 of 18 passed"
+    one = NextSteps("mha", 1, 18, ("mqa",))
+    assert one.in_words(NOW, "", "") == "1 of 18 passed · next: mqa (it builds on mha)"
+    assert NextSteps("mha", 1, 18).in_words(NOW, "", "") == "1 of 18 passed"

@@ -17,7 +17,6 @@ from trainer.practice.statistics import (
     OwnMistake,
     TopicStrength,
     Trend,
-    Waiting,
     statistics,
 )
 
@@ -105,7 +104,7 @@ def test_streak_ends_today_or_yesterday(days: list[float], streak: int) -> None:
 
 
 def test_statistics_of_an_empty_journal() -> None:
-    """There are only empty weeks and the challenges that are ready."""
+    """There are only empty weeks and the next challenges."""
     stats = statistics_of()
     assert (
         stats.attempts,
@@ -116,7 +115,7 @@ def test_statistics_of_an_empty_journal() -> None:
         stats.due,
         stats.next_due,
     ) == (0, 0, (), (), (), (), None)
-    assert stats.ready == ("a",)
+    assert stats.next == ("a",)
     assert [topic.recall for topic in stats.topics] == [None, None]
 
 
@@ -148,14 +147,14 @@ def test_challenge_is_ready_if_its_prerequisites_are_passed() -> None:
 
     Challenges of other packs and hunts do not count.
     """
-    assert statistics_of(attempt_at("a", 1, "passed", purpose="hunt")).ready == ("a",)
+    assert statistics_of(attempt_at("a", 1, "passed", purpose="hunt")).next == ("a",)
     stats = statistics_of(attempt_at("a", 2, "passed"), attempt_at("a", 1))
-    assert stats.ready == ("b",)
-    assert stats.waiting == (Waiting("c", ("b",)), Waiting("d", ("c",)))
+    assert stats.next == ("b",)
+    assert stats.later == {"c": ("b",), "d": ("c",)}
     stats = statistics_of(*(attempt_at(name, 1, "passed") for name in "abc"))
-    assert (stats.ready, stats.waiting) == (("d",), ())
+    assert (stats.next, stats.later) == (("d",), {})
     stats = statistics_of(*(attempt_at(name, 1, "passed") for name in "abcd"))
-    assert (stats.ready, stats.waiting) == ((), ())
+    assert (stats.next, stats.later) == ((), {})
 
 
 def test_trend_has_the_first_pass_after_each_start() -> None:

@@ -16,7 +16,6 @@ from trainer.practice.statistics import (
     Stats,
     TopicStrength,
     Trend,
-    Waiting,
     Week,
 )
 from trainer.report.statistics_text import as_values, render
@@ -63,8 +62,8 @@ def test_text_has_all_facts_at_every_width(full: Stats, width: int) -> None:
     for fact in (
         "4 days in a row",
         "1 of 4 challenges passed",
-        "open b",
-        "c (first b)",
+        "Next b",
+        "c builds on b",
         "first 1.8, last 0.9 x par",
         "1 of 2",
     ):
@@ -133,7 +132,7 @@ def test_long_lists_are_shortened() -> None:
             items([review(f"question:q{index:02}", 50) for index in range(30)], NOW).values()
         ),
         trends=(Trend(None, tuple(float(index) for index in range(200))), Trend("a", (0.0, 0.0))),
-        waiting=tuple(Waiting(f"w{index}", ("a",)) for index in range(20)),
+        later={f"w{index}": ("a",) for index in range(20)},
     )
     text = shown(stats)
     assert text.count("says ") + int(re.findall(r"and (\d+) more; --json", text)[0]) == 20
@@ -178,14 +177,14 @@ def test_json_values_have_the_same_facts(full: Stats) -> None:
     """The values can be written as JSON and read again."""
     values = as_values(full, TITLES)
     assert json.loads(json.dumps(values, allow_nan=False)) == values
-    assert values["schema"] == "attn-drill.stats/1"
+    assert values["schema"] == "attn-drill.stats/2"
     assert values["streak_days"] == 4
     assert values["weeks"][-1] == {
         "monday": "2026-03-02",
         "attempts": [10, 6, 3, 2, None, None, None],
     }
     assert values["par"][0] == {"challenge": None, "shares": list(full.trends[0].shares)}
-    assert values["waiting"][0] == {"challenge": "c", "missing": ["b"]}
+    assert values["later"][0] == {"challenge": "c", "builds_on": ["b"]}
     assert values["topics"][1]["title"] == LONG
     assert values["due"][0]["item"] == full.due[0].name
 

@@ -1,4 +1,4 @@
-"""Say in one line what a pass brings: progress, unlocked challenges, the next review, the grade."""
+"""Say in one line what a pass brings: progress, next challenges, the next review, the grade."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trainer.model.challenge import Challenge
 from trainer.practice.agenda import in_days
 from trainer.practice.journal import Journal
-from trainer.practice.progress import counted_attempts, progress_of, rated_reviews, since_start
+from trainer.practice.progress import progress_of, rated_reviews
 from trainer.practice.schedule import item_of, items
 
 
@@ -17,15 +17,18 @@ class NextSteps:
     """The situation after a pass.
 
     Attributes:
+        challenge: the id of the challenge that was passed.
         passed: the number of challenges that are passed.
         total: the number of all challenges.
-        unlocked: the ids of challenges whose prerequisites are complete with this pass.
+        next: the ids of challenges that build on this challenge, if they are not passed and if all
+            other challenges that they build on are passed.
         due_at: the time of the next review in seconds since the epoch, or None without a review.
     """
 
+    challenge: str
     passed: int
     total: int
-    unlocked: tuple[str, ...] = ()
+    next: tuple[str, ...] = ()
     due_at: float | None = None
 
     def in_words(self, now: float, graded: str, clock: str) -> str:
@@ -37,8 +40,9 @@ class NextSteps:
             clock: the time at work against the par time, shown if there is no grade.
         """
         parts = [f"{self.passed} of {self.total} passed"]
-        if self.unlocked:
-            parts.append(f"unlocks {', '.join(self.unlocked)}")
+        if self.next:
+            build = "it builds" if len(self.next) == 1 else "they build"
+            parts.append(f"next: {', '.join(self.next)} ({build} on {self.challenge})")
         if self.due_at is not None:
             parts.append(f"comes back {in_days(self.due_at, now)}")
         parts.append(graded or clock)
@@ -59,27 +63,15 @@ def next_steps(
     progress = progress_of(journal.facts())
     passed = {name for name, state in progress.items() if state.state == "passed"}
     passed.add(challenge.id)  # the journal may be unwritable
-    unlocked = tuple(
+    coming = tuple(
         other.id
         for other in challenges
         if challenge.id in other.builds_on
         and other.id not in passed
         and passed.issuperset(other.builds_on)
-        and not _was_passed_before(challenge, journal)
     )
     name = item_of(challenge.id)
     item = items(rated_reviews(journal.facts(subject=name)), now).get(name)
     known = {other.id for other in challenges} | {challenge.id}
-    return NextSteps(
-        len(passed & known), len(known), unlocked, None if item is None else item.due_at
-    )
-
-
-def _was_passed_before(challenge: Challenge, journal: Journal) -> bool:
-    """Return whether the challenge was passed before its stub was last handed out."""
-    facts = journal.facts(subject=challenge.id)
-    started_at = since_start(facts).started_at
-    return started_at is not None and any(
-        attempt.verdict == "passed" and attempt.purpose != "hunt" and attempt.at < started_at
-        for attempt in counted_attempts(facts)
-    )
+    due_at = None if item is None else item.due_at
+    return NextSteps(challenge.id, len(passed & known), len(known), coming, due_at)

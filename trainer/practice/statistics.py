@@ -92,19 +92,6 @@ class OwnMistake:
 
 
 @dataclass(frozen=True)
-class Waiting:
-    """A challenge that builds on challenges which the learner has not passed yet.
-
-    Attributes:
-        challenge: The id of the challenge.
-        missing: The ids of the challenges that are not passed.
-    """
-
-    challenge: str
-    missing: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Stats:
     """All statistics of a learner.
 
@@ -121,8 +108,9 @@ class Stats:
         topics: The strength of each topic.
         trends: First the trend over all challenges, then each challenge with several passes.
         mistakes: The learner's mistakes, the most frequent first.
-        ready: The ids of challenges that are not passed and whose prerequisites are passed.
-        waiting: The other challenges that are not passed.
+        next: The ids of the challenges that are not passed and build on passed challenges only.
+        later: For each other challenge that is not passed, the challenges which it builds on and
+            which are not passed.
         due: The items to review now, the longest due first.
         next_due: The first item that is due later.
     """
@@ -137,8 +125,8 @@ class Stats:
     topics: tuple[TopicStrength, ...] = ()
     trends: tuple[Trend, ...] = ()
     mistakes: tuple[OwnMistake, ...] = ()
-    ready: tuple[str, ...] = ()
-    waiting: tuple[Waiting, ...] = ()
+    next: tuple[str, ...] = ()
+    later: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     due: tuple[ScheduledItem, ...] = ()
     next_due: ScheduledItem | None = None
 
@@ -177,6 +165,11 @@ def statistics(
         for item in reviewed.values()
         if (challenge_of(item.name) or follow_up_challenge(item.name)) in {None, *known}
     ]
+    bases_to_pass = {
+        name: tuple(base for base in challenge.builds_on if base in known and base not in passed)
+        for name, challenge in known.items()
+        if name not in passed
+    }
     days = Counter(_day(attempt.at, zone) for attempt in in_order)
     today = _day(now, zone)
     return Stats(
@@ -190,16 +183,8 @@ def statistics(
         topics=_topics(challenges, passed, reviewed),
         trends=_trends(runs, known),
         mistakes=_mistakes(runs, mistakes),
-        ready=tuple(
-            challenge.id
-            for challenge in challenges
-            if challenge.id not in passed and not _missing(challenge, known, passed)
-        ),
-        waiting=tuple(
-            Waiting(challenge.id, missing)
-            for challenge in challenges
-            if challenge.id not in passed and (missing := _missing(challenge, known, passed))
-        ),
+        next=tuple(name for name, bases in bases_to_pass.items() if not bases),
+        later={name: bases for name, bases in bases_to_pass.items() if bases},
         due=tuple(item for item in listed if item.is_due(now)),
         next_due=next((item for item in listed if not item.is_due(now)), None),
     )
@@ -333,9 +318,3 @@ def _mistakes(
             key=lambda mistake: (-mistake.count, -mistake.last_at, mistake.challenge, mistake.id),
         )
     )
-
-
-def _missing(
-    challenge: Challenge, known: Mapping[str, Challenge], passed: set[str]
-) -> tuple[str, ...]:
-    return tuple(name for name in challenge.builds_on if name in known and name not in passed)

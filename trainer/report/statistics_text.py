@@ -26,7 +26,7 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _BARS = "▁▂▃▄▅▆▇"
 _MOST_BARS = 16
-_MOST_MISTAKES, _MOST_DUE, _MOST_WAITING = 8, 12, 12
+_MOST_MISTAKES, _MOST_DUE, _MOST_LATER = 8, 12, 12
 _RECALL_BAR = 10
 _WIDE = 60  # least width at which the tables have bars
 EMPTY = (
@@ -80,7 +80,7 @@ def as_values(stats: Stats, titles: Mapping[str, str]) -> dict[str, Any]:
     Times are seconds since the epoch, days are ISO dates, recall is a probability from 0 to 1.
     """
     return {
-        "schema": "attn-drill.stats/1",
+        "schema": "attn-drill.stats/2",
         "attempts": stats.attempts,
         "active_days": stats.active_days,
         "streak_days": stats.streak,
@@ -97,10 +97,9 @@ def as_values(stats: Stats, titles: Mapping[str, str]) -> dict[str, Any]:
             {"challenge": trend.challenge, "shares": list(trend.shares)} for trend in stats.trends
         ],
         "mistakes": [dataclasses.asdict(mistake) for mistake in stats.mistakes],
-        "ready": list(stats.ready),
-        "waiting": [
-            {"challenge": locked.challenge, "missing": list(locked.missing)}
-            for locked in stats.waiting
+        "next": list(stats.next),
+        "later": [
+            {"challenge": name, "builds_on": list(bases)} for name, bases in stats.later.items()
         ],
         "due": [_item_values(item) for item in stats.due],
         "next_due": _item_values(stats.next_due) if stats.next_due else None,
@@ -220,19 +219,14 @@ def _when(at: float, now: float) -> str:
 
 
 def _next(stats: Stats) -> RenderableType | None:
-    if not stats.ready and not stats.waiting:
+    if not stats.next and not stats.later:
         return Text("Every challenge is passed.") if stats.challenges else None
     table = _grid("left", "left")
-    if stats.ready:
-        table.add_row(Text("open", style=RIGHT), ", ".join(stats.ready))
-    for row, locked in enumerate(stats.waiting[:_MOST_WAITING]):
-        table.add_row(
-            "" if row else Text("locked", style=QUIET),
-            f"{locked.challenge} (first {' and '.join(locked.missing)})",
-        )
-    if (more := len(stats.waiting) - _MOST_WAITING) > 0:
-        table.add_row("", f"and {more} more")
-    return table
+    for name, bases in list(stats.later.items())[:_MOST_LATER]:
+        table.add_row(name, Text(f"builds on {' and '.join(bases)}", style=QUIET))
+    if (more := len(stats.later) - _MOST_LATER) > 0:
+        table.add_row(f"and {more} more", "")
+    return Group(Text(", ".join(stats.next), style=RIGHT), table)
 
 
 def _topics(
