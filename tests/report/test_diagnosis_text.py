@@ -31,9 +31,9 @@ from trainer.model.report import (
 )
 from trainer.report.code_text import code_around
 from trainer.report.diagnosis_text import (
+    answer_rows,
     as_sentence,
     place_words,
-    render_cause,
     render_line,
     render_picture,
 )
@@ -42,7 +42,6 @@ from trainer.report.stages import STAGES, Stage
 MASK = EffectiveMask("the mask is inverted", 1, ("#....", "##..."), (".####", "..###"))
 ERRORS = error_map("B", "L", (0.0, 2.0), (2.0, 2.0))
 PATTERNS = Patterns("Lq", "Lk", "b=1 h=0", ("#.",), (".#",))
-ANNOUNCED = "The likely mistake is known: press w to see it."
 VALUES = Mismatch("out", "value", "B L")
 
 
@@ -60,52 +59,45 @@ def picture_of(report: Report, width: int = 80) -> list[str]:
     return lines_of(render_picture(report, failure, width), width)
 
 
-def cause_of(report: Report, stage: Stage = "cause", how_to_see: str = "press w") -> str:
-    """Return the words about the likely mistakes."""
-    return words_of(render_cause(report, stage, how_to_see))
+def answer_of(report: Report, stage: Stage = "cause") -> str:
+    """Return the answer in words."""
+    return " ".join(f"{label} {sentence}" for label, sentence in answer_rows(report, stage))
 
 
 def test_first_mistake_is_likely_and_others_are_added() -> None:
-    """Questions are for readers who do not see the mistakes yet."""
-    assert cause_of(explained()) == "LIKELY The scores are not scaled. AND Two axes are swapped."
-    questions = "QUESTION Why sqrt? QUESTION Which axis is H?"
-    assert cause_of(explained(), "question", "") == questions
-    assert cause_of(explained(), "question") == f"{questions} {ANNOUNCED}"
-
-
-@pytest.mark.parametrize("stage", ["where", "line"])
-def test_hidden_mistake_is_announced(stage: Stage) -> None:
-    """The reader learns how to see it. Without a way to see it, nothing is announced."""
-    assert cause_of(explained(), stage) == ANNOUNCED
-    assert list(render_cause(explained(), stage, "")) == []
-    no_question = replace(DIAGNOSIS, mistakes=(replace(NO_SCALE, hint=""),))
-    assert cause_of(explained(diagnosis=no_question), "question") == ANNOUNCED
-
-
-def test_mistake_without_a_question_is_left_out_of_the_questions() -> None:
-    """The other mistake has a question."""
+    """Questions are for readers who do not see the mistakes yet. A question may be missing."""
+    assert answer_of(explained()) == "LIKELY The scores are not scaled. AND Two axes are swapped."
+    assert answer_of(explained(), "question") == "QUESTION Why sqrt? QUESTION Which axis is H?"
     diagnosis = replace(DIAGNOSIS, mistakes=(replace(NO_SCALE, hint=""), TRANSPOSED))
-    assert cause_of(explained(diagnosis=diagnosis), "question", "") == "QUESTION Which axis is H?"
+    assert answer_of(explained(diagnosis=diagnosis), "question") == "QUESTION Which axis is H?"
+
+
+def test_relation_of_the_result_follows_the_mistakes() -> None:
+    """It belongs to the stage of the line."""
+    report = explained(diagnosis=replace(DIAGNOSIS, layout="the heads are tiled\x1b"))
+    result = r"RESULT The heads are tiled\x1b."
+    assert answer_of(report, "where") == ""
+    assert answer_of(report, "line") == result
+    assert answer_of(report, "question").endswith(f"Which axis is H? {result}")
+    assert answer_of(report).endswith(f"Two axes are swapped. {result}")
 
 
 def test_mask_is_described_if_no_mistake_is_known() -> None:
     """A known mistake explains more than the mask does."""
-    assert cause_of(explained(diagnosis=Diagnosis(effective_mask=MASK))) == (
-        "MASK The mask is inverted."
-    )
+    report = explained(diagnosis=Diagnosis(layout="transposed", effective_mask=MASK))
+    assert answer_of(report, "line") == "RESULT Transposed."
+    assert answer_of(report) == "RESULT Transposed. MASK The mask is inverted."
     both = replace(DIAGNOSIS, effective_mask=MASK)
-    assert "MASK" not in cause_of(explained(diagnosis=both))
+    assert "MASK" not in answer_of(explained(diagnosis=both))
     right = replace(MASK, difference="")
-    assert (
-        list(render_cause(explained(diagnosis=Diagnosis(effective_mask=right)), "cause", "")) == []
-    )
+    assert answer_of(explained(diagnosis=Diagnosis(effective_mask=right))) == ""
 
 
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("diagnosis", [None, Diagnosis(), replace(DIAGNOSIS, mistakes=())])
-def test_nothing_known_shows_nothing(stage: Stage, diagnosis: Diagnosis | None) -> None:
-    """There is no empty table, and no mistake is announced."""
-    assert list(render_cause(explained(diagnosis=diagnosis), stage, "press w")) == []
+def test_nothing_known_is_no_answer(stage: Stage, diagnosis: Diagnosis | None) -> None:
+    """The report then begins with the message of the check."""
+    assert answer_of(explained(diagnosis=diagnosis), stage) == ""
 
 
 def test_line_comes_with_the_code_around_it() -> None:
@@ -280,24 +272,6 @@ def test_wrong_lines_of_other_functions_follow() -> None:
     assert len(second) == 80
     assert second.endswith("y…")
     assert lines[0].startswith("line 3 in forward")
-
-
-def test_relation_of_the_result_is_the_answer_if_no_mistake_is_known() -> None:
-    """It belongs to the stage of the line. With a known mistake it is a figure."""
-    report = explained(diagnosis=Diagnosis(layout="the heads are in another order\x1b"))
-    for stage, words in (("where", ""), ("line", r"RESULT The heads are in another order\x1b.")):
-        assert cause_of(report, stage) == words  # type: ignore[arg-type]
-    known = explained(diagnosis=replace(DIAGNOSIS, layout="transposed"))
-    assert "RESULT" not in cause_of(known)
-    masked = explained(diagnosis=Diagnosis(layout="transposed", effective_mask=MASK))
-    assert cause_of(masked) == "RESULT Transposed. MASK The mask is inverted."
-
-
-def test_hidden_mask_is_announced_next_to_the_relation_of_the_result() -> None:
-    """The reader would not know that there is more to see."""
-    report = explained(diagnosis=Diagnosis(layout="transposed", effective_mask=MASK))
-    words = cause_of(report, "line")
-    assert words == f"RESULT Transposed. {ANNOUNCED}"
 
 
 def test_sentence_has_a_capital_letter_and_a_full_stop() -> None:

@@ -34,7 +34,7 @@ from trainer.report.lesson_text import show_notes
 from trainer.report.literal import Trimmed, console, in_ascii
 from trainer.report.prompt_text import prompt_markdown
 from trainer.report.statistics_text import show_stats
-from trainer.report.terminal import show, show_in_stages
+from trainer.report.terminal import show
 from trainer.report.trace_text import show_trace
 from trainer.tools.attention_costs import configure, costs
 
@@ -70,7 +70,7 @@ def all_stages(report: Report) -> Callable[[TextIO], None]:
 
     def draw(stream: TextIO) -> None:
         show(report, stream)
-        show_in_stages(report, stream, lambda words: True)
+        show(report, stream, wait=lambda words: True)
 
     return draw
 

@@ -53,9 +53,10 @@ def test_page_shows_cause_line_pictures_and_commands() -> None:
     assert "<heads>" not in page
     assert "Line 2 in forward" in page
     assert re.search(r'class="marked"><td>2</td><td><code>    scores = q @ k', page)
-    assert "Queries see the future." in page
+    assert "The keys (dark) that each query, a row, attends to" in page
     assert "attn-drill check gqa gqa.py --seed 7 --case 1" in page
     assert page.count("<figure") == 2 + 1 + 2  # masks, one map, one head
+    assert page.index("Attention weights") < page.index("Errors of out")
 
 
 def test_page_needs_no_network() -> None:
@@ -67,11 +68,17 @@ def test_page_needs_no_network() -> None:
 
 @pytest.mark.parametrize("stage", ["where", "line", "question"])
 def test_earlier_stage_hides_the_cause(stage: str) -> None:
-    """Neither the mistake nor the words about the mask are on the page."""
+    """The mistake is not on the page. Its question comes after its line."""
     page = to_html(REPORT, stage)  # type: ignore[arg-type]  # a stage
     assert "scale&gt;" not in page
-    assert "see the future" not in page
+    assert ("<b>Question</b> Which scale?" in page) == (stage == "question")
     assert "Line 2 in forward" in page
+
+
+def test_relation_of_the_result_stands_under_the_mistake() -> None:
+    """Both are in the section of the answer."""
+    page = to_html(replace(REPORT, diagnosis=replace(DIAGNOSIS, layout="the heads are tiled")))
+    assert re.search(r"<b>Likely</b> .*\n<p><b>Result</b> The heads are tiled.</p>", page)
 
 
 def test_file_of_the_commands_may_be_left_out() -> None:

@@ -45,7 +45,7 @@ from trainer.model.report import (
 from trainer.packs import pack_reader
 from trainer.report.report_json import to_json
 from trainer.report.stages import STAGE_WORDS, STAGES, Stage
-from trainer.report.terminal import next_commands, quoted, show_in_stages
+from trainer.report.terminal import next_commands, quoted, show
 
 
 def test_report_of_a_failure_has_all_parts(failed: Report) -> None:
@@ -135,7 +135,7 @@ def test_words_in_brackets_are_not_markup(word: str) -> None:
         missed_shape=f"missed-shape {word}",
         made=f"made {word}",
         operands=(Operand(1, f"operand {word}", "[L, D]", "[D, L]"),),
-        layout=f"layout-of {word}",
+        layout=f"the layout-of {word}",
         effective_mask=EffectiveMask(f"the mask {word}", 0, ("#.",), ("##",)),
         cleared=(f"cleared {word}",),
     )
@@ -372,6 +372,10 @@ def test_reader_learns_how_to_see_the_mistake() -> None:
     """A session and a notebook have other ways than a command."""
     assert "known: press w to see it" in as_text(pictured(), stage="line", how_to_see="press w")
     assert "is known" not in as_text(pictured(), stage="line", how_to_see="")
+    nothing = pictured(diagnosis=replace(DIAGNOSIS, mistakes=()))
+    assert "is known" not in as_text(nothing, stage="line")
+    mask = EffectiveMask("the mask is inverted", 1, ("#....",), (".####",))
+    assert "is known" in as_text(pictured(diagnosis=Diagnosis(effective_mask=mask)), stage="line")
 
 
 @pytest.mark.parametrize("columns", [50, 80, 200])
@@ -473,12 +477,12 @@ def test_next_commands_fit_the_failure(
 
 
 def in_stages(report: Report, *answers: bool, **options: Any) -> tuple[str, list[str]]:
-    """Return the output of `show_in_stages`, with `> WORDS` for each wait, and the words.
+    """Return the output of `show`, with `> WORDS` for each wait, and the words.
 
     Args:
         report: the report.
         answers: the answers of the reader; afterwards the reader always wants more.
-        options: more arguments of `show_in_stages`.
+        options: more arguments of `show`.
     """
     stream, asked = io.StringIO(), list[str]()
 
@@ -487,7 +491,7 @@ def in_stages(report: Report, *answers: bool, **options: Any) -> tuple[str, list
         stream.write(f"> {words}\n")
         return answers[len(asked) - 1] if len(asked) <= len(answers) else True
 
-    show_in_stages(report, stream, wait, **options)
+    show(report, stream, wait=wait, **options)
     return stream.getvalue(), asked
 
 
@@ -527,7 +531,7 @@ def test_reader_may_stop_before_a_stage(count: int) -> None:
 @pytest.mark.parametrize("last", STAGES)
 def test_stages_end_with_the_last_that_is_wanted(last: Stage) -> None:
     """The reader of a hunt does not see the mistake."""
-    text, asked = in_stages(pictured(), last=last)
+    text, asked = in_stages(pictured(), stage=last)
     wanted = STAGES[1 : STAGES.index(last) + 1]
     assert asked == [STAGE_WORDS[stage] for stage in wanted]
     assert ("LIKELY" in text) == (last == "cause")

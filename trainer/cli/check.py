@@ -241,13 +241,10 @@ def _show(
     file: str | None,
     wait: Callable[[str], bool] | None,
 ) -> None:
-    from trainer.report.terminal import show, show_in_stages
+    from trainer.report.terminal import show
 
     width = shutil.get_terminal_size((80, 24)).columns
-    if wait is not None:
-        show_in_stages(report, sys.stdout, wait, last=stage, file=file, options=options)
-    else:
-        show(report, sys.stdout, stage=stage, file=file, options=options)
+    show(report, sys.stdout, stage=stage, file=file, options=options, wait=wait)
     if report.unfinished:
         note = f"Not counted as an attempt: the file {report.unfinished}."
         typer.echo(textwrap.fill(note, width) if sys.stdout.isatty() else note)

@@ -12,39 +12,33 @@ from trainer.model.report import Diagnosis, EffectiveMask, Frame, Outcome, Patte
 from trainer.report.code_text import code_around
 from trainer.report.literal import grid, one_row
 from trainer.report.picture_text import draw_errors, draw_masks, tells, title_of
-from trainer.report.stages import Stage, has_cause, shows
-from trainer.report.styles import QUIET, WRONG
+from trainer.report.stages import Stage, shows
+from trainer.report.styles import WRONG
 from trainer.report.visible import visible
 
 _INDENT = 2
 
 
-def render_cause(report: Report, stage: Stage, how_to_see: str) -> Iterator[RenderableType]:
-    """Yield the likely mistakes, or what is known about them at an earlier stage.
+def answer_rows(report: Report, stage: Stage) -> list[tuple[str, str]]:
+    """Return labels and sentences: the likely mistakes, how the result relates to the right one.
 
-    Args:
-        report: the report on a failure.
-        stage: how much to show.
-        how_to_see: how a reader gets the mistake, e.g. "check again with --why"; "" shows nothing.
+    Before the stage "cause", the questions of the mistakes stand for the mistakes.
     """
     diagnosis = report.diagnosis
     if diagnosis is None:
-        return
+        return []
     rows: list[tuple[str, str]] = []
     if shows(stage, "cause"):
-        rows = [("AND", mistake.says) for mistake in diagnosis.mistakes]
+        rows += [("AND", mistake.says) for mistake in diagnosis.mistakes]
         rows[:1] = [("LIKELY", sentence) for _, sentence in rows[:1]]
-        mask = diagnosis.effective_mask
-        if not rows and mask is not None and mask.difference:
-            rows = [("MASK", as_sentence(mask.difference))]
     elif shows(stage, "question"):
-        rows = [("QUESTION", mistake.hint) for mistake in diagnosis.mistakes if mistake.hint]
-    if not diagnosis.mistakes and diagnosis.layout and shows(stage, "line"):
-        rows = [("RESULT", as_sentence(diagnosis.layout)), *rows]
-    if rows:
-        yield _labelled(rows)
-    if not shows(stage, "cause") and has_cause(report) and how_to_see:
-        yield Text(f"The likely mistake is known: {how_to_see} to see it.", style=QUIET)
+        rows += [("QUESTION", mistake.hint) for mistake in diagnosis.mistakes if mistake.hint]
+    if diagnosis.layout and shows(stage, "line"):
+        rows.append(("RESULT", as_sentence(diagnosis.layout)))
+    mask = diagnosis.effective_mask
+    if mask is not None and mask.difference and not diagnosis.mistakes and shows(stage, "cause"):
+        rows.append(("MASK", as_sentence(mask.difference)))
+    return rows
 
 
 def as_sentence(words: str) -> str:
@@ -53,7 +47,7 @@ def as_sentence(words: str) -> str:
     return f"{shown[0].upper()}{shown[1:]}." if shown else ""
 
 
-def _labelled(rows: Iterable[tuple[str, str]]) -> RenderableType:
+def render_answer(rows: Iterable[tuple[str, str]]) -> RenderableType:
     """Return sentences with their labels, the most visible part of a report."""
     table = grid(padding=(0, 1))
     table.add_column(no_wrap=True)

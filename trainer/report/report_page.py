@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from trainer.model.report import ErrorMap, Frame, Report
 from trainer.report.code_text import source_lines
-from trainer.report.diagnosis_text import as_sentence, mask_words, pattern_words, place_words
+from trainer.report.diagnosis_text import (
+    answer_rows,
+    as_sentence,
+    mask_words,
+    pattern_words,
+    place_words,
+)
 from trainer.report.pages import page, squares, tint
 from trainer.report.picture_text import LEVELS, tells, title_of
 from trainer.report.picture_text import level as level_of
-from trainer.report.stages import Stage, shows
+from trainer.report.stages import Stage
 from trainer.report.terminal import VERDICTS, next_commands
-from trainer.report.wording import affected, case_rows, diagnosis_rows, statistics_rows
+from trainer.report.wording import affected, case_rows, ruled_out, statistics_rows
 
 _AROUND = 8  # lines above and below the marked line
 
@@ -48,8 +54,6 @@ def to_html(
             for the file of the report.
         options: options of the commands, with a space before each.
     """
-    if not shows(stage, "cause"):
-        report = _without_causes(report)
     failure, diagnosis = report.first_failure(), report.diagnosis
     mismatch = failure.mismatch if failure is not None else None
     case = report.cases[failure.number - 1] if failure is not None and failure.number else None
@@ -66,7 +70,8 @@ def to_html(
         failure=failure,
         case=case,
         mismatch=mismatch,
-        diagnosis=diagnosis,
+        answer=answer_rows(report, stage),
+        elsewhere=diagnosis.elsewhere if diagnosis else (),
         frame=frame,
         place=as_sentence(place_words(diagnosis, failure.number)) if diagnosis and failure else "",
         excerpt=_excerpt(report, frame),
@@ -77,7 +82,6 @@ def to_html(
         levels=[level.words for level in LEVELS],
         masks=_pair(mask.actual, mask.expected, mask.cached) if mask and mask.difference else None,
         mask_words=mask_words(mask, "dark") if mask and mask.difference else "",
-        shows_cause=shows(stage, "cause"),
         patterns=_pair(mismatch.patterns.actual, mismatch.patterns.expected)
         if mismatch and mismatch.patterns
         else None,
@@ -99,14 +103,6 @@ def _excerpt(report: Report, frame: Frame | None) -> list[tuple[int, str]]:
         return []
     first = max(1, frame.line - _AROUND)
     return list(enumerate(lines[first - 1 : frame.line + _AROUND], start=first))
-
-
-def _without_causes(report: Report) -> Report:
-    """Return the report without its likely mistakes, and without words about its mask."""
-    diagnosis = report.diagnosis
-    if diagnosis is None:
-        return report
-    return replace(report, diagnosis=replace(diagnosis, mistakes=()))
 
 
 def error_grid(found: ErrorMap) -> Grid:
@@ -169,4 +165,4 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         if along := affected(failure.mismatch.affected):
             yield "along", along
         yield from statistics_rows(failure.mismatch)
-    yield from diagnosis_rows(report.diagnosis)
+    yield from ruled_out(report.diagnosis)

@@ -17,18 +17,23 @@ from rich.text import Text
 
 from trainer.model.case import Case
 from trainer.model.report import Mismatch, Outcome, Report, Slice
-from trainer.report.diagnosis_text import render_cause, render_line, render_picture
+from trainer.report.diagnosis_text import (
+    answer_rows,
+    render_answer,
+    render_line,
+    render_picture,
+)
 from trainer.report.literal import Trimmed, console, grid
 from trainer.report.repair_text import render_repair
-from trainer.report.stages import STAGE_WORDS, Stage, shows, stages_of
+from trainer.report.stages import STAGE_WORDS, Stage, has_cause, next_stage, shows
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.visible import visible
 from trainer.report.wording import (
     affected,
     case_rows,
-    diagnosis_rows,
     entry,
     index_in_words,
+    ruled_out,
     small_tensors,
     statistics_rows,
 )
@@ -53,6 +58,7 @@ def show(
     how_to_see: str = HOW_TO_SEE,
     file: str | None = None,
     options: str = "",
+    wait: Callable[[str], bool] | None = None,
 ) -> None:
     """Print a report in the terminal's width, with symbols of its encoding, and the next commands.
 
@@ -64,52 +70,34 @@ def show(
         file: the argument FILE of the commands; "" if they find the file without it. None stands
             for the file of the report.
         options: options of the commands, with a space before each, e.g. " --pack DIR".
+        wait: waits for a key before each later stage, which it gets in words, and returns False if
+            the reader wants no more. None shows all stages at once.
     """
     out = console(stream)
-    out.print(render(report, out.width, stage=stage, how_to_see=how_to_see))
-    _print_commands(out, report, file, options)
-
-
-def show_in_stages(
-    report: Report,
-    stream: TextIO,
-    wait: Callable[[str], bool],
-    *,
-    last: Stage = "cause",
-    file: str | None = None,
-    options: str = "",
-) -> None:
-    """Print a report without line and cause, then each of them after a key.
-
-    Args:
-        report: the report.
-        stream: the file to print to.
-        wait: waits for a key before the part that it gets in words. It returns False if the reader
-            wants no more.
-        last: the last stage to show.
-        file, options: as for `show`.
-    """
-    out = console(stream)
-    out.print(render(report, out.width, stage="where", how_to_see=""))
-    failure = report.first_failure()
-    stages = [] if failure is None else stages_of(report)[1:]
-    for stage in stages:
-        if failure is None or not shows(last, stage) or not wait(STAGE_WORDS[stage]):
-            break
-        parts = [*render_cause(report, stage, "")]
-        if stage == "line":
-            parts += render_line(report, failure)
-            parts.append(_table(diagnosis_rows(report.diagnosis)))
-        out.print(Trimmed(Group(*parts)))
-    _print_commands(out, report, file, options)
-
-
-def _print_commands(out: Console, report: Report, file: str | None, options: str) -> None:
-    """Print a blank line and the next commands."""
+    if wait is None:
+        out.print(render(report, out.width, stage=stage, how_to_see=how_to_see))
+    else:
+        _print_stages(out, report, stage, wait)
     out.print()
-    argument = report.file if file is None else file
-    for label, command in next_commands(report, argument, options):
+    for label, command in next_commands(report, report.file if file is None else file, options):
         print_command(out, label, command)
+
+
+def _print_stages(out: Console, report: Report, last: Stage, wait: Callable[[str], bool]) -> None:
+    """Print a report without its diagnosis, then after each wait what the next stage adds."""
+    shown: Stage = "where"
+    out.print(render(report, out.width, stage=shown, how_to_see=""))
+    while (following := next_stage(report, shown)) and shows(last, following):
+        if not wait(STAGE_WORDS[following]):
+            return
+        earlier = answer_rows(report, shown)
+        new = [row for row in answer_rows(report, following) if row not in earlier]
+        parts = [render_answer(new)] if new else []
+        failure = report.first_failure()
+        if following == "line" and failure is not None:
+            parts += [*render_line(report, failure), _table(ruled_out(report.diagnosis))]
+        out.print(Trimmed(Group(*parts)))
+        shown = following
 
 
 def print_command(out: Console, label: str, command: str) -> None:
@@ -205,21 +193,24 @@ def _failure(
     *,
     has_commands: bool,
 ) -> Iterator[RenderableType]:
-    """Yield the failure: cause, line, picture, then the figures.
+    """Yield the failure: answer, line, picture, then the figures.
 
-    If no cause is known, the check and its message are the answer and come first.
+    If the diagnosis has no answer, the check and its message are the answer and come first.
     """
     case = report.cases[failure.number - 1] if failure.number is not None else None
-    cause = list(render_cause(report, stage, how_to_see))
+    answer = answer_rows(report, stage)
     words = failure.advised_message if has_commands else failure.message
     message = list(_message(failure, case, words))
-    yield from cause
-    if not cause:
+    if answer:
+        yield render_answer(answer)
+    else:
         yield from message
+    if how_to_see and has_cause(report) and not shows(stage, "cause"):
+        yield Text(f"The likely mistake is known: {how_to_see} to see it.", style=QUIET)
     if shows(stage, "line"):
         yield from render_line(report, failure)
     yield from render_picture(report, failure, width)
-    if cause:
+    if answer:
         yield from message
     yield _table(_figures(report, failure, case, width, stage))
 
@@ -252,7 +243,7 @@ def _figures(
         if mismatch is not None:
             yield from _mismatch(mismatch, case, width)
     if shows(stage, "line"):
-        yield from diagnosis_rows(report.diagnosis)
+        yield from ruled_out(report.diagnosis)
     if others := _others(report, failure):
         yield "also", others
 

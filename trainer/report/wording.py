@@ -9,7 +9,6 @@ from itertools import groupby
 from trainer.model.case import Case, axes
 from trainer.model.challenge import Signature
 from trainer.model.report import Affected, Diagnosis, Mismatch, Summary
-from trainer.report.visible import visible
 
 # The name of each letter that challenges use for a dimension.
 NAMES = {
@@ -197,16 +196,9 @@ def _tells(actual: Summary, expected: Summary) -> bool:
     return larger > _TELLING_FACTOR * smaller or is_moved
 
 
-def diagnosis_rows(diagnosis: Diagnosis | None) -> Iterator[tuple[str, str]]:
-    """Yield the relation of the result to the right result, and the parts that are ruled out.
-
-    Without a named mistake the relation is the answer of the report, so it is left out here.
-    """
-    if diagnosis is None:
-        return
-    if diagnosis.layout and diagnosis.mistakes:
-        yield "result", visible(diagnosis.layout, lines=True)
-    if diagnosis.cleared:
+def ruled_out(diagnosis: Diagnosis | None) -> Iterator[tuple[str, str]]:
+    """Yield a label and the parts that are not wrong, if the diagnosis knows any."""
+    if diagnosis is not None and diagnosis.cleared:
         yield "ruled out", ", ".join(diagnosis.cleared)
 
 
