@@ -1,5 +1,7 @@
 """The lesson after a pass as text: notes, costs, other answers, mistakes, attempts."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.display import HOSTILE, lines_of, words_of
@@ -56,8 +58,14 @@ def test_note_has_its_line_of_code_the_fact_and_the_reason() -> None:
     ]
 
 
-def test_costs_are_those_of_the_answer_the_reference_and_the_leanest_answer() -> None:
-    """An answer without costs is no candidate."""
+def test_costs_are_those_of_the_answer_the_reference_and_the_better_answers() -> None:
+    """These are the answers that a note recommends, and the answer with the lowest peak."""
+    better = tuple(Note(0, "", "", name) for name in ("mapped", "threads", "mapped", ""))
+    lesson = replace(LESSON, notes=better)
+    assert [line.split()[0] for line in notes_in(lesson)[-5:]] == (
+        "yours reference mapped threads grouped_einsum".split()
+    )
+    assert notes_in(lesson)[-2].split() == ["threads", "not", "measured"]
     table = [line.split() for line in notes_in(LESSON)[-4:]]
     assert table == [
         ["operations", "multiply-adds", "memory"],
@@ -77,6 +85,15 @@ def test_answer_without_remarks_gets_a_sentence() -> None:
     assert bad in notes_in(Lesson("a call"))
     assert bad in notes_in(Lesson(is_measured=False))
     assert bad not in notes_in(Lesson("a call", None, LESSON.notes))
+
+
+def test_numbers_of_the_costs_stay_whole() -> None:
+    """On a narrow screen a long name continues below."""
+    answer = replace(GROUPED, name="a_long_name_of_an_answer")
+    lines = notes_in(replace(LESSON, others=(REFERENCE, answer)), 50)
+    assert max(map(len, lines)) <= 50
+    assert all(any(word in line for line in lines) for word in ("multiply-adds", "129 billion"))
+    assert "a_long_name_of_an_answer" in "".join(line[:15].strip() for line in lines[-3:])
 
 
 @pytest.mark.parametrize("width", [50, 80, 200])

@@ -28,7 +28,7 @@ KINDS = {
     "Python reads a value": "read",
     "is on the CPU": "device",
     "without dtype=": "dtype",
-    "In bfloat16 your result": "precision",
+    "In bfloat16 the result": "precision",
     "At its peak": "memory",
     "multiply-adds, the reference": "products",
     "tensor operations that": "operations",

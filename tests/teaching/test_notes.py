@@ -10,6 +10,7 @@ from trainer.teaching.notes import MeasuredAnswer, notes
 from trainer.worker.protocol import CopyFact, Facts, HeldFact
 
 MIB = 1 << 20
+TOO = " This is true of the reference, too."
 
 
 @pytest.mark.sampled(4)
@@ -42,10 +43,23 @@ def test_copies_of_a_line_are_one_note_and_equal_lines_share_it() -> None:
     own = answer(copies=[*copies, CopyFact(9, MIB, 4 * MIB), CopyFact(9, MIB, 4 * MIB)])
     found = notes(own, [answer("reference", copies=copies), answer("grouped")])
     assert [(note.line, note.says) for note in found] == [
-        (4, "This line (as line 5) copies repeated entries: 32 MiB instead of 8 MiB."),
-        (9, "This line copies repeated entries: 8 MiB instead of 2 MiB."),
+        (4, f"This line (as line 5) copies repeated entries: 32 MiB instead of 8 MiB.{TOO}"),
+        (9, f"This line copies repeated entries: 8 MiB instead of 2 MiB.{TOO}"),
     ]
     assert all("`grouped` needs no copy" in note.why for note in found)
+    assert {note.recommends for note in found} == {"grouped"}
+    (note, _) = notes(own, [answer("reference"), answer("grouped")])
+    assert (TOO in note.says, note.recommends) == (False, "reference")
+
+
+@pytest.mark.parametrize("fact", ["reads", "other_device", "default_dtype"])
+def test_fact_of_the_reference_is_said_of_both(fact: str) -> None:
+    """A reader would else believe that the reference is better."""
+    own, reference = answer(**{fact: [3]}), answer("reference", **{fact: [7]})
+    ((line, says),) = said(own, reference)
+    assert (line, says.endswith(TOO)) == (3, True)
+    ((_, says),) = said(own, answer("reference", **{fact: [0]}), reference)
+    assert TOO not in says, "only the reference counts, and only lines of its file"
 
 
 def test_copy_that_every_answer_needs_is_no_note() -> None:
@@ -58,17 +72,20 @@ def test_copy_that_every_answer_needs_is_no_note() -> None:
 def test_error_in_bfloat16_is_compared_with_the_most_accurate_answer() -> None:
     """The note names the line of the softmax, if it runs in half precision."""
     others = [
-        MeasuredAnswer("reference", half_error=0.004),
+        MeasuredAnswer("reference", half_error=0.003),
         MeasuredAnswer("f32", half_error=0.002),
     ]
     softmax = [Facts(half_softmax=[7])]
-    assert said(MeasuredAnswer("own", calls=softmax, half_error=0.004), *others) == [
-        (
-            7,
-            "In bfloat16 your result is off by 0.40% (root mean square), that of `f32` by 0.20%. "
-            "The softmax of this line runs in bfloat16.",
-        )
-    ]
+    own = MeasuredAnswer("own", calls=softmax, half_error=0.004)
+    (note,) = notes(own, others)
+    assert (note.line, note.recommends) == (7, "f32")
+    assert note.says == (
+        "In bfloat16 the result is off by 0.40% (root mean square) in your answer, by 0.30% in the "
+        "reference and by 0.20% in `f32`. The softmax of this line runs in bfloat16."
+    )
+    others[0] = MeasuredAnswer("reference", half_error=0.0021)
+    ((_, says),) = said(own, *others)
+    assert "in your answer, by 0.20% in `f32`." in says, "the reference is nearly as good"
     assert said(MeasuredAnswer("own", half_error=0.0029), *others) == []
     assert said(MeasuredAnswer("own", calls=softmax), *others) == []
 
@@ -94,6 +111,8 @@ def test_memory_is_a_note_above_a_quarter_more_than_the_reference(peak: int, com
 def test_memory_of_twice_the_best_answer_is_a_note_even_for_the_reference() -> None:
     """A small peak is no note."""
     own = answer(peak_bytes=100 * MIB)
+    (note,) = notes(own, [answer("reference", peak_bytes=100 * MIB), answer("lean", peak_bytes=49)])
+    assert note.recommends == "lean"
     assert len(said(own, own, answer("lean", peak_bytes=49 * MIB))) == 1
     assert said(own, own, answer("lean", peak_bytes=51 * MIB)) == []
     assert said(answer(peak_bytes=1000), answer("reference", peak_bytes=100)) == []
@@ -115,8 +134,10 @@ def test_products_and_operations_are_compared_with_the_reference() -> None:
 def test_state_is_unused_only_if_no_call_reads_it() -> None:
     """A table of masks is read only by a call with a mask."""
     calls = [Facts(unused=["mask", "low"]), Facts(unused=["low"])]
-    (note,) = notes(MeasuredAnswer("own", calls=calls), [])
-    assert (note.line, note.says) == (0, "None of the measured calls reads low.")
+    own = MeasuredAnswer("own", calls=calls)
+    assert said(own) == [(0, "None of the measured calls reads low.")]
+    reference = MeasuredAnswer("reference", calls=[Facts(unused=["high"])])
+    assert said(own, reference) == [(0, f"None of the measured calls reads low.{TOO}")]
 
 
 def test_fact_without_a_line_of_the_file_is_no_note() -> None:

@@ -21,6 +21,7 @@ class Note:
     line: int  # the line of the file, or 0 if the remark belongs to no line
     says: str  # the measured fact
     why: str  # one sentence on why the fact matters
+    recommends: str = ""  # the name of a right answer that does better, or ""
 
 
 @dataclass(frozen=True)

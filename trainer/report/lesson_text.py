@@ -70,22 +70,24 @@ def _note(note: Note, source: str) -> list[RenderableType]:
 
 
 def _costs(lesson: Lesson) -> RenderableType:
-    """Return the costs of the answer, of the reference, and of the answer with the lowest peak."""
-    measured = [(other.name, other.cost) for other in lesson.others if other.cost is not None]
-    reference = [(name, cost) for name, cost in measured if name == REFERENCE]
-    others = sorted(
-        ((name, cost) for name, cost in measured if name != REFERENCE),
-        key=lambda pair: pair[1].peak_bytes,
-    )
+    """Return the costs of the answer, the reference, and the answers that a note recommends.
+
+    The answer with the lowest peak of memory has a row, too.
+    """
+    costs = {other.name: other.cost for other in lesson.others if other.cost is not None}
+    leanest = sorted(costs, key=lambda name: costs[name].peak_bytes)[:1]
+    names = [REFERENCE, *(note.recommends for note in lesson.notes), *leanest]
     table = grid(padding=(0, 2, 0, 0))
-    for _ in range(4):
-        table.add_column()
+    table.add_column()
+    for _ in range(3):
+        table.add_column(no_wrap=True)  # on a narrow screen, only a name may continue below
     table.add_row(
         *(Text(word, style=QUIET) for word in ("", "operations", "multiply-adds", "memory"))
     )
-    for name, cost in [("yours", lesson.own), *reference, *others[:1]]:
-        if cost is not None:
-            table.add_row(Text(name), *cost_in_words(cost))
+    if lesson.own is not None:
+        table.add_row("yours", *cost_in_words(lesson.own))
+    for name in filter(None, dict.fromkeys(names)):
+        table.add_row(name, *(cost_in_words(costs[name]) if name in costs else ["not measured"]))
     return Padding(table, (0, 0, 0, 2))
 
 

@@ -22,6 +22,7 @@ _LEAST_OPERATIONS = 10
 _LEAST_MULTIPLY_ADDS = 10**9  # fewer take no time
 _LARGER_ERROR = 1.5
 _LEAST_BYTES = 1 << 20
+_TOO = " This is true of the reference, too."
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,13 @@ def notes(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> tuple[Note, 
     """
     found = [
         *_copies(own, others),
-        *_reads(own),
-        *_devices(own),
-        *_dtypes(own),
+        *_reads(own, others),
+        *_devices(own, others),
+        *_dtypes(own, others),
         *_precision(own, others),
         *_memory(own, others),
         *_work(own, others),
-        *_unused(own),
+        *_unused(own, others),
     ]
     return tuple(found)
 
@@ -79,6 +80,7 @@ def _copies(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[N
     ]
     if not without:
         return
+    too = "" if REFERENCE in without else _TOO
     by_line: dict[int, tuple[int, int]] = {}
     for copy in own.realistic.copies:
         before, after = by_line.get(copy.line, (0, 0))
@@ -90,35 +92,38 @@ def _copies(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[N
         yield Note(
             line,
             f"This line{_and(more)} copies repeated entries: {in_bytes(after)} instead of "
-            f"{in_bytes(before)}.",
+            f"{in_bytes(before)}.{too}",
             f"The copy is written to memory and read again; {_quoted(without[0])} needs no copy.",
+            without[0],
         )
 
 
-def _reads(own: MeasuredAnswer) -> Iterator[Note]:
-    for line in sorted(_lines(own, "reads") - {0}):
+def _reads(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+    for line in _lines(own, "reads"):
         yield Note(
             line,
-            "Python reads a value of a tensor here, or a shape depends on values.",
+            "Python reads a value of a tensor here, or a shape depends on values."
+            f"{_too(others, 'reads')}",
             "torch.compile breaks its graph at such a line, and a GPU must finish all work first.",
         )
 
 
-def _devices(own: MeasuredAnswer) -> Iterator[Note]:
-    for line in sorted(_lines(own, "other_device") - {0}):
+def _devices(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+    for line in _lines(own, "other_device"):
         yield Note(
             line,
-            "A tensor of this line is on the CPU even if the input is on another device.",
+            "A tensor of this line is on the CPU even if the input is on another device."
+            f"{_too(others, 'other_device')}",
             "On a GPU the call raises an error: pass device=, or register the tensor as a buffer.",
         )
 
 
-def _dtypes(own: MeasuredAnswer) -> Iterator[Note]:
-    for line in sorted(_lines(own, "default_dtype") - {0}):
+def _dtypes(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+    for line in _lines(own, "default_dtype"):
         yield Note(
             line,
             "This line makes a tensor without dtype=, so bfloat16 values become float32 when they "
-            "meet it.",
+            f"meet it.{_too(others, 'default_dtype')}",
             "Later results take twice the memory by accident; pass dtype= and decide it.",
         )
 
@@ -131,13 +136,19 @@ def _precision(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterato
     best, name = min(known)
     if own.half_error < _LARGER_ERROR * best:
         return
-    lines = sorted(_lines(own, "half_softmax"))
+    reference = others[0].half_error
+    if name != REFERENCE and reference and reference >= _LARGER_ERROR * best:
+        compared = f"by {reference:.2%} in the reference and by {best:.2%} in {_quoted(name)}"
+    else:
+        compared = f"by {best:.2%} in {_quoted(name)}"
+    lines = _lines(own, "half_softmax")
     softmax = " The softmax of this line runs in bfloat16." if lines else ""
     yield Note(
         lines[0] if lines else 0,
-        f"In bfloat16 your result is off by {own.half_error:.2%} (root mean square), that of "
-        f"{_quoted(name)} by {best:.2%}.{softmax}",
+        f"In bfloat16 the result is off by {own.half_error:.2%} (root mean square) in your answer, "
+        f"{compared}.{softmax}",
         "bfloat16 keeps 8 bits of a number; scores and weights in float32 lose less.",
+        name,
     )
 
 
@@ -161,6 +172,7 @@ def _memory(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[N
         f"At its peak your answer uses {in_bytes(peak)} for new tensors, compared with {sizes}. "
         "This line makes the largest of them.",
         "Memory limits the batch size and the length that fit on a GPU.",
+        best,
     )
 
 
@@ -187,15 +199,13 @@ def _work(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Not
         )
 
 
-def _unused(own: MeasuredAnswer) -> Iterator[Note]:
+def _unused(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
     """Yield a note for each parameter or buffer that no call reads."""
-    if not own.calls:
-        return
-    unused = set.intersection(*(set(facts.unused) for facts in own.calls))
-    for name in sorted(unused):
+    too = _TOO if others and _never_read(others[0]) else ""
+    for name in sorted(_never_read(own)):
         yield Note(
             0,
-            f"None of the measured calls reads {name}.",
+            f"None of the measured calls reads {name}.{too}",
             "An unused parameter gets no gradient; unused state takes memory in every checkpoint.",
         )
 
@@ -212,7 +222,18 @@ def _quoted(name: str) -> str:
     return "the reference" if name == REFERENCE else f"`{name}`"
 
 
-def _lines(own: MeasuredAnswer, fact: str) -> set[int]:
-    """Return the lines of a fact in all calls."""
-    calls = [*own.calls, *([own.realistic] if own.realistic is not None else [])]
-    return {line for facts in calls for line in getattr(facts, fact)}
+def _never_read(answer: MeasuredAnswer) -> set[str]:
+    """Return the parameters and buffers that no call reads."""
+    unused = [set(facts.unused) for facts in answer.calls]
+    return set.intersection(*unused) if unused else set()
+
+
+def _lines(answer: MeasuredAnswer, fact: str) -> list[int]:
+    """Return the lines of a fact in all calls. A fact that belongs to no line is left out."""
+    calls = [*answer.calls, *([answer.realistic] if answer.realistic is not None else [])]
+    return sorted({line for facts in calls for line in getattr(facts, fact)} - {0})
+
+
+def _too(others: Sequence[MeasuredAnswer], fact: str) -> str:
+    """Return a sentence if the fact holds for the reference, which is the first of the others."""
+    return _TOO if others and _lines(others[0], fact) else ""
