@@ -16,24 +16,36 @@ from tests.support.known_packs import make_pack
 from trainer.packs import pack_reader
 
 
-def test_list_shows_state_and_fits_narrow_terminals(solved: Path) -> None:
-    """On a narrow terminal the bases of a challenge have their own line."""
-    assert re.search(r"gqa +medium +20 +\w+ +new +mha", drill("list", cwd=solved).stdout)
+@pytest.mark.parametrize("columns", [44, 50, 69, 70, 80, 100, 120])
+def test_every_challenge_has_its_title_and_its_state(
+    columns: int,
+    solved: Path,
+    run: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The title is beside the id, or on a narrow terminal on the next line."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = run("list")[1].splitlines()
+    assert max(map(len, lines)) <= columns
+    for challenge in pack_reader.read_pack(pack_reader.built_in_pack()):
+        (start,) = (
+            index for index, line in enumerate(lines) if line.startswith(f"{challenge.id} ")
+        )
+        assert re.search(rf"{challenge.level} +{challenge.minutes} +new", lines[start])
+        assert (challenge.asked in lines[start]) == (columns >= 100)
+        assert columns < 120 or lines[start].endswith(", ".join(challenge.builds_on))
+        first_word = challenge.title.split()[0]
+        assert first_word in lines[start if columns >= 70 else start + 1]
+        text = " ".join(lines[start : start + 3])
+        assert all(word in text for word in challenge.title.split())
+
+
+def test_state_follows_the_journal(solved: Path) -> None:
+    """The list for people and the list for programs have the same state."""
     drill("check", "gqa", cwd=solved)
-    assert re.search(r"gqa +medium +20 +\w+ +passed", drill("list", cwd=solved).stdout)
-    for columns in (80, 59, 50, 44):
-        lines = drill("list", cwd=solved, COLUMNS=str(columns)).stdout.splitlines()
-        assert max(len(line) for line in lines) <= columns
-        for challenge in pack_reader.read_pack(pack_reader.built_in_pack()):
-            (start,) = (
-                index for index, line in enumerate(lines) if line.startswith(f"{challenge.id} ")
-            )
-            row = rf"{challenge.level} +{challenge.minutes} +(\w+ +)?(new|started|passed)"
-            assert re.search(row, lines[start])
-            text = " ".join(lines[start : start + 3])
-            assert all(base in text for base in challenge.builds_on)
     listed = json.loads(drill("list", "--json", cwd=solved).stdout)
     assert {item["id"]: item["state"] for item in listed}["gqa"] == "passed"
+    assert re.search(r"^gqa +Grouped.* +passed$", drill("list", cwd=solved).stdout, re.MULTILINE)
 
 
 def read_all(terminal: int) -> str:
@@ -75,11 +87,11 @@ def test_list_with_a_pack_fits_the_terminal(
     run: Callable[..., tuple[int, str, str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The pack's name is in a column, or on a narrow terminal on the next line."""
+    """The name of the pack follows the title."""
     monkeypatch.setenv("COLUMNS", str(columns))
     pack = make_pack(tmp_path / "a-pack-of-a-course", "extra")
     _, out, _ = run("list", "--pack", str(pack))
     assert max(map(len, out.splitlines())) <= columns
     lines = out.splitlines()
     (start,) = (index for index, line in enumerate(lines) if line.startswith("extra "))
-    assert "a-pack-of-a-course" in " ".join(lines[start : start + 2])
+    assert "(a-pack-of-a-course)" in " ".join(lines[start : start + 3])

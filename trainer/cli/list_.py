@@ -1,4 +1,4 @@
-"""`attn-drill list`: the challenges, with the learner's state and the pack of each."""
+"""`attn-drill list`: the challenges, with title and the learner's state."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ import os
 import shutil
 import sys
 import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import warn, warn_journal
+from trainer.model.challenge import Challenge
 from trainer.practice.journal import default_journal
 from trainer.practice.progress import progress_of
+
+_LEAST_TITLE = 30  # columns, so that a title takes at most two lines
 
 
 def list_challenges(
     context: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """List the challenges with level, minutes and state."""
+    """List the challenges with title, level, minutes and state."""
     known_packs: KnownPacks = context.obj
     catalogue = known_packs.catalogue()
     warn(catalogue.troubles)
@@ -29,72 +34,92 @@ def list_challenges(
     progress = progress_of(journal.facts())
     warn_journal(journal)
     rows = [
-        (challenge, progress[challenge.id].state if challenge.id in progress else "new")
-        for challenge in catalogue.challenges
-    ]
-    # The name of a challenge's pack; "" for the built-in pack.
-    pack_names = {
-        challenge.id: "" if pack.how == "built in" else pack.name
+        _Row(
+            challenge,
+            progress[challenge.id].state if challenge.id in progress else "new",
+            "" if pack.how == "built in" else pack.name,
+        )
         for challenge in catalogue.challenges
         for pack in (catalogue.pack_of(challenge),)
-    }
+    ]
     if as_json:
-        objects = [
-            {
-                "id": challenge.id,
-                "title": challenge.title,
-                "level": challenge.level,
-                "minutes": challenge.minutes,
-                "asked": challenge.asked,
-                "builds_on": list(challenge.builds_on),
-                "state": state,
-                "pack": pack_names[challenge.id] or None,
-            }
-            for challenge, state in rows
-        ]
-        typer.echo(json.dumps(objects, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps([row.as_values() for row in rows], indent=2, ensure_ascii=False))
         return
-    longest_id = max((len(challenge.id) for challenge, _ in rows), default=2)
-    # The columns before that of the pack: id, level, minutes, asked (if there is room) and state.
-    before = longest_id + 2 + 6 + 2 + 3 + 2 + 7 + 2
-    room = shutil.get_terminal_size((80, 24)).columns - before
-    asked_width = 11 if room >= 9 else 0
-    before, room = before + asked_width, room - asked_width
-    longest_pack = max((len(name) for name in pack_names.values()), default=0)
-    # On a narrow terminal the pack of a challenge has its own line.
-    has_pack_column = 0 < longest_pack <= room - longest_id - 2
-    pack_width = max(longest_pack, 4) + 2 if has_pack_column else 0
-    before, room = before + pack_width, room - pack_width
-    # On a narrow terminal the challenges that a challenge builds on have their own line.
-    has_bases_column = room >= longest_id
-    headers = f"{'pack' if pack_width else '':<{pack_width}}"
-    headers += "builds on" if has_bases_column else ""
-    typer.echo(
-        f"{'challenge':<{longest_id}}  {'level':<6}  {'min':>3}  "
-        f"{'asked' if asked_width else '':<{asked_width}}{'state':<7}  "
-        f"{headers}".rstrip()
-    )
-    colours = (
-        {"passed": "blue", "started": "yellow"}
-        if sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        else {}
-    )
-    for challenge, state in rows:
-        bases = ", ".join(challenge.builds_on)
-        base_lines = textwrap.wrap(bases, room, break_on_hyphens=False) if has_bases_column else []
-        shown_state = f"{state:<7}"
-        if state in colours:
-            shown_state = typer.style(shown_state, fg=colours[state])
-        pack_name = pack_names[challenge.id]
-        last = f"{pack_name if pack_width else '':<{pack_width}}"
-        last += base_lines[0] if base_lines else ""
-        columns = f"{challenge.id:<{longest_id}}  {challenge.level:<6}  {challenge.minutes:>3}"
-        asked = f"{challenge.asked if asked_width else '':<{asked_width}}"
-        typer.echo(f"{columns}  {asked}{shown_state}  {last}".rstrip())
-        for line in base_lines[1:]:
-            typer.echo(" " * before + line)
-        if bases and not has_bases_column:
-            typer.echo(f"  builds on {bases}")
-        if pack_name and not pack_width:
-            typer.echo(f"  of the pack {pack_name}")
+    is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    colours = {"passed": "blue", "started": "yellow"} if is_coloured else {}
+    for line in _table(rows, shutil.get_terminal_size((80, 24)).columns, colours):
+        typer.echo(line)
     typer.echo("\nattn-drill start ID hands out a challenge.")
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A challenge, the learner's state, and the name of its pack; "" for the built-in pack."""
+
+    challenge: Challenge
+    state: str
+    pack: str
+
+    @property
+    def title(self) -> str:
+        """The title, and after it the name of the pack."""
+        return f"{self.challenge.title} ({self.pack})" if self.pack else self.challenge.title
+
+    def as_values(self) -> dict[str, object]:
+        """Return the row as plain values for JSON."""
+        return {
+            "id": self.challenge.id,
+            "title": self.challenge.title,
+            "level": self.challenge.level,
+            "minutes": self.challenge.minutes,
+            "asked": self.challenge.asked,
+            "builds_on": list(self.challenge.builds_on),
+            "state": self.state,
+            "pack": self.pack or None,
+        }
+
+
+def _table(rows: Sequence[_Row], width: int, colours: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines of a table with as many columns as fit, the most important first.
+
+    Args:
+        rows: the challenges.
+        width: the columns of the terminal.
+        colours: the colour of each state that has one.
+    """
+    cells: dict[str, list[str]] = {
+        "challenge": [row.challenge.id for row in rows],
+        "level": [row.challenge.level for row in rows],
+        "min": [f"{row.challenge.minutes:>3}" for row in rows],
+        "state": [row.state for row in rows],
+        "asked": [row.challenge.asked for row in rows],
+        "builds on": [", ".join(row.challenge.builds_on) for row in rows],
+    }
+    sizes = {name: max(map(len, [name, *column])) for name, column in cells.items()}
+    room = width - sum(sizes[name] + 2 for name in ("challenge", "level", "min", "state"))
+    for name in ("asked", "builds on"):
+        if room - sizes[name] - 2 < _LEAST_TITLE:
+            del cells[name]
+        else:
+            room -= sizes[name] + 2
+    # On a narrow terminal a title has its own line.
+    title_size = min(room, max((len(row.title) for row in rows), default=5))
+    has_column = room >= _LEAST_TITLE
+
+    def line(values: Sequence[str], title: str) -> str:
+        padded = [
+            typer.style(value, fg=colours[value]) + " " * (sizes[name] - len(value))
+            if value in colours
+            else f"{value:<{sizes[name]}}"
+            for name, value in zip(cells, values, strict=True)
+        ]
+        titles = [f"{title:<{title_size}}"] if has_column else []
+        return "  ".join([padded[0], *titles, *padded[1:]]).rstrip()
+
+    yield line(list(cells), "title")
+    for row, values in zip(rows, zip(*cells.values(), strict=True), strict=True):
+        size = title_size if has_column else max(20, width - 2)
+        titles = textwrap.wrap(row.title, size, break_on_hyphens=False)
+        yield line(values, titles[0])
+        indent = sizes["challenge"] + 2 if has_column else 2
+        yield from (" " * indent + part for part in titles[1 if has_column else 0 :])
