@@ -182,8 +182,7 @@ def training(implementation, train_step, given):
                 train_step(model, optimizer, given.tokens, *options) for _ in range(given.steps)
             ]
         types = " ".join(sorted({type(loss).__name__ for loss in losses}))
-        mode = "training" if all(part.training for part in model.modules()) else "eval"
-        found = {"type of the loss": types, "mode afterwards": mode}
+        found = {"type of the loss": types, "mode after the step": mode_of(model)}
         if given.only_mode:
             # with dropout, two steps of rate 0 have the same loss only if eval mode is on
             return found | {"losses differ": str(len(set(map(float, losses))) > 1)}
@@ -202,8 +201,14 @@ def training(implementation, train_step, given):
             module.training = mode
 
 
+def mode_of(model):
+    """Return the mode of a model and all of its modules."""
+    modes = {module.training for module in model.modules()}
+    return "mixed" if len(modes) > 1 else "training" if True in modes else "eval"
+
+
 def generation(model, generate, given):
-    """Generate tokens; note whether gradients are recorded, and the mode afterwards."""
+    """Generate tokens; note whether gradients are recorded, and the mode before and after."""
     modes = [(module, module.training) for module in model.modules()]
     recorded = set()
     hooks = [
@@ -212,14 +217,14 @@ def generation(model, generate, given):
     ]
     try:
         model.train(given.training)
+        before = mode_of(model)
         torch.manual_seed(0)
         with torch.enable_grad():
             tokens = generate(model, given.tokens, given.new)
-        same = all(module.training == given.training for module in model.modules())
         return {
             "tokens": tokens,
             "records gradients": str(True in recorded),
-            "mode afterwards": "as before" if same else "another",
+            "mode of the model": f"{before} before generate(), {mode_of(model)} after it",
         }
     finally:
         for hook in hooks:
@@ -444,7 +449,7 @@ def training_cases(case, sizes):
             gradients=False,
             **{**sizes, **more},
         )
-        plain = {"type of the loss": "str", "mode afterwards": "str"}
+        plain = {"type of the loss": "str", "mode after the step": "str"}
         plain |= {"losses differ": "str"} if only_mode else {}
         return replace(made, plain=plain)
 
@@ -475,7 +480,7 @@ def generation_cases(case, sizes):
             gradients=False,
             **{**sizes, **more},
         )
-        return replace(made, plain={"records gradients": "str", "mode afterwards": "str"})
+        return replace(made, plain={"records gradients": "str", "mode of the model": "str"})
 
     yield new("three tokens")
     yield new("one token, one sequence", count=1, B=1)

@@ -134,6 +134,12 @@ def agreement(same, when):
     return f"as {when}" if same else f"not as {when}"
 
 
+def mode_of(model):
+    """Return the mode of a model and all of its modules."""
+    modes = {module.training for module in model.modules()}
+    return "mixed" if len(modes) > 1 else "training" if True in modes else "eval"
+
+
 def generation(model, generate, given):
     """Generate tokens; note the tokens that are fed, the recording of gradients, and the mode."""
     modes = [(module, module.training) for module in model.modules()]
@@ -149,15 +155,15 @@ def generation(model, generate, given):
     hooks = [module.register_forward_pre_hook(note) for module in model.modules()]
     try:
         model.train(given.training)
+        before = mode_of(model)
         torch.manual_seed(0)
         with torch.enable_grad():
             tokens = generate(model, given.tokens, given.new)
-        same = all(module.training == given.training for module in model.modules())
         return {
             "tokens": tokens,
             "tokens fed": in_words(fed, given.tokens.shape[1], given.new),
             "records gradients": str(True in recorded),
-            "mode afterwards": "as before" if same else "another",
+            "mode of the model": f"{before} before generate(), {mode_of(model)} after it",
         }
     finally:
         for hook in hooks:
@@ -344,7 +350,7 @@ def generation_cases(case, sizes):
             gradients=False,
             **{**known, "more_sizes": {"length": known["L"] + count, "P": count}},
         )
-        words = ("tokens fed", "records gradients", "mode afterwards")
+        words = ("tokens fed", "records gradients", "mode of the model")
         return replace(made, plain=dict.fromkeys(words, "str"))
 
     yield new("three tokens", D=5)

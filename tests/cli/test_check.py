@@ -408,8 +408,8 @@ def test_check_of_the_file_of_a_hunt_counts_as_a_hunt(tmp_path: Path, home: Path
     assert "attn-drill check rmsnorm rmsnorm_hunt.py --seed " in failed
     (tmp_path / "rmsnorm_hunt.py").write_text(NORM)
     passed = drill(*command, cwd=tmp_path).stdout
-    assert "It was " in passed
-    assert "It was " not in failed
+    assert "The bug: " in passed
+    assert "The bug: " not in failed
     rows = drill("list", cwd=tmp_path).stdout.splitlines()
     assert next(row for row in rows if row.startswith("rmsnorm ")).split()[-1] == "new"
     assert {attempt.purpose for attempt in counted_attempts(Journal(home).facts())} == {"hunt"}

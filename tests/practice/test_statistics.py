@@ -203,7 +203,7 @@ def test_repeated_saves_of_a_mistake_count_once() -> None:
 
 
 def test_mistakes_are_sorted_by_frequency_then_date() -> None:
-    """A mistake that the pack no longer has is shown by its id."""
+    """A mistake that the pack no longer has is counted, too."""
     attempts = [
         attempt_at("a", 9, "failed", "late", "no-scale"),
         attempt_at("a", 8, "failed"),
@@ -215,7 +215,7 @@ def test_mistakes_are_sorted_by_frequency_then_date() -> None:
         (mistake.challenge, mistake.id, mistake.says, mistake.count) for mistake in mistakes
     ] == [
         ("a", "no-scale", "It is not scaled.", 2),
-        ("b", "gone", "gone", 1),
+        ("b", "gone", "A mistake that the challenge no longer lists.", 1),
         ("a", "late", "It comes late.", 1),
     ]
     assert mistakes[0].last_at == attempts[2].at

@@ -27,7 +27,7 @@ def text_of(repair: Repair) -> str:
         ((), "All 4 bugs are repaired."),
         ((BUG,), "1 of 4 bugs is left."),
         ((BUG, BUG, BUG), "3 of 4 bugs are left."),
-        (None, "behaves like no choice of the 4 bugs"),
+        (None, "traded one bug for another"),
     ],
 )
 def test_number_of_bugs_is_said_without_naming_them(

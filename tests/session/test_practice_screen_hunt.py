@@ -41,7 +41,7 @@ def test_pass_of_a_hunt_shows_what_was_wrong(file: Path, home: Path) -> None:
         await until(pilot, lambda: app.warm)
         assert "no-scale" not in words(pilot)
         file.write_text("right")
-        await until(pilot, partial(_shows, pilot, "It was no-scale"))
+        await until(pilot, partial(_shows, pilot, "The bug: "))
         assert app.after is None
         assert "n next" in words(pilot)
 

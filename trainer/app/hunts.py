@@ -71,7 +71,7 @@ def hunt_task(challenge: Challenge, file_name: str, count: int) -> str:
     many, it = planted_mistakes.in_words(count)
     return (
         f"# Bug hunt: {challenge.title}\n\n{file_name} is the reference of {challenge.id} with "
-        f"{many} in it. Find {it} and repair {it}. The task of the reference follows.\n\n"
+        f"{many} in it. Find and repair {it}. The task of the reference follows.\n\n"
     )
 
 

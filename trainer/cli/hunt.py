@@ -118,9 +118,7 @@ def hunt(
         _offer_follow_up(challenge, path, known_packs, journal)
         return
     _say("Not repaired yet. Go on, and grade the file again with the same command.")
-    file = shlex.quote(report.file)
     typer.echo(f"  attn-drill hunt {challenge.id} --reveal{pack_option}  gives up")
-    typer.echo(f"  attn-drill trace {challenge.id} {file}{pack_option}  line by line")
     raise typer.Exit(1)
 
 

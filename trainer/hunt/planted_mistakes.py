@@ -255,8 +255,7 @@ def hunt_file_text(
         "",
     )
     header = [
-        f'"""Bug hunt: the reference of {challenge.id} with {many} in it. '
-        f"Find {it} and repair {it} in this file.",
+        f'"""Bug hunt: the reference of {challenge.id} with {many} in it. Find and repair {it}.',
         "",
         *(commands if with_commands else ()),
         *(

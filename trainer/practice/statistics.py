@@ -24,6 +24,7 @@ from trainer.practice.schedule import (
 )
 
 WEEKS = 12
+_GONE = "A mistake that the challenge no longer lists."
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class OwnMistake:
     Attributes:
         challenge: The id of the challenge.
         id: The id of the mistake.
-        says: The description of the mistake, or the id if the pack no longer has the mistake.
+        says: The description of the mistake. It says so if the pack no longer has the mistake.
         count: The number of times. Several saves in a row with the same mistake count once.
         last_at: The time of the last attempt with the mistake, in seconds since the epoch.
     """
@@ -309,7 +310,7 @@ def _mistakes(
         for mistake in mistakes
     }
     own = [
-        OwnMistake(*made, says.get(made, made[1]), count, last[made])
+        OwnMistake(*made, says.get(made, _GONE), count, last[made])
         for made, count in counts.items()
     ]
     return tuple(

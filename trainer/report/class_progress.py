@@ -164,7 +164,7 @@ def summary(results: Iterable[StudentResult], width: int | None = None) -> tuple
     """
     unsettled: dict[str, tuple[str, ...]] = {}
     verdicts: Counter[str | None] = Counter()
-    mistakes: Counter[tuple[str, str]] = Counter()
+    mistakes: Counter[str] = Counter()
     scores: list[float] = []
     failed = 0
     for result in results:
@@ -174,15 +174,12 @@ def summary(results: Iterable[StudentResult], width: int | None = None) -> tuple
             unsettled.setdefault(result.student, result.unsettled)
         if result.score is not None:
             scores.append(result.score)
-        mistakes.update({(mistake.id, mistake.says) for mistake in result.mistakes})
+        mistakes.update({mistake.says for mistake in result.mistakes})
     lines = [f"{sum(verdicts.values())} results: {in_counts(verdicts)}"]
     if scores:
         mean, median = statistics.fmean(scores), statistics.median(scores)
         lines.append(f"points from checks: {mean:.1f} on average, {median:.1f} in the middle")
-    lines += [
-        f"{count} x {name}: {visible(says, lines=True)}"
-        for (name, says), count in mistakes.most_common(3)
-    ]
+    lines += [f"{count} x {visible(says, lines=True)}" for says, count in mistakes.most_common(3)]
     lines += _to_settle(unsettled)
     return "\n".join(in_columns(line, width) for line in lines), failed
 

@@ -14,12 +14,16 @@ def describe_mistakes(challenge: Challenge, ids: Sequence[str], width: int) -> s
     """Return each planted mistake in words, its changed lines and its hint, in this width."""
     mistakes = planted_mistakes.mistakes_by_ids(challenge, ids)
     if mistakes is None:
-        return f"It was {' and '.join(ids)}, which {challenge.id} no longer has."
-    return "\n\n".join(_describe(challenge, mistake, width) for mistake in mistakes)
+        return wrapped(f"{challenge.id} has changed: it no longer has this hunt's bugs.", width)
+    labels = [f"Bug {number}" for number in range(1, len(ids) + 1)] if len(ids) > 1 else ["The bug"]
+    return "\n\n".join(
+        _describe(challenge, label, mistake, width)
+        for label, mistake in zip(labels, mistakes, strict=True)
+    )
 
 
-def _describe(challenge: Challenge, mistake: Mistake, width: int) -> str:
-    paragraphs = [wrapped(f"It was {mistake.id}: {mistake.says}", width)]
+def _describe(challenge: Challenge, label: str, mistake: Mistake, width: int) -> str:
+    paragraphs = [wrapped(f"{label}: {mistake.says}", width)]
     for change in planted_mistakes.reference_changes(
         pack_reader.solution(challenge), mistake, str(challenge.solutions / "mistakes.toml")
     ):

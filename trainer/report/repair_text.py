@@ -37,10 +37,7 @@ def render_repair(repair: Repair, width: int) -> Iterator[RenderableType]:
 def bugs_left(repair: Repair) -> str:
     """Return the number of bugs that are left, in words."""
     if repair.left is None:
-        return (
-            f"The file behaves like no choice of the {repair.planted} bugs: a change has added "
-            "another mistake, or has repaired a bug in part."
-        )
+        return "Your change traded one bug for another, or repaired only a part of a bug."
     count = len(repair.left)
     if count == 0:
         return f"All {repair.planted} bugs are repaired."
