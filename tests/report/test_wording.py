@@ -1,5 +1,6 @@
-"""Numbers, indices and ranges in words."""
+"""Numbers, indices, ranges and prose as plain text."""
 
+import io
 import math
 
 import pytest
@@ -13,6 +14,7 @@ from trainer.report.wording import (
     counted,
     dimension,
     entry,
+    for_stream,
     index_in_words,
     number,
     plain_inputs,
@@ -20,6 +22,7 @@ from trainer.report.wording import (
     sizes_in_words,
     small_tensors,
     summary,
+    wrapped,
 )
 
 
@@ -124,3 +127,26 @@ def signature(name: str, *parameters: str) -> Signature:
 def test_counted_noun_has_a_plural() -> None:
     """Only one thing has no plural."""
     assert [counted(count, "head") for count in (0, 1, 2)] == ["0 heads", "1 head", "2 heads"]
+
+
+PATH = "/a/folder/with-a-long-name/and-another/that-is-longer-than-the-terminal/gqa.py"
+
+
+def test_prose_is_wrapped_by_words() -> None:
+    """A path is never broken, and no line is longer than 100 columns."""
+    text = f"The file is {PATH}.\n\n  one: {'word ' * 30}"
+    lines = wrapped(text, 40, hanging="    ").splitlines()
+    assert lines[:3] == ["The file is", f"    {PATH}.", ""]
+    assert lines[3].startswith("  one: word")
+    assert lines[4].startswith("    word")
+    assert " ".join(lines).split() == text.split()
+    assert max(map(len, wrapped("word " * 90, 300, "  ").splitlines())) <= 100
+
+
+def test_only_a_terminal_gets_wrapped_prose(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program reads a sentence as one line."""
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = io.StringIO()
+    assert for_stream("word " * 30, stream) == "word " * 30
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    assert max(map(len, for_stream("word " * 30, stream).splitlines())) <= 40

@@ -33,7 +33,8 @@ def answered(question: DrawnQuestion, width: int, journal: Journal) -> bool | No
         True if the answer was right, or None if the input ended.
     """
     from trainer.quiz.drawn_questions import Judged
-    from trainer.report.question_text import prompt, wrapped
+    from trainer.report.question_text import prompt
+    from trainer.report.wording import wrapped
 
     while True:
         given = read_line(prompt(question))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -212,13 +211,12 @@ def _show_after_pass(
     """
     from trainer.app.next_steps import next_steps
     from trainer.packs.follow_up import read_follow_ups
+    from trainer.report.wording import for_stream
 
     journal, now = default_journal(), time.time()
     steps = next_steps(challenge, known_packs.catalogue().challenges, journal, now)
     pack_option = known_packs.pack_option(challenge)
-    width = shutil.get_terminal_size((80, 24)).columns
-    line = steps.in_words(now, checked.grade, "")
-    typer.echo(f"\n{textwrap.fill(line, width) if sys.stdout.isatty() else line}")
+    typer.echo("\n" + for_stream(steps.in_words(now, checked.grade, ""), sys.stdout))
     if notes:
         from trainer.report.lesson_text import show_notes
 
@@ -242,15 +240,16 @@ def _show(
     wait: Callable[[str], bool] | None,
 ) -> None:
     from trainer.report.terminal import show
+    from trainer.report.wording import for_stream
 
-    width = shutil.get_terminal_size((80, 24)).columns
     show(report, sys.stdout, stage=stage, file=file, options=options, wait=wait)
     if report.unfinished:
         note = f"Not counted as an attempt: the file {report.unfinished}."
-        typer.echo(textwrap.fill(note, width) if sys.stdout.isatty() else note)
+        typer.echo(for_stream(note, sys.stdout))
     if hunted and report.verdict == "passed":
         from trainer.report.hunt_text import describe_mistakes
 
+        width = shutil.get_terminal_size((80, 24)).columns
         typer.echo("\n" + describe_mistakes(challenge, hunted, width))
 
 

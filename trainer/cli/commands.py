@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from trainer import __version__
+from trainer.app.warn import warn
 from trainer.cli import (
     autograder,
     check,
@@ -132,10 +133,10 @@ def _run() -> int:
         code = app(standalone_mode=False)
         return code if isinstance(code, int) else 0
     except DrillError as error:
-        print(f"attn-drill: {error}", file=sys.stderr)
+        warn([str(error)])
         return 2
     except GraderError as error:
-        print(f"attn-drill: {error}", file=sys.stderr)
+        warn([str(error)])
         return 3
     except (KeyboardInterrupt, typer.Abort):
         print("Interrupted.", file=sys.stderr)
@@ -156,13 +157,10 @@ def _usage_or_crash(error: Exception) -> int:
         if "check" in (command, *sys.argv[1:2]) and "--json" in sys.argv:
             check.print_error(sentence)
         else:
-            print(f"attn-drill: {sentence}", file=sys.stderr)
+            warn([sentence])
         return 2
     import traceback
 
     traceback.print_exc()
-    print(
-        "attn-drill: this is a bug in attn-drill, not in your file. Please report the lines above.",
-        file=sys.stderr,
-    )
+    warn(["this is a bug in attn-drill, not in your file. Please report the lines above."])
     return 3

@@ -19,8 +19,8 @@ from trainer.classroom.submitted import read_submitted
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.listing import first_of
-from trainer.report.class_progress import columns, in_columns
 from trainer.report.visible import visible
+from trainer.report.wording import for_stream
 from trainer.server.messages import GradeReference, refusal
 from trainer.server.messages import Verdict as VerdictMessage
 from trainer.server.pool import pool
@@ -154,7 +154,7 @@ def _say(collected: Collected) -> None:
 
 
 def _print(sentence: str) -> None:
-    print(in_columns(visible(sentence), columns(sys.stderr)), file=sys.stderr)
+    print(for_stream(visible(sentence), sys.stderr, hanging="    "), file=sys.stderr)
 
 
 def _listed(names: Sequence[str]) -> str:

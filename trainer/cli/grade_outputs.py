@@ -75,7 +75,8 @@ def write_outputs(store: ResultStore, record: ClassFile) -> int:
     Raises:
         DrillError: overrides.toml has a fault.
     """
-    from trainer.report.class_progress import columns, summary
+    from trainer.report.class_progress import summary
+    from trainer.report.wording import for_stream
 
     rewrite_changed(store, record)
     graded = _GradedClass(store, record)
@@ -86,8 +87,8 @@ def write_outputs(store: ResultStore, record: ClassFile) -> int:
         paths += _for_markers(graded)
     if record.is_released:
         paths += _feedback(graded)
-    text, failed = summary(graded.results(), columns(sys.stdout))
-    typer.echo(text)
+    text, failed = summary(graded.results())
+    typer.echo(for_stream(text, sys.stdout, hanging="    "))
     if record.has_roster:
         present = {task.submission.student for task in record.tasks}
         roster = [student.name for student in record.students if student.is_in_roster]

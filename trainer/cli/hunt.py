@@ -245,9 +245,9 @@ def _offer_follow_up(
 
 
 def _say(text: str) -> None:
-    from trainer.report.question_text import wrapped
+    from trainer.report.wording import for_stream
 
-    typer.echo(wrapped(text, shutil.get_terminal_size((80, 24)).columns))
+    typer.echo(for_stream(text, sys.stdout))
 
 
 def _is_untouched(challenge: Challenge, path: Path, ids: Sequence[str]) -> bool:

@@ -168,7 +168,8 @@ def _gaps_or_line(
 
 def _introduce(exercise: GapExercise) -> None:
     """Show the code of an exercise, and say what to do."""
-    from trainer.report.question_text import indented, wrapped
+    from trainer.report.question_text import indented
+    from trainer.report.wording import wrapped
 
     sentences = (
         "Type the code that stands in each gap; it is graded like an answer in full. "
@@ -186,7 +187,8 @@ def _filled(exercise: GapExercise, number: int, grade: Grade) -> bool | None:
         True if the answer is right, or None if the learner stopped.
     """
     from trainer.quiz.gap_exercise import typed_expression
-    from trainer.report.question_text import indented, wrapped
+    from trainer.report.question_text import indented
+    from trainer.report.wording import wrapped
 
     name, gap = f"____{number}", exercise.gaps[number - 1]
     line = next(line for line in exercise.code.splitlines() if name in line)

@@ -145,7 +145,8 @@ def _show_topics(groups: tuple[Mapping[str, str], Mapping[str, str]], pool: Ques
 
 def _show_progress(pool: QuestionPool, reviewed: Mapping[str, ScheduledItem], now: float) -> None:
     from trainer.quiz.bank_progress import bank_progress
-    from trainer.report.question_text import progress_line, wrapped
+    from trainer.report.question_text import progress_line
+    from trainer.report.wording import wrapped
 
     width = shutil.get_terminal_size((80, 24)).columns
     typer.echo(wrapped(progress_line(bank_progress(pool, reviewed, now)), width))
@@ -153,7 +154,7 @@ def _show_progress(pool: QuestionPool, reviewed: Mapping[str, ScheduledItem], no
 
 def _session(questions: list[DrawnQuestion], pool: QuestionPool, journal: Journal) -> None:
     """Ask questions until all are asked or the input ends. Record every answer at once."""
-    from trainer.report.question_text import wrapped
+    from trainer.report.wording import wrapped
 
     width = shutil.get_terminal_size((80, 24)).columns
     results: list[tuple[DrawnQuestion, bool]] = []

@@ -26,6 +26,7 @@ def stats(
     from trainer.packs.question_bank import read_bank
     from trainer.practice.statistics import statistics
     from trainer.report.statistics_text import EMPTY, as_values, show_stats
+    from trainer.report.wording import for_stream
 
     known_packs: KnownPacks = context.obj
     known = known_packs.catalogue()
@@ -43,6 +44,6 @@ def stats(
     if as_json:
         typer.echo(json.dumps(as_values(learner, bank.titles), allow_nan=False))
     elif not any(isinstance(fact, Attempted | Reviewed) for fact in facts):
-        typer.echo(EMPTY)
+        typer.echo(for_stream(EMPTY, sys.stdout))
     else:
         show_stats(learner, bank.titles, now, sys.stdout)

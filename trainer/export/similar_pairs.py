@@ -7,8 +7,8 @@ from itertools import groupby
 
 from trainer.classroom.similarity import Lines, Pair
 from trainer.export.grade_tables import cell_of, csv_line  # the same names as in grades.csv
-from trainer.report.question_text import wrapped
 from trainer.report.visible import visible
+from trainer.report.wording import wrapped
 
 PairsByChallenge = Sequence[tuple[str, Sequence[Pair]]]  # the pairs of each challenge, by its id
 

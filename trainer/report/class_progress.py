@@ -6,9 +6,7 @@ while, the progress says what it waits for, so that the user sees that the gradi
 
 from __future__ import annotations
 
-import shutil
 import statistics
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -155,13 +153,8 @@ def in_counts(verdicts: Counter[str | None]) -> str:
     return ", ".join([*counts, f"{verdicts[None]} not graded"] if verdicts[None] else counts)
 
 
-def summary(results: Iterable[StudentResult], width: int | None = None) -> tuple[str, int]:
-    """Return a few lines about the results of a class, and the number of failed gradings.
-
-    Args:
-        results: all results of the class.
-        width: the columns of the terminal, or None if the output is not a terminal.
-    """
+def summary(results: Iterable[StudentResult]) -> tuple[str, int]:
+    """Return a few lines about the results of a class, and the number of failed gradings."""
     unsettled: dict[str, tuple[str, ...]] = {}
     verdicts: Counter[str | None] = Counter()
     mistakes: Counter[str] = Counter()
@@ -181,21 +174,7 @@ def summary(results: Iterable[StudentResult], width: int | None = None) -> tuple
         lines.append(f"points from checks: {mean:.1f} on average, {median:.1f} in the middle")
     lines += [f"{count} x {visible(says, lines=True)}" for says, count in mistakes.most_common(3)]
     lines += _to_settle(unsettled)
-    return "\n".join(in_columns(line, width) for line in lines), failed
-
-
-def columns(stream: TextIO) -> int | None:
-    """Return the width of the terminal in columns, or None if the stream is not a terminal."""
-    return shutil.get_terminal_size((80, 24)).columns if stream.isatty() else None
-
-
-def in_columns(line: str, width: int | None) -> str:
-    """Break a line at blanks so that it fits this width. Return it unchanged if `width` is None."""
-    if width is None:
-        return line
-    return "\n".join(
-        textwrap.wrap(line, max(20, width), subsequent_indent="    ", break_on_hyphens=False)
-    )
+    return "\n".join(lines), failed
 
 
 def _to_settle(unsettled: Mapping[str, Sequence[str]]) -> list[str]:

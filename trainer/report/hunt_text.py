@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from trainer.hunt import planted_mistakes
 from trainer.model.challenge import Challenge, Mistake
 from trainer.packs import pack_reader
-from trainer.report.question_text import code_lines, wrapped
+from trainer.report.question_text import code_lines
+from trainer.report.wording import wrapped
 
 
 def describe_mistakes(challenge: Challenge, ids: Sequence[str], width: int) -> str:

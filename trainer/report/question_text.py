@@ -12,29 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from trainer.practice.schedule import ScheduledItem
 from trainer.quiz.bank_progress import BankProgress
 from trainer.quiz.drawn_questions import LETTERS, Choice, DrawnQuestion, FindLine, Number
+from trainer.report.wording import WIDEST, wrapped
 
 Highlight = Callable[[Sequence[str]], list[str]]
 
 _AMOUNTS = {"B": "bytes", "%": "percent", "x": "factor", "FLOP": "FLOPs", "": "number"}
-_WIDEST = 100  # columns; longer lines of prose are hard to read
-
-
-def wrapped(text: str, width: int, indent: str = "") -> str:
-    """Return prose at this width, with its line ends kept. No line has more than 100 columns."""
-    room = max(20, min(width, _WIDEST))
-    return "\n".join(
-        textwrap.fill(
-            line,
-            room,
-            initial_indent=indent,
-            subsequent_indent=indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        if line.strip()
-        else ""
-        for line in text.splitlines()
-    )
 
 
 def code_lines(lines: Sequence[str], width: int, labels: Sequence[str] = ()) -> Iterator[str]:
@@ -87,7 +69,7 @@ def question(drawn: DrawnQuestion, width: int, highlight: Highlight = list) -> s
             parts.append(
                 textwrap.fill(
                     option,
-                    max(20, min(width, _WIDEST)),
+                    max(20, min(width, WIDEST)),
                     initial_indent=f"  {letter}) ",
                     subsequent_indent="     ",
                     break_on_hyphens=False,

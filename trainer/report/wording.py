@@ -1,10 +1,13 @@
-"""Numbers, indices and ranges in words, without rich and without colour."""
+"""Numbers, indices, ranges and prose as plain text, without rich and without colour."""
 
 from __future__ import annotations
 
 import math
+import shutil
+import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import TextIO
 
 from trainer.model.case import Case, axes
 from trainer.model.challenge import Signature
@@ -24,7 +27,42 @@ NAMES = {
 }
 
 
+WIDEST = 100  # columns; longer lines of prose are hard to read
 _TELLING_FACTOR = 1.5  # between two deviations
+
+
+def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> str:
+    """Return prose at this width, with its line ends kept. No line has more than 100 columns.
+
+    A path or another long word is never broken.
+
+    Args:
+        text: the prose.
+        width: the columns of the terminal.
+        indent: the blanks before every line.
+        hanging: more blanks, before every line that continues a line of the text.
+    """
+    room = max(20, min(width, WIDEST))
+    return "\n".join(
+        textwrap.fill(
+            line,
+            room,
+            initial_indent=indent,
+            subsequent_indent=indent + hanging,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        if line.strip()
+        else ""
+        for line in text.splitlines()
+    )
+
+
+def for_stream(text: str, stream: TextIO, hanging: str = "") -> str:
+    """Return prose, wrapped if the stream is a terminal. Elsewhere a program may read it."""
+    if not stream.isatty():
+        return text
+    return wrapped(text, shutil.get_terminal_size((80, 24)).columns, hanging=hanging)
 
 
 def counted(number: int, noun: str) -> str:
