@@ -79,6 +79,15 @@ def test_report_of_a_failure_has_all_parts(failed: Report) -> None:
     assert len(yours.split()) == len(expected.split())
 
 
+@pytest.mark.parametrize(
+    ("width", "shown"), [(80, "/home/漢字/a_folder/gqa.py"), (20, "\n…字/a_folder/gqa.py")]
+)
+def test_end_of_a_long_file_name_is_shown(width: int, shown: str) -> None:
+    """A name that continues on the next line could not be read as one name."""
+    report = Report("gqa", "/home/漢字/a_folder/gqa.py", 1, "passed", (Outcome("loads", "passed"),))
+    assert f"{shown}\n" in as_text(report, width)
+
+
 def test_report_of_a_pass_is_a_headline_and_the_next_step(grader: Grader) -> None:
     """A report on a single case says so."""
     norm = pack_reader.find_challenge(pack_reader.built_in_pack(), "rmsnorm")

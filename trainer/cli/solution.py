@@ -80,16 +80,13 @@ def _show(
     challenge: Challenge, answer: OtherAnswer, answers: Sequence[OtherAnswer], pack_option: str
 ) -> None:
     """Show an answer on a terminal, then the names of the others."""
-    from rich.text import Text
-
     from trainer.report.lesson_text import render_answer_alone
     from trainer.report.literal import console
+    from trainer.report.wording import wrapped
 
     out = console()
     out.print(render_answer_alone(answer, out.width))
-    others = [other for other in answers if other is not answer]
-    if others:
-        out.print()
-        out.print(f"attn-drill solution {challenge.id}{pack_option} --style NAME shows another:")
+    if others := [other for other in answers if other is not answer]:
+        typer.echo(f"\nOthers: attn-drill solution {challenge.id}{pack_option} --style NAME")
     for other in others:
-        out.print(Text.assemble("  ", (other.name, "bold"), f"  {other.does}"))
+        typer.echo(f"  {other.name}\n{wrapped(other.does, out.width, indent='    ')}")

@@ -148,7 +148,10 @@ def render(
 
 
 def _headline(report: Report, width: int) -> Text:
-    """Return the verdict, the challenge and the file, which gets its own line if it is long."""
+    """Return the verdict, the challenge and the file, which gets its own line if it is long.
+
+    Of a name that is longer than a line only the end is shown. The commands have the whole name.
+    """
     verdict = VERDICTS[report.verdict]
     statuses = report.statuses()
     passed = sum(status == "passed" for status in statuses.values())
@@ -161,6 +164,8 @@ def _headline(report: Report, width: int) -> Text:
     )
     file = Text(visible(report.file))
     line.append("   " if line.cell_len + 3 + file.cell_len <= width else "\n")
+    while file.cell_len > width:
+        file = Text(f"…{file.plain[2:]}")
     line.append(file.plain, style=f"not bold default {QUIET}")
     return line
 
