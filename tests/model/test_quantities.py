@@ -2,7 +2,7 @@
 
 import pytest
 
-from trainer.model.quantities import in_bytes, in_count
+from trainer.model.quantities import in_bytes, in_count, plural
 
 MIB = 1 << 20
 
@@ -41,3 +41,8 @@ def test_bytes_have_three_digits_and_a_unit(count: int, words: str) -> None:
 def test_counts_have_three_digits_and_a_word(count: int, words: str) -> None:
     """Small counts are exact."""
     assert in_count(count) == words
+
+
+def test_counted_noun_has_a_plural() -> None:
+    """Only one thing has no plural."""
+    assert [plural(count, "head") for count in (0, 1, 2)] == ["0 heads", "1 head", "2 heads"]

@@ -80,8 +80,8 @@ def test_progress_names_the_obstacle() -> None:
         for seconds, left in ((30, 12), (60, 1)):
             progress.show_stall(Stall(seconds, ("ana.py",), left, "a worker: x has 0 workers"))
     assert stream.getvalue().splitlines() == [
-        "waiting for a worker: x has 0 workers; 12 submissions are waiting: 30 s",
-        "waiting for a worker: x has 0 workers; 1 submission is waiting: 60 s",
+        "waiting for a worker: x has 0 workers, 12 submissions left: 30 s",
+        "waiting for a worker: x has 0 workers, 1 submission left: 60 s",
     ]
 
 
@@ -103,7 +103,7 @@ def test_progress_on_a_terminal_shows_the_wait_below_the_bar(
     progress.show_stall(Stall(31, ("ana.py",), 9, obstacle))
     text = drawn(progress)
     assert max(map(len, text.splitlines())) <= 50
-    assert f"waiting for {obstacle}; 9 submissions are waiting: 31 s" in " ".join(text.split())
+    assert f"waiting for {obstacle}, 9 submissions left: 31 s" in " ".join(text.split())
     progress.advance(result("ann"))
     assert "waiting" not in drawn(progress)
 

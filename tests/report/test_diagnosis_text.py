@@ -32,7 +32,6 @@ from trainer.model.report import (
 from trainer.report.code_text import code_around
 from trainer.report.diagnosis_text import (
     answer_rows,
-    as_sentence,
     place_words,
     render_line,
     render_picture,
@@ -272,13 +271,6 @@ def test_wrong_lines_of_other_functions_follow() -> None:
     assert len(second) == 80
     assert second.endswith("y…")
     assert lines[0].startswith("line 3 in forward")
-
-
-def test_sentence_has_a_capital_letter_and_a_full_stop() -> None:
-    """No words make no sentence."""
-    assert as_sentence("the mask is inverted; 2 keys") == "The mask is inverted; 2 keys."
-    assert as_sentence("x") == "X."
-    assert as_sentence("") == ""
 
 
 def test_mask_goes_before_other_pictures() -> None:

@@ -11,7 +11,6 @@ from trainer.model.report import Affected, Summary
 from trainer.report.wording import (
     affected,
     called_function,
-    counted,
     dimension,
     entry,
     for_stream,
@@ -19,6 +18,7 @@ from trainer.report.wording import (
     number,
     plain_inputs,
     ranges,
+    sentence,
     sizes_in_words,
     small_tensors,
     summary,
@@ -124,11 +124,6 @@ def signature(name: str, *parameters: str) -> Signature:
     return Signature(name, tuple(Parameter(word, True, None) for word in parameters))
 
 
-def test_counted_noun_has_a_plural() -> None:
-    """Only one thing has no plural."""
-    assert [counted(count, "head") for count in (0, 1, 2)] == ["0 heads", "1 head", "2 heads"]
-
-
 PATH = "/a/folder/with-a-long-name/and-another/that-is-longer-than-the-terminal/gqa.py"
 
 
@@ -150,3 +145,10 @@ def test_only_a_terminal_gets_wrapped_prose(monkeypatch: pytest.MonkeyPatch) -> 
     assert for_stream("word " * 30, stream) == "word " * 30
     monkeypatch.setattr(stream, "isatty", lambda: True)
     assert max(map(len, for_stream("word " * 30, stream).splitlines())) <= 40
+
+
+def test_sentence_has_a_capital_letter_and_a_full_stop() -> None:
+    """No words make no sentence."""
+    assert sentence("the mask is inverted; 2 keys") == "The mask is inverted; 2 keys."
+    assert sentence("x") == "X."
+    assert sentence("") == ""

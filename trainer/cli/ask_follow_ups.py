@@ -20,7 +20,6 @@ from trainer.practice.progress import ChallengeProgress, progress_of, since_star
 from trainer.practice.schedule import RATINGS
 
 _RATE = "1 again  2 hard  3 good  4 easy: "
-_WIDEST = 100  # columns of prose
 
 
 def ask_about(challenge_id: str, known_packs: KnownPacks) -> None:
@@ -100,9 +99,10 @@ def _show(prose: str) -> None:
 
     from trainer.report.follow_up_text import prose_of
     from trainer.report.literal import console
+    from trainer.report.wording import WIDEST
 
     out = console(sys.stdout)
     typer.echo()
-    for line in Text(prose_of(prose)).wrap(out, min(out.width, _WIDEST)):
+    for line in Text(prose_of(prose)).wrap(out, min(out.width, WIDEST)):
         typer.echo(line.plain.rstrip())
     typer.echo()

@@ -120,11 +120,11 @@ def check_pack(
             f"{root / 'challenges'} contains no challenge. docs/packs.md says how to add one."
         )
     from trainer.app.grade_file import cores, fresh_seed
+    from trainer.model.quantities import plural
     from trainer.packs.pack_items import items, pairs, sample_items
     from trainer.packs.pack_rows import Row
     from trainer.packs.strays import strays
     from trainer.report.pack_table import PackProgress, mistakes_table
-    from trainer.report.wording import counted
     from trainer.server.pack_jobs import check_pack as check_all
     from trainer.server.pack_jobs import sorted_rows
 
@@ -161,7 +161,7 @@ def check_pack(
         )
     unit = "pair" if with_pairs else "mistake"
     part = f", one {unit} in {every}" if every > 1 else ""
-    scope = f"{counted(len(challenges), 'challenge')}, {counted(seeds, 'seed')}{part}"
+    scope = f"{plural(len(challenges), 'challenge')}, {plural(seeds, 'seed')}{part}"
     typer.echo(f"{len(rows) - len(bad)} passed, {len(bad) + len(troubles)} failed ({scope})")
     raise typer.Exit(1 if bad or troubles else 0)
 

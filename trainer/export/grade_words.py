@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from trainer.classroom.points import FORM, WEIGHTS, CheckPoints, check_points
 from trainer.classroom.records import AssignedChallenge, Lateness, Override, StudentResult
 from trainer.model.checks import CHECK_ORDER, Status, Verdict
+from trainer.model.quantities import plural
 from trainer.report.class_words import points as in_points
-from trainer.report.wording import counted
 
 STATUS_WORDS: Mapping[Status, str] = {
     "passed": "passed",
@@ -161,7 +161,7 @@ def late_words(lateness: Lateness) -> str:
     if lateness.days is None:
         return "time unknown, no penalty"
     penalty = f"−{in_points(lateness.penalty)} points" if lateness.penalty else "no penalty"
-    return f"{counted(lateness.days, 'day')}, {penalty}"
+    return f"{plural(lateness.days, 'day')}, {penalty}"
 
 
 def time_in_words(seconds: float, utc_offset: float | None = None) -> str:

@@ -1,6 +1,15 @@
-"""Put large numbers into words."""
+"""Put numbers into words."""
 
 from __future__ import annotations
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    >>> plural(1, "head"), plural(2, "head")
+    ('1 head', '2 heads')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def in_bytes(count: int) -> str:

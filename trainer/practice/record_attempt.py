@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trainer.model.challenge import Challenge
+from trainer.model.quantities import plural
 from trainer.practice.facts import Attempted, Diagnosed, Hunted, Purpose, Reviewed, StageBegan
 from trainer.practice.journal import Journal
 from trainer.practice.progress import SinceStart, counted_attempts, progress_of, since_start
@@ -115,7 +116,7 @@ def _grade_of_hunt(journal: Journal, challenge: Challenge) -> tuple[Grade, str] 
     if "passed" in verdicts or progress is None or progress.state != "passed":
         return None
     attempts = len(verdicts) + 1
-    reason = f"bug hunt, {attempts} {'attempt' if attempts == 1 else 'attempts'}"
+    reason = f"bug hunt, {plural(attempts, 'attempt')}"
     return (3 if attempts <= _GOOD_HUNT_ATTEMPTS else 2), reason
 
 

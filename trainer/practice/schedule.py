@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
+from trainer.model.quantities import plural
 from trainer.practice.facts import Reviewed
 from trainer.practice.progress import SinceStart
 
@@ -80,10 +81,9 @@ def grade(since: SinceStart, seconds: float, par_seconds: float) -> tuple[Grade,
         par_seconds: The challenge's par time in seconds.
     """
     share = seconds / par_seconds if par_seconds > 0 else 0.0
-    attempts = "attempt" if since.failed == 1 else "attempts"
     reasons = (
         f"{seconds / 60:.0f} of {par_seconds / 60:.0f} min, {_hints(since.hint)}, "
-        f"{since.failed} failed {attempts}"
+        f"{plural(since.failed, 'failed attempt')}"
     )
     if since.solution:
         return 1, f"the solution was seen, {reasons}"

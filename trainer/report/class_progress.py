@@ -26,6 +26,8 @@ from rich.text import Text
 
 from trainer.classroom.records import StudentResult
 from trainer.model.listing import first_of
+from trainer.model.quantities import plural
+from trainer.report.class_words import VERDICTS
 from trainer.report.literal import console
 from trainer.report.visible import visible
 
@@ -37,14 +39,6 @@ _MOST_WAITING = 3  # shown files that are being graded
 _MOST_LINES = 10  # lines of progress if there is no terminal
 _MOST_NAMES = 10  # shown names with more than one submission
 _MOST_FILES = 4  # shown files of each of these names
-_WORDS = {
-    "passed": "passed",
-    "failed": "failed",
-    "error": "error",
-    "timeout": "time limit",
-    "memory": "memory",
-    "not-allowed": "not allowed",
-}
 
 
 class _Bar(Progress):
@@ -142,15 +136,16 @@ def _in_words(stall: Stall) -> str:
     """Return a sentence, for example `waiting for ana.py, bob.py: 35 s`."""
     seconds = f"{stall.seconds:.0f} s"
     if stall.obstacle:
-        left = f"{stall.left} submission{' is' if stall.left == 1 else 's are'} waiting"
-        return f"waiting for {visible(stall.obstacle)}; {left}: {seconds}"
+        left = plural(stall.left, "submission")
+        return f"waiting for {visible(stall.obstacle)}, {left} left: {seconds}"
     return f"waiting for {visible(first_of(stall.files, _MOST_WAITING))}: {seconds}"
 
 
 def in_counts(verdicts: Counter[str | None]) -> str:
     """Return counts of verdicts in the usual order, for example `3 passed, 1 failed`."""
-    counts = [f"{verdicts[name]} {word}" for name, word in _WORDS.items() if verdicts[name]]
-    return ", ".join([*counts, f"{verdicts[None]} not graded"] if verdicts[None] else counts)
+    return ", ".join(
+        f"{verdicts[name]} {words}" for name, (_, words) in VERDICTS.items() if verdicts[name]
+    )
 
 
 def summary(results: Iterable[StudentResult]) -> tuple[str, int]:

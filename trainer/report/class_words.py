@@ -1,21 +1,22 @@
-"""Words for the results of a class.
-
-Attributes:
-    VERDICTS: a symbol and a word for each verdict; None is the key for a grading that failed.
-"""
+"""Words for the results of a class."""
 
 from __future__ import annotations
 
 from trainer.classroom.records import StudentResult
 from trainer.model.checks import Verdict
+from trainer.report.wording import VERDICT_WORDS
 
+_SYMBOLS: dict[Verdict, str] = {
+    "passed": "✓",
+    "failed": "✗",
+    "error": "!",
+    "timeout": "◷",
+    "memory": "▤",
+    "not-allowed": "⊘",
+}
+# A symbol and words for each verdict. None is the key for a grading that failed.
 VERDICTS: dict[Verdict | None, tuple[str, str]] = {
-    "passed": ("✓", "passed"),
-    "failed": ("✗", "failed"),
-    "error": ("!", "error"),
-    "timeout": ("◷", "time limit"),
-    "memory": ("▤", "out of memory"),
-    "not-allowed": ("⊘", "not allowed"),
+    **{verdict: (symbol, VERDICT_WORDS[verdict]) for verdict, symbol in _SYMBOLS.items()},
     None: ("?", "not graded"),
 }
 

@@ -13,9 +13,9 @@ from rich.bar import Bar
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from trainer.model.quantities import plural
 from trainer.report.literal import LiteralTable, Trimmed, console, grid
 from trainer.report.styles import QUIET, RIGHT
-from trainer.report.wording import counted
 from trainer.tools.attention_costs import (
     ELEMENT_BYTES,
     USUAL_KV_HEADS,
@@ -90,9 +90,9 @@ def as_values(
 def _sizes(configuration: Configuration, preset: Preset | None) -> str:
     model = f"{preset.name}: " if preset else ""
     heads, tokens, layers = (
-        counted(configuration.num_heads, "head"),
-        counted(configuration.seq_len, "token"),
-        counted(configuration.num_layers, "layer"),
+        plural(configuration.num_heads, "head"),
+        plural(configuration.seq_len, "token"),
+        plural(configuration.num_layers, "layer"),
     )
     return (
         f"{model}d_model {configuration.d_model}, {heads} of {configuration.head_dim}, {tokens}, "
@@ -140,7 +140,7 @@ def _notes(
         "A token: what one more token of a sequence adds to the cache. "
         "Units are powers of 1024."
     )
-    size = counted(ELEMENT_BYTES[configuration.dtype], "byte")
+    size = plural(ELEMENT_BYTES[configuration.dtype], "byte")
     as_published = preset is not None and preset.dtype == configuration.dtype
     why = f", as {preset.name} is published" if preset is not None and as_published else ""
     yield f"The cache is counted in {configuration.dtype}, {size} a number{why}."
@@ -148,11 +148,11 @@ def _notes(
     if not kv_heads:
         usual = " nor ".join(str(count) for count in USUAL_KV_HEADS)
         yield (
-            f"Neither {usual} KV heads make a GQA of {counted(num_heads, 'head')}; "
+            f"Neither {usual} KV heads make a GQA of {plural(num_heads, 'head')}; "
             "--kv-heads gives another number."
         )
     if num_heads in kv_heads:
-        yield f"GQA with {counted(num_heads, 'KV head')}, as many as there are query heads, is MHA."
+        yield f"GQA with {plural(num_heads, 'KV head')}, as many as there are query heads, is MHA."
     elif 1 in kv_heads:
         yield "GQA with 1 KV head is MQA."
     as_published = kv_rank == 4 * head_dim and rope_dim == head_dim // 2
@@ -177,7 +177,7 @@ def _decode(
     configuration: Configuration, rows: Sequence[Cost], measured: Measured
 ) -> Iterator[RenderableType]:
     """Yield the ratios of the decode steps and their quartiles."""
-    threads, rounds = counted(measured.threads, "thread"), counted(measured.rounds, "round")
+    threads, rounds = plural(measured.threads, "thread"), plural(measured.rounds, "round")
     yield Text("time of a decode step", style="bold")
     table = grid(padding=(0, 2, 0, 0))
     for row, ratio in zip(rows, measured.ratios, strict=True):
@@ -203,7 +203,7 @@ def _decode(
 
 def _name(row: Cost) -> str:
     return (
-        f"GQA, {counted(row.num_kv_heads or 0, 'KV head')}" if row.variant == "GQA" else row.variant
+        f"GQA, {plural(row.num_kv_heads or 0, 'KV head')}" if row.variant == "GQA" else row.variant
     )
 
 

@@ -15,6 +15,7 @@ from trainer.report.picture_text import draw_errors, draw_masks, tells, title_of
 from trainer.report.stages import Stage, shows
 from trainer.report.styles import WRONG
 from trainer.report.visible import visible
+from trainer.report.wording import sentence
 
 _INDENT = 2
 
@@ -30,21 +31,15 @@ def answer_rows(report: Report, stage: Stage) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     if shows(stage, "cause"):
         rows += [("AND", mistake.says) for mistake in diagnosis.mistakes]
-        rows[:1] = [("LIKELY", sentence) for _, sentence in rows[:1]]
+        rows[:1] = [("LIKELY", says) for _, says in rows[:1]]
     elif shows(stage, "question"):
         rows += [("QUESTION", mistake.hint) for mistake in diagnosis.mistakes if mistake.hint]
     if diagnosis.layout and shows(stage, "line"):
-        rows.append(("RESULT", as_sentence(diagnosis.layout)))
+        rows.append(("RESULT", sentence(diagnosis.layout)))
     mask = diagnosis.effective_mask
     if mask is not None and mask.difference and not diagnosis.mistakes and shows(stage, "cause"):
-        rows.append(("MASK", as_sentence(mask.difference)))
+        rows.append(("MASK", sentence(mask.difference)))
     return rows
-
-
-def as_sentence(words: str) -> str:
-    """Return words with a capital letter and a full stop; "" for no words."""
-    shown = visible(words, lines=True)
-    return f"{shown[0].upper()}{shown[1:]}." if shown else ""
 
 
 def render_answer(rows: Iterable[tuple[str, str]]) -> RenderableType:
@@ -52,10 +47,10 @@ def render_answer(rows: Iterable[tuple[str, str]]) -> RenderableType:
     table = grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column()
-    for label, sentence in rows:
+    for label, words in rows:
         shown_label = Text(f" {label} ", style=f"bold reverse {WRONG}")
         # The usual colour of text is readable on light and on dark screens.
-        table.add_row(shown_label, Text(sentence, style="bold"))
+        table.add_row(shown_label, Text(words, style="bold"))
     return table
 
 
@@ -74,7 +69,7 @@ def render_line(report: Report, failure: Outcome) -> Iterator[RenderableType]:
     words = "" if diagnosis is None else visible(place_words(diagnosis, failure.number))
     if frame is None:
         if words:
-            yield Text(as_sentence(words))
+            yield Text(sentence(words))
         return
     title = Text(f"line {frame.line}", style="bold")
     title.append(_in_function(frame), style="not bold")

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from trainer.packs.follow_up import FollowUp
 from trainer.report.styles import QUIET
+from trainer.report.wording import WIDEST
 
-_WIDEST = 100  # columns of prose
 _CHINESE = r"\u3000-\u9fff\uff00-\uffef"
 # A line end between two Chinese characters, also after a comma, stands for no blank.
 _CHINESE_LINE_END = re.compile(rf"(?<=[{_CHINESE},;:?!)])\n(?=[{_CHINESE}])")
@@ -40,4 +40,4 @@ def render_follow_up(follow_up: FollowUp, title: str, *, is_revealed: bool) -> R
         ]
     else:
         parts.append(Text("Think, then press Enter to read a model answer.", style=QUIET))
-    return Constrain(Group(*parts), _WIDEST)
+    return Constrain(Group(*parts), WIDEST)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.text import Text
 
+from trainer.model.quantities import plural
 from trainer.report.literal import LiteralTable, Trimmed, console, grid
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.visible import visible
@@ -92,7 +93,7 @@ def render(
         also = f", {strange} of them unlike attention weights" if strange else ""
         parts.append(
             Text(
-                f"{more} more head{'s' if more > 1 else ''}{also}: "
+                f"{plural(more, 'more head')}{also}: "
                 "--head N shows one, --html OUT.html all, --json all numbers."
             )
         )
@@ -112,7 +113,7 @@ def summary(facts: Sequence[HeadFacts]) -> str:
     span = f"L={lengths[0]}" if len(lengths) == 1 else f"L={lengths[0]} to {lengths[-1]}"
     kinds = Counter(head.kind or "without class" for head in facts).most_common()
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds)
-    return f"{len(facts)} head{'' if len(facts) == 1 else 's'}  {span}  {counts}"
+    return f"{plural(len(facts), 'head')}  {span}  {counts}"
 
 
 def one_line(text: str) -> str:

@@ -19,8 +19,8 @@ from trainer.report.code_text import source_lines
 from trainer.report.literal import Trimmed, console, grid, one_row
 from trainer.report.styles import QUIET, RIGHT
 from trainer.report.visible import visible
+from trainer.report.wording import WIDEST
 
-_WIDEST = 100  # columns of prose
 _NAMES = {REFERENCE: "the reference"}
 
 
@@ -187,4 +187,4 @@ def _title(words: str) -> Text:
 def _prose(text: str, style: str = "", indent: int = 0) -> RenderableType:
     """Return prose whose lines are at most 100 columns wide."""
     lines = Text(visible(text, lines=True), style=style)
-    return Constrain(Padding(lines, (0, 0, 0, indent), expand=False), _WIDEST)
+    return Constrain(Padding(lines, (0, 0, 0, indent), expand=False), WIDEST)

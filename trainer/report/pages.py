@@ -19,8 +19,9 @@ from typing import TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from trainer.model.quantities import plural
 from trainer.report.visible import visible
-from trainer.report.wording import counted, number
+from trainer.report.wording import number, sentence
 
 Cell = TypeVar("Cell")
 Kind = TypeVar("Kind", str, int)
@@ -73,14 +74,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        counted=counted,
         digest=_digest,
         enumerated=lambda lines: list(enumerate(lines, start=1)),
         fixed=_fixed,
         lines=_lines,
         number=number,
         percent=_percent,
-        sentence=_sentence,
+        plural=plural,
+        sentence=sentence,
     )
     return environment
 
@@ -95,11 +96,6 @@ def _inert(value: object) -> object:
 def _lines(text: str) -> Markup:
     """Return text of several lines, escaped. Line ends and tabs stay."""
     return escape(visible(text, lines=True))
-
-
-def _sentence(words: str) -> str:
-    """Return words with a capital letter and a full stop; "" for no words."""
-    return f"{words[0].upper()}{words[1:]}." if words else ""
 
 
 def _digest(inline: str) -> str:

@@ -9,7 +9,6 @@ from trainer.model.report import ErrorMap, Frame, Report
 from trainer.report.code_text import source_lines
 from trainer.report.diagnosis_text import (
     answer_rows,
-    as_sentence,
     mask_words,
     pattern_words,
     place_words,
@@ -19,7 +18,7 @@ from trainer.report.picture_text import LEVELS, tells, title_of
 from trainer.report.picture_text import level as level_of
 from trainer.report.stages import Stage
 from trainer.report.terminal import VERDICTS, next_commands
-from trainer.report.wording import affected, case_rows, ruled_out, statistics_rows
+from trainer.report.wording import affected, case_rows, ruled_out, sentence, statistics_rows
 
 _AROUND = 8  # lines above and below the marked line
 
@@ -73,7 +72,7 @@ def to_html(
         answer=answer_rows(report, stage),
         elsewhere=diagnosis.elsewhere if diagnosis else (),
         frame=frame,
-        place=as_sentence(place_words(diagnosis, failure.number)) if diagnosis and failure else "",
+        place=sentence(place_words(diagnosis, failure.number)) if diagnosis and failure else "",
         excerpt=_excerpt(report, frame),
         lines=source_lines(report.source) if report.source else [],
         maps=[error_grid(found) for found in mismatch.error_maps if tells(found)]

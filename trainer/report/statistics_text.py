@@ -12,12 +12,13 @@ from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from trainer.model.quantities import plural
+from trainer.practice.agenda import in_days
 from trainer.practice.schedule import ScheduledItem, challenge_of, days_until, follow_up_challenge
 from trainer.practice.statistics import OwnMistake, Stats, TopicStrength, Trend, Week
 from trainer.report.literal import LiteralTable, Trimmed, console, grid
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.visible import visible
-from trainer.report.wording import counted
 
 # The least attempts of a day for a shade.
 _SHADES = ((1, "░"), (3, "▒"), (6, "▓"), (10, "█"))
@@ -140,8 +141,8 @@ def _calendar(stats: Stats) -> Iterator[RenderableType]:
         legend.append(f"  {shade[1]}", style=RIGHT)
         legend.append(f" {shade[0]}-{following[0] - 1}" if following else f" {shade[0]} or more")
     yield legend
-    attempts = f"{counted(stats.attempts, 'attempt')} on {counted(stats.active_days, 'day')}"
-    passed = f"{len(stats.passed)} of {counted(stats.challenges, 'challenge')} passed"
+    attempts = f"{plural(stats.attempts, 'attempt')} on {plural(stats.active_days, 'day')}"
+    passed = f"{len(stats.passed)} of {plural(stats.challenges, 'challenge')} passed"
     yield Text(f"{attempts}, {passed}; {_streak(stats)}.")
 
 
@@ -156,7 +157,7 @@ def _streak(stats: Stats) -> str:
     if not stats.streak:
         return "no day in a row yet"
     *_, today = (day for day in stats.weeks[-1].days if day is not None)
-    return f"{counted(stats.streak, 'day')} in a row" + ("" if today else " up to yesterday")
+    return f"{plural(stats.streak, 'day')} in a row" + ("" if today else " up to yesterday")
 
 
 def _months(weeks: Sequence[Week]) -> str:
@@ -213,9 +214,7 @@ def _name(item: ScheduledItem) -> str:
 
 def _when(at: float, now: float) -> str:
     days = days_until(at, now)
-    if days == 0:
-        return "today"
-    return f"in {counted(days, 'day')}" if days > 0 else f"{counted(-days, 'day')} ago"
+    return in_days(at, now) if days >= 0 else f"{plural(-days, 'day')} ago"
 
 
 def _next(stats: Stats) -> RenderableType | None:

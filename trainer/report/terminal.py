@@ -29,6 +29,7 @@ from trainer.report.stages import STAGE_WORDS, Stage, has_cause, next_stage, sho
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.visible import visible
 from trainer.report.wording import (
+    VERDICT_WORDS,
     affected,
     case_rows,
     entry,
@@ -38,14 +39,7 @@ from trainer.report.wording import (
     statistics_rows,
 )
 
-VERDICTS = {
-    "passed": "PASSED",
-    "failed": "FAILED",
-    "error": "ERROR",
-    "timeout": "TIME LIMIT",
-    "memory": "OUT OF MEMORY",
-    "not-allowed": "NOT ALLOWED",
-}
+VERDICTS: dict[str, str] = {verdict: words.upper() for verdict, words in VERDICT_WORDS.items()}
 HOW_TO_SEE = "check again with --why"
 _MOST_PRINTED_LINES, _MOST_PRINTED_COLUMNS = 20, 400
 

@@ -11,8 +11,18 @@ from typing import TextIO
 
 from trainer.model.case import Case, axes
 from trainer.model.challenge import Signature
+from trainer.model.checks import Verdict
 from trainer.model.report import Affected, Diagnosis, Mismatch, Summary
+from trainer.report.visible import visible
 
+VERDICT_WORDS: dict[Verdict, str] = {
+    "passed": "passed",
+    "failed": "failed",
+    "error": "error",
+    "timeout": "time limit",
+    "memory": "out of memory",
+    "not-allowed": "not allowed",
+}
 # The name of each letter that challenges use for a dimension.
 NAMES = {
     "B": "batch",
@@ -65,9 +75,10 @@ def for_stream(text: str, stream: TextIO, hanging: str = "") -> str:
     return wrapped(text, shutil.get_terminal_size((80, 24)).columns, hanging=hanging)
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a count with its noun: `1 head`, `2 heads`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def sentence(words: str) -> str:
+    """Return words with a capital letter and a full stop; "" for no words."""
+    shown = visible(words, lines=True)
+    return f"{shown[0].upper()}{shown[1:]}." if shown else ""
 
 
 def number(value: float) -> str:
