@@ -8,6 +8,7 @@ from typing import TextIO
 
 import pytest
 from rich.cells import cell_len
+from rich.console import RenderableType
 
 from tests.support.display import DIAGNOSIS, error_map, explained
 from tests.support.heads import facts
@@ -27,15 +28,12 @@ from trainer.model.report import (
     Trace,
     TraceRow,
 )
-from trainer.report import score_sheet
-from trainer.report.cost_table import show_costs
-from trainer.report.heads_text import show_heads
-from trainer.report.lesson_text import show_notes
+from trainer.report import cost_table, heads_text, score_sheet, statistics_text
+from trainer.report.lesson_text import render_notes
 from trainer.report.literal import Trimmed, console, in_ascii
 from trainer.report.prompt_text import prompt_markdown
-from trainer.report.statistics_text import show_stats
 from trainer.report.terminal import show
-from trainer.report.trace_text import show_trace
+from trainer.report.trace_text import render_trace
 from trainer.tools.attention_costs import configure, costs
 
 MASK = EffectiveMask("the mask is inverted", 0, ("#...", "##.."), (".###", "..##"), 2)
@@ -65,6 +63,21 @@ COSTS = configure(d_model=64, num_heads=4)
 PROMPT = "# Title\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n- one … two – three\n\n---\n"
 
 
+TRACED = TraceRow(1, "α = " + "x" * 90, 0, "[2]", "int64", 0.0, 1.0, 0, "q", is_wrong=True)
+TRACE = Trace(Case("c", {}, {}, {"B": 2}), 1, 2, (TRACED,))
+HEADS = facts([[0.8, 0.4, 0.39], [0.2, 0.1, 0.05], [0.04, -0.1, float("nan")]])
+
+
+def drawn(render: Callable[[int], RenderableType]) -> Callable[[TextIO], None]:
+    """Return a function that prints what `render` returns for the width of the terminal."""
+
+    def draw(stream: TextIO) -> None:
+        out = console(stream)
+        out.print(render(out.width))
+
+    return draw
+
+
 def all_stages(report: Report) -> Callable[[TextIO], None]:
     """Return a function that shows a report whole, and once more in stages."""
 
@@ -86,23 +99,13 @@ VIEWS = {
     "mask": all_stages(explained(diagnosis=replace(DIAGNOSIS, effective_mask=MASK))),
     "patterns": all_stages(value(patterns=PATTERNS)),
     "errors": all_stages(value(error_maps=(ERRORS,))),
-    "trace": lambda stream: show_trace(
-        Trace(
-            Case("c", {}, {}, {"B": 2}),
-            1,
-            2,
-            (TraceRow(1, "α = " + "x" * 90, 0, "[2]", "int64", 0.0, 1.0, 0, "q", is_wrong=True),),
-        ),
-        stream,
-    ),
-    "lesson": lambda stream: show_notes(LESSON, f"\ny = '{'x' * 90}'\n", stream),
-    "statistics": lambda stream: show_stats(STATS, {"basics": "–"}, NOW, stream),
-    "costs": lambda stream: show_costs(COSTS, None, costs(COSTS), None, stream),
-    "heads": lambda stream: show_heads(
-        facts([[0.8, 0.4, 0.39], [0.2, 0.1, 0.05], [0.04, -0.1, float("nan")]]), "w.npy", stream
-    ),
+    "trace": drawn(lambda _: render_trace(TRACE)),
+    "lesson": drawn(lambda _: render_notes(LESSON, f"\ny = '{'x' * 90}'\n")),
+    "statistics": drawn(lambda width: statistics_text.render(STATS, {"basics": "–"}, NOW, width)),
+    "costs": drawn(lambda width: cost_table.render(COSTS, None, costs(COSTS), None, width)),
+    "heads": drawn(lambda width: heads_text.render(HEADS, "w.npy", width)),
     "score sheet": lambda stream: score_sheet.show(SHEET, stream),
-    "prompt": lambda stream: console(stream).print(Trimmed(prompt_markdown(PROMPT))),
+    "prompt": drawn(lambda _: Trimmed(prompt_markdown(PROMPT))),
 }
 
 

@@ -1,6 +1,5 @@
 """A trace as terminal text."""
 
-import io
 import math
 from dataclasses import replace
 
@@ -9,7 +8,7 @@ from rich.console import Console
 
 from trainer.model.case import Case
 from trainer.model.report import Trace, TraceRow
-from trainer.report.trace_text import render_trace, show_trace
+from trainer.report.trace_text import render_trace
 
 CASE = Case("heads apart", {}, {}, {"B": 2, "L": 5})
 ROWS = (
@@ -24,7 +23,7 @@ def shown(trace: Trace, width: int = 80) -> list[str]:
     console = Console(width=width)
     with console.capture() as capture:
         console.print(render_trace(trace))
-    return [line.rstrip() for line in capture.get().splitlines()]
+    return capture.get().splitlines()
 
 
 def test_result_is_below_its_line() -> None:
@@ -66,17 +65,14 @@ def test_first_wrong_line_has_a_marker() -> None:
     assert not any(line.startswith(">") for line in shown(Trace(CASE, 3, 42, ROWS)))
 
 
-def test_each_line_and_each_result_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_line_and_each_result_is_one_row() -> None:
     """Long code is cut. No row ends with a blank, and control characters cannot act."""
-    monkeypatch.setenv("COLUMNS", "50")
     texts = ("x = 1  # " + "word " * 30, "y\x1b[2J = '\x0c'   ")
     rows = tuple(
         TraceRow(line, text, depth, f"[B={'2' * 60}]", "float32", -1.0, 1.0, 0, "q")
         for line, (depth, text) in enumerate(enumerate(texts), 8)
     )
-    stream = io.StringIO()
-    show_trace(Trace(CASE, 3, 42, rows), stream)
-    lines = stream.getvalue().splitlines()
+    lines = shown(Trace(CASE, 3, 42, rows), 50)
     assert [line for line in lines if len(line) > 50 or line != line.rstrip()] == []
     code, first, other, second, *_ = lines[1:]
     assert code.startswith("  8  x = 1  # word ")

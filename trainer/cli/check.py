@@ -218,11 +218,13 @@ def _show_after_pass(
     pack_option = known_packs.pack_option(challenge)
     typer.echo("\n" + for_stream(steps.in_words(now, checked.grade, ""), sys.stdout))
     if notes:
-        from trainer.report.lesson_text import show_notes
+        from trainer.report.lesson_text import render_notes
+        from trainer.report.literal import console
 
         sys.stdout.flush()
         try:
-            show_notes(checked.graded.lesson(), checked.source, sys.stdout)
+            shown = render_notes(checked.graded.lesson(), checked.source)
+            console().print("", shown, sep="\n")
         except (DrillError, GraderError) as error:  # the verdict and the exit code stay
             typer.echo(f"The answer could not be measured: {error}")
     questions, _ = read_follow_ups((challenge,), "en")

@@ -87,7 +87,8 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compare parameters and KV cache of MHA, GQA, MQA and MLA."""
-    from trainer.report.cost_table import as_values, show_costs
+    from trainer.report.cost_table import as_values, render
+    from trainer.report.literal import console
     from trainer.tools.attention_costs import configure, costs, find_preset
 
     published = None if preset is None else find_preset(preset)
@@ -110,7 +111,8 @@ def compare(
     if as_json:
         typer.echo(json.dumps(as_values(configuration, published, rows, measured), indent=2))
         return
-    show_costs(configuration, published, rows, measured, sys.stdout)
+    out = console()
+    out.print(render(configuration, published, rows, measured, out.width))
 
 
 def _measured(configuration: Configuration, rows: list[Cost]) -> Measured:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -72,7 +71,7 @@ def heads(
     else:
         cells_of = partial(
             heads_text.small_cells if head is None else heads_text.whole_cells,
-            width=console(sys.stdout).width,
+            width=console().width,
         )
         facts = list(facts_of(tensors, chosen, chosen[: heads_text.MOST_DRAWN], cells_of))
     if as_json:
@@ -81,4 +80,5 @@ def heads(
         drawn = min(len(chosen), MOST_IN_HTML)
         typer.echo(f"{html} is written, with pictures of {drawn} of {len(chosen)} heads.")
     else:
-        heads_text.show_heads(facts, str(file), sys.stdout, whole=head is not None)
+        out = console()
+        out.print(heads_text.render(facts, str(file), out.width, whole=head is not None))

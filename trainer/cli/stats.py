@@ -25,7 +25,8 @@ def stats(
     from trainer.packs.mistakes import readable_mistakes
     from trainer.packs.question_bank import read_bank
     from trainer.practice.statistics import statistics
-    from trainer.report.statistics_text import EMPTY, as_values, show_stats
+    from trainer.report.literal import console
+    from trainer.report.statistics_text import EMPTY, as_values, render
     from trainer.report.wording import for_stream
 
     known_packs: KnownPacks = context.obj
@@ -46,4 +47,5 @@ def stats(
     elif not any(isinstance(fact, Attempted | Reviewed) for fact in facts):
         typer.echo(for_stream(EMPTY, sys.stdout))
     else:
-        show_stats(learner, bank.titles, now, sys.stdout)
+        out = console()
+        out.print(render(learner, bank.titles, now, out.width))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
 from trainer.app.open_packs import KnownPacks
@@ -33,6 +31,7 @@ def trace(
         seed = grade_file.last_seed(journal, challenge)
     submission = Submission(str(path), source)
     result = grade_file.trace_file(known_packs, challenge, submission, seed, case)
-    from trainer.report.trace_text import show_trace
+    from trainer.report.literal import console
+    from trainer.report.trace_text import render_trace
 
-    show_trace(result, sys.stdout)
+    console().print(render_trace(result))

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from rich.bar import Bar
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from trainer.model.quantities import plural
-from trainer.report.literal import LiteralTable, Trimmed, console, grid
+from trainer.report.literal import LiteralTable, Trimmed, grid
 from trainer.report.styles import QUIET, RIGHT
 from trainer.tools.attention_costs import (
     ELEMENT_BYTES,
@@ -33,26 +33,6 @@ _WIDE = 70  # least width at which the table has bars
 _LEAST = 50  # least width at which every number is on one line
 
 
-def show_costs(
-    configuration: Configuration,
-    preset: Preset | None,
-    rows: Sequence[Cost],
-    measured: Measured | None,
-    stream: TextIO,
-) -> None:
-    """Print the configuration, the table of costs, its notes and the measured times.
-
-    Args:
-        configuration: the sizes of the model.
-        preset: the published model that the sizes come from, if they come from one.
-        rows: the costs of each variant.
-        measured: times of decode steps; None if nothing was measured.
-        stream: the file to print to.
-    """
-    out = console(stream)
-    out.print(Trimmed(render(configuration, preset, rows, measured, out.width)))
-
-
 def render(
     configuration: Configuration,
     preset: Preset | None,
@@ -60,12 +40,20 @@ def render(
     measured: Measured | None,
     width: int = 80,
 ) -> RenderableType:
-    """Return what `show_costs` prints, for a terminal of this width."""
+    """Return the configuration, the table of costs, its notes and the measured times.
+
+    Args:
+        configuration: the sizes of the model.
+        preset: the published model that the sizes come from, if they come from one.
+        rows: the costs of each variant.
+        measured: times of decode steps; None if nothing was measured.
+        width: the columns of the terminal.
+    """
     notes = [Text(note, style=QUIET) for note in _notes(configuration, preset, rows)]
     parts = [Text(_sizes(configuration, preset)), Text(), _table(rows, width), Text(), *notes]
     if measured is not None:
         parts += [Text(), *_decode(configuration, rows, measured)]
-    return Group(*parts)
+    return Trimmed(Group(*parts))
 
 
 def as_values(

@@ -9,13 +9,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.text import Text
 
 from trainer.model.quantities import plural
-from trainer.report.literal import LiteralTable, Trimmed, console, grid
+from trainer.report.literal import LiteralTable, Trimmed, grid
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.visible import visible
 from trainer.report.wording import number, ranges
@@ -47,21 +47,6 @@ def whole_cells(length: int, width: int) -> tuple[int, int]:
     """Return the rows and columns of the only picture in a terminal of this width."""
     columns = max(1, min(length, _WHOLE_ROOM, width - 2))
     return columns, columns
-
-
-def show_heads(
-    facts: Sequence[HeadFacts], file: str, stream: TextIO, *, whole: bool = False
-) -> None:
-    """Print a table and a picture of each head that has a grid, and a count of the other heads.
-
-    Args:
-        facts: the facts about all heads.
-        file: the name of the file that the heads come from.
-        stream: the file to print to.
-        whole: draw the picture of the only head in full size.
-    """
-    out = console(stream)
-    out.print(render(facts, file, out.width, whole=whole))
 
 
 def render(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TextIO
 
 from rich.console import Group, RenderableType
 from rich.constrain import Constrain
@@ -16,19 +15,12 @@ from trainer.model.quantities import in_bytes, in_count
 from trainer.packs.other_answers import REFERENCE
 from trainer.report.code_pair import code_block, code_pair, difference
 from trainer.report.code_text import source_lines
-from trainer.report.literal import Trimmed, console, grid, one_row
+from trainer.report.literal import Trimmed, grid, one_row
 from trainer.report.styles import QUIET, RIGHT
 from trainer.report.visible import visible
 from trainer.report.wording import WIDEST
 
 _NAMES = {REFERENCE: "the reference"}
-
-
-def show_notes(lesson: Lesson, source: str, stream: TextIO) -> None:
-    """Print the notes in the terminal's width."""
-    out = console(stream)
-    out.print()
-    out.print(Trimmed(render_notes(lesson, source)))
 
 
 def render_notes(lesson: Lesson, source: str) -> RenderableType:
@@ -50,7 +42,7 @@ def render_notes(lesson: Lesson, source: str) -> RenderableType:
         parts += _note(note, source)
     if lesson.own is not None:
         parts += [Text(), _costs(lesson)]
-    return Group(*parts)
+    return Trimmed(Group(*parts))
 
 
 def _note(note: Note, source: str) -> list[RenderableType]:

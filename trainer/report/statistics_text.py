@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from typing import Any, TextIO
+from typing import Any
 
 from rich.bar import Bar
 from rich.console import Group, JustifyMethod, RenderableType
@@ -16,7 +16,7 @@ from trainer.model.quantities import plural
 from trainer.practice.agenda import in_days
 from trainer.practice.schedule import ScheduledItem, challenge_of, days_until, follow_up_challenge
 from trainer.practice.statistics import OwnMistake, Stats, TopicStrength, Trend, Week
-from trainer.report.literal import LiteralTable, Trimmed, console, grid
+from trainer.report.literal import LiteralTable, Trimmed, grid
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.visible import visible
 
@@ -34,19 +34,6 @@ EMPTY = (
     "There are no attempts yet. `attn-drill list` shows the challenges, `attn-drill start ID` "
     "hands out a stub, `attn-drill check ID` grades your answer."
 )
-
-
-def show_stats(stats: Stats, titles: Mapping[str, str], now: float, stream: TextIO) -> None:
-    """Print the statistics in the terminal's width.
-
-    Args:
-        stats: the statistics.
-        titles: the title of each topic, by the topic's name.
-        now: seconds since the epoch.
-        stream: the file to print to.
-    """
-    out = console(stream)
-    out.print(render(stats, titles, now, out.width))
 
 
 def render(stats: Stats, titles: Mapping[str, str], now: float, width: int = 80) -> RenderableType:

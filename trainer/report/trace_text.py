@@ -6,26 +6,20 @@ Below each line is its result, and the name of the reference's result that is eq
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TextIO
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from trainer.model.report import Trace, TraceRow
-from trainer.report.literal import Trimmed, console, one_row
+from trainer.report.literal import Trimmed, one_row
 from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.visible import visible
 from trainer.report.wording import number, sizes_in_words
 
 
-def show_trace(trace: Trace, stream: TextIO) -> None:
-    """Print a trace in the terminal's width."""
-    console(stream).print(Trimmed(render_trace(trace)))
-
-
 def render_trace(trace: Trace) -> RenderableType:
     """Return a trace as one renderable."""
-    return Group(*_parts(trace))
+    return Trimmed(Group(*_parts(trace)))
 
 
 def _parts(trace: Trace) -> Iterator[RenderableType]:
