@@ -73,8 +73,12 @@ def show(
     else:
         _print_stages(out, report, stage, wait)
     out.print()
+    # A command can be copied: no newline breaks it.
     for label, command in next_commands(report, report.file if file is None else file, options):
-        print_command(out, label, command)
+        if len(line := f"{label:<16} {command}") > out.width:
+            out.print(Text(f"{label}:", style=QUIET))
+            line = f"  {command}"
+        out.print(Text(line), soft_wrap=True)
 
 
 def _print_stages(out: Console, report: Report, last: Stage, wait: Callable[[str], bool]) -> None:
@@ -92,18 +96,6 @@ def _print_stages(out: Console, report: Report, last: Stage, wait: Callable[[str
             parts += [*render_line(report, failure), _table(ruled_out(report.diagnosis))]
         out.print(Trimmed(Group(*parts)))
         shown = following
-
-
-def print_command(out: Console, label: str, command: str) -> None:
-    """Print a command so that it can be copied: no newline breaks it.
-
-    If label and command do not fit into one line, the command gets a line of its own.
-    """
-    line = f"{label:<16} {command}"
-    if len(line) > out.width:
-        out.print(Text(f"{label}:", style=QUIET))
-        line = f"  {command}"
-    out.print(Text(line), soft_wrap=True)
 
 
 def render(
@@ -372,17 +364,4 @@ def next_commands(report: Report, file: str, options: str = "") -> Iterator[tupl
 
 def quoted(file: str) -> str:
     """Return a file name as a word of a shell. Characters that act on a terminal are escaped."""
-    if visible(file) == file:
-        return shlex.quote(file)
-    escaped = file.replace("\\", "\\\\").replace("'", "\\'")
-    return f"$'{''.join(map(_escaped, escaped))}'"
-
-
-def _escaped(character: str) -> str:
-    """Return a character as it stands between `$'` and `'` in a shell."""
-    if visible(character) == character:
-        return character
-    code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte of a file name that is no UTF-8
-        return f"\\x{code - 0xDC00:02x}"
-    return f"\\x{code:02x}" if code < 0x80 else f"\\U{code:08x}"
+    return shlex.quote(visible(file))
