@@ -1,4 +1,4 @@
-"""Warnings on stderr."""
+"""Sentences on stdout, and warnings on stderr. A terminal gets them wrapped by words."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from trainer.practice.journal import Journal
 from trainer.report.wording import for_stream
 
 
+def say(text: str) -> None:
+    """Print prose on stdout."""
+    print(for_stream(text, sys.stdout))
+
+
 def warn(sentences: Iterable[str]) -> None:
-    """Print each sentence on stderr, after the program's name. A terminal gets whole words."""
+    """Print each sentence on stderr, after the program's name."""
     for sentence in sentences:
         print(for_stream(f"attn-drill: {sentence}", sys.stderr), file=sys.stderr)
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from trainer.app.open_packs import KnownPacks
+from trainer.app.warn import say
 from trainer.cli.parameters import complete_id
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
@@ -57,7 +58,7 @@ def autograder(
         pack_reader.TRAINER.parent,
         [challenge for challenge in challenges if challenge.folder.parent.parent != built_in],
     )
-    typer.echo(
+    say(
         f"{folder} is ready. Zip the files in it and upload the zip to Gradescope;"
         f" {folder / 'README.md'} has the steps."
     )

@@ -15,7 +15,7 @@ import typer
 
 from trainer.app.find_file import asked, is_default_file
 from trainer.app.open_packs import KnownPacks
-from trainer.app.warn import warn_journal
+from trainer.app.warn import say, warn_journal
 from trainer.cli.page_files import check_page_name, write_page
 from trainer.cli.parameters import LearnerFile, complete_id
 from trainer.cli.read_answer import read_answer
@@ -129,7 +129,7 @@ def check(
             wait = _wait_for_key if hints_first else None
             _show(report, challenge, checked.hunted, options, stage, shown_file, wait)
             if html is not None:
-                typer.echo(f"\n{html} has the report as a page.")
+                say(f"\n{html} has the report as a page.")
             if report.verdict == "passed" and not checked.hunted and case is None:
                 are_wanted = sys.stdout.isatty() if notes is None else notes
                 _show_after_pass(checked, challenge, known_packs, notes=are_wanted)
@@ -211,12 +211,11 @@ def _show_after_pass(
     """
     from trainer.app.next_steps import next_steps
     from trainer.packs.follow_up import read_follow_ups
-    from trainer.report.wording import for_stream
 
     journal, now = default_journal(), time.time()
     steps = next_steps(challenge, known_packs.catalogue().challenges, journal, now)
     pack_option = known_packs.pack_option(challenge)
-    typer.echo("\n" + for_stream(steps.in_words(now, checked.grade, ""), sys.stdout))
+    say("\n" + steps.in_words(now, checked.grade, ""))
     if notes:
         from trainer.report.lesson_text import render_notes
         from trainer.report.literal import console
@@ -226,7 +225,7 @@ def _show_after_pass(
             shown = render_notes(checked.graded.lesson(), checked.source)
             console().print("", shown, sep="\n")
         except (DrillError, GraderError) as error:  # the verdict and the exit code stay
-            typer.echo(f"The answer could not be measured: {error}")
+            say(f"The answer could not be measured: {error}")
     questions, _ = read_follow_ups((challenge,), "en")
     if questions:
         typer.echo(f"\nfollow-ups       attn-drill quiz --follow-up {challenge.id}{pack_option}")
@@ -242,12 +241,10 @@ def _show(
     wait: Callable[[str], bool] | None,
 ) -> None:
     from trainer.report.terminal import show
-    from trainer.report.wording import for_stream
 
     show(report, sys.stdout, stage=stage, file=file, options=options, wait=wait)
     if report.unfinished:
-        note = f"Not counted as an attempt: the file {report.unfinished}."
-        typer.echo(for_stream(note, sys.stdout))
+        say(f"Not counted as an attempt: the file {report.unfinished}.")
     if hunted and report.verdict == "passed":
         from trainer.report.hunt_text import describe_mistakes
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trainer.app.warn import warn_journal
+from trainer.app.warn import say, warn_journal
 from trainer.model.errors import DrillError
 from trainer.practice.journal import default_journal
 
@@ -27,7 +27,7 @@ def export_journal(
     journal = default_journal()
     count = export(journal, file, overwrite=force)
     warn_journal(journal)
-    typer.echo(
+    say(
         f"{file} is written: {'1 entry' if count == 1 else f'{count} entries'} of the journal. "
         f"`attn-drill import {shlex.quote(str(file))}` reads it on any machine."
     )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from trainer.app.open_packs import KnownPacks
-from trainer.app.warn import warn_journal
+from trainer.app.warn import say, warn_journal
 from trainer.cli.parameters import ChallengeId
 from trainer.model.errors import DrillError
 from trainer.practice.facts import Hinted
@@ -34,10 +34,12 @@ def hint(
         level = min(since_start(journal.facts(subject=challenge.id)).hint + 1, last)
     journal.add(Hinted(challenge.id, time.time(), level=level))
     text = challenge.hints[level - 1]
-    gap = "\n\n" if "\n" in text else " "  # a hint of several lines is code
-    typer.echo(f"Hint {level} of {last}:{gap}{text}")
+    if "\n" in text:  # code
+        typer.echo(f"Hint {level} of {last}:\n\n{text}")
+    else:
+        say(f"Hint {level} of {last}: {text}")
     if level == last:
         pack_option = known_packs.pack_option(challenge)
         solution = f"`attn-drill solution {challenge.id} --give-up{pack_option}`"
-        typer.echo(f"That was the last hint. {solution} shows the reference.")
+        say(f"That was the last hint. {solution} shows the reference.")
     warn_journal(journal)

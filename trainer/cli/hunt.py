@@ -15,7 +15,7 @@ import typer
 
 from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import prompt_text
-from trainer.app.warn import warn_journal
+from trainer.app.warn import say, warn_journal
 from trainer.cli.parameters import ChallengeId
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
@@ -117,7 +117,7 @@ def hunt(
         typer.echo(_describe_mistakes(challenge, last.mistakes))
         _offer_follow_up(challenge, path, known_packs, journal)
         return
-    _say("Not repaired yet. Go on, and grade the file again with the same command.")
+    say("Not repaired yet. Go on, and grade the file again with the same command.")
     typer.echo(f"  attn-drill hunt {challenge.id} --reveal{pack_option}  gives up")
     raise typer.Exit(1)
 
@@ -169,9 +169,9 @@ def _hand_out(
     hunt = Hunted(challenge.id, time.time(), mistakes=mistake_ids, path=str(path.resolve()))
     journal.add(hunt)
     many, it = hunts.in_words(len(chosen))
-    _say(f"{path} is the reference of {challenge.id} with {many} in it. Find and repair {it}.")
+    say(f"{path} is the reference of {challenge.id} with {many} in it. Find and repair {it}.")
     if old_file is not None:
-        _say(f"The old file is kept as {old_file}.")
+        say(f"The old file is kept as {old_file}.")
     typer.echo(f"  attn-drill hunt {challenge.id} --check{pack_option}   grades it")
     typer.echo(f"  attn-drill hunt {challenge.id} --reveal{pack_option}  gives up")
     return path
@@ -211,7 +211,7 @@ def _repair(
         journal,
     )
     state = "repaired" if result.passed else "not repaired yet"
-    _say(f"{challenge.id}: {state}, {result.seconds / 60:.0f} min. {path} is as you left it.")
+    say(f"{challenge.id}: {state}, {result.seconds / 60:.0f} min. {path} is as you left it.")
     warn_journal(journal)
     if result.ending == "interrupted":
         raise KeyboardInterrupt
@@ -239,15 +239,9 @@ def _offer_follow_up(
         return
     next_path = hand_out_follow_up(challenge, follow_up, path, journal)
     typer.echo()
-    _say(f"Next: {follow_up.title}. {next_path} is your repaired file, to continue with.")
+    say(f"Next: {follow_up.title}. {next_path} is your repaired file, to continue with.")
     folder = "" if next_path.parent == Path() else f" --dir {shlex.quote(str(next_path.parent))}"
     typer.echo(f"  attn-drill start {follow_up.id}{folder}{known_packs.pack_option(follow_up)}")
-
-
-def _say(text: str) -> None:
-    from trainer.report.wording import for_stream
-
-    typer.echo(for_stream(text, sys.stdout))
 
 
 def _is_untouched(challenge: Challenge, path: Path, ids: Sequence[str]) -> bool:

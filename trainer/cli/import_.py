@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trainer.app.warn import warn_journal
+from trainer.app.warn import say, warn_journal
 from trainer.model.errors import DrillError
 from trainer.practice.journal import default_journal
 
@@ -28,7 +28,7 @@ def import_journal(
         raise DrillError(f"Nothing was imported. {journal.trouble}")
     warn_journal(journal)
     old = len(rows) - new
-    typer.echo(
+    say(
         f"{new} {'entry was' if new == 1 else 'entries were'} new, "
         f"{old} {'was' if old == 1 else 'were'} already in the journal."
     )

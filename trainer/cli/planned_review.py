@@ -11,7 +11,7 @@ import typer
 
 from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import language
-from trainer.app.warn import warn
+from trainer.app.warn import say, warn
 from trainer.cli.ask_questions import accept_all_characters
 from trainer.cli.light_review import ReviewMaterial, ask_light_parts, part_words
 from trainer.model.challenge import Challenge
@@ -54,7 +54,7 @@ def review_in(
     material = ReviewMaterial({known.id: known for known in challenges}, follow_ups, known_packs)
     due = [challenge_forms(named)] if named else due_forms(scheduled, challenges, follow_ups, now)
     if not due:
-        typer.echo("Nothing is due today. `attn-drill review --list` shows what is due and when.")
+        say("Nothing is due today. `attn-drill review --list` shows what is due and when.")
         return None
     plan = review_plan(due, minutes)
     _show_plan(plan, minutes, material)

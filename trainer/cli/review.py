@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from trainer.app.open_packs import KnownPacks
-from trainer.app.warn import warn_journal
+from trainer.app.warn import say, warn_journal
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
+from trainer.model.quantities import plural
 from trainer.practice.facts import Overruled
 from trainer.practice.journal import Journal, default_journal
 from trainer.practice.progress import progress_of, rated_reviews
@@ -108,7 +109,8 @@ def _longest_due(known_packs: KnownPacks, journal: Journal, *, listed: bool) -> 
     if challenge is None:
         _show(entries, _due_questions(challenges, journal, now), now)
     else:
-        typer.echo(f"{_LESS_TIME}\n")
+        say(_LESS_TIME)
+        typer.echo()
     return challenge
 
 
@@ -145,7 +147,7 @@ def _show(entries: Sequence[AgendaEntry], questions: Mapping[str, int], now: flo
         if entry.section != "due" and entry.item is not None
     ]
     if not due and not later and not questions:
-        typer.echo(
+        say(
             "No challenge was passed yet, so nothing is due. "
             "`attn-drill list` shows the challenges; a challenge comes back after a pass."
         )
@@ -155,17 +157,15 @@ def _show(entries: Sequence[AgendaEntry], questions: Mapping[str, int], now: flo
     for challenge in due:
         typer.echo(f"{challenge.id:<18} due")
     for name, count in questions.items():
-        typer.echo(f"{name:<18} {count} follow-up question{'' if count == 1 else 's'} due")
+        typer.echo(f"{name:<18} {plural(count, 'follow-up question')} due")
     for due_at, challenge in sorted(later, key=lambda pair: pair[0]):
         typer.echo(f"{challenge.id:<18} due {in_days(due_at, now)}")
     if due or questions:
-        typer.echo(_LESS_TIME)
+        say(_LESS_TIME)
     not_passed = [entry for entry in entries if entry.section in ("under way", "new")]
     if not due and not questions and not_passed:
         challenge = not_passed[0].challenge
-        typer.echo(
-            f"`attn-drill start {challenge.id}` goes on with a challenge that is not passed yet."
-        )
+        say(f"`attn-drill start {challenge.id}` goes on with a challenge that is not passed yet.")
 
 
 def _overrule(journal: Journal, challenge: Challenge | None, word: str) -> None:
@@ -194,5 +194,5 @@ def _overrule(journal: Journal, challenge: Challenge | None, word: str) -> None:
     journal.add(Overruled(last.item, time.time(), review=last.id, rating=rating))
     name = last.item.removeprefix("challenge:")
     before = f"{RATINGS[last.rating - 1]}: {last.reason}"
-    typer.echo(f"{name}: graded {word}, as you say (was {before}).")
+    say(f"{name}: graded {word}, as you say (was {before}).")
     warn_journal(journal)

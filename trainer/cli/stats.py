@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from typing import Annotated
 
 import typer
 
 from trainer.app.open_packs import KnownPacks
-from trainer.app.warn import warn, warn_journal
+from trainer.app.warn import say, warn, warn_journal
 from trainer.practice.facts import Attempted, Diagnosed, Reviewed
 from trainer.practice.journal import default_journal
 
@@ -27,7 +26,6 @@ def stats(
     from trainer.practice.statistics import statistics
     from trainer.report.literal import console
     from trainer.report.statistics_text import EMPTY, as_values, render
-    from trainer.report.wording import for_stream
 
     known_packs: KnownPacks = context.obj
     known = known_packs.catalogue()
@@ -45,7 +43,7 @@ def stats(
     if as_json:
         typer.echo(json.dumps(as_values(learner, bank.titles), allow_nan=False))
     elif not any(isinstance(fact, Attempted | Reviewed) for fact in facts):
-        typer.echo(for_stream(EMPTY, sys.stdout))
+        say(EMPTY)
     else:
         out = console()
         out.print(render(learner, bank.titles, now, out.width))
