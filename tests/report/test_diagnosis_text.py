@@ -31,7 +31,7 @@ from trainer.model.report import (
 )
 from trainer.report.code_text import code_around
 from trainer.report.diagnosis_text import (
-    answer_rows,
+    findings,
     place_words,
     render_line,
     render_picture,
@@ -59,8 +59,8 @@ def picture_of(report: Report, width: int = 80) -> list[str]:
 
 
 def answer_of(report: Report, stage: Stage = "cause") -> str:
-    """Return the answer in words."""
-    return " ".join(f"{label} {sentence}" for label, sentence in answer_rows(report, stage))
+    """Return the findings in words."""
+    return " ".join(f"{label} {sentence}" for label, sentence in findings(report, stage))
 
 
 def test_first_mistake_is_likely_and_others_are_added() -> None:

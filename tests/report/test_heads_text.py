@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.display import lines_of
 from tests.support.heads import facts, full_size, random_weights
-from trainer.report.heads_text import as_object, render, small_cells, whole_cells
+from trainer.report.heads_text import as_object, cells, render
 from trainer.tools.attention_heads import HeadFacts, count_heads, facts_of
 
 
@@ -28,9 +28,7 @@ def random_heads(*leading: int, length: int = 7, width: int = 80) -> list[HeadFa
     """Return random heads with pictures for a terminal of this width."""
     tensors = {"layers.0.attn": random_weights(*leading, length=length)}
     count = count_heads(tensors)
-    return list(
-        facts_of(tensors, range(count), range(12), lambda length: small_cells(length, width))
-    )
+    return list(facts_of(tensors, range(count), range(12), lambda length: cells(length, width)))
 
 
 def shown_lines(heads: list[HeadFacts], width: int, *, whole: bool = False) -> list[str]:
@@ -134,7 +132,7 @@ def test_single_head_is_shown_in_full_size(length: int, width: int, frame: int) 
     """Up to 64 positions, every weight has a separate row and column."""
     tensors = {"": random_weights(length=length)}
     heads = list(
-        facts_of(tensors, range(1), range(1), lambda positions: whole_cells(positions, width))
+        facts_of(tensors, range(1), range(1), lambda positions: cells(positions, width, whole=True))
     )
     lines = shown_lines(heads, width, whole=True)
     assert len(next(line for line in lines if line.startswith("┌"))) == frame

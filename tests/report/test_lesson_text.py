@@ -8,7 +8,6 @@ from tests.support.display import HOSTILE, lines_of, words_of
 from trainer.model.lesson import CallCost, Lesson, Note, OtherAnswer
 from trainer.report.lesson_text import (
     render_answer,
-    render_answer_alone,
     render_attempts,
     render_mistakes,
     render_notes,
@@ -149,10 +148,13 @@ def test_other_answer_is_shown_with_its_difference_and_its_price() -> None:
 
 def test_answer_alone_has_no_costs() -> None:
     """`solution --style` measures nothing."""
-    assert words_of([render_answer_alone(GROUPED, 80)]) == (
+    assert words_of([render_answer(replace(GROUPED, cost=None), None, None, 80)]) == (
         "Make the group an axis. This saves memory. import torch"
     )
-    assert words_of([render_answer_alone(REFERENCE, 80)]) == "def f(x): return x"
+    assert (
+        words_of([render_answer(replace(REFERENCE, cost=None), None, None, 80)])
+        == "def f(x): return x"
+    )
 
 
 @pytest.mark.parametrize(

@@ -55,24 +55,21 @@ def heads(
     count = count_heads(tensors)
     if head is not None and not 0 <= head < count:
         raise DrillError(f"--head is {head}; {file} has heads 0 to {count - 1}.")
+    is_whole = head is not None
     chosen = range(count) if head is None else range(head, head + 1)
     from trainer.report import heads_text
     from trainer.report.literal import console
 
     if html is not None:
-        from trainer.report.heads_page import cells, to_html, whole_cells
+        from trainer.report.heads_page import cells, to_html
 
-        facts = list(
-            facts_of(tensors, chosen, chosen[:MOST_IN_HTML], cells if head is None else whole_cells)
-        )
+        cells_of = partial(cells, whole=is_whole)
+        facts = list(facts_of(tensors, chosen, chosen[:MOST_IN_HTML], cells_of))
         write_page(html, to_html(facts, str(file)))
     elif as_json:
-        facts = list(facts_of(tensors, chosen, range(0), heads_text.small_cells))
+        facts = list(facts_of(tensors, chosen, range(0), heads_text.cells))
     else:
-        cells_of = partial(
-            heads_text.small_cells if head is None else heads_text.whole_cells,
-            width=console().width,
-        )
+        cells_of = partial(heads_text.cells, width=console().width, whole=is_whole)
         facts = list(facts_of(tensors, chosen, chosen[: heads_text.MOST_DRAWN], cells_of))
     if as_json:
         typer.echo(json.dumps(heads_text.as_object(facts, str(file)), allow_nan=False))
@@ -81,4 +78,4 @@ def heads(
         typer.echo(f"{html} is written, with pictures of {drawn} of {len(chosen)} heads.")
     else:
         out = console()
-        out.print(heads_text.render(facts, str(file), out.width, whole=head is not None))
+        out.print(heads_text.render(facts, str(file), out.width, whole=is_whole))

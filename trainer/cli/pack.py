@@ -140,7 +140,7 @@ def check_pack(
         ):
             for row in new_rows:
                 rows.append(row)
-                progress.advance(f"{row.challenge} {row.kind} {row.name}")
+                progress.count(f"{row.challenge} {row.kind} {row.name}")
     rows = sorted_rows(challenges, rows)
     typer.echo(mistakes_table(rows))
     if table is not None:

@@ -80,12 +80,12 @@ def _show(
     challenge: Challenge, answer: OtherAnswer, answers: Sequence[OtherAnswer], pack_option: str
 ) -> None:
     """Show an answer on a terminal, then the names of the others."""
-    from trainer.report.lesson_text import render_answer_alone
+    from trainer.report.lesson_text import render_answer
     from trainer.report.literal import console
     from trainer.report.wording import wrapped
 
     out = console()
-    out.print(render_answer_alone(answer, out.width))
+    out.print(render_answer(answer, None, None, out.width))
     if others := [other for other in answers if other is not answer]:
         typer.echo(f"\nOthers: attn-drill solution {challenge.id}{pack_option} --style NAME")
     for other in others:

@@ -20,7 +20,7 @@ from trainer.report.wording import sentence
 _INDENT = 2
 
 
-def answer_rows(report: Report, stage: Stage) -> list[tuple[str, str]]:
+def findings(report: Report, stage: Stage) -> list[tuple[str, str]]:
     """Return labels and sentences: the likely mistakes, how the result relates to the right one.
 
     Before the stage "cause", the questions of the mistakes stand for the mistakes.
@@ -42,7 +42,7 @@ def answer_rows(report: Report, stage: Stage) -> list[tuple[str, str]]:
     return rows
 
 
-def render_answer(rows: Iterable[tuple[str, str]]) -> RenderableType:
+def render_findings(rows: Iterable[tuple[str, str]]) -> RenderableType:
     """Return sentences with their labels, the most visible part of a report."""
     table = grid(padding=(0, 1))
     table.add_column(no_wrap=True)

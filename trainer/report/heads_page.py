@@ -14,14 +14,10 @@ if TYPE_CHECKING:  # not at run time: it imports torch
 _CELLS, _WHOLE_CELLS = 32, 64  # most rows and columns of a small and a large picture
 
 
-def cells(length: int) -> tuple[int, int]:
-    """Return the rows and columns of a picture on a page with several pictures."""
-    return min(length, _CELLS), min(length, _CELLS)
-
-
-def whole_cells(length: int) -> tuple[int, int]:
-    """Return the rows and columns of the only picture on a page."""
-    return min(length, _WHOLE_CELLS), min(length, _WHOLE_CELLS)
+def cells(length: int, *, whole: bool = False) -> tuple[int, int]:
+    """Return the rows and columns of a picture, which has more of them if it is the only one."""
+    most = min(length, _WHOLE_CELLS if whole else _CELLS)
+    return most, most
 
 
 def to_html(facts: Sequence[HeadFacts], file: str) -> str:

@@ -30,23 +30,27 @@ _GAP = 2  # columns between two pictures
 _WIDE = 60  # least width at which columns of the table are two blanks apart
 
 
-def small_cells(length: int, width: int = 80) -> tuple[int, int]:
-    """Return the rows and columns of a picture that is next to others.
+def cells(length: int, width: int = 80, *, whole: bool = False) -> tuple[int, int]:
+    """Return the rows and columns of a picture.
 
     A character is twice as high as wide. A picture of few positions has two characters for each
-    cell. A picture of many positions has half as many rows as columns.
+    cell. A picture of many positions has half as many rows as columns, unless it is the only one.
+
+    Args:
+        length: the number of positions.
+        width: the columns of the terminal.
+        whole: the picture is the only one.
     """
-    room = min(_ROOM, width - 2)
-    if 2 * length <= room:
-        return length, length
+    room = _room(width, whole)
     columns = max(1, min(length, room))
+    if whole or 2 * length <= room:
+        return columns, columns
     return (columns + 1) // 2, columns
 
 
-def whole_cells(length: int, width: int) -> tuple[int, int]:
-    """Return the rows and columns of the only picture in a terminal of this width."""
-    columns = max(1, min(length, _WHOLE_ROOM, width - 2))
-    return columns, columns
+def _room(width: int, whole: bool) -> int:
+    """Return the most columns of a picture."""
+    return min(_WHOLE_ROOM if whole else _ROOM, width - 2)
 
 
 def render(
@@ -65,7 +69,7 @@ def render(
         whole: draw the picture of the only head in full size.
     """
     drawn = [head for head in facts if head.grid]
-    room = min(_WHOLE_ROOM if whole else _ROOM, width - 2)
+    room = _room(width, whole)
     parts: list[RenderableType] = [_headline(facts, file), Text()]
     if any(head.tensor for head in drawn):
         parts += [_names(drawn), Text()]
@@ -129,7 +133,7 @@ def _table(facts: Sequence[HeadFacts], width: int) -> RenderableType:
         "distance": [_defined(head.distance, number) for head in facts],
         "class": [_kind(head) for head in facts],
     }
-    columns = {heading: cells for heading, cells in columns.items() if any(cells)}
+    columns = {heading: column for heading, column in columns.items() if any(column)}
     table = LiteralTable(
         box=None, pad_edge=False, collapse_padding=width < _WIDE, header_style=QUIET
     )

@@ -89,11 +89,16 @@ def cost_in_words(cost: CallCost) -> tuple[str, str, str]:
 
 
 def render_answer(
-    answer: OtherAnswer, own_source: str, own_cost: CallCost | None, width: int
+    answer: OtherAnswer, own_source: str | None, own_cost: CallCost | None, width: int
 ) -> RenderableType:
     """Return a right answer of the pack: its difference, its price, its code.
 
-    The reference is shown next to the learner's own code, if the screen is wide enough.
+    Args:
+        answer: the answer.
+        own_source: the learner's code, to show next to the reference; None shows no code of the
+            learner.
+        own_cost: the cost of the learner's code; None if it is not known.
+        width: the columns of the screen.
     """
     parts: list[RenderableType] = []
     if answer.does:
@@ -107,20 +112,14 @@ def render_answer(
             yours = cost_in_words(own_cost)
             measured += f"; yours: {yours[0]}, {yours[1]}, {yours[2]}"
         parts.append(_prose(f"{measured}.", QUIET))
-    if answer.name == REFERENCE:
+    if answer.name != REFERENCE:
+        parts += [Text(), code_block(without_docstring(answer.source), width)]
+    elif own_source is None:
+        parts.append(code_block(answer.source, width))
+    else:
         titles = ("the reference", "yours")
         parts.append(code_pair(titles, (answer.source, own_source), width))
-    else:
-        parts += [Text(), code_block(without_docstring(answer.source), width)]
     return Group(*parts)
-
-
-def render_answer_alone(answer: OtherAnswer, width: int) -> RenderableType:
-    """Return a right answer of the pack without costs and without the learner's code."""
-    if not answer.does:
-        return code_block(answer.source, width)
-    parts = [_prose(answer.does), _prose(answer.costs, QUIET), Text()]
-    return Group(*parts, code_block(without_docstring(answer.source), width))
 
 
 def without_docstring(source: str) -> str:

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Protocol, TextIO
+from typing import TextIO
+
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from trainer.model.checks import CHECK_ORDER
+from trainer.packs.pack_rows import Row
+from trainer.report.literal import console
 
 
-class RefusedRow(Protocol):
-    """A row of the table: a mistake, or another item of a pack."""
-
-    @property
-    def challenge(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def ok(self) -> bool: ...
-    @property
-    def refused_by(self) -> tuple[str, ...]: ...
-
-
-def mistakes_table(rows: Sequence[RefusedRow]) -> str:
+def mistakes_table(rows: Sequence[Row]) -> str:
     """Return a Markdown table with a row for each mistake or pair, and a column for each check.
 
     A cell has an `x` if the check refuses the mistake. A mistake that no check refuses has `NOT
@@ -55,22 +49,12 @@ def mistakes_table(rows: Sequence[RefusedRow]) -> str:
     return "\n".join(lines)
 
 
-class PackProgress:
+class PackProgress(Progress):
     """A bar on a terminal, nothing elsewhere."""
 
     def __init__(self, total: int, stream: TextIO) -> None:
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
-
-        from trainer.report.literal import console
-
         out = console(stream)
-        self._progress = Progress(
+        super().__init__(
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
@@ -78,20 +62,8 @@ class PackProgress:
             console=out,
             disable=not out.is_terminal,
         )
-        self._task = self._progress.add_task("", total=total)
+        self._items = self.add_task("", total=total)
 
-    def __enter__(self) -> PackProgress:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._progress.stop()
-
-    def advance(self, done: str) -> None:
+    def count(self, name: str) -> None:
         """Count one more item and show its name."""
-        self._progress.update(self._task, advance=1, description=done)
+        self.update(self._items, advance=1, description=name)

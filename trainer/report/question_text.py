@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from trainer.practice.schedule import ScheduledItem
 from trainer.quiz.bank_progress import BankProgress
 from trainer.quiz.drawn_questions import LETTERS, Choice, DrawnQuestion, FindLine, Number
-from trainer.report.wording import WIDEST, wrapped
+from trainer.report.wording import wrapped
 
 Highlight = Callable[[Sequence[str]], list[str]]
 
@@ -65,16 +65,10 @@ def question(drawn: DrawnQuestion, width: int, highlight: Highlight = list) -> s
         parts += ["", *_code(drawn, width, highlight)]
     if isinstance(drawn, Choice):
         parts.append("")
-        for letter, option in zip(LETTERS, drawn.options, strict=False):
-            parts.append(
-                textwrap.fill(
-                    option,
-                    max(20, min(width, WIDEST)),
-                    initial_indent=f"  {letter}) ",
-                    subsequent_indent="     ",
-                    break_on_hyphens=False,
-                )
-            )
+        parts += [
+            wrapped(f"{letter}) {option}", width, indent="  ", hanging="   ")
+            for letter, option in zip(LETTERS, drawn.options, strict=False)
+        ]
     return "\n".join(parts)
 
 

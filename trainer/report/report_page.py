@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trainer.model.report import ErrorMap, Frame, Report
 from trainer.report.code_text import source_lines
 from trainer.report.diagnosis_text import (
-    answer_rows,
+    findings,
     mask_words,
     pattern_words,
     place_words,
@@ -69,7 +69,7 @@ def to_html(
         failure=failure,
         case=case,
         mismatch=mismatch,
-        answer=answer_rows(report, stage),
+        findings=findings(report, stage),
         elsewhere=diagnosis.elsewhere if diagnosis else (),
         frame=frame,
         place=sentence(place_words(diagnosis, failure.number)) if diagnosis and failure else "",

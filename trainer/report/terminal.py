@@ -18,8 +18,8 @@ from rich.text import Text
 from trainer.model.case import Case
 from trainer.model.report import Mismatch, Outcome, Report, Slice
 from trainer.report.diagnosis_text import (
-    answer_rows,
-    render_answer,
+    findings,
+    render_findings,
     render_line,
     render_picture,
 )
@@ -88,9 +88,9 @@ def _print_stages(out: Console, report: Report, last: Stage, wait: Callable[[str
     while (following := next_stage(report, shown)) and shows(last, following):
         if not wait(STAGE_WORDS[following]):
             return
-        earlier = answer_rows(report, shown)
-        new = [row for row in answer_rows(report, following) if row not in earlier]
-        parts = [render_answer(new)] if new else []
+        earlier = findings(report, shown)
+        new = [row for row in findings(report, following) if row not in earlier]
+        parts = [render_findings(new)] if new else []
         failure = report.first_failure()
         if following == "line" and failure is not None:
             parts += [*render_line(report, failure), _table(ruled_out(report.diagnosis))]
@@ -184,16 +184,16 @@ def _failure(
     *,
     has_commands: bool,
 ) -> Iterator[RenderableType]:
-    """Yield the failure: answer, line, picture, then the figures.
+    """Yield the failure: findings, line, picture, then the figures.
 
-    If the diagnosis has no answer, the check and its message are the answer and come first.
+    If the diagnosis found nothing, the check and its message are the answer and come first.
     """
     case = report.cases[failure.number - 1] if failure.number is not None else None
-    answer = answer_rows(report, stage)
+    found = findings(report, stage)
     words = failure.advised_message if has_commands else failure.message
     message = list(_message(failure, case, words))
-    if answer:
-        yield render_answer(answer)
+    if found:
+        yield render_findings(found)
     else:
         yield from message
     if how_to_see and has_cause(report) and not shows(stage, "cause"):
@@ -201,7 +201,7 @@ def _failure(
     if shows(stage, "line"):
         yield from render_line(report, failure)
     yield from render_picture(report, failure, width)
-    if answer:
+    if found:
         yield from message
     yield _table(_figures(report, failure, case, width, stage))
 
