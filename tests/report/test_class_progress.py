@@ -41,7 +41,7 @@ def test_progress_without_a_terminal_is_ten_lines() -> None:
     stream = io.StringIO()
     with ClassProgress(40, 0, stream) as progress:
         for index in range(40):
-            progress.advance(result(f"s{index}", verdict="failed" if index % 2 else "passed"))
+            progress.count(result(f"s{index}", verdict="failed" if index % 2 else "passed"))
     lines = stream.getvalue().splitlines()
     assert len(lines) == 10
     assert lines[0] == "4 of 40 graded: 2 passed, 2 failed"
@@ -52,7 +52,7 @@ def test_resumed_progress_counts_from_the_results_that_exist() -> None:
     """The verdicts are those of this run."""
     stream = io.StringIO()
     with ClassProgress(5, 4, stream) as progress:
-        progress.advance(result("ann", verdict=None))
+        progress.count(result("ann", verdict=None))
     assert stream.getvalue() == "5 of 5 graded: 1 not graded\n"
 
 
@@ -62,7 +62,7 @@ def test_progress_without_a_terminal_says_every_30_seconds_what_it_waits_for() -
     with ClassProgress(9, 0, stream) as progress:
         for seconds in (0.2, 29.9, 30.1, 31, 59, 61):
             progress.show_stall(Stall(seconds, ("ana.py", "b\x1b[1m.py"), 9))
-        progress.advance(result("ann"))
+        progress.count(result("ann"))
         progress.show_stall(Stall(29, ("ana.py",), 8))
         progress.show_stall(Stall(35, tuple("abcde"), 8))
     assert stream.getvalue().splitlines() == [
@@ -104,14 +104,14 @@ def test_progress_on_a_terminal_shows_the_wait_below_the_bar(
     text = drawn(progress)
     assert max(map(len, text.splitlines())) <= 50
     assert f"waiting for {obstacle}, 9 submissions left: 31 s" in " ".join(text.split())
-    progress.advance(result("ann"))
+    progress.count(result("ann"))
     assert "waiting" not in drawn(progress)
 
 
 def drawn(progress: ClassProgress) -> str:
     """Return the text of the bar and of the lines below it."""
-    with progress._console.capture() as capture:
-        progress._console.print(progress._bar.get_renderable())
+    with progress.console.capture() as capture:
+        progress.console.print(progress.get_renderable())
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capture.get())
 
 

@@ -302,7 +302,7 @@ def _grade_all(
                     result = _result(job, reply)
                     result = current_result(result, job.submission, student, plan.assignment)
                     store.write(result)
-                    progress.advance(result)
+                    progress.count(result)
                     kept += 1
         except KeyboardInterrupt:
             return True

@@ -10,7 +10,6 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import RenderableType
@@ -41,20 +40,10 @@ _MOST_NAMES = 10  # shown names with more than one submission
 _MOST_FILES = 4  # shown files of each of these names
 
 
-class _Bar(Progress):
-    """A bar, and below it a sentence about the thing that the grading waits for."""
-
-    waiting = ""
-
-    def get_renderables(self) -> Iterator[RenderableType]:
-        """Yield the bar and the sentence, as rich requires."""
-        yield from super().get_renderables()
-        if self.waiting:
-            yield Text(self.waiting)
-
-
-class ClassProgress:
+class ClassProgress(Progress):
     """The submissions that are graded, their verdicts, and the time left.
+
+    Below the bar is a sentence about the thing that the grading waits for.
 
     Args:
         total: how many submissions there are.
@@ -63,46 +52,39 @@ class ClassProgress:
     """
 
     def __init__(self, total: int, done: int, stream: TextIO) -> None:
-        self._console = console(stream)
+        out = console(stream)
         self._total, self._done = total, done
         self._done_in_last_line = done
+        self._waiting = ""
         self._said_waiting = 0  # lines about the present wait
         self._verdicts: Counter[str | None] = Counter()
-        narrow = self._console.width < 70
+        narrow = out.width < 70
         times = (
-            []
-            if narrow
-            else [
-                TimeElapsedColumn(),
-                TextColumn("gone,"),
-                TimeRemainingColumn(),
-                TextColumn("left"),
-            ]
+            TimeElapsedColumn(),
+            TextColumn("gone,"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
         )
-        self._bar = _Bar(
-            *(
-                BarColumn(bar_width=12 if narrow else 24),
-                MofNCompleteColumn(),
-                *times,
-                TextColumn("{task.description}", markup=False),
-            ),
-            console=self._console,
-            disable=not self._console.is_terminal,
+        super().__init__(
+            BarColumn(bar_width=12 if narrow else 24),
+            MofNCompleteColumn(),
+            *(() if narrow else times),
+            TextColumn("{task.description}", markup=False),
+            console=out,
+            disable=not out.is_terminal,
         )
-        self._task = self._bar.add_task("", total=total, completed=done)
+        self._submissions = self.add_task("", total=total, completed=done)
 
-    def __enter__(self) -> ClassProgress:
-        self._bar.start()
-        return self
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """Yield the bar and the sentence, as rich requires."""
+        yield from super().get_renderables()
+        if self._waiting:
+            yield Text(self._waiting)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.waiting = ""
-        self._bar.stop()
+    def stop(self) -> None:
+        """End the bar. The sentence does not stay."""
+        self._waiting = ""
+        super().stop()
 
     def show_stall(self, stall: Stall) -> None:
         """Say what the grading waits for, if no result came for a while.
@@ -110,24 +92,24 @@ class ClassProgress:
         Without a terminal this is one line every 30 seconds.
         """
         due = int(stall.seconds // _QUIET_SECONDS)
-        if due and self._console.is_terminal:
-            self._bar.waiting = _in_words(stall)
+        if due and not self.disable:
+            self._waiting = _in_words(stall)
         elif due > self._said_waiting:
             self._said_waiting = due
-            self._console.print(_in_words(stall), soft_wrap=True)
+            self.console.print(_in_words(stall), soft_wrap=True)
 
-    def advance(self, result: StudentResult) -> None:
+    def count(self, result: StudentResult) -> None:
         """Count the result of one more submission."""
-        self._bar.waiting, self._said_waiting = "", 0
+        self._waiting, self._said_waiting = "", 0
         self._done += 1
         self._verdicts[result.verdict] += 1
-        self._bar.update(self._task, advance=1, description=in_counts(self._verdicts))
+        self.update(self._submissions, advance=1, description=in_counts(self._verdicts))
         since_last_line = self._done - self._done_in_last_line
-        if not self._console.is_terminal and (
+        if self.disable and (
             since_last_line * _MOST_LINES >= self._total or self._done == self._total
         ):
             self._done_in_last_line = self._done
-            self._console.print(
+            self.console.print(
                 f"{self._done} of {self._total} graded: {in_counts(self._verdicts)}", soft_wrap=True
             )
 

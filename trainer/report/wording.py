@@ -186,7 +186,8 @@ def plain_inputs(case: Case, signatures: Sequence[Signature] = ()) -> str:
         signatures: the callables of the contract; () if they are not known.
     """
     simple = (bool, int, float, str)
-    called = [signature for signature in signatures if signature.name == _function_of(case)]
+    function = called_function(case, signatures)
+    called = [signature for signature in signatures if signature.name == function]
     known = {
         parameter.name for signature in called or signatures for parameter in signature.parameters
     }
@@ -253,14 +254,8 @@ def ruled_out(diagnosis: Diagnosis | None) -> Iterator[tuple[str, str]]:
 
 def called_function(case: Case, signatures: Sequence[Signature]) -> str:
     """Return the function of the contract that a case calls, if there are several; else ""."""
-    name = _function_of(case)
-    return name if any(signature.name == name for signature in signatures) else ""
-
-
-def _function_of(case: Case) -> str:
-    """Return the name in a case's input `function`, by which packs choose what to call."""
-    name = case.inputs.get("function")
-    return name if isinstance(name, str) else ""
+    name = case.inputs.get("function")  # packs choose with it what to call
+    return next((signature.name for signature in signatures if signature.name == name), "")
 
 
 def sizes_in_words(case: Case) -> str:
