@@ -167,12 +167,6 @@ def test_item_that_is_due_later_today_is_due_today() -> None:
     assert "a recall 90% today" in words
 
 
-def test_due_follow_up_question_is_named() -> None:
-    """Its name is not the name of its challenge."""
-    text = shown(statistics_of(reviews=(review("follow-up:a:2", 50),)))
-    assert re.search(r"a, follow-up question 2 +recall \d+%", text)
-
-
 def test_json_values_have_the_same_facts(full: Stats) -> None:
     """The values can be written as JSON and read again."""
     values = as_values(full, TITLES)
@@ -195,6 +189,7 @@ def test_json_values_have_the_same_facts(full: Stats) -> None:
         ("challenge:a", "a ", "review starts the first"),
         ("follow-up:a:3", "a, follow-up question 3", "review --minutes 15 asks the first"),
         ("question:why-sqrt", "question why-sqrt", "quiz asks the first"),
+        ("line:a:keys-tiled", "a, a wrong line recall", "quiz asks the first"),
     ],
 )
 def test_due_item_has_its_name_and_its_command(item: str, name: str, command: str) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import typer
 
+from trainer.app.warn import say
 from trainer.classroom.class_results import (
     class_gradebook,
     results_of,
@@ -94,7 +95,7 @@ def write_outputs(store: ResultStore, record: ClassFile) -> int:
         roster = [student.name for student in record.students if student.is_in_roster]
         missing = sum(name not in present for name in roster)
         typer.echo(f"{missing} of the {len(roster)} students of the roster handed in nothing")
-    typer.echo(f"written: {', '.join(map(str, paths))}")
+    say(f"written: {', '.join(map(str, paths))}")
     return failed
 
 

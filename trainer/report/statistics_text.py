@@ -192,11 +192,15 @@ def _command_for(item: ScheduledItem) -> str:
 
 
 def _name(item: ScheduledItem) -> str:
-    """Return the id of a challenge. The name of another item begins with its kind."""
-    if follow_up_challenge(item.name) is not None:
-        _, challenge, number = item.name.split(":", 2)
-        return f"{challenge}, follow-up question {number}"
-    return challenge_of(item.name) or item.name.replace(":", " ", 1)
+    """Return the id of a challenge, or what is asked. The id of a mistake would be the answer."""
+    match item.name.split(":"):
+        case ["challenge", challenge]:
+            return challenge
+        case ["follow-up", challenge, number]:
+            return f"{challenge}, follow-up question {number}"
+        case ["line", challenge, _]:
+            return f"{challenge}, a wrong line"
+    return item.name.replace(":", " ", 1)
 
 
 def _when(at: float, now: float) -> str:
