@@ -115,11 +115,11 @@ def drawn(progress: ClassProgress) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capture.get())
 
 
-def test_middle_of_two_scores_is_between_both() -> None:
+def test_median_of_two_scores_is_between_both() -> None:
     """The median of 0 and 100 is 50."""
     text, _ = summary([replace(result("ann"), score=0.0), replace(result("bob"), score=100.0)])
-    assert "points from checks: 50.0 on average, 50.0 in the middle" in text
+    assert "points from checks: mean 50.0, median 50.0" in text
     text, _ = summary(
         [replace(result(f"s{score}"), score=score) for score in (0.0, 10.0, 20.0, 90.0)]
     )
-    assert "30.0 on average, 15.0 in the middle" in text
+    assert "mean 30.0, median 15.0" in text

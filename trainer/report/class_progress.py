@@ -148,7 +148,7 @@ def summary(results: Iterable[StudentResult]) -> tuple[str, int]:
     lines = [f"{sum(verdicts.values())} results: {in_counts(verdicts)}"]
     if scores:
         mean, median = statistics.fmean(scores), statistics.median(scores)
-        lines.append(f"points from checks: {mean:.1f} on average, {median:.1f} in the middle")
+        lines.append(f"points from checks: mean {mean:.1f}, median {median:.1f}")
     lines += [f"{count} x {visible(says, lines=True)}" for says, count in mistakes.most_common(3)]
     lines += _to_settle(unsettled)
     return "\n".join(lines), failed
