@@ -1,6 +1,5 @@
 """The answer of a report: the likely mistakes, the line, and the picture."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -234,13 +233,6 @@ def test_line_of_the_diagnosis_goes_before_that_of_the_exception() -> None:
     assert not any("called from" in line for line in lines)
 
 
-@pytest.mark.parametrize("function", ["", "<module>"])
-def test_call_outside_functions_names_no_function(function: str) -> None:
-    """Two blanks are before the text."""
-    lines = lines_of(line_of(raised(Frame(9, function, "f(x)"), Frame(2, "f", ""))))
-    assert lines[-1] == "called from line 9  f(x)"
-
-
 def test_long_text_of_a_call_is_cut() -> None:
     """The line of the frame and the calls before it end with an ellipsis."""
     long = "x = 1  # " + "y" * 100
@@ -329,30 +321,3 @@ def test_no_picture_without_matrices(mismatch: Mismatch | None) -> None:
     failure = report.first_failure()
     assert failure is not None
     assert list(render_picture(report, failure, 80)) == []
-
-
-def test_mask_of_64_keys_shows_all_keys_in_50_columns() -> None:
-    """No row is cut, and no line is too long."""
-    expected = tuple("#" * (key + 1) + "." * (63 - key) for key in range(0, 64, 21))
-    mask = EffectiveMask("other keys", 0, tuple(row[::-1] for row in expected), expected, 3)
-    lines = picture_of(explained(diagnosis=Diagnosis(effective_mask=mask)), 50)
-    assert max(map(len, lines)) <= 50
-    signs = "".join(line for line in lines if set(line) <= set(" #.│"))
-    assert signs.count("#") == 2 * sum(row.count("#") for row in expected)
-    assert signs.count(".") == 2 * sum(row.count(".") for row in expected)
-    assert signs.count("│") == 2 * len(expected)
-
-
-def test_pieces_of_the_answer_have_no_escape_sequences_of_a_submission() -> None:
-    """The name of a tensor and of a function come from the submission or the pack."""
-    report = explained(
-        Mismatch("out\x1b[2J", "value", "B L", error_maps=(ERRORS,)),
-        source="x = 1\n\x1b]0;title\x07\n",
-        diagnosis=Diagnosis(first_line=Frame(2, "f\x1b", "")),
-    )
-    parts: Iterable[str] = [*lines_of(line_of(report)), *picture_of(report)]
-    text = "\n".join(parts)
-    assert "\x1b" not in text
-    assert r"out\x1b[2J" in text
-    assert r"in f\x1b" in text
-    assert r"\x1b]0;title\x07" in text

@@ -10,11 +10,13 @@ import jinja2
 import pytest
 
 from tests.support.class_results import make_class
+from tests.support.display import DIAGNOSIS, error_map, explained
 from tests.support.heads import facts, random_weights
 from tests.support.html_page import Page
 from tests.support.pages import class_page
 from tests.support.score_sheet import SHEET
-from trainer.report import heads_page, pages, score_sheet_page
+from trainer.model.report import AttentionWeights, EffectiveMask, Mismatch
+from trainer.report import heads_page, pages, report_page, score_sheet_page
 
 LOADING = {
     *("img", "link", "iframe", "object", "embed", "form", "base"),
@@ -26,7 +28,18 @@ LOADING_ATTRIBUTES = {
 CONTROL_CHARACTERS = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
+REPORT = explained(
+    Mismatch("out", "value", "B L", error_maps=(error_map("B", "L", (0.0, None), (2.0, 1e9)),)),
+    source="x = '\x1b<b>\u202e'\n",
+    stdout="<i>\x1b[2J",
+    diagnosis=replace(
+        DIAGNOSIS,
+        effective_mask=EffectiveMask("the <mask>", 0, ("#.",), ("##",)),
+        attention=AttentionWeights(0, (((0.25, None),),), (((0.5, 0.5),),)),
+    ),
+)
 PAGES = {
+    "report": lambda: report_page.to_html(REPORT),
     "class": lambda: class_page(make_class(), "first"),
     "class with two challenges": lambda: class_page(
         make_class(("first", "second")), "first", "second"

@@ -59,13 +59,6 @@ def test_page_shows_cause_line_pictures_and_commands() -> None:
     assert page.index("Attention weights") < page.index("Errors of out")
 
 
-def test_page_needs_no_network() -> None:
-    """The page loads nothing, and its policy allows only its own style."""
-    page = to_html(REPORT)
-    assert "default-src 'none'" in page
-    assert not re.search(r"(?:src|href)=|url\(|@import|<script", page)
-
-
 @pytest.mark.parametrize("stage", ["where", "line", "question"])
 def test_earlier_stage_hides_the_cause(stage: str) -> None:
     """The mistake is not on the page. Its question comes after its line."""

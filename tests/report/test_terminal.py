@@ -15,7 +15,6 @@ from rich.cells import cell_len
 from tests.support.display import (
     DIAGNOSIS,
     HOSTILE,
-    SOURCE,
     as_text,
     error_map,
     explained,
@@ -533,13 +532,6 @@ def test_pass_has_no_stages() -> None:
     assert text == printed(report)
 
 
-def test_stages_without_a_known_cause_end_with_the_line() -> None:
-    """No part is announced that does not exist."""
-    text, asked = in_stages(pictured(diagnosis=replace(DIAGNOSIS, mistakes=())))
-    assert asked == [STAGE_WORDS["line"]]
-    assert "❯ 3 │" in text
-
-
 def test_all_stages_together_have_all_of_the_report() -> None:
     """A reader who takes the hints first misses nothing."""
     for diagnosis in (DIAGNOSIS, replace(DIAGNOSIS, first_line=None)):
@@ -614,11 +606,3 @@ def test_statistics_are_shown_only_if_they_help(mean: float, std: float, is_show
     """The deviations differ by half, or the means differ by a deviation."""
     expected = Summary(0.0, 1.0, -3.0, 3.0, 0)
     assert summaries(Summary(mean, std, -3.0, 3.0, 0), expected) == is_shown
-
-
-def test_report_without_source_has_the_text_of_the_line() -> None:
-    """A report from an older process has no source."""
-    with_source, without = as_text(pictured()), as_text(pictured(source=""))
-    assert "❯ 3 │     scores = q @ k" in with_source
-    assert "\n  scores = q @ k\n" in without
-    assert SOURCE.splitlines()[0] not in without
