@@ -93,6 +93,18 @@ def test_errors_have_a_level_each() -> None:
     }
 
 
+def test_only_heads_with_wrong_weights_are_shown() -> None:
+    """If all are right, a sentence says so."""
+    right, wrong = ((0.5, 0.5),), ((1.0, 0.0),)
+    attention = AttentionWeights(0, (right, wrong), (right, right))
+    page = to_html(replace(REPORT, diagnosis=Diagnosis(attention=attention)))
+    assert "head 1, yours" in page
+    assert "head 0" not in page
+    attention = AttentionWeights(0, (right, right), (right, right))
+    page = to_html(replace(REPORT, diagnosis=Diagnosis(attention=attention)))
+    assert "The weights of every head look as expected." in page
+
+
 def test_boolean_output_is_shown_as_it_is() -> None:
     """Two pictures show the matrix and the expected matrix."""
     patterns = Patterns("Lq", "Lk", "b=0", ("#.",), ("##",))

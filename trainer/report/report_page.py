@@ -87,6 +87,7 @@ def to_html(
         pattern_words=pattern_words(mismatch.patterns, "dark")
         if mismatch and mismatch.patterns
         else "",
+        has_weights=attention is not None,
         heads=_head_grids(attention.actual, attention.expected) if attention else [],
         item=attention.item if attention else 0,
         figures=list(_figures(report)),
@@ -135,13 +136,14 @@ def _head_grids(
     actual: Iterable[Sequence[Sequence[float | None]]],
     expected: Iterable[Sequence[Sequence[float | None]]],
 ) -> list[tuple[Grid, Grid]]:
-    """Return for each head the heat maps of both weights. The class is the tint, 1 to 16."""
+    """Return the heat maps of both weights of each head, if they differ. A class is a tint."""
     pairs = list(zip(actual, expected, strict=True))
     names = [f"head {head}, " for head in range(len(pairs))] if len(pairs) > 1 else [""]
-    return [
+    grids = [
         (_heat_map(f"{name}yours", own), _heat_map(f"{name}expected", right))
         for name, (own, right) in zip(names, pairs, strict=True)
     ]
+    return [(own, right) for own, right in grids if own.squares != right.squares]
 
 
 def _heat_map(title: str, rows: Sequence[Sequence[float | None]]) -> Grid:
