@@ -7,13 +7,15 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from trainer.model.case import Case, axes
-from trainer.model.challenge import Signature
-from trainer.model.checks import Verdict
-from trainer.model.report import Affected, Diagnosis, Mismatch, Summary
 from trainer.report.visible import visible
+
+if TYPE_CHECKING:  # every command imports this module, and making these classes takes 15 ms
+    from trainer.model.challenge import Signature
+    from trainer.model.checks import Verdict
+    from trainer.model.report import Affected, Diagnosis, Mismatch, Summary
 
 VERDICT_WORDS: dict[Verdict, str] = {
     "passed": "passed",
