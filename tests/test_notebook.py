@@ -92,7 +92,7 @@ def test_right_cell_passes(notebook: Notebook) -> None:
     """IPython shows the report, the journal has the attempt, and the class is defined."""
     result = notebook.drilled(f"%%drill rmsnorm --seed 7\n{NORM}")
     assert re.match(
-        r"PASSED  rmsnorm  (\d+) of \1 checks passed   seed 7   rmsnorm \(notebook", result.text
+        r"PASSED  rmsnorm  (\d+) of \1 checks passed  seed 7  rmsnorm \(notebook", result.text
     )
     assert result.text.endswith("\n!attn-drill solution rmsnorm shows the reference.")
     assert (result.passed, result.verdict) == (True, "passed")
@@ -120,7 +120,7 @@ def test_report_on_a_wrong_cell_has_line_and_cause(notebook: Notebook) -> None:
     assert not re.search(r"attn-drill (check|trace|repro)", result.text)
     match = re.search(r"^this case again  (%%drill gqa --seed 3 --case \d+)$", result.text, re.M)
     assert match is not None
-    assert ", case 1 alone   seed 3" in notebook.drilled(f"{match[1]}\n{TILED}").text
+    assert ", case 1 alone  seed 3" in notebook.drilled(f"{match[1]}\n{TILED}").text
     # A run of a single case is not an attempt.
     assert progress("gqa") == ChallengeProgress("started", attempts=1)
 

@@ -148,7 +148,7 @@ def test_text_of_a_failed_test_is_the_report_of_check(graded: tuple[Ran, Path]) 
     """The report has the difference, its index, the line, and the printed text."""
     ran, _ = graded
     text = ran.texts["forgetful.values::backwards"]
-    assert "FAILED  prefix-sum  8 of 12 checks passed   seed 5" in text
+    assert "FAILED  prefix-sum  8 of 12 checks passed  seed 5" in text
     assert "14 of 14 values of out differ" in text
     assert "line 6 in prefix_sum" in text
     assert "❯ 6 │     return torch.cumsum(x, dim=-1)" in text

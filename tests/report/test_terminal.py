@@ -50,7 +50,7 @@ def test_report_of_a_failure_has_all_parts(failed: Report) -> None:
     """It has the verdict, checks, case, sizes, picture, differences, heads and next commands."""
     text = as_text(failed)
     lines = text.splitlines()
-    assert lines[0].startswith("FAILED  gqa  10 of 15 checks passed   seed 77")
+    assert lines[0].startswith("FAILED  gqa  10 of 15 checks passed  seed 77")
     for word in (
         "✓ shapes",
         "✗ values",

@@ -167,7 +167,7 @@ def report_text(challenge: str, verdict: Verdict | None, statuses: Mapping[str, 
     ]
     title = str(verdict).upper().replace("-", " ")
     head = (
-        f"{title}  {challenge}  {passed} of {len(statuses)} checks passed   seed 123456\n"
+        f"{title}  {challenge}  {passed} of {len(statuses)} checks passed  seed 123456\n"
         "answer.py\n\n"
     )
     body = f"{head}{'  '.join(words[:8])}\n{'  '.join(words[8:])}\n"

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator
 from typing import TextIO
 
-from rich.cells import chop_cells
+from rich.cells import cell_len, chop_cells
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
@@ -134,44 +134,45 @@ def render(
 
 
 def _headline(report: Report, width: int) -> Text:
-    """Return the verdict, the challenge and the file, which gets its own line if it is long.
+    """Return the verdict, the challenge, the seed and the file.
 
     Of a name that is longer than a line only the end is shown. The commands have the whole name.
     """
-    verdict = VERDICTS[report.verdict]
     statuses = report.statuses()
     passed = sum(status == "passed" for status in statuses.values())
     only = f", case {report.only_case} alone" if report.only_case else ""
-    line = Text(verdict, style=f"bold {RIGHT if report.verdict == 'passed' else WRONG}")
-    line.append(f"  {report.challenge}", style="bold")
-    line.append(
-        f"  {passed} of {len(statuses)} checks passed{only}   seed {report.seed}",
-        style="not bold default",
+    file = visible(report.file)
+    while cell_len(file) > width:
+        file = f"…{file[2:]}"
+    parts = (
+        (VERDICTS[report.verdict], f"bold {RIGHT if report.verdict == 'passed' else WRONG}"),
+        (report.challenge, "bold"),
+        (f"{passed} of {len(statuses)} checks passed{only}", ""),
+        (f"seed {report.seed}", ""),
+        (file, QUIET),
     )
-    file = Text(visible(report.file))
-    line.append("   " if line.cell_len + 3 + file.cell_len <= width else "\n")
-    while file.cell_len > width:
-        file = Text(f"…{file.plain[2:]}")
-    line.append(file.plain, style=f"not bold default {QUIET}")
-    return line
+    return _side_by_side(parts, width)
 
 
 def _checks(report: Report, width: int) -> Text:
-    """Return all checks with their symbols. A symbol and its name stay on one line."""
+    """Return all checks with their symbols."""
     symbols = {"passed": "✓", "failed": "✗", "skipped": "–"}
     styles = {"passed": RIGHT, "failed": f"bold {WRONG}", "skipped": QUIET}
-    line = Text()
-    used = 0
-    for name, status in report.statuses().items():
-        word = f"{symbols[status]} {name}"
-        if used and used + 2 + len(word) > width:
-            line.append("\n")
-            used = 0
-        elif used:
-            line.append("  ")
-            used += 2
-        line.append(word, style=styles[status])
-        used += len(word)
+    parts = (
+        (f"{symbols[status]} {name}", styles[status]) for name, status in report.statuses().items()
+    )
+    return _side_by_side(parts, width)
+
+
+def _side_by_side(parts: Iterable[tuple[str, str]], width: int) -> Text:
+    """Return words with their styles in lines of this width. No part is broken over two lines."""
+    line, used = Text(), 0
+    for words, style in parts:
+        fits = used + 2 + cell_len(words) <= width
+        if line:
+            line.append("  " if fits else "\n")
+        used = used + 2 + cell_len(words) if line and fits else cell_len(words)
+        line.append(words, style=style)
     return line
 
 
