@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from trainer.model.report import ErrorMap, Frame, Report
+from trainer.model.report import Diagnosis, ErrorMap, Frame, Mismatch, Report
 from trainer.report.code_text import source_lines
 from trainer.report.diagnosis_text import (
     findings,
@@ -55,11 +55,9 @@ def to_html(
     """
     failure, diagnosis = report.first_failure(), report.diagnosis
     mismatch = failure.mismatch if failure is not None else None
-    case = report.cases[failure.number - 1] if failure is not None and failure.number else None
     frame = diagnosis.first_line if diagnosis is not None else None
     if frame is None and failure is not None and failure.frames:
         frame = failure.frames[-1]
-    mask = diagnosis.effective_mask if diagnosis is not None else None
     attention = diagnosis.attention if diagnosis is not None else None
     pieces = page(
         "report",
@@ -67,33 +65,39 @@ def to_html(
         verdict=VERDICTS[report.verdict],
         statuses=list(report.statuses().items()),
         failure=failure,
-        case=case,
-        mismatch=mismatch,
+        case=report.cases[failure.number - 1] if failure and failure.number else None,
         findings=findings(report, stage),
-        elsewhere=diagnosis.elsewhere if diagnosis else (),
         frame=frame,
         place=sentence(place_words(diagnosis, failure.number)) if diagnosis and failure else "",
+        elsewhere=diagnosis.elsewhere if diagnosis else (),
         excerpt=_excerpt(report, frame),
         lines=source_lines(report.source) if report.source else [],
+        matrices=list(_matrices(diagnosis, mismatch)),
+        item=attention.item if attention else None,
+        heads=_head_grids(attention.actual, attention.expected) if attention else [],
+        tensor=mismatch.tensor if mismatch else "",
         maps=[error_grid(found) for found in mismatch.error_maps if tells(found)]
         if mismatch
         else [],
         levels=[level.words for level in LEVELS],
-        masks=_pair(mask.actual, mask.expected, mask.cached) if mask and mask.difference else None,
-        mask_words=mask_words(mask, "dark") if mask and mask.difference else "",
-        patterns=_pair(mismatch.patterns.actual, mismatch.patterns.expected)
-        if mismatch and mismatch.patterns
-        else None,
-        pattern_words=pattern_words(mismatch.patterns, "dark")
-        if mismatch and mismatch.patterns
-        else "",
-        has_weights=attention is not None,
-        heads=_head_grids(attention.actual, attention.expected) if attention else [],
-        item=attention.item if attention else 0,
         figures=list(_figures(report)),
         commands=list(next_commands(report, report.file if file is None else file, options)),
     )
     return "".join(pieces)
+
+
+def _matrices(
+    diagnosis: Diagnosis | None, mismatch: Mismatch | None
+) -> Iterator[tuple[str, str, tuple[Grid, Grid]]]:
+    """Yield the title, the meaning and both pictures of the mask and of a boolean output."""
+    mask = diagnosis.effective_mask if diagnosis else None
+    if mask is not None and mask.difference:
+        pair = _pair(mask.actual, mask.expected, mask.cached)
+        yield "The mask", mask_words(mask, "dark"), pair
+    if mismatch is not None and mismatch.patterns is not None:
+        patterns = mismatch.patterns
+        words = pattern_words(patterns, "dark")
+        yield mismatch.tensor, words, _pair(patterns.actual, patterns.expected)
 
 
 def _excerpt(report: Report, frame: Frame | None) -> list[tuple[int, str]]:
