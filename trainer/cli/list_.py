@@ -18,6 +18,7 @@ from trainer.app.warn import warn, warn_journal
 from trainer.model.challenge import Challenge
 from trainer.practice.journal import default_journal
 from trainer.practice.progress import progress_of
+from trainer.report.visible import visible
 
 _LEAST_TITLE = 30  # columns, so that a title takes at most two lines
 
@@ -62,8 +63,9 @@ class _Row:
 
     @property
     def title(self) -> str:
-        """The title, and after it the name of the pack."""
-        return f"{self.challenge.title} ({self.pack})" if self.pack else self.challenge.title
+        """The title as it is shown, and after it the name of the pack."""
+        pack = f" ({self.pack})" if self.pack else ""
+        return visible(self.challenge.title + pack)
 
     def as_values(self) -> dict[str, object]:
         """Return the row as plain values for JSON."""
