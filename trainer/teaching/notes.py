@@ -23,6 +23,25 @@ _LEAST_MULTIPLY_ADDS = 10**9  # fewer take no time
 _LARGER_ERROR = 1.5
 _LEAST_BYTES = 1 << 20
 _TOO = " This is true of the reference, too."
+# A fact about lines, what it means, and why it matters.
+_LINE_FACTS = (
+    (
+        "reads",
+        "Python reads a value of a tensor here, or a shape depends on values.",
+        "torch.compile breaks its graph at such a line, and a GPU must finish all work first.",
+    ),
+    (
+        "other_device",
+        "A tensor of this line is on the CPU even if the input is on another device.",
+        "On a GPU the call raises an error: pass device=, or register the tensor as a buffer.",
+    ),
+    (
+        "default_dtype",
+        "This line makes a tensor without dtype=, so bfloat16 values become float32 when they meet "
+        "it.",
+        "Later results take twice the memory by accident; pass dtype= and decide it.",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -60,9 +79,7 @@ def notes(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> tuple[Note, 
     """
     found = [
         *_copies(own, others),
-        *_reads(own, others),
-        *_devices(own, others),
-        *_dtypes(own, others),
+        *_line_facts(own, others),
         *_precision(own, others),
         *_memory(own, others),
         *_work(own, others),
@@ -98,34 +115,12 @@ def _copies(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[N
         )
 
 
-def _reads(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
-    for line in _lines(own, "reads"):
-        yield Note(
-            line,
-            "Python reads a value of a tensor here, or a shape depends on values."
-            f"{_too(others, 'reads')}",
-            "torch.compile breaks its graph at such a line, and a GPU must finish all work first.",
-        )
-
-
-def _devices(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
-    for line in _lines(own, "other_device"):
-        yield Note(
-            line,
-            "A tensor of this line is on the CPU even if the input is on another device."
-            f"{_too(others, 'other_device')}",
-            "On a GPU the call raises an error: pass device=, or register the tensor as a buffer.",
-        )
-
-
-def _dtypes(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
-    for line in _lines(own, "default_dtype"):
-        yield Note(
-            line,
-            "This line makes a tensor without dtype=, so bfloat16 values become float32 when they "
-            f"meet it.{_too(others, 'default_dtype')}",
-            "Later results take twice the memory by accident; pass dtype= and decide it.",
-        )
+def _line_facts(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+    """Yield a note for each line that reads values, or makes tensors of a fixed device or dtype."""
+    for fact, says, why in _LINE_FACTS:
+        too = _TOO if others and _lines(others[0], fact) else ""
+        for line in _lines(own, fact):
+            yield Note(line, f"{says}{too}", why)
 
 
 def _precision(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
@@ -232,8 +227,3 @@ def _lines(answer: MeasuredAnswer, fact: str) -> list[int]:
     """Return the lines of a fact in all calls. A fact that belongs to no line is left out."""
     calls = [*answer.calls, *([answer.realistic] if answer.realistic is not None else [])]
     return sorted({line for facts in calls for line in getattr(facts, fact)} - {0})
-
-
-def _too(others: Sequence[MeasuredAnswer], fact: str) -> str:
-    """Return a sentence if the fact holds for the reference, which is the first of the others."""
-    return _TOO if others and _lines(others[0], fact) else ""
