@@ -50,6 +50,8 @@ def test_copies_of_a_line_are_one_note_and_equal_lines_share_it() -> None:
     assert {note.recommends for note in found} == {"grouped"}
     (note, _) = notes(own, [answer("reference"), answer("grouped")])
     assert (TOO in note.says, note.recommends) == (False, "reference")
+    (note, _) = notes(own, [MeasuredAnswer("reference"), answer("grouped")])
+    assert TOO not in note.says, "nothing is known about the reference"
 
 
 @pytest.mark.parametrize("fact", ["reads", "other_device", "default_dtype"])

@@ -97,7 +97,8 @@ def _copies(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[N
     ]
     if not without:
         return
-    too = "" if REFERENCE in without else _TOO
+    reference = others[0].realistic
+    too = _TOO if reference is not None and reference.copies else ""
     by_line: dict[int, tuple[int, int]] = {}
     for copy in own.realistic.copies:
         before, after = by_line.get(copy.line, (0, 0))
