@@ -1,10 +1,10 @@
-"""Warnings on stderr."""
+"""Sentences on stdout, and warnings on stderr."""
 
 from pathlib import Path
 
 import pytest
 
-from trainer.app.warn import warn, warn_journal
+from trainer.app.warn import say, warn, warn_journal
 from trainer.practice.facts import Started
 from trainer.practice.journal import Journal
 
@@ -15,6 +15,12 @@ def test_each_sentence_is_a_line_on_stderr(capsys: pytest.CaptureFixture[str]) -
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == "attn-drill: One sentence.\nattn-drill: Another sentence.\n"
+
+
+def test_prose_is_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only a terminal gets it wrapped."""
+    say("A sentence. " * 20)
+    assert capsys.readouterr().out == "A sentence. " * 20 + "\n"
 
 
 def test_journal_that_works_gives_no_warning(

@@ -46,6 +46,12 @@ def test_check_exits_with_0_after_a_pass_and_1_after_a_failure(solved: Path) -> 
     assert "attn-drill check rmsnorm wrong.py --seed 5 --case 1" in done.stdout
 
 
+def test_pass_is_shown_on_a_terminal_without_unicode(solved: Path) -> None:
+    """The line of the next steps has a sign that is not ASCII."""
+    done = drill("check", "rmsnorm", cwd=solved, PYTHONIOENCODING="ascii")
+    assert "comes back" in done.stdout
+
+
 @pytest.mark.thorough
 def test_command_of_the_report_repeats_the_failing_case(solved: Path) -> None:
     """The seed and the case number give the same values again."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
+import typer
+
 from trainer.practice.journal import Journal
 from trainer.report.wording import for_stream
 
 
 def say(text: str) -> None:
     """Print prose on stdout."""
-    print(for_stream(text, sys.stdout))
+    typer.echo(for_stream(text, sys.stdout))  # print could not write all characters everywhere
 
 
 def warn(sentences: Iterable[str]) -> None:
