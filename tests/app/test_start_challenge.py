@@ -11,9 +11,13 @@ from trainer.app.start_challenge import (
     handed_out_level,
     is_review_under_way,
     next_challenge,
+    recommended,
 )
-from trainer.practice.facts import Attempted
+from trainer.packs import pack_reader
+from trainer.practice.agenda import agenda
+from trainer.practice.facts import Attempted, Reviewed
 from trainer.practice.journal import Journal
+from trainer.practice.progress import ChallengeProgress
 
 
 def pass_challenge(journal: Journal, challenge_id: str) -> None:
@@ -57,6 +61,7 @@ def test_level_of_a_file_that_was_there_is_not_the_level_asked_for(
     hand_out(gqa, path, journal, "arrange")
     assert handed_out_level(gqa, journal) == "standard"
     hand_out_afresh(gqa, path, journal, "guided")
+    path.write_text("mine\n")
     moved = tmp_path / "moved.py"
     path.rename(moved)
     hand_out(gqa, moved, journal, "arrange")
@@ -90,3 +95,35 @@ def test_next_challenge_builds_on_the_last(journal: Journal) -> None:
     rarely = replace(sdpa, asked="rarely")
     often = replace(sdpa, id="later", asked="often")
     assert next_challenge(gqa, [rarely, often], journal) == often
+
+
+def test_untouched_stub_is_replaced_by_a_stub_of_another_level(
+    tmp_path: Path, journal: Journal
+) -> None:
+    """The learner loses nothing. Without a level, the stub that is there stays."""
+    gqa = KnownPacks().find("gqa")
+    path = tmp_path / gqa.file_name
+    hand_out(gqa, path, journal, "blank")
+    assert hand_out(gqa, path, journal, None)
+    assert path.read_text() == pack_reader.stub(gqa, "blank")
+    assert not hand_out(gqa, path, journal, "guided")
+    assert path.read_text() == pack_reader.stub(gqa, "guided")
+    assert handed_out_level(gqa, journal) == "guided"
+    assert [found.name for found in tmp_path.glob("*.py")] == [path.name]
+
+
+def test_recommended_challenge_is_due_or_begun_or_the_base_of_most(journal: Journal) -> None:
+    """Of the new challenges, only those whose bases are passed are recommended."""
+    challenges, now = KnownPacks().catalogue().challenges, 1_700_000_000.0
+
+    def after(progress: dict[str, ChallengeProgress], *reviews: Reviewed) -> str | None:
+        entry = recommended(agenda(challenges, progress, reviews, now))
+        return None if entry is None else entry.challenge.id
+
+    passed = {challenge.id: ChallengeProgress("passed", 1) for challenge in challenges}
+    due = Reviewed("challenge:mha", now - 90 * 86_400, rating=3)
+    assert after({}) == "sdpa"
+    assert after({"sdpa": ChallengeProgress("passed", 1)}) == "mha"
+    assert after({"rope": ChallengeProgress("started")}) == "rope"
+    assert after({**passed, "rope": ChallengeProgress("started")}, due) == "mha"
+    assert after(passed) is None

@@ -173,22 +173,25 @@ def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
     command = ["-m", "trainer", "interview"]
     start = [*command, "--minutes", "20", "--topic", "sdpa", "--dir", "here"]
     with terminal(start, tmp_path) as (pid, end):
-        drawn = read_until(end, lambda seen: "starts the clock" in seen)
-        assert "20:00 left" in drawn
+        drawn = read_until(end, lambda seen: "start the clock" in seen)
+        assert "20:00 of 20:00 min are left" in drawn
         os.write(end, b"\r")
         file.write_text(pack_reader.solution(CHALLENGES["sdpa"]))
         read_until(end, lambda seen: "PASSED" in seen)
         os.kill(pid, signal.SIGKILL)
     with terminal([*command, "--resume"], tmp_path) as (pid, end):
-        drawn = read_until(end, lambda seen: "starts the clock" in seen)
-        assert re.search(r"1 of 1 · 19:\d\d left", drawn)
+        drawn = read_until(end, lambda seen: "start the clock" in seen)
+        assert re.search(r"19:\d\d of 20:00 min are left", drawn)
         os.write(end, b"q")
         read_until(end, lambda seen: "The interview waits" in seen)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     with terminal([*command, "--resume"], tmp_path) as (pid, end):
-        read_until(end, lambda seen: "starts the clock" in seen)
+        read_until(end, lambda seen: "start the clock" in seen)
         os.write(end, b"\r")
+        read_until(end, lambda seen: "1 of 1 · 1" in seen)
         os.write(end, b"n")
+        read_until(end, lambda seen: "Hand in sdpa.py" in seen)
+        os.write(end, b"\r")
         read_until(end, lambda seen: "Question 1 of 2" in seen)
         os.write(end, b"\r3")
         read_until(end, lambda seen: "2 of 2" in seen)

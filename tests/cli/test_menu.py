@@ -22,30 +22,45 @@ def test_without_a_terminal_the_challenges_are_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_menu_starts_the_chosen_challenge(tmp_path: Path) -> None:
-    """Typing filters, and Enter starts. The stub is written."""
-    with terminal(["-m", "trainer"], tmp_path) as (_, end):
-        read_until(end, lambda seen: "New (" in seen)
+@pytest.mark.parametrize("words", [[], ["start"]], ids=["attn-drill", "attn-drill start"])
+def test_menu_comes_back_after_a_challenge(tmp_path: Path, words: list[str]) -> None:
+    """Typing filters, and Enter starts. The stub is written. Then q goes back to the menu."""
+    with terminal(["-m", "trainer", *words], tmp_path) as (_, end):
+        read_until(end, lambda seen: "Enter writes sdpa.py." in seen)
         os.write(end, b"usual")
-        read_until(end, lambda seen: "New (1)" in seen)
+        read_until(end, lambda seen: "Enter writes masks.py." in seen)
         os.write(end, b"\r")
         read_until(end, lambda seen: "Every save of masks.py" in seen)
         os.write(end, b"q")
-        read_until(end, lambda seen: "as you left it" in seen)
+        shown = read_until(end, lambda seen: "Under way" in seen)
+        os.write(end, b"\x1b")
+        read_until(end, lambda seen: False)  # until the program ends
+    assert "masks: not passed yet" in shown
     assert (tmp_path / "masks.py").exists()
 
 
 @pytest.mark.thorough
-def test_menu_runs_the_chosen_command(tmp_path: Path, home: Path) -> None:
-    """The command is shown as the learner would type it, and then its output."""
+def test_menu_comes_back_after_another_command(tmp_path: Path, home: Path) -> None:
+    """The output stays to be read until the learner presses Enter."""
     record_pass(home, "sdpa", time.time())
     with terminal(["-m", "trainer"], tmp_path) as (_, end):
         read_until(end, lambda seen: f"1 of {len(ENTRIES)} passed" in seen)
         os.write(end, b"stats")
         read_until(end, lambda seen: "own mistakes" in seen)
         os.write(end, b"\r")
-        shown = read_until(end, lambda seen: "1 attempt" in seen)
-    assert "$ attn-drill stats" in shown
+        shown = read_until(end, lambda seen: "Enter goes back to the menu" in seen)
+        assert "1 attempt" in shown
+        os.write(end, b"\r")
+        read_until(end, lambda seen: "Recommended" in seen)
+
+
+@pytest.mark.thorough
+def test_command_that_fails_says_why_in_the_menu(tmp_path: Path) -> None:
+    """The learner chooses something else."""
+    with terminal(["-m", "trainer"], tmp_path) as (_, end):
+        read_until(end, lambda seen: "Enter writes sdpa.py." in seen)
+        os.write(end, b"hunt\r")
+        read_until(end, lambda seen: "No challenge is passed yet" in seen)
 
 
 def test_command_has_the_packs_of_the_menu() -> None:

@@ -33,7 +33,7 @@ def run_sessions(monkeypatch: pytest.MonkeyPatch, *results: SessionResult) -> li
         requests.append(request)
         return next(coming)
 
-    monkeypatch.setattr("trainer.session.run_session.run_session", run_session)
+    monkeypatch.setattr("trainer.session.practice_screen.run_session", run_session)
     return requests
 
 
@@ -49,9 +49,11 @@ def test_next_challenge_is_handed_out_in_the_same_folder(
     assert following != GQA
     assert requests[1].path == Path.cwd() / following.file_name
     assert requests[1].path.read_text() == pack_reader.stub(following, "standard")
-    first, second = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    first, _, second = " ".join(lines).partition(" the reference. ")
     assert first.startswith("gqa: passed, 2 attempts, 2 min. gqa.py is as you left it; ")
-    assert "`attn-drill solution gqa` shows the reference" in first
+    assert "`attn-drill solution gqa` shows" in first
     assert second.startswith(f"{following.id}: not passed yet, 1 attempt, 2 min. ")
     assert f"`attn-drill start {following.id}` goes on" in second
 
@@ -78,17 +80,20 @@ def test_without_a_screen_the_commands_are_shown(
     assert Path("gqa.py").read_text() == "my work\n"
 
 
-def test_session_says_above_the_task_that_a_file_keeps_its_level(
+def test_level_of_other_work_is_asked_in_the_session(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sentence is for the first challenge only. A file of unknown origin has no level."""
+    """An untouched stub is replaced without a question. Later challenges ask nothing."""
     monkeypatch.setattr("trainer.cli.practise.can_draw_screen", lambda: True)
-    requests = run_sessions(monkeypatch, replace(RESULT, ending="next", passed=True), RESULT)
+    passed = replace(RESULT, ending="next", passed=True)
+    requests = run_sessions(monkeypatch, RESULT, RESULT, passed, RESULT)
+    start_challenge(GQA, Path("gqa.py"), PACKS, journal)
+    start_challenge(GQA, Path("gqa.py"), PACKS, journal, "blank")
+    assert Path("gqa.py").read_text() == pack_reader.stub(GQA, "blank")
     Path("gqa.py").write_text("my work\n")
     start_challenge(GQA, Path("gqa.py"), PACKS, journal, "arrange")
-    notice = "> gqa.py is already there and stays unchanged; `attn-drill reset gqa --level arrange`"
-    assert [notice in request.prompt for request in requests] == [True, False]
-    assert requests[0].prompt.endswith(pack_reader.prompt(GQA))
+    assert [request.level for request in requests] == [None, None, "arrange", None]
+    assert Path("gqa.py").read_text() == "my work\n"
 
 
 def test_review_keeps_the_old_file_and_a_review_under_way(

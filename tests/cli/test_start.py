@@ -51,9 +51,11 @@ def test_start_and_reset_take_a_level(tmp_path: Path, home: Path, level: str) ->
 
 
 def test_start_says_that_a_file_keeps_its_level(tmp_path: Path) -> None:
-    """A level that cannot be handed out is named with the command that hands it out."""
-    drill("start", "gqa", cwd=tmp_path)
-    says = "gqa.py is already there and was handed out at the level standard; "
+    """The command that gives the level is named. An untouched stub is replaced at once."""
+    drill("start", "gqa", "--level", "blank", cwd=tmp_path)
+    says = "gqa.py has your work and was handed out at the level standard; "
+    assert says not in drill("start", "gqa", "--level", "standard", cwd=tmp_path).stdout
+    (tmp_path / "gqa.py").write_text("my work")
     shown = drill("start", "gqa", "--level", "arrange", cwd=tmp_path).stdout
     assert f"{says}`attn-drill reset gqa --level arrange` gives a fresh stub" in shown
     assert says not in drill("start", "gqa", "--level", "standard", cwd=tmp_path).stdout

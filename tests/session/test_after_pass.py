@@ -73,29 +73,13 @@ def test_last_attempts_count_equal_texts_once(journal: Journal) -> None:
     assert [words.split()[0] for words, _ in page.sources] == ["failed"] * 3 + ["passed"]
 
 
-def test_key_turns_all_pages_and_ends_at_the_notes(journal: Journal) -> None:
-    """From the questions, it goes to the first page."""
-    state = passed()
-    count = len(state.pages(journal))
-    views = []
-    for _ in range(count + 1):
-        state.turn_page(journal)
-        views.append((state.view, state.page_index))
-    assert views == [*(("answers", index) for index in range(count)), ("notes", 0)]
-    state.toggle_questions()
-    state.turn_page(journal)
-    assert (state.view, state.page_index) == ("answers", 0)
-
-
 def test_rating_records_a_review_and_hides_the_next_answer(journal: Journal) -> None:
     """After the last question there is no question to rate."""
     state = passed()
     assert len(state.questions) > 1
-    state.toggle_questions()
     for index, question in enumerate(state.questions):
         assert (state.question, state.is_revealed) == (question, False)
-        state.reveal()
-        assert state.is_revealed
+        state.is_revealed = True
         state.rate(3 if index else 1, journal, 1000.0 + index)
     assert state.question is None
     state.rate(4, journal, 5000.0)
@@ -104,25 +88,17 @@ def test_rating_records_a_review_and_hides_the_next_answer(journal: Journal) -> 
         (question.item, 3 if index else 1) for index, question in enumerate(state.questions)
     ]
     assert state.ratings_in_words() == f"{len(state.questions) - 1} good, 1 again"
-    state.toggle_questions()
-    assert state.view == "notes"
 
 
 def test_later_pass_goes_on_with_the_questions(journal: Journal) -> None:
     """A question that was rated is not asked again. An open question stays open."""
     earlier = passed("an earlier text")
-    earlier.toggle_questions()
-    earlier.reveal()
     earlier.rate(2, journal, 1000.0)
-    earlier.reveal()
+    earlier.is_revealed = True
     later = passed()
     later.go_on_from(earlier)
-    assert (later.view, later.question_index, later.is_revealed) == ("questions", 1, True)
+    assert (later.question_index, later.is_revealed) == (1, True)
     assert (later.source, later.lesson, later.ratings) == ("right", None, {0: 2})
-    earlier.turn_page(journal)
-    after_pages = passed()
-    after_pages.go_on_from(earlier)
-    assert after_pages.view == "notes"
 
 
 def test_pack_whose_files_are_broken_has_no_questions_and_no_answers(

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from rich.console import RenderableType
 
 from tests.support.display import lines_of
 from tests.support.session import GQA, RIGHT
@@ -10,7 +11,7 @@ from trainer.model.lesson import CallCost, Lesson, Note
 from trainer.packs.other_answers import other_answers
 from trainer.practice.journal import Journal
 from trainer.session.after_pass import AfterPass, after_pass
-from trainer.session.after_pass_view import render_after_pass
+from trainer.session.after_pass_view import render_answers, render_lesson, render_questions
 
 NEXT = "7 of 18 passed · unlocks mla · comes back in 5 days · graded good: 14 of 20 min, no hint"
 NOTE = Note(1, "This line copies repeated entries.", "It costs memory.")
@@ -30,26 +31,26 @@ def state() -> AfterPass:
     return found
 
 
-def text_of(state: AfterPass, journal: Journal, width: int = 80) -> str:
+def text_of(content: RenderableType, width: int = 80) -> str:
     """Return the page as text without line breaks. No line is wider than the screen."""
-    lines = lines_of([render_after_pass(state, journal, width)], width)
+    lines = lines_of([content], width)
     assert max(map(len, lines)) <= width
     return " ".join(" ".join(lines).split())
 
 
 @pytest.mark.parametrize("width", [50, 80, 160])
-def test_notes_come_after_the_next_line(state: AfterPass, journal: Journal, width: int) -> None:
+def test_notes_come_after_the_next_line(state: AfterPass, width: int) -> None:
     """Nothing of the pack is shown before a key."""
-    text = text_of(state, journal, width)
+    text = text_of(render_lesson(state), width)
     assert text.startswith(NEXT)
     assert text.index("What an interviewer would say") < text.index(NOTE.says)
     assert "Question 1" not in text
 
 
-def test_page_says_that_the_measurement_is_running(state: AfterPass, journal: Journal) -> None:
+def test_page_says_that_the_measurement_is_running(state: AfterPass) -> None:
     """The next line is there at once."""
     state.lesson = None
-    assert text_of(state, journal) == f"{NEXT} Your answer is being measured …"
+    assert text_of(render_lesson(state)) == f"{NEXT} Your answer is being measured …"
 
 
 @pytest.mark.parametrize("width", [50, 80, 160])
@@ -59,17 +60,16 @@ def test_every_page_of_the_other_answers_has_its_number(
     """The titles are the names of the answers, then mistakes and attempts."""
     pages = state.pages(journal)
     titles = ["the reference", *(answer.name for answer in other_answers(GQA)[1:])]
-    for number, title in enumerate([*titles, "mistakes", "your last attempts"], start=1):
-        state.turn_page(journal)
-        text = text_of(state, journal, width)
-        assert text.startswith(f"{number} of {len(pages)} {title} o shows the next page")
+    for index, title in enumerate([*titles, "mistakes", "your last attempts"]):
+        state.page_index = index
+        text = text_of(render_answers(state, journal, width), width)
+        assert text.startswith(f"{index + 1} of {len(pages)} {title} o shows the next page")
 
 
 def test_pages_can_be_read_during_the_measurement(state: AfterPass, journal: Journal) -> None:
     """The costs come with the lesson."""
     state.lesson = None
-    state.turn_page(journal)
-    assert "the reference" in text_of(state, journal)
+    assert "the reference" in text_of(render_answers(state, journal, 80))
 
 
 @pytest.mark.parametrize("width", [50, 80, 160])
@@ -77,21 +77,21 @@ def test_answer_of_a_question_is_shown_after_the_key(
     state: AfterPass, journal: Journal, width: int
 ) -> None:
     """Then the next question comes without its answer, and the ratings at the end."""
-    state.toggle_questions()
     count = len(state.questions)
     for number, question in enumerate(state.questions, start=1):
         first_words = " ".join(question.answer.replace("`", "").split()[:6])
-        hidden = text_of(state, journal, width)
+        hidden = text_of(render_questions(state), width)
         assert f"Question {number} of {count}" in hidden
         assert first_words not in hidden
-        state.reveal()
-        assert first_words in text_of(state, journal, width)
+        state.is_revealed = True
+        assert first_words in text_of(render_questions(state), width)
         state.rate(3, journal, 1000.0)
-    assert f"All {count} follow-up questions are rated: {count} good." in text_of(state, journal)
+    assert f"All {count} follow-up questions are rated: {count} good." in text_of(
+        render_questions(state)
+    )
 
 
-def test_pack_without_answers_says_so(state: AfterPass, journal: Journal) -> None:
+def test_pack_without_answers_says_so(state: AfterPass) -> None:
     """The key f shows this page only if a pack has changed meanwhile."""
     state.questions = ()
-    state.toggle_questions()
-    assert text_of(state, journal) == "The pack has no answers to follow-up questions."
+    assert text_of(render_questions(state)) == "The pack has no answers to follow-up questions."

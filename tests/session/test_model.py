@@ -13,7 +13,7 @@ def test_commands_can_import_the_model_quickly() -> None:
     """Neither the model nor `run_session` imports Textual or torch."""
     code = (
         "import sys\n"
-        "import trainer.session.model, trainer.session.run_session\n"
+        "import trainer.session.model, trainer.session.practice_screen\n"
         "print(sorted({'textual', 'torch', 'rich'} & set(sys.modules)))\n"
     )
     command = [sys.executable, "-c", code]

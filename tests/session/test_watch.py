@@ -9,9 +9,8 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.support.fake_grader import FakeGrader
-from tests.support.session import app_on, drive, until
+from tests.support.session import drive, screen_on, until
 from trainer.server.messages import Grade
-from trainer.session.model import SessionResult
 from trainer.session.watch import mark_of, saves
 
 
@@ -60,21 +59,23 @@ def test_saves_yields_after_a_change_and_stops(tmp_path: Path) -> None:
 
 def test_every_kind_of_save_is_graded_once(file: Path, home: Path) -> None:
     """A file may be written in place, replaced by a rename, or removed and written again."""
-    app = app_on(file, home)
-    assert isinstance(app.grader, FakeGrader)
-    requests = app.grader.requests
+    practice = screen_on(file, home)
+    grader = practice.link.client
+    assert isinstance(grader, FakeGrader)
+    requests = grader.requests
 
     def graded() -> list[str]:
         return [request.submission.source for request in requests if isinstance(request, Grade)]
 
-    async def script(pilot: Pilot[SessionResult]) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: practice.model.is_warm)
         file.write_text("one")
         await until(pilot, lambda: graded() == ["one"])
         (file.parent / "swap").write_text("two")
         os.replace(file.parent / "swap", file)
         await until(pilot, lambda: graded() == ["one", "two"])
         file.unlink()
-        await until(pilot, lambda: "There is no file" in app.status)
+        await until(pilot, lambda: "There is no file" in practice.model.status)
         file.write_text("three")
         await until(pilot, lambda: graded() == ["one", "two", "three"])
         file.write_text("three")
@@ -83,7 +84,7 @@ def test_every_kind_of_save_is_graded_once(file: Path, home: Path) -> None:
         await pilot.press("r")
         await until(pilot, lambda: graded() == ["one", "two", "three", "three"])
 
-    drive(app, script)
+    drive(practice, script)
 
 
 @pytest.mark.thorough
@@ -98,10 +99,11 @@ def test_save_without_an_event_is_noticed(
         yield
 
     monkeypatch.setattr(watchfiles, "awatch", no_events)
-    app = app_on(file, home)
+    practice = screen_on(file, home)
 
-    async def script(pilot: Pilot[SessionResult]) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: practice.model.is_warm)
         file.write_text("right")
-        await until(pilot, lambda: app.state.passed)
+        await until(pilot, lambda: practice.model.record.passed)
 
-    drive(app, script)
+    drive(practice, script)

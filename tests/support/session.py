@@ -13,9 +13,10 @@ import termios
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from tests.support.fake_grader import FakeGrader
 from tests.support.paths import ROOT
@@ -23,58 +24,69 @@ from trainer.packs import pack_reader
 from trainer.practice.facts import Started
 from trainer.practice.journal import Journal
 from trainer.server.client import AsyncClient
-from trainer.session.model import SessionRequest, SessionResult
-from trainer.session.practice_screen import SessionApp
-from trainer.session.session_state import SessionState
+from trainer.session.app import DrillApp
+from trainer.session.grading_link import GradingLink
+from trainer.session.model import SessionRequest
+from trainer.session.practice_model import PracticeModel
+from trainer.session.practice_screen import PracticeScreen
 
+T = TypeVar("T")
 PACK = pack_reader.built_in_pack()
 GQA = pack_reader.find_challenge(PACK, "gqa")
 RIGHT = pack_reader.solution(GQA)
 WRONG = RIGHT.replace("scores = scores / math.sqrt(self.head_dim)", "scores = scores * 1")
 
 
-def app_on(path: Path, home: Path, grader: AsyncClient | None = None, **options: Any) -> SessionApp:
+def request_on(path: Path, **options: Any) -> SessionRequest:
+    """Return the request of a session on a file of the learner.
+
+    Args:
+        path: the learner's file.
+        options: fields of `SessionRequest`.
+    """
+    before, par = options.pop("seconds_before", 0.0), options.pop("par_seconds", 1200.0)
+    return SessionRequest(GQA, path, pack_reader.prompt(GQA), before, par, **options)
+
+
+def screen_on(
+    path: Path, home: Path, connect: Callable[[], AsyncClient] = FakeGrader, **options: Any
+) -> PracticeScreen:
     """Return the screen of a session on this file.
 
     Args:
         path: the learner's file.
         home: the folder of the journal.
-        grader: a client of a grading process; by default a fake one.
+        connect: starts a grading process; by default a fake process.
         options: the clock, and fields of `SessionRequest`.
     """
     journal = Journal(home)
+    clock = options.pop("clock", time.monotonic)
     if "purpose" not in options:
         journal.add(Started("gqa", time.time() - 60, path=str(path)))
-    clock = options.pop("clock", time.monotonic)
-    request = SessionRequest(
-        GQA,
-        path,
-        pack_reader.prompt(GQA),
-        options.pop("seconds_before", 0.0),
-        options.pop("par_seconds", 1200.0),
-        **options,
-    )
-    return SessionApp(SessionState(request, journal, time.time, clock), grader or FakeGrader())
+    link = GradingLink("gqa", connect)
+    model = PracticeModel(request_on(path, **options), journal, link.send, clock=clock)
+    return PracticeScreen(model, link)
 
 
 def drive(
-    app: SessionApp,
-    script: Callable[[Pilot[SessionResult]], Awaitable[None]],
+    screen: Screen[T],
+    script: Callable[[Pilot[Any]], Awaitable[None]],
     size: tuple[int, int] = (80, 24),
-) -> None:
-    """Run the app without a terminal and let the script drive it."""
+) -> T | None:
+    """Show a screen without a terminal, let the script drive it, and return its result."""
+    app = DrillApp(screen)
 
     async def run() -> None:
         async with app.run_test(size=size) as pilot:
-            await until(pilot, lambda: app.warm)
+            await pilot.pause()
             await script(pilot)
 
     asyncio.run(run())
+    result: T | None = app.return_value
+    return result
 
 
-async def until(
-    pilot: Pilot[SessionResult], condition: Callable[[], bool], seconds: float = 60.0
-) -> None:
+async def until(pilot: Pilot[Any], condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait until `condition()` holds. The default time is long, for a busy machine."""
     deadline = time.monotonic() + seconds
     pause = 0.01
@@ -84,7 +96,7 @@ async def until(
         pause = min(pause * 1.5, 0.1)  # most conditions draw the screen, which takes time
 
 
-def screen(pilot: Pilot[SessionResult]) -> str:
+def screen(pilot: Pilot[Any]) -> str:
     """Return the drawn screen as text."""
     width, height = pilot.app.size
     return (
@@ -97,7 +109,7 @@ def screen(pilot: Pilot[SessionResult]) -> str:
     )
 
 
-def words(pilot: Pilot[SessionResult]) -> str:
+def words(pilot: Pilot[Any]) -> str:
     """Return the drawn screen as text without line breaks."""
     return " ".join(screen(pilot).split())
 

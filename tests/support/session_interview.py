@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from unittest.mock import create_autospec
 
 from tests.support.session import Clock
 from trainer.interview.plan import InterviewPlan, Stage
@@ -11,10 +10,7 @@ from trainer.packs.follow_up import FollowUp
 from trainer.practice.facts import InterviewBegan
 from trainer.practice.journal import Journal
 from trainer.session.interview_state import Interview
-from trainer.session.model import Sitting, StageRecorder
 
-OPENING = "Stage 1 of 2, warm-up.\n\nThe clock starts when you press Enter."
-SITTING = Sitting(1, 2, 1800.0, OPENING, create_autospec(StageRecorder, instance=True))
 CHALLENGES = {
     challenge.id: challenge for challenge in pack_reader.read_pack(pack_reader.built_in_pack())
 }

@@ -11,9 +11,10 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
 from trainer.packs.stub_levels import LEVELS, Level
+from trainer.practice.agenda import AgendaEntry
 from trainer.practice.facts import Resumed, Started
 from trainer.practice.journal import Journal
-from trainer.practice.learner_files import write_afresh, write_new
+from trainer.practice.learner_files import read_source, write_afresh, write_new
 from trainer.practice.progress import path_of, progress_of, since_start
 
 
@@ -27,10 +28,17 @@ def prompt_text(challenge: Challenge) -> str:
     return pack_reader.prompt(challenge, language())
 
 
-def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level) -> bool:
-    """Write the stub to `path` unless a file is there; return whether a file was there.
+def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level | None) -> bool:
+    """Write the stub to `path` unless the learner's work is there; return whether it is there.
 
-    Work that is under way in this file continues: its clock and its hints stay.
+    Work that is under way in this file continues: its clock and its hints stay. An untouched stub
+    of another level is replaced.
+
+    Args:
+        challenge: the challenge.
+        path: the learner's file.
+        journal: the learner's journal.
+        level: the level of the stub; None: the level of the file that is there, else standard.
 
     Raises:
         DrillError: if the stub cannot be written.
@@ -39,17 +47,30 @@ def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level) -
         raise DrillError(
             f"{path} is a folder, but the stub needs this name. Choose another folder with --dir."
         )
+    level_before = handed_out_level(challenge, journal) or "standard"
     file_was_there = path.exists()
-    if not file_was_there:
-        write_new(path, pack_reader.stub(challenge, level))
+    if file_was_there and level not in (None, level_before) and _is_untouched(challenge, path):
+        path.unlink()
+        file_was_there = False
+    if file_was_there:
+        level = level_before
     else:
-        level = handed_out_level(challenge, journal) or "standard"
+        level = level or "standard"
+        write_new(path, pack_reader.stub(challenge, level))
     started = path_of(journal.facts(Started, subject=challenge.id))
     if not file_was_there or started != path.resolve():
         journal.add(Started(challenge.id, time.time(), path=str(path.resolve()), level=level))
     else:
         journal.add(Resumed(challenge.id, time.time()))
     return file_was_there
+
+
+def _is_untouched(challenge: Challenge, path: Path) -> bool:
+    """Return whether a file is a stub as it was handed out."""
+    try:
+        return pack_reader.is_stub(challenge, read_source(path))
+    except DrillError:
+        return False
 
 
 def hand_out_afresh(
@@ -99,3 +120,30 @@ def next_challenge(
         if candidates:
             return min(candidates, key=lambda challenge: challenge.rank)
     return None
+
+
+def recommended(entries: Sequence[AgendaEntry]) -> AgendaEntry | None:
+    """Return the challenge to do next, or None if all are passed and none is due.
+
+    A challenge that is due comes first, then a challenge that is under way. Of the new challenges
+    whose bases are all passed, the most often asked comes first, and then the challenge on which
+    the most others build.
+
+    Args:
+        entries: the agenda.
+    """
+    begun = [entry for entry in entries if entry.section in ("due", "under way")]
+    if begun:
+        return begun[0]
+    passed = {entry.challenge.id for entry in entries if entry.section == "passed"}
+    ready = [
+        entry
+        for entry in entries
+        if entry.section == "new" and passed.issuperset(entry.challenge.builds_on)
+    ]
+    bases = [base for entry in entries for base in entry.challenge.builds_on]
+    return min(
+        ready,
+        key=lambda entry: (entry.challenge.rank, -bases.count(entry.challenge.id)),
+        default=None,
+    )

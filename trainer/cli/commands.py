@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from inspect import get_annotations
 from pathlib import Path
@@ -108,10 +107,7 @@ def root(
         return
     from trainer.cli.menu import menu
 
-    words = menu(context.obj)
-    if words:
-        typer.echo(f"$ attn-drill {shlex.join(words)}")
-        raise typer.Exit(app(words, standalone_mode=False) or 0)
+    menu(context)
 
 
 def main() -> None:

@@ -190,7 +190,7 @@ def _repair(
     """
     from trainer.app.hunts import follow_up_of, hand_out_follow_up, hunt_task
     from trainer.session.model import SessionRequest
-    from trainer.session.run_session import run_session
+    from trainer.session.practice_screen import run_session
 
     hunt = journal.last(Hunted, subject=challenge.id)
     hunted = hunt.mistakes if hunt is not None else ()

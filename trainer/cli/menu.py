@@ -1,4 +1,4 @@
-"""`attn-drill` without a command on a terminal: show the menu."""
+"""`attn-drill` or `attn-drill start` on a terminal: show the menu, and run what is chosen."""
 
 from __future__ import annotations
 
@@ -7,57 +7,87 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+import typer
+
 from trainer.app.open_packs import KnownPacks
+from trainer.app.start_challenge import is_review_under_way, recommended
 from trainer.cli.practise import review_challenge, start_challenge
 from trainer.model.errors import DrillError
+from trainer.packs.question_bank import read_bank
 from trainer.practice.agenda import AgendaEntry, agenda
 from trainer.practice.facts import Started
 from trainer.practice.journal import Journal, default_journal
-from trainer.practice.progress import (
-    path_of,
-    progress_of,
-    rated_reviews,
-)
+from trainer.practice.progress import path_of, progress_of, rated_reviews
 from trainer.practice.statistics import Stats, statistics
 
 if TYPE_CHECKING:
     from trainer.session.menu_screen import MenuChoice
 
+_PRINTING = ("quiz", "review", "stats")  # commands that leave text to read on the terminal
 
-def menu(known_packs: KnownPacks) -> list[str]:
-    """Let the learner choose a challenge and practise it, or choose another command.
 
-    Returns:
-        The words of the other command, or [] if there is nothing more to do.
-    """
-    journal = default_journal()
-    challenges = known_packs.catalogue().challenges
-    now = time.time()
-    facts = journal.facts()
+def menu(context: typer.Context) -> None:
+    """Show the menu again and again, and run what the learner chooses, until the learner leaves."""
+    known_packs: KnownPacks = context.obj
+    program = context.find_root().command
+    notice = ""
+    while True:
+        journal = default_journal()
+        stats, chosen = _choose(known_packs, journal, notice)
+        if chosen is None:
+            return
+        notice = ""
+        try:
+            if chosen.command == "start" and chosen.entry is not None:
+                _practise(chosen.entry, known_packs, journal)
+                continue
+            journal.close()  # the command opens the journal itself
+            program.main(command_words(chosen, stats, known_packs), standalone_mode=False)
+        except DrillError as error:
+            notice = str(error)
+        else:
+            if chosen.command in _PRINTING:
+                typer.prompt("Enter goes back to the menu", "", show_default=False)
+
+
+def _choose(
+    known_packs: KnownPacks, journal: Journal, notice: str
+) -> tuple[Stats, MenuChoice | None]:
+    """Let the learner choose. Return the statistics and the choice."""
+    from trainer.session.menu_screen import Menu, choose
+
+    catalogue, now, facts = known_packs.catalogue(), time.time(), journal.facts()
+    challenges = catalogue.challenges
     entries = agenda(challenges, progress_of(facts), rated_reviews(facts, "challenge:"), now)
     stats = statistics(facts, challenges, {}, now)
-    from trainer.session.menu_screen import choose
 
-    chosen = choose(entries, stats)
-    if chosen is None:
-        return []
-    if chosen.command == "start" and chosen.entry is not None:
-        _practise(chosen.entry, known_packs, journal)
-        return []
-    journal.close()  # the command opens the journal itself
-    return command_words(chosen, stats, known_packs)
+    def plan(entry: AgendaEntry) -> str:
+        path = _path(entry, journal)
+        if entry.section == "due" and not is_review_under_way(entry.challenge, path, journal):
+            kept = "; your old file is kept under another name" if path.exists() else ""
+            return f"Enter writes a blank stub to {path}{kept}."
+        return f"Enter goes on with {path}." if path.exists() else f"Enter writes {path}."
+
+    topics = read_bank(catalogue.roots).titles
+    chosen = choose(Menu(entries, recommended(entries), topics, plan, stats, now, notice))
+    return stats, chosen
+
+
+def _path(entry: AgendaEntry, journal: Journal) -> Path:
+    """Return the learner's file: the file that was handed out, else a file in this folder."""
+    here = Path(entry.challenge.file_name)
+    started = path_of(journal.facts(Started, subject=entry.challenge.id))
+    is_elsewhere = started is not None and started.exists() and started != here.resolve()
+    return started if is_elsewhere and started and entry.section != "due" else here
 
 
 def _practise(entry: AgendaEntry, known_packs: KnownPacks, journal: Journal) -> None:
     """Review a challenge if it is due, else start it."""
-    challenge = entry.challenge
-    here = Path(challenge.file_name)
+    path = _path(entry, journal)
     if entry.section == "due":
-        review_challenge(challenge, here, known_packs, journal)
-        return
-    started = path_of(journal.facts(Started, subject=challenge.id))
-    path = started if started is not None and started.exists() else here
-    start_challenge(challenge, path, known_packs, journal)
+        review_challenge(entry.challenge, path, known_packs, journal)
+    else:
+        start_challenge(entry.challenge, path, known_packs, journal)
 
 
 def command_words(chosen: MenuChoice, stats: Stats, known_packs: KnownPacks) -> list[str]:

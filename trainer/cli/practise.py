@@ -19,12 +19,11 @@ from trainer.app.start_challenge import (
     next_challenge,
     prompt_text,
 )
-from trainer.app.warn import warn_journal
+from trainer.app.warn import say, warn_journal
 from trainer.model.challenge import Challenge
 from trainer.packs.stub_levels import Level
-from trainer.practice.facts import Started
 from trainer.practice.journal import Journal
-from trainer.practice.progress import path_of, since_start
+from trainer.practice.progress import since_start
 
 if TYPE_CHECKING:
     from trainer.session.model import Purpose, SessionResult
@@ -47,37 +46,27 @@ def start_challenge(
         path: where the stub is written.
         known_packs: the packs of this run.
         journal: the learner's journal.
-        level: how much help the stub has; None: standard. A file that is there keeps its level,
-            and a sentence says so.
+        level: how much help the stub has; None: as in the file that is there, else standard. If
+            the learner's work is there at another level, the learner is asked.
         watch: open the session's screen, if a screen can be drawn.
         hints_first: as for `practise`.
     """
-    is_known = path_of(journal.facts(Started, subject=challenge.id)) == path.resolve()
-    level_before = handed_out_level(challenge, journal) if is_known else None
-    file_was_there = hand_out(challenge, path, journal, level or "standard")
-    notice = ""
-    if file_was_there and level is not None and level != level_before:
-        reset = (
-            f"attn-drill reset {challenge.id} --level {level}{known_packs.pack_option(challenge)}"
-        )
-        notice = _keeps_its_level(path, level, level_before, reset)
+    file_was_there = hand_out(challenge, path, journal, level)
+    level_before = handed_out_level(challenge, journal)
+    is_other_level = file_was_there and level not in (None, level_before)
     if watch and can_draw_screen():
-        practise(challenge, path, known_packs, journal, hints_first=hints_first, notice=notice)
-    else:
-        _show_task(
-            challenge, path, known_packs, journal, file_was_there=file_was_there, notice=notice
+        wanted = level if is_other_level else None
+        practise(challenge, path, known_packs, journal, hints_first=hints_first, level=wanted)
+        return
+    notice = ""
+    if is_other_level:
+        pack_option = known_packs.pack_option(challenge)
+        notice = (
+            f"{path} has your work and was handed out at the level {level_before}; "
+            f"`attn-drill reset {challenge.id} --level {level}{pack_option}` gives a fresh stub of "
+            f"the level {level} and keeps your file under another name."
         )
-
-
-def _keeps_its_level(path: Path, level: Level, level_before: Level | None, reset: str) -> str:
-    """Return a sentence: the file is not replaced by a stub of the level that was asked for."""
-    state = "stays unchanged"
-    if level_before is not None:
-        state = f"was handed out at the level {level_before}"
-    return (
-        f"{path} is already there and {state}; "
-        f"`{reset}` gives a fresh stub of the level {level} and keeps your file under another name."
-    )
+    _show_task(challenge, path, known_packs, journal, file_was_there=file_was_there, notice=notice)
 
 
 def review_challenge(
@@ -128,7 +117,7 @@ def practise(
     purpose: Purpose = "practice",
     *,
     hints_first: bool | None = None,
-    notice: str = "",
+    level: Level | None = None,
 ) -> None:
     """Run sessions, with one challenge after the other, until the learner leaves.
 
@@ -140,13 +129,13 @@ def practise(
         purpose: the purpose of the first session.
         hints_first: show the line, a question and the cause of a failure with one key each. None:
             only if the stub was handed out at the level guided.
-        notice: a sentence above the first task, or "".
+        level: ask the learner first whether to begin again with a stub of this level.
 
     Raises:
         KeyboardInterrupt: after Ctrl-C.
     """
     from trainer.session.model import SessionRequest
-    from trainer.session.run_session import run_session
+    from trainer.session.practice_screen import run_session
 
     while True:
         since = since_start(journal.facts(subject=challenge.id))
@@ -155,7 +144,7 @@ def practise(
         request = SessionRequest(
             challenge,
             path.resolve(),
-            f"> {notice}\n\n{prompt_text(challenge)}" if notice else prompt_text(challenge),
+            prompt_text(challenge),
             since.seconds,
             challenge.minutes * 60.0,
             stage="where" if in_stages else "cause",
@@ -163,9 +152,10 @@ def practise(
             packs=known_packs.roots(),
             challenges=tuple(known_packs.catalogue().challenges),
             language=language(),
+            level=level,
         )
         result = run_session(request, journal)
-        typer.echo(_farewell(challenge, path, result, known_packs.pack_option(challenge)))
+        say(_farewell(challenge, path, result, known_packs.pack_option(challenge)))
         warn_journal(journal)
         if result.ending == "interrupted":
             raise KeyboardInterrupt
@@ -175,8 +165,8 @@ def practise(
         if following is None:
             return
         challenge, path, purpose = following, path.with_name(following.file_name), "practice"
-        notice = ""
-        hand_out(challenge, path, journal, "standard")
+        level = None
+        hand_out(challenge, path, journal, None)
 
 
 def _farewell(challenge: Challenge, path: Path, result: SessionResult, pack_option: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from trainer.model.challenge import Challenge
 from trainer.model.errors import PackError
@@ -23,8 +22,6 @@ from trainer.practice.schedule import RATINGS
 
 _MOST_ATTEMPTS = 4
 _MOST_MISTAKES = 5
-
-View = Literal["notes", "answers", "questions"]
 
 
 @dataclass(frozen=True)
@@ -52,10 +49,9 @@ class AfterPass:
     Attributes:
         challenge: the challenge that was passed.
         source: the text that passed.
-        next_line: progress, unlocked challenges, the next review and the grade in one line.
+        next_line: progress, the next challenges, the next review and the grade in one line.
         questions: the follow-up questions that have answers.
         lesson: the lesson, or None while it is measured.
-        view: the part that is shown.
         page_index: the page of the other answers, from 0.
         question_index: the question that is shown, from 0.
         is_revealed: True if the answer of this question is shown.
@@ -67,7 +63,6 @@ class AfterPass:
     next_line: str
     questions: tuple[FollowUp, ...]
     lesson: Lesson | None = None
-    view: View = "notes"
     page_index: int = 0
     question_index: int = 0
     is_revealed: bool = False
@@ -91,24 +86,10 @@ class AfterPass:
         except PackError:
             return ()
 
-    def turn_page(self, journal: Journal) -> None:
-        """Show the other answers, or the next page of them. After the last page, show the notes."""
-        if self.view != "answers":
-            self.view, self.page_index = "answers", 0
-            return
-        self.page_index += 1
-        if self.page_index >= len(self.pages(journal)):
-            self.view, self.page_index = "notes", 0
-
     def go_on_from(self, earlier: AfterPass) -> None:
-        """Take over the questions that were rated after an earlier pass, and the open question."""
+        """Take over the open question and the ratings from an earlier pass."""
         self.question_index, self.ratings = earlier.question_index, earlier.ratings
-        if earlier.view == "questions":
-            self.view, self.is_revealed = "questions", earlier.is_revealed
-
-    def toggle_questions(self) -> None:
-        """Show the follow-up questions, or the notes again."""
-        self.view = "notes" if self.view == "questions" else "questions"
+        self.is_revealed = earlier.is_revealed
 
     @property
     def question(self) -> FollowUp | None:
@@ -116,10 +97,6 @@ class AfterPass:
         if self.question_index < len(self.questions):
             return self.questions[self.question_index]
         return None
-
-    def reveal(self) -> None:
-        """Show the answer of the question."""
-        self.is_revealed = True
 
     def rate(self, rating: int, journal: Journal, now: float) -> None:
         """Record the learner's own rating of the answer, and go on to the next question.

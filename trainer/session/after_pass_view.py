@@ -19,13 +19,8 @@ from trainer.report.styles import QUIET, RIGHT
 from trainer.session.after_pass import AfterPass, AttemptsPage, MistakesPage, Page
 
 
-def render_after_pass(after: AfterPass, journal: Journal, width: int) -> RenderableType:
-    """Return the notes, a page of the other answers, or a follow-up question."""
-    match after.view:
-        case "answers":
-            return _render_page(after, journal, width)
-        case "questions":
-            return _render_questions(after)
+def render_lesson(after: AfterPass) -> RenderableType:
+    """Return the line about what comes next, and the notes on the answer."""
     parts: list[RenderableType] = [Text(after.next_line, style=f"bold {RIGHT}"), Text()]
     if after.lesson is None:
         parts.append(Text("Your answer is being measured …", style=QUIET))
@@ -34,7 +29,8 @@ def render_after_pass(after: AfterPass, journal: Journal, width: int) -> Rendera
     return Group(*parts)
 
 
-def _render_page(after: AfterPass, journal: Journal, width: int) -> RenderableType:
+def render_answers(after: AfterPass, journal: Journal, width: int) -> RenderableType:
+    """Return a page of the other answers."""
     pages = after.pages(journal)
     if not pages:
         return Text("The pack has no other answers.", style=QUIET)
@@ -66,7 +62,8 @@ def _render_content(page: Page, after: AfterPass, width: int) -> RenderableType:
             return render_attempts(sources, width)
 
 
-def _render_questions(after: AfterPass) -> RenderableType:
+def render_questions(after: AfterPass) -> RenderableType:
+    """Return the open follow-up question, or the ratings of all."""
     if (question := after.question) is not None:
         title = f"Question {question.number} of {len(after.questions)}"
         return render_follow_up(question, title, is_revealed=after.is_revealed)

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import os
-import signal
 from collections.abc import Callable
 from typing import ClassVar
 
 from rich.text import Text
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.screen import Screen
 from textual.widgets import Static
 
 from trainer.interview.score import ScoreSheet
-from trainer.model.errors import GraderError
 from trainer.packs.follow_up import FollowUp
 from trainer.report.follow_up_text import render_follow_up
 from trainer.report.score_sheet import minutes, render
 from trainer.report.styles import WRONG
+from trainer.session.app import run_screen
 from trainer.session.interview_state import Interview
 from trainer.session.model import Ending
-from trainer.session.theme import theme
+from trainer.session.widgets import KeyLine
 
 _TIME_IS_UP = "The time is up; you can still answer, and overtime is noted."
-_KEYS_BEFORE = "Enter shows a model answer  ↑↓ scroll  q leaves"
-_KEYS_AFTER = "1 again  2 hard  3 good  4 easy  ↑↓ scroll  q leaves"
+_REVEAL = ("enter", "show a model answer")
 
 
 def ask_and_score(interview: Interview, score: Callable[[], ScoreSheet]) -> Ending:
@@ -41,40 +37,26 @@ def ask_and_score(interview: Interview, score: Callable[[], ScoreSheet]) -> Endi
     Raises:
         GraderError: if the screen fails.
     """
-    app = EndApp(interview, score)
-    ending = app.run()
-    if app.return_code:
-        raise GraderError(
-            "The screen of the interview failed. `attn-drill interview --resume` goes on, "
-            "`attn-drill interview --sheet` prints a score sheet; report the lines above."
-        )
-    return ending if ending is not None else "interrupted"
+    screen = EndScreen(interview, score)
+    ending = run_screen(
+        screen,
+        "`attn-drill interview --resume` goes on, `attn-drill interview --sheet` prints a score "
+        "sheet.",
+    )
+    return ending if ending is not None else screen.ended("interrupted")
 
 
-class EndApp(App[Ending]):
+class EndScreen(Screen[Ending]):
     """The questions, each with its model answer and the learner's own rating, then the sheet."""
 
-    ENABLE_COMMAND_PALETTE = False
-    CSS = """
-    #top, #keys { height: auto; padding: 0 1; background: $panel; }
-    #body { height: 1fr; padding: 1 1 0 1; }
-    #status { height: auto; padding: 0 1; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "scroll('up')", show=False),
-        Binding("down", "scroll('down')", show=False),
-        Binding("pageup", "scroll('page_up')", show=False),
-        Binding("pagedown", "scroll('page_down')", show=False),
         Binding("enter", "reveal", show=False),
         *(Binding(str(rating), f"rate({rating})", show=False) for rating in range(1, 5)),
-        Binding("escape,q", "leave('quit')", show=False),
-        Binding("ctrl+q", "leave('quit')", show=False, priority=True),
-        Binding("ctrl+c", "leave('interrupted')", show=False, priority=True),
+        Binding("escape,q", "leave", show=False),
     ]
 
     def __init__(self, interview: Interview, score: Callable[[], ScoreSheet]) -> None:
         super().__init__()
-        self.theme = theme(None, dict(os.environ))
         self.interview, self.score = interview, score
         self.sheet: ScoreSheet | None = None
         self.question_number = 0  # of the shown question, from 1
@@ -88,24 +70,19 @@ class EndApp(App[Ending]):
     def compose(self) -> ComposeResult:
         """Yield the place and time, the text, the status, the keys."""
         yield Static(id="top", markup=False)
-        with VerticalScroll(id="body", can_focus=False):
+        with VerticalScroll(id="questions"):
             yield Static(id="text", markup=False)
         yield Static(id="status", markup=False)
-        yield Static(id="keys", markup=False)
+        yield KeyLine([])
 
     def on_mount(self) -> None:
         """Show the first open question, and start the clock."""
-        for signal_number in (signal.SIGTERM, signal.SIGHUP):
-            # In tests the app may run in another thread, which cannot set a handler.
-            with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
-                loop = asyncio.get_running_loop()
-                loop.add_signal_handler(signal_number, self.action_leave, "interrupted")
         self.set_interval(1.0, self._draw_top)
         self._next()
 
     def on_resize(self, event: events.Resize) -> None:
         """Draw the text at the new width."""
-        self.call_after_refresh(self._draw)
+        self._draw()
 
     @property
     def seconds(self) -> float:
@@ -135,17 +112,15 @@ class EndApp(App[Ending]):
         self._draw()
 
     def _draw(self) -> None:
-        if not self.is_running:
-            return
-        width = max(20, self.size.width - 4)
-        text, keys = self.query_one("#text", Static), self.query_one("#keys", Static)
+        text, keys = self.query_one("#text", Static), self.query_one(KeyLine)
         if self.sheet is not None:
-            text.update(render(self.sheet, width))
-            keys.update(Text("↑↓ PgUp PgDn scroll  q leaves"))
+            text.update(render(self.sheet, max(20, self.app.size.width - 4)))
+            keys.show([("q", "leave"), ("↑↓", "scroll")])
             return
         title = self._title(self.current.challenge)
         text.update(render_follow_up(self.current, title, is_revealed=self.is_revealed))
-        keys.update(Text(_KEYS_AFTER if self.is_revealed else _KEYS_BEFORE))
+        step = ("1-4", "again, hard, good, easy") if self.is_revealed else _REVEAL
+        keys.show([step, ("↑↓", "scroll"), ("q", "leave")])
         self._draw_top()
 
     def _title(self, challenge_id: str) -> str:
@@ -153,7 +128,7 @@ class EndApp(App[Ending]):
         return challenge_id if challenge is None else challenge.title
 
     def _draw_top(self) -> None:
-        if not self.is_running:  # the widgets are removed before the timers stop
+        if self.sheet is not None or not self.is_running:
             return
         seconds_left = self._left_at_start - (self.seconds - self._seconds_before)
         is_over = seconds_left < 0
@@ -169,8 +144,7 @@ class EndApp(App[Ending]):
         """Show the model answer."""
         if self.sheet is not None:
             return
-        if self.is_revealed:
-            self.status = "Rate your own answer with 1, 2, 3 or 4."
+        self.status = "Rate your own answer with 1, 2, 3 or 4." if self.is_revealed else ""
         self.is_revealed = True
         self._draw()
 
@@ -184,17 +158,16 @@ class EndApp(App[Ending]):
             return
         self.interview.rate(self.current, rating, self.seconds)
         self.status = ""
-        self.query_one("#body").scroll_home(animate=False)
+        self.query_one("#questions").scroll_home(animate=False)
         self._next()
 
-    def action_scroll(self, direction: str) -> None:
-        """Scroll the text: `up`, `down`, `page_up` or `page_down`."""
-        getattr(self.query_one("#body"), f"scroll_{direction}")(animate=False)
+    def action_leave(self) -> None:
+        """Leave the screen."""
+        self.dismiss(self.ended("quit"))
 
-    def action_leave(self, ending: Ending) -> None:
-        """Leave the screen. Before the score sheet, record the time for the questions."""
+    def ended(self, ending: Ending) -> Ending:
+        """Return "next" after the score sheet, else record the time and return the ending."""
         if self.sheet is not None:
-            self.exit("next")
-            return
+            return "next"
         self.interview.leave_questions(self.seconds)
-        self.exit(ending)
+        return ending

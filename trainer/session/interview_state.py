@@ -29,7 +29,7 @@ from trainer.practice.progress import since_start
 from trainer.practice.record_attempt import record_diagnosis, write_attempt
 from trainer.report.score_sheet import minutes
 from trainer.session.model import Ending, SessionRequest, SessionResult, Sitting
-from trainer.session.run_session import run_session
+from trainer.session.practice_screen import run_session
 
 # Grades a text, with the ids of the mistakes that were planted in it.
 Grade = Callable[[Challenge, str, Path, tuple[str, ...]], Report]

@@ -1,33 +1,32 @@
-"""The menu: challenges that are due, under way, new or passed, and other commands.
+"""The menu: what to do next, all challenges by topic, and the other commands.
 
 Typing filters the rows, and Enter starts the row under the cursor.
 """
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import ClassVar, Literal
 
 from rich.text import Text
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from trainer.model.errors import GraderError
-from trainer.practice.agenda import SECTIONS, AgendaEntry, in_days
+from trainer.practice.agenda import AgendaEntry, in_days
 from trainer.practice.statistics import Stats
 from trainer.report.styles import QUIET, RIGHT, WRONG
-from trainer.session.theme import theme
+from trainer.session.app import run_screen
+from trainer.session.widgets import KeyLine
 
-_TITLES = {"due": "Due today", "under way": "Under way", "new": "New", "passed": "Passed"}
-_STYLES = {"due": f"bold {WRONG}", "under way": "bold", "new": "bold", "passed": f"bold {RIGHT}"}
-
-_WIDE = 60  # columns; narrower screens have smaller gaps
+_ABOUT = "Write attention in PyTorch from memory. A hidden grader judges every save."
+_WIDE = 60  # columns; narrower screens leave the times out
+_MARKS = {"due": ("!", WRONG), "under way": ("•", "bold"), "new": (" ", ""), "passed": ("✓", RIGHT)}
 CommandName = Literal["start", "quiz", "interview", "hunt", "review", "stats"]
 _MORE: dict[CommandName, str] = {
     "quiz": "questions: compute numbers, find wrong lines",
@@ -52,141 +51,156 @@ class MenuChoice:
     entry: AgendaEntry | None = None
 
 
-def choose(entries: Sequence[AgendaEntry], stats: Stats) -> MenuChoice | None:
+@dataclass(frozen=True)
+class Menu:
+    """The content of the menu.
+
+    Attributes:
+        entries: all challenges.
+        recommended: the challenge to do next, or None if nothing is left to do.
+        topics: the title of each topic, by the topic's name.
+        plan: says in a sentence what Enter does with a challenge and its file.
+        stats: the learner's statistics.
+        now: the current time in seconds since the epoch.
+        notice: a sentence about the last command, or "".
+    """
+
+    entries: Sequence[AgendaEntry]
+    recommended: AgendaEntry | None
+    topics: Mapping[str, str]
+    plan: Callable[[AgendaEntry], str]
+    stats: Stats
+    now: float
+    notice: str = ""
+
+
+def choose(menu: Menu) -> MenuChoice | None:
     """Show the menu on this terminal. Return the choice, or None.
 
     Raises:
         GraderError: if the screen fails.
     """
-    app = MenuApp(entries, stats)
-    chosen = app.run()
-    if app.return_code:
-        raise GraderError(
-            "The screen of the menu failed. `attn-drill list` shows the challenges; "
-            "report the lines above."
-        )
-    return chosen
+    return run_screen(MenuScreen(menu), "`attn-drill list` shows the challenges.")
 
 
-class MenuApp(App[MenuChoice]):
+class MenuScreen(Screen[MenuChoice]):
     """The learner's progress, a line to type in, and the matching rows."""
 
-    ENABLE_COMMAND_PALETTE = False
-    CSS = """
-    Screen { layout: vertical; }
-    #overview { height: auto; padding: 0 1; }
-    #filter { border: none; height: 1; padding: 0 1; background: $panel; }
-    #list { height: 1fr; border: none; padding: 0; }
-    #list > .option-list--option-disabled { color: $foreground; text-style: bold; }
-    #keys { height: auto; padding: 0 1; background: $panel; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", show=False, priority=True),
         Binding("down", "move(1)", show=False, priority=True),
-        Binding("enter", "start", show=False, priority=True),
         Binding("ctrl+t", "hunt", show=False, priority=True),
-        Binding("escape,ctrl+c,ctrl+q", "leave", show=False, priority=True),
+        Binding("escape", "leave", show=False, priority=True),
     ]
 
-    def __init__(
-        self,
-        entries: Sequence[AgendaEntry],
-        stats: Stats,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, menu: Menu) -> None:
         super().__init__()
-        self.theme = theme(None, dict(os.environ))
-        self._entries, self._stats, self._clock = entries, stats, clock
+        self.menu = menu
         self._choices: dict[str, MenuChoice] = {}  # by the id of the row
 
     def compose(self) -> ComposeResult:
-        """Yield the progress, the line to type in, the list, the keys."""
-        yield Static(_progress(self._stats), id="overview")
+        """Yield the progress, the line to type in, the list, what Enter does, the keys."""
+        yield Static(_overview(self.menu.stats), id="overview", markup=False)
         yield Input(
             placeholder="Type to filter by name, topic or level", id="filter", select_on_focus=False
         )
-        yield OptionList(id="list")
-        yield Static(id="keys", markup=False)
+        yield OptionList(id="list", markup=False)
+        yield Static(id="status", markup=False)
+        yield KeyLine([("enter", "start"), ("ctrl+t", "bug hunt"), ("esc", "leave")])
 
     def on_mount(self) -> None:
         """Show all rows. The focus stays in the line, because typing filters."""
         self.query_one("#list").can_focus = False
-        self._fill("")
         self.query_one("#filter").focus()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw the lines at the new width."""
+        """Draw the rows at the new width."""
         self._fill(self.query_one("#filter", Input).value)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show the matching rows."""
+        self.menu = replace(self.menu, notice="")
         self._fill(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Start the row under the cursor. This comes after the rows match what was typed."""
+        self.action_start()
 
     def _fill(self, words: str) -> None:
         option_list = self.query_one("#list", OptionList)
         option_list.clear_options()
         self._choices = {}
-        shown = [entry for entry in self._entries if entry.matches(words)]
-        for section in SECTIONS:
-            entries = [entry for entry in shown if entry.section == section]
-            title = Text(f"{_TITLES[section]} ({len(entries)})", style=_STYLES[section])
-            self._add(title, [(self._line(entry), MenuChoice("start", entry)) for entry in entries])
+        menu = self.menu
+        if menu.recommended is not None and not words:
+            self._add(Text("Recommended"), [menu.recommended])
+        shown = [entry for entry in menu.entries if entry.matches(words)]
+        for section, title in (("due", "Due today"), ("under way", "Under way")):
+            self._add(Text(title), [entry for entry in shown if entry.section == section])
+        rest = sorted(
+            (entry for entry in shown if entry.section in ("new", "passed")),
+            key=lambda entry: list(menu.topics).index(entry.challenge.topic),
+        )
+        for topic, entries in groupby(rest, key=lambda entry: entry.challenge.topic):
+            self._add(Text(menu.topics[topic]), list(entries))
         commands = [name for name in _MORE if _matches(name, words)]
-        rows = [(self._command_line(name), MenuChoice(name)) for name in commands]
-        self._add(Text("More", style="bold"), rows)
+        self._add_rows(Text("More"), [(self._command_line(c), MenuChoice(c)) for c in commands])
         if not self._choices:
-            option_list.add_option(
-                Option(Text(f"Nothing matches {words!r}.", style=QUIET), disabled=True)
-            )
+            nothing = Text(f"Nothing matches {words!r}.", style=QUIET)
+            option_list.add_option(Option(nothing, disabled=True))
         option_list.action_first()
-        keys = ["Enter starts"] if self._choices else []
-        keys += ["Ctrl-T bug hunt"] if shown else []
-        keys += ["Esc leaves"]
-        self.query_one("#keys", Static).update(Text("   ".join(keys), style=QUIET))
 
-    def _add(self, title: Text, rows: Sequence[tuple[Text, MenuChoice]]) -> None:
-        """Add the rows of a section, after its title. A section without rows has no title."""
-        if not rows:
-            return
+    def _add(self, title: Text, entries: Sequence[AgendaEntry]) -> None:
+        rows = [(self._line(entry), MenuChoice("start", entry)) for entry in entries]
+        self._add_rows(title, rows)
+
+    def _add_rows(self, title: Text, rows: Sequence[tuple[Text, MenuChoice]]) -> None:
+        """Add rows after their title. A section without rows has no title."""
         option_list = self.query_one("#list", OptionList)
-        option_list.add_option(Option(title, disabled=True))
+        if rows:
+            title.stylize("bold")
+            option_list.add_option(Option(title, disabled=True))
         for line, choice in rows:
             row_id = str(len(self._choices))
             self._choices[row_id] = choice
+            line.truncate(self.app.size.width - 2, overflow="ellipsis")
             option_list.add_option(Option(line, id=row_id))
 
     def _line(self, entry: AgendaEntry) -> Text:
+        """Return a mark for the state, the id, the title, and how long it takes."""
         challenge = entry.challenge
-        gap = "  " if self.size.width >= _WIDE else " "
-        line = Text(
-            f"{gap}{challenge.id:<{self._longest}}{gap}{challenge.level:<6}{gap}"
-            f"{challenge.minutes:>3} min",
-            no_wrap=True,
-            overflow="ellipsis",
-        )
-        if self.size.width >= _WIDE:
-            line.append(f"{gap}{challenge.asked:<9}", style=QUIET)
-        best = self._stats.best_seconds.get(challenge.id)
-        if best is not None:
-            line.append(f"{gap}best {max(1, round(best / 60))} min", style=RIGHT)
-        if entry.item is not None and entry.section == "passed":
-            line.append(f"{gap}due {in_days(entry.item.due_at, self._clock())}", style=QUIET)
-        line.append(f"{gap}{challenge.title}", style=QUIET)
-        return self._fitting(line)
+        mark, style = _MARKS[entry.section]
+        line = Text(f"{mark} ", style=style, no_wrap=True)
+        line.append(f"{challenge.id:<{self._longest}}  ", style="not bold")
+        times = self._times(entry) if self.app.size.width >= _WIDE else ""
+        room = self.app.size.width - 2 - line.cell_len - len(times) - 2
+        title = Text(challenge.title)
+        title.truncate(max(8, room), overflow="ellipsis", pad=True)
+        line.append_text(title)
+        return line.append(f"  {times}", style=QUIET) if times else line
+
+    def _times(self, entry: AgendaEntry) -> str:
+        """Return the level and the time, or for a passed challenge when it comes back."""
+        challenge = entry.challenge
+        best = self.menu.stats.best_seconds.get(challenge.id)
+        if entry.section == "passed" and best is not None:
+            due = "" if entry.item is None else f", due {in_days(entry.item.due_at, self.menu.now)}"
+            return f"best {max(1, round(best / 60))} min{due}"
+        return f"{challenge.level:<6} {challenge.minutes:>3} min"
 
     def _command_line(self, name: CommandName) -> Text:
-        line = Text(f"  {name:<{self._longest}}", no_wrap=True, overflow="ellipsis")
-        line.append(f"  {_MORE[name]}", style=QUIET)
-        return self._fitting(line)
+        line = Text(f"  {name:<{self._longest}}", no_wrap=True)
+        return line.append(f"  {_MORE[name]}", style=QUIET)
 
     @property
     def _longest(self) -> int:
-        names = [*_MORE, *(entry.challenge.id for entry in self._entries)]
-        return max(map(len, names))
+        return max(map(len, [*_MORE, *(entry.challenge.id for entry in self.menu.entries)]))
 
-    def _fitting(self, line: Text) -> Text:
-        line.truncate(self.size.width - 2, overflow="ellipsis")
-        return line
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Say what Enter does with the row under the cursor."""
+        chosen = self._under_the_cursor()
+        entry = chosen.entry if chosen is not None else None
+        plan = self.menu.plan(entry) if entry is not None else ""
+        self.query_one("#status", Static).update(self.menu.notice or plan)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Start the clicked row."""
@@ -194,6 +208,7 @@ class MenuApp(App[MenuChoice]):
 
     def action_move(self, by: int) -> None:
         """Move the cursor down if `by` is positive, else up."""
+        self.menu = replace(self.menu, notice="")
         option_list = self.query_one("#list", OptionList)
         option_list.action_cursor_down() if by > 0 else option_list.action_cursor_up()
 
@@ -201,12 +216,12 @@ class MenuApp(App[MenuChoice]):
         """Choose the row under the cursor."""
         chosen = self._under_the_cursor()
         if chosen is not None:
-            self.exit(chosen)
+            self.dismiss(chosen)
 
     def action_hunt(self) -> None:
         """Choose a bug hunt in the challenge under the cursor, else in any passed challenge."""
         chosen = self._under_the_cursor()
-        self.exit(MenuChoice("hunt", chosen.entry if chosen is not None else None))
+        self.dismiss(MenuChoice("hunt", chosen.entry if chosen is not None else None))
 
     def _under_the_cursor(self) -> MenuChoice | None:
         option = self.query_one("#list", OptionList).highlighted_option
@@ -214,7 +229,7 @@ class MenuApp(App[MenuChoice]):
 
     def action_leave(self) -> None:
         """Leave without a choice."""
-        self.exit(None)
+        self.dismiss(None)
 
 
 def _matches(name: CommandName, words: str) -> bool:
@@ -223,9 +238,11 @@ def _matches(name: CommandName, words: str) -> bool:
     return all(word in text for word in words.lower().split())
 
 
-def _progress(stats: Stats) -> Text:
-    line = Text(f"{len(stats.passed)} of {stats.challenges} passed", style="bold")
+def _overview(stats: Stats) -> Text:
+    """Return a sentence about attn-drill, and the learner's progress."""
+    line = Text(f"{_ABOUT}\n", style=QUIET)
+    line.append(f"{len(stats.passed)} of {stats.challenges} passed", style="not dim bold")
     if stats.streak:
         days = "day" if stats.streak == 1 else "days"
-        line.append(f"   {stats.streak} {days} in a row", style="not bold")
+        line.append(f"   {stats.streak} {days} in a row")
     return line

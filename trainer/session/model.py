@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 from trainer.model.challenge import Challenge
 from trainer.model.report import Report
 from trainer.packs.pack_reader import built_in_pack
+from trainer.packs.stub_levels import Level
 from trainer.practice.facts import Purpose
 from trainer.report.stages import Stage
 
@@ -52,7 +53,7 @@ class Sitting:
         seconds_left: the time left of the whole interview when the session begins; negative if the
             time is up.
         opening: the text of the opening page.
-        recorder: records what happens.
+        recorder: records the events of this problem.
     """
 
     stage_number: int
@@ -84,6 +85,7 @@ class SessionRequest:
         untouched: the text that was handed out, if it is no stub. It is not graded.
         hunted: the ids of the mistakes of a bug hunt. A pass shows them.
         is_graded: every save is graded. Otherwise nothing is graded before the learner hands in.
+        level: a level that the learner asked for, but the file that is there has another; or None.
     """
 
     challenge: Challenge
@@ -100,6 +102,7 @@ class SessionRequest:
     untouched: str = ""
     hunted: tuple[str, ...] = ()
     is_graded: bool = True
+    level: Level | None = None
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,13 @@ event, for example in a network folder.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-# Events that follow each other within this time are one save: an editor that writes in parts, or
+# Events that follow each other within these times are one save: an editor that writes in parts, or
 # renames a new file, makes several events.
-_STEP_MS = 3
-_DEBOUNCE_MS = 50  # the longest wait for the end of many events
+_STEP_MS, _DEBOUNCE_MS = 3, 50
 _LOOK_SECONDS = 1.0
 
 Mark = tuple[int, int, int]
@@ -32,26 +30,16 @@ def mark_of(path: Path) -> Mark | None:
 
 async def saves(path: Path, stop: asyncio.Event) -> AsyncIterator[None]:
     """Yield each time the file was changed, replaced, removed or created, until `stop` is set."""
-    changed = asyncio.Event()
     last = mark_of(path)
-    listener = asyncio.create_task(_listen(path, changed, stop))
-    try:
-        while not stop.is_set():
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), _LOOK_SECONDS)
-            changed.clear()
-            now = mark_of(path)
-            if now != last:
-                last = now
-                yield
-    finally:
-        listener.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await listener
+    async for _ in _moments(path, stop):
+        now = mark_of(path)
+        if now != last:
+            last = now
+            yield
 
 
-async def _listen(path: Path, changed: asyncio.Event, stop: asyncio.Event) -> None:
-    """Set `changed` at each event of the file."""
+async def _moments(path: Path, stop: asyncio.Event) -> AsyncIterator[None]:
+    """Yield at each event of the file, and at least once a second."""
     from watchfiles import awatch
 
     try:
@@ -62,8 +50,13 @@ async def _listen(path: Path, changed: asyncio.Event, stop: asyncio.Event) -> No
             debounce=_DEBOUNCE_MS,
             step=_STEP_MS,
             stop_event=stop,
+            rust_timeout=int(_LOOK_SECONDS * 1000),
+            yield_on_timeout=True,
             recursive=False,
         ):
-            changed.set()
+            yield
     except (OSError, RuntimeError):
-        return  # the system has no events, or the folder is gone: `saves` still looks
+        pass  # the system has no events, or the folder is gone
+    while not stop.is_set():
+        await asyncio.sleep(_LOOK_SECONDS)
+        yield

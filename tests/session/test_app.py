@@ -1,4 +1,4 @@
-"""A session in a pseudo-terminal: the terminal is restored, and a kill loses no attempt."""
+"""The terminal application around a screen: it restores the terminal, and a kill loses nothing."""
 
 import contextlib
 import os
@@ -11,11 +11,36 @@ import time
 from pathlib import Path
 
 import pytest
+from textual.app import ComposeResult
+from textual.screen import Screen
 
 from tests.support.session import GQA, read_until, terminal
+from trainer.model.errors import GraderError
 from trainer.packs import pack_reader
 from trainer.practice.facts import Attempted
 from trainer.practice.journal import Journal
+from trainer.session.app import DrillApp, run_screen
+
+
+class BrokenScreen(Screen[None]):
+    """A screen with a fault."""
+
+    def compose(self) -> ComposeResult:
+        """Raise an error."""
+        raise ZeroDivisionError("a fault of ours")
+
+
+def test_screen_that_fails_gives_the_next_step(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error is one sentence of ours, after the traceback."""
+    run = DrillApp.run
+    monkeypatch.setattr(DrillApp, "run", lambda app: run(app, headless=True))
+    with pytest.raises(
+        GraderError, match=r"The screen failed\. Use another command\. Please report"
+    ):
+        run_screen(BrokenScreen(), "Use another command.")
+    assert "a fault of ours" in capsys.readouterr().err
 
 
 @pytest.mark.thorough

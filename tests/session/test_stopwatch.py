@@ -1,0 +1,35 @@
+"""The time at work."""
+
+from tests.support.session import Clock
+from trainer.session.stopwatch import Stopwatch, clock_text
+
+
+def test_pause_counts_at_most_an_hour() -> None:
+    """A learner who left the terminal open over night did not work all night."""
+    clock = Clock()
+    stopwatch = Stopwatch(clock, 10.0)
+    clock.now += 60
+    stopwatch.touch()
+    clock.now += 8 * 3600
+    assert stopwatch.seconds == 10 + 60 + 3600
+
+
+def test_stopwatch_counts_only_while_it_runs() -> None:
+    """It may start later, and it stops for good."""
+    clock = Clock()
+    stopwatch = Stopwatch(clock, is_running=False)
+    clock.now += 60
+    stopwatch.touch()
+    assert (stopwatch.seconds, stopwatch.is_running) == (0.0, False)
+    stopwatch.start()
+    clock.now += 5
+    stopwatch.stop()
+    clock.now += 60
+    stopwatch.touch()
+    assert (stopwatch.seconds, stopwatch.is_running) == (5.0, False)
+
+
+def test_time_as_text() -> None:
+    """No time is negative."""
+    times = [clock_text(seconds) for seconds in (-5, 0, 247, 3723)]
+    assert times == ["0:00", "0:00", "4:07", "1:02:03"]

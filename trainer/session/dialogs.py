@@ -1,0 +1,100 @@
+"""Dialogs above a screen: a question, the list of all keys, the first page of an interview."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Static
+
+from trainer.report.literal import grid
+from trainer.report.styles import QUIET
+from trainer.session.actions import ACTIONS
+from trainer.session.widgets import KeyLine
+
+
+class Confirm(ModalScreen[bool]):
+    """A question that is answered with yes or no."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,y", "answer(True)", show=False),
+        Binding("escape,n,q", "leave", show=False),
+    ]
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = question
+
+    def compose(self) -> ComposeResult:
+        """Yield the question and its keys."""
+        with VerticalScroll(classes="dialog"):
+            yield Static(self._question, markup=False)
+            yield KeyLine([("enter", "yes"), ("esc", "no")])
+
+    def action_answer(self, answer: bool) -> None:
+        """Close the dialog with an answer."""
+        self.dismiss(answer)
+
+    def action_leave(self) -> None:
+        """Answer no."""
+        self.dismiss(False)
+
+
+class Help(ModalScreen[None]):
+    """All keys, each with a sentence. The keys that do nothing now are grey."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter,question_mark", "leave", show=False),
+    ]
+
+    def __init__(self, working: set[str]) -> None:
+        super().__init__()
+        self._working = working
+
+    def compose(self) -> ComposeResult:
+        """Yield a row for each key."""
+        table = grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column()
+        for action in ACTIONS.values():
+            style = "" if action.name in self._working else QUIET
+            key = Text(action.key, style=style or "bold")
+            table.add_row(key, Text(action.explains, style=style))
+        with VerticalScroll(classes="dialog"):
+            yield Static(table, markup=False)
+            yield KeyLine([("esc", "close")])
+
+    def action_leave(self) -> None:
+        """Close the list."""
+        self.dismiss()
+
+
+class Opening(Screen[bool]):
+    """The first page of a problem. The clock starts when the learner closes it with Enter."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "begin", show=False),
+        Binding("escape,q", "leave", show=False),
+    ]
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """Yield the text and the keys."""
+        with VerticalScroll(id="opening"):
+            yield Static(self._text, markup=False)
+        yield KeyLine([("enter", "start the clock"), ("q", "leave")])
+
+    def action_begin(self) -> None:
+        """Start the problem."""
+        self.dismiss(True)
+
+    def action_leave(self) -> None:
+        """Leave the interview."""
+        self.dismiss(False)
