@@ -13,7 +13,7 @@ from trainer.practice.journal import Journal
 from trainer.session.after_pass import AfterPass, after_pass
 from trainer.session.after_pass_view import render_answers, render_lesson, render_questions
 
-NEXT = "7 of 18 passed · next: mla (it builds on gqa) · comes back in 5 days · graded good: 14 of 20 min, no hint"
+NEXT = "7 of 18 passed · next: mla (it builds on gqa) · comes back in 5 days · 14:05 of 20:00"
 NOTE = Note(1, "This line copies repeated entries.", "It costs memory.")
 
 

@@ -7,12 +7,12 @@ from textual.pilot import Pilot
 
 from tests.support.session import drive, screen, until, words
 from trainer.session.actions import ACTIONS
-from trainer.session.dialogs import Confirm, Help, Opening
+from trainer.session.dialogs import Confirm, Help
 
 
 @pytest.mark.parametrize(
     ("key", "answer"),
-    [("enter", True), ("y", True), ("n", False), ("escape", False), ("q", False)],
+    [("enter", True), ("escape", False), ("q", False)],
 )
 def test_question_is_answered_with_a_key(key: str, answer: bool) -> None:
     """Other keys do not answer it."""
@@ -21,7 +21,7 @@ def test_question_is_answered_with_a_key(key: str, answer: bool) -> None:
         await until(
             pilot, lambda: "Hand in" in words(pilot) and "enter yes  esc no" in screen(pilot)
         )
-        await pilot.press("z", "h", key)
+        await pilot.press("z", "n", "h", key)
 
     assert drive(Confirm("Hand in gqa.py?"), script) is answer
 
@@ -41,17 +41,3 @@ def test_list_has_every_key(size: tuple[int, int]) -> None:
         await pilot.press("question_mark")
 
     drive(Help({"edit"}), script, size)
-
-
-def test_opening_page_starts_or_leaves() -> None:
-    """The clock starts only with Enter."""
-
-    async def start(pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: "Stage 1" in words(pilot) and "q leave" in words(pilot))
-        await pilot.press("n", "h", "enter")
-
-    async def leave(pilot: Pilot[Any]) -> None:
-        await pilot.press("escape")
-
-    assert drive(Opening("Stage 1 of 2"), start) is True
-    assert drive(Opening("Stage 1 of 2"), leave) is False

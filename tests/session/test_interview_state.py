@@ -10,12 +10,13 @@ import pytest
 from tests.support.fake_grader import report_on
 from tests.support.session_interview import CHALLENGES, interview
 from trainer.interview.plan import Stage
-from trainer.interview.state import state_of
+from trainer.interview.state import state_of, values_of_attempt
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.report import Repair, Report
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
+from trainer.practice import facts
 from trainer.practice.facts import (
     Attempted,
     Hinted,
@@ -34,26 +35,29 @@ from trainer.practice.progress import (
     rated_reviews,
 )
 from trainer.session.interview_state import Interview, recorded_events, solve_problems
-from trainer.session.model import Ending, SessionRequest, SessionResult, StageRecorder
+from trainer.session.model import Ending, SessionRequest, SessionResult
 
-Do = Callable[[SessionRequest, StageRecorder], None]
+Record = Callable[..., None]
+Do = Callable[[SessionRequest, Record], None]
 
 
-def ended(ending: Ending = "quit", *do: Do, seconds: float = 60.0) -> tuple[SessionResult, Do]:
+def ended(
+    ending: Ending = "quit", *do: Do, seconds: float = 60.0, graded: str | None = None
+) -> tuple[SessionResult, Do]:
     """Return the result of a session, and what the learner does in it."""
 
-    def do_all(request: SessionRequest, recorder: StageRecorder) -> None:
+    def do_all(request: SessionRequest, record: Record) -> None:
         for action in do:
-            action(request, recorder)
-        recorder.left(seconds)
+            action(request, record)
+        record(facts.StageLeft, seconds=seconds)
 
-    return SessionResult(ending, False, seconds, 0), do_all
+    return SessionResult(ending, False, seconds, 0, graded), do_all
 
 
 def save(text: str) -> Do:
     """Return the action that saves a text without a verdict. "" deletes the file."""
 
-    def write(request: SessionRequest, recorder: StageRecorder) -> None:
+    def write(request: SessionRequest, record: Record) -> None:
         request.path.write_text(text)
         if not text:
             request.path.unlink()
@@ -64,9 +68,10 @@ def save(text: str) -> Do:
 def verdict_on(text: str, **changes: Any) -> Do:
     """Return the action that has a text graded."""
 
-    def grade(request: SessionRequest, recorder: StageRecorder) -> None:
+    def grade(request: SessionRequest, record: Record) -> None:
         report = report_on(request.challenge.id, request.path.name, text, 1)
-        recorder.attempted(replace(report, **changes), text, 50.0)
+        values = values_of_attempt(replace(report, **changes))
+        record(facts.StageAttempted, seconds=50.0, **values)
 
     return grade
 
@@ -107,7 +112,7 @@ class Learner:
         self.pages.append(request)
         result, do = self.results.pop(0)
         assert request.sitting is not None
-        do(request, request.sitting.recorder)
+        do(request, request.sitting.record)
         return result
 
     def _grade(
@@ -191,11 +196,12 @@ def test_file_of_an_interview_is_no_file_of_practice(
 ) -> None:
     """Commands that look for the file of a challenge do not find it."""
     run = interview(tmp_path, home)
-    Learner(monkeypatch, run, ended("next", verdict_on("right"), save("right")), ended()).solve()
-    facts = run.journal.facts()
-    assert path_of(facts) is None
-    assert last_started(facts) is None
-    assert progress_of(facts).keys() == set(), "nothing is started that has no attempt"
+    solved = ended("next", verdict_on("right"), save("right"), graded="right")
+    Learner(monkeypatch, run, solved, ended()).solve()
+    found = run.journal.facts()
+    assert path_of(found) is None
+    assert last_started(found) is None
+    assert progress_of(found).keys() == set(), "nothing is started that has no attempt"
 
 
 @pytest.mark.parametrize(
@@ -220,7 +226,7 @@ def test_handed_in_file_is_scored(
     """A file that changed since its verdict is graded. An unfinished file is not an attempt."""
     run = interview(tmp_path, home)
     actions = [save(now)] if last is None else [verdict_on(last), save(now)]
-    learner = Learner(monkeypatch, run, ended("next", *actions), ended())
+    learner = Learner(monkeypatch, run, ended("next", *actions, graded=last), ended())
     assert learner.solve() == "quit"
     stage = run.state.stages[0]
     assert stage.result is not None
@@ -272,17 +278,17 @@ def test_events_are_in_the_journal_at_once(
     run = interview(tmp_path, home)
     seen = []
 
-    def work(request: SessionRequest, recorder: StageRecorder) -> None:
-        report = report_on("sdpa", "sdpa.py", "wrong", 1)
-        for record in (
-            lambda: recorder.attempted(report, "wrong", 50.0),
-            lambda: recorder.attempted(report, "wrong again", 51.0),
-            recorder.replaced,
-            lambda: recorder.hinted(1, 52.0),
-            lambda: recorder.revealed(53.0),
-            lambda: recorder.revealed(54.0),
+    def work(request: SessionRequest, record: Record) -> None:
+        values = values_of_attempt(report_on("sdpa", "sdpa.py", "wrong", 1))
+        for kind, seconds, more in (
+            (facts.StageAttempted, 50.0, values),
+            (facts.StageAttempted, 51.0, values),
+            (facts.StageReplaced, 51.0, {}),
+            (facts.StageHinted, 52.0, {"level": 1}),
+            (facts.MistakeShown, 53.0, {}),
+            (facts.MistakeShown, 54.0, {}),
         ):
-            record()
+            record(kind, seconds=seconds, **more)
             stage = state_of(run.plan, recorded_events(Journal(home), run.id)).stages[0]
             seen.append((stage.attempts, stage.hints, stage.revealed_mistakes, stage.seconds))
 
@@ -304,8 +310,8 @@ def test_hint_in_another_window_counts(
     run = interview(tmp_path, home)
     run.journal.add(Hinted("sdpa", 1.0, level=3))
 
-    def hint(request: SessionRequest, recorder: StageRecorder) -> None:
-        recorder.hinted(1, 10.0)
+    def hint(request: SessionRequest, record: Record) -> None:
+        record(facts.StageHinted, seconds=10.0, level=1)
         run.journal.add(Hinted("sdpa", run.wall(), level=2))
 
     Learner(monkeypatch, run, ended("next", hint), ended()).solve()
@@ -444,8 +450,8 @@ def test_bugs_that_are_left_are_recorded(
     assert attempt is not None
     assert attempt.bugs_left == 1
 
-    def repair(request: SessionRequest, recorder: StageRecorder) -> None:
-        recorder.repaired(2)
+    def repair(request: SessionRequest, record: Record) -> None:
+        record(facts.StageRepaired, bugs_left=2)
 
     Learner(monkeypatch, run, ended("quit", verdict_on("wrong"), repair)).solve()
     attempt = run.state.stages[0].result

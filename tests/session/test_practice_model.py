@@ -39,13 +39,6 @@ def interview(file: Path, home: Path) -> Practice:
     return made
 
 
-def events(practice: Practice) -> list[str]:
-    """Return the names of the events that an interview recorded."""
-    place = practice.model.request.sitting
-    assert place is not None
-    return [event[0] for event in place.recorder.events]  # type: ignore[attr-defined]
-
-
 # Saves
 
 
@@ -497,21 +490,25 @@ def test_practice_asks_only_before_a_reset(practice: Practice) -> None:
     assert [name for name in ACTIONS if practice.model.question(name)] == ["reset"]
 
 
-def test_interview_records_events_as_they_happen(interview: Practice) -> None:
+def test_interview_records_events_as_they_happen(file: Path, home: Path) -> None:
     """A kill at any time loses none of them."""
-    interview.save("wrong")
-    interview.clock.now += 1
-    interview.save("wrong 2")
-    interview.press("hint", "why", "why")
-    interview.model.result("next")
-    assert events(interview) == [
-        "attempted",
-        "replaced",
-        "attempted",
-        "hinted",
-        "revealed",
-        "left",
+    events: list[tuple[str, dict[str, Any]]] = []
+    practice = Practice(file, home, sitting=sitting(events), **INTERVIEW)
+    practice.model.begin()
+    practice.save("wrong")
+    practice.clock.now += 1
+    practice.save("wrong 2")
+    practice.press("hint", "why", "why")
+    assert practice.model.result("next").graded == "wrong 2"
+    assert [name for name, _ in events] == [
+        "StageAttempted",
+        "StageReplaced",
+        "StageAttempted",
+        "StageHinted",
+        "MistakeShown",
+        "StageLeft",
     ]
+    assert events[-1][1] == {"seconds": 301.0}
 
 
 def test_interview_without_a_grader_grades_nothing(file: Path, home: Path) -> None:

@@ -286,18 +286,18 @@ def test_terminal_that_is_too_small_shows_both_sizes(file: Path, home: Path) -> 
 
 
 def test_reset_asks_first(file: Path, home: Path) -> None:
-    """Only Enter or y writes a stub."""
+    """Only Enter writes a stub."""
     practice = screen_on(file, home)
 
     async def script(pilot: Pilot[Any]) -> None:
         await to_verdict(practice, pilot, "my work")
-        for key in ("n", "escape", "q"):
+        for key in ("escape", "q"):
             await pilot.press("x")
             await until(pilot, partial(is_drawn, pilot, "Write a fresh stub"))
             await pilot.press("z", key)
             await pilot.pause()
             assert file.read_text() == "my work"
-        await pilot.press("x", "y")
+        await pilot.press("x", "enter")
         await until(pilot, partial(is_drawn, pilot, "kept as gqa.old-1.py"))
 
     drive(practice, script)
@@ -374,7 +374,7 @@ def test_problem_of_an_interview(file: Path, home: Path, size: tuple[int, int]) 
         assert practice.model.record.hints == ()
         clock.now += 20
         await until(pilot, partial(is_drawn, pilot, "29:40 left"))
-        await pilot.press("n", "n")
+        await pilot.press("n", "n", "escape")
         await pilot.pause()
         assert practice.is_running
         await pilot.press("n", "enter")

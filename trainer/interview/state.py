@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import msgspec
 
 from trainer.interview.plan import InterviewPlan
+from trainer.model.report import Report
 from trainer.practice import facts
 
 _GRACE_SECONDS = 60.0  # overtime that is not reported, so that the learner can finish a line
@@ -135,3 +137,17 @@ def overtime_seconds(plan: InterviewPlan, state: InterviewState, index: int) -> 
     """Return the seconds by which a problem exceeded its time; 0 for up to a minute."""
     over = state.stages[index].seconds - allowed_seconds(plan, state, index)
     return over if over > _GRACE_SECONDS else 0.0
+
+
+def values_of_attempt(report: Report) -> dict[str, Any]:
+    """Return the values of a `StageAttempted`, without those that every event has."""
+    statuses = report.statuses()
+    left = report.repair.left if report.repair is not None else None
+    return {
+        "verdict": report.verdict,
+        "passed": sum(status == "passed" for status in statuses.values()),
+        "total": len(statuses),
+        "failed": tuple(name for name, status in statuses.items() if status == "failed"),
+        "bugs_left": None if left is None else len(left),
+        "count": 0 if report.unfinished else 1,
+    }

@@ -1,4 +1,4 @@
-"""Dialogs above a screen: a question, the list of all keys, the first page of an interview."""
+"""Dialogs above a screen: a question, and the list of all keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen, Screen
+from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from trainer.report.literal import grid
@@ -18,26 +18,32 @@ from trainer.session.widgets import KeyLine
 
 
 class Confirm(ModalScreen[bool]):
-    """A question that is answered with yes or no."""
+    """A text that is answered with yes or no.
+
+    Args:
+        text: the text.
+        yes: the label of Enter.
+        no: the label of Esc.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,y", "answer(True)", show=False),
-        Binding("escape,n,q", "leave", show=False),
+        Binding("enter", "answer", show=False),
+        Binding("escape,q", "leave", show=False),
     ]
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, text: str, yes: str = "yes", no: str = "no") -> None:
         super().__init__()
-        self._question = question
+        self._text, self._keys = text, [("enter", yes), ("esc", no)]
 
     def compose(self) -> ComposeResult:
-        """Yield the question and its keys."""
+        """Yield the text and the keys."""
         with VerticalScroll(classes="dialog"):
-            yield Static(self._question, markup=False)
-            yield KeyLine([("enter", "yes"), ("esc", "no")])
+            yield Static(self._text, markup=False)
+            yield KeyLine(self._keys)
 
-    def action_answer(self, answer: bool) -> None:
-        """Close the dialog with an answer."""
-        self.dismiss(answer)
+    def action_answer(self) -> None:
+        """Answer yes."""
+        self.dismiss(True)
 
     def action_leave(self) -> None:
         """Answer no."""
@@ -71,30 +77,3 @@ class Help(ModalScreen[None]):
     def action_leave(self) -> None:
         """Close the list."""
         self.dismiss()
-
-
-class Opening(Screen[bool]):
-    """The first page of a problem. The clock starts when the learner closes it with Enter."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "begin", show=False),
-        Binding("escape,q", "leave", show=False),
-    ]
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self._text = text
-
-    def compose(self) -> ComposeResult:
-        """Yield the text and the keys."""
-        with VerticalScroll(id="opening"):
-            yield Static(self._text, markup=False)
-        yield KeyLine([("enter", "start the clock"), ("q", "leave")])
-
-    def action_begin(self) -> None:
-        """Start the problem."""
-        self.dismiss(True)
-
-    def action_leave(self) -> None:
-        """Leave the interview."""
-        self.dismiss(False)

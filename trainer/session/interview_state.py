@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,13 @@ from trainer.hunt.planted_mistakes import (
     strip_comments,
 )
 from trainer.interview.plan import InterviewPlan, Stage
-from trainer.interview.state import InterviewState, allowed_seconds, carried_seconds, state_of
+from trainer.interview.state import (
+    InterviewState,
+    allowed_seconds,
+    carried_seconds,
+    state_of,
+    values_of_attempt,
+)
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.report import Report
@@ -100,6 +107,10 @@ class Interview:
         self.events.append(event)
         self.journal.add(event)
 
+    def record_of(self, challenge: Challenge, kind: type[facts.StageEvent], **values: Any) -> None:
+        """Record an event of a problem: its type, and the values that only this type has."""
+        self.record(kind(**self.about(challenge.id), **values))
+
     def rate(self, question: FollowUp, rating: int, seconds: float) -> None:
         """Record the learner's own rating of an answer, as an event and as a review.
 
@@ -174,56 +185,6 @@ def recorded_events(journal: Journal, interview: str) -> list[facts.InterviewEve
     return [fact for fact in journal.facts(*facts.INTERVIEW_EVENTS) if fact.interview == interview]
 
 
-@dataclass
-class _Recorder:
-    """A `StageRecorder` of the interview and its journal.
-
-    Attributes:
-        run: the interview.
-        challenge: the id of the problem.
-        source: the text with the last verdict.
-    """
-
-    run: Interview
-    challenge: str
-    source: str | None = None
-
-    @property
-    def _about(self) -> dict[str, Any]:
-        return self.run.about(self.challenge)
-
-    def attempted(self, report: Report, source: str, seconds: float) -> None:
-        self.source = source
-        statuses = report.statuses()
-        left = report.repair.left if report.repair is not None else None
-        attempt = facts.StageAttempted(
-            **self._about,
-            seconds=seconds,
-            verdict=report.verdict,
-            passed=sum(status == "passed" for status in statuses.values()),
-            total=len(statuses),
-            failed=tuple(name for name, status in statuses.items() if status == "failed"),
-            bugs_left=None if left is None else len(left),
-            count=0 if report.unfinished else 1,
-        )
-        self.run.record(attempt)
-
-    def replaced(self) -> None:
-        self.run.record(facts.StageReplaced(**self._about))
-
-    def repaired(self, bugs_left: int) -> None:
-        self.run.record(facts.StageRepaired(**self._about, bugs_left=bugs_left))
-
-    def hinted(self, level: int, seconds: float) -> None:
-        self.run.record(facts.StageHinted(**self._about, seconds=seconds, level=level))
-
-    def revealed(self, seconds: float) -> None:
-        self.run.record(facts.MistakeShown(**self._about, seconds=seconds))
-
-    def left(self, seconds: float) -> None:
-        self.run.record(facts.StageLeft(**self._about, seconds=seconds))
-
-
 def solve_problems(run: Interview, roots: tuple[Path, ...], language: str, grade: Grade) -> Ending:
     """Show the problems one after the other. Return "next" after the last problem.
 
@@ -246,7 +207,7 @@ def _solve(
     challenge, path, stage = run.challenge(index), run.path(index), run.plan.stages[index]
     handed_out = run.handed_out(index)
     opening = _opening(run, index, _hand_out(run, index, handed_out))
-    recorder = _Recorder(run, challenge.id)
+    record = partial(run.record_of, challenge)
     request = SessionRequest(
         challenge,
         path,
@@ -258,14 +219,14 @@ def _solve(
         purpose=_purpose(stage),
         packs=roots,
         is_graded=run.plan.is_graded,
-        sitting=Sitting(index + 1, len(run.plan.stages), run.seconds_left, opening, recorder),
+        sitting=Sitting(index + 1, len(run.plan.stages), run.seconds_left, opening, record),
         untouched=handed_out,
         hunted=stage.bugs,
     )
     result = run_session(request, run.journal)
     if result.ending == "next":
         try:
-            _hand_in(run, index, handed_out, result, recorder, grade)
+            _hand_in(run, index, handed_out, result, grade)
         except KeyboardInterrupt:
             return "interrupted"
     return result.ending
@@ -299,7 +260,7 @@ def _hand_out(run: Interview, index: int, text: str) -> str:
     if not path.exists():
         write_new(path, text)
     if not run.state.stages[index].begun:
-        run.record(facts.StageBegan(**run.about(challenge.id)))
+        run.record_of(challenge, facts.StageBegan)
     try:
         is_changed = read_source(path) != text
     except DrillError:  # the session says why it cannot be graded
@@ -381,7 +342,6 @@ def _hand_in(
     index: int,
     handed_out: str,
     result: SessionResult,
-    recorder: _Recorder,
     grade: Grade,
 ) -> None:
     """End a problem with the learner's file.
@@ -401,27 +361,18 @@ def _hand_in(
             note = f"Nothing was handed in: {path.name} is the unchanged {kind}."
         else:
             code = source
-    if code is not None and code != recorder.source:
-        note = _grade_code(run, index, code, result.seconds, recorder, grade)
+    if code is not None and code != result.graded:
+        note = _grade_code(run, index, code, result.seconds, grade)
+    record = partial(run.record_of, challenge, seconds=result.seconds)
     since = since_start(run.journal.facts(subject=challenge.id), in_interview=True)
     if since.hint > run.state.stages[index].hints:  # from `attn-drill hint` in another window
-        recorder.hinted(since.hint, result.seconds)
-    run.record(
-        facts.StageEnded(
-            **run.about(challenge.id),
-            seconds=result.seconds,
-            code=code,
-            note=note,
-            reference_seen=since.solution,
-        )
-    )
+        record(facts.StageHinted, level=since.hint)
+    record(facts.StageEnded, code=code, note=note, reference_seen=since.solution)
     if note:
         run.news.append(note)
 
 
-def _grade_code(
-    run: Interview, index: int, code: str, seconds: float, recorder: _Recorder, grade: Grade
-) -> str:
+def _grade_code(run: Interview, index: int, code: str, seconds: float, grade: Grade) -> str:
     """Grade a file that is handed in and record the attempt. Return why it failed, or ""."""
     challenge, stage = run.challenge(index), run.plan.stages[index]
     try:
@@ -432,5 +383,5 @@ def _grade_code(
         run.journal, challenge, report, code, run.wall(), seconds, _purpose(stage)
     )
     record_diagnosis(run.journal, recorded.attempt, report, run.wall())
-    recorder.attempted(report, code, seconds)
+    run.record_of(challenge, facts.StageAttempted, seconds=seconds, **values_of_attempt(report))
     return ""

@@ -5,42 +5,20 @@ This module imports no Textual, so that any module can import it quickly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from trainer.model.challenge import Challenge
-from trainer.model.report import Report
 from trainer.packs.pack_reader import built_in_pack
 from trainer.packs.stub_levels import Level
 from trainer.practice.facts import Purpose
 from trainer.report.stages import Stage
 
-__all__ = ["Ending", "Purpose", "SessionRequest", "SessionResult", "Sitting", "StageRecorder"]
+__all__ = ["Ending", "Purpose", "SessionRequest", "SessionResult", "Sitting"]
 
 Ending = Literal["quit", "next", "interrupted"]
-
-
-class StageRecorder(Protocol):
-    """Records what happens in a problem of an interview, as it happens."""
-
-    def attempted(self, report: Report, source: str, seconds: float) -> None:
-        """Record the verdict on a text."""
-
-    def replaced(self) -> None:
-        """Record that the last attempt does not count: its text was replaced within seconds."""
-
-    def repaired(self, bugs_left: int) -> None:
-        """Record how many bugs of a hunt are left. The diagnosis comes after the verdict."""
-
-    def hinted(self, level: int, seconds: float) -> None:
-        """Record that a hint was shown."""
-
-    def revealed(self, seconds: float) -> None:
-        """Record that the likely mistake was shown."""
-
-    def left(self, seconds: float) -> None:
-        """Record the time at which the learner left the screen."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +31,14 @@ class Sitting:
         seconds_left: the time left of the whole interview when the session begins; negative if the
             time is up.
         opening: the text of the opening page.
-        recorder: records the events of this problem.
+        record: records an event of this problem. It gets the type of the event, and its values.
     """
 
     stage_number: int
     stage_count: int
     seconds_left: float
     opening: str
-    recorder: StageRecorder
+    record: Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -115,9 +93,11 @@ class SessionResult:
         passed: the learner's file passed.
         seconds: the seconds spent on the challenge, with those before the session.
         attempts: how many attempts count.
+        graded: the text with the last verdict, or None.
     """
 
     ending: Ending
     passed: bool
     seconds: float
     attempts: int
+    graded: str | None = None

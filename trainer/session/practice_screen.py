@@ -20,7 +20,7 @@ from trainer.practice.journal import Journal
 from trainer.server.client import AsyncClient
 from trainer.session.actions import ACTIONS
 from trainer.session.app import LEAST_SIZE, WIDE, run_screen
-from trainer.session.dialogs import Confirm, Help, Opening
+from trainer.session.dialogs import Confirm, Help
 from trainer.session.editor import find_editor, run_editor
 from trainer.session.grading_link import GradingLink
 from trainer.session.model import SessionRequest, SessionResult
@@ -94,7 +94,8 @@ class PracticeScreen(Screen[SessionResult]):
         self.set_interval(1.0, self._show_time)
         request = self.model.request
         if request.sitting is not None:
-            self.app.push_screen(Opening(request.sitting.opening), self._begin)
+            opening = Confirm(request.sitting.opening, "start the clock", "leave")
+            self.app.push_screen(opening, self._begin)
         elif request.level is not None:
             self.action_press("reset")  # the learner asked for a stub of another level
 

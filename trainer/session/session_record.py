@@ -5,10 +5,13 @@ In an interview, the interview records them too.
 
 from __future__ import annotations
 
+from typing import Any
+
 from trainer.app.start_challenge import handed_out_level
+from trainer.interview.state import values_of_attempt
 from trainer.model.report import Report
 from trainer.packs.stub_levels import Level
-from trainer.practice.facts import Hinted, Overruled, Replaced, Started
+from trainer.practice import facts
 from trainer.practice.journal import Journal
 from trainer.practice.progress import since_start
 from trainer.practice.record_attempt import record_diagnosis, write_attempt
@@ -45,9 +48,9 @@ class SessionRecord:
             clock, request.seconds_before, is_running=request.sitting is None
         )
         self.attempts, self.passed, self.grade_text = 0, False, ""
-        self._recorder = None if request.sitting is None else request.sitting.recorder
-        facts = journal.facts(subject=self._challenge.id)
-        self._hint_level = since_start(facts, in_interview=self._recorder is not None).hint
+        before = journal.facts(subject=self._challenge.id)
+        self._hint_level = since_start(before, in_interview=self._is_interview).hint
+        self._graded: str | None = None
         self._review_id: str | None = None
         self._attempt_id: str | None = None
         self._verdict_at: float | None = None  # of the attempt that the next save may take back
@@ -55,7 +58,7 @@ class SessionRecord:
     @property
     def level(self) -> Level:
         """The level of the stub that was handed out."""
-        if self._recorder is not None:
+        if self._is_interview:
             return "standard"
         return handed_out_level(self._challenge, self._journal) or "standard"
 
@@ -72,15 +75,13 @@ class SessionRecord:
     def take_hint(self) -> None:
         """Record that the next hint is shown."""
         self._hint_level += 1
-        if self._recorder is not None:
-            self._recorder.hinted(self._hint_level, self.stopwatch.seconds)
-        else:
-            self._journal.add(Hinted(self._challenge.id, self._wall(), level=self._hint_level))
+        self._tell_interview(facts.StageHinted, level=self._hint_level)
+        if not self._is_interview:
+            self._add(facts.Hinted, level=self._hint_level)
 
     def show_mistake(self) -> None:
         """Record that the likely mistake is shown."""
-        if self._recorder is not None:
-            self._recorder.revealed(self.stopwatch.seconds)
+        self._tell_interview(facts.MistakeShown)
 
     def take_back(self) -> None:
         """Take back the last attempt if its verdict has only just come.
@@ -92,10 +93,11 @@ class SessionRecord:
         if self._attempt_id is None or verdict_at is None:
             return
         if self._clock() - verdict_at < SETTLE_SECONDS:
-            self._journal.add(Replaced(self._challenge.id, self._wall(), attempt=self._attempt_id))
+            self._journal.add(
+                facts.Replaced(self._challenge.id, self._wall(), attempt=self._attempt_id)
+            )
             self.attempts -= 1
-            if self._recorder is not None:
-                self._recorder.replaced()
+            self._tell_interview(facts.StageReplaced)
 
     def add_attempt(self, report: Report, source: str, *, is_requested: bool) -> None:
         """Record an attempt with its verdict. `add_diagnosis` may follow.
@@ -117,16 +119,15 @@ class SessionRecord:
         self.passed = self.passed or is_pass
         if recorded.review is not None:
             self._review_id, self.grade_text = recorded.review, recorded.graded
-        if self._recorder is not None:
-            self._recorder.attempted(report, source, seconds)
-        elif is_pass:
+        self._graded = source
+        self._tell_interview(facts.StageAttempted, **values_of_attempt(report))
+        if is_pass and not self._is_interview:
             self.stopwatch.stop()  # the stopwatch of an interview is for the whole interview
 
     def add_diagnosis(self, report: Report) -> None:
         """Record the diagnosis of the last attempt. `report` is its report, now complete."""
-        repair = report.repair
-        if self._recorder is not None and repair is not None and repair.left is not None:
-            self._recorder.repaired(len(repair.left))
+        if report.repair is not None and report.repair.left is not None:
+            self._tell_interview(facts.StageRepaired, bugs_left=len(report.repair.left))
         record_diagnosis(self._journal, self._attempt_id, report, self._wall())
 
     @property
@@ -138,7 +139,9 @@ class SessionRecord:
         """Replace the grade of the pass by the learner's own: 1 again, 2 hard, 3 good, 4 easy."""
         if self._review_id is not None:
             item = item_of(self._challenge.id)
-            self._journal.add(Overruled(item, self._wall(), review=self._review_id, rating=rating))
+            self._journal.add(
+                facts.Overruled(item, self._wall(), review=self._review_id, rating=rating)
+            )
             self.grade_text = f"graded {RATINGS[rating - 1]}, as you say"
 
     def restart(self, level: Level) -> None:
@@ -148,13 +151,28 @@ class SessionRecord:
         """
         self.passed, self.grade_text, self._review_id, self._verdict_at = False, "", None, None
         self._hint_level = 0
-        if self._recorder is None:
+        if not self._is_interview:
             path = str(self._request.path)
-            self._journal.add(Started(self._challenge.id, self._wall(), path=path, level=level))
+            self._journal.add(
+                facts.Started(self._challenge.id, self._wall(), path=path, level=level)
+            )
             self.stopwatch = Stopwatch(self._clock)
 
     def result(self, ending: Ending) -> SessionResult:
         """Return the result of the session."""
-        if self._recorder is not None:
-            self._recorder.left(self.stopwatch.seconds)
-        return SessionResult(ending, self.passed, self.stopwatch.seconds, self.attempts)
+        self._tell_interview(facts.StageLeft)
+        seconds = self.stopwatch.seconds
+        return SessionResult(ending, self.passed, seconds, self.attempts, self._graded)
+
+    @property
+    def _is_interview(self) -> bool:
+        return self._request.sitting is not None
+
+    def _add(self, kind: type[facts.Fact], **values: Any) -> None:
+        """Record a fact about the challenge."""
+        self._journal.add(kind(self._challenge.id, self._wall(), **values))
+
+    def _tell_interview(self, kind: type[facts.StageEvent], **values: Any) -> None:
+        """Record an event of the interview. Do nothing outside an interview."""
+        if self._request.sitting is not None:
+            self._request.sitting.record(kind, seconds=self.stopwatch.seconds, **values)
