@@ -2,6 +2,7 @@
 
 import io
 import math
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from trainer.report.wording import (
     entry,
     for_stream,
     index_in_words,
+    near,
     number,
     plain_inputs,
     ranges,
@@ -152,3 +154,14 @@ def test_sentence_has_a_capital_letter_and_a_full_stop() -> None:
     assert sentence("the mask is inverted; 2 keys") == "The mask is inverted; 2 keys."
     assert sentence("x") == "X."
     assert sentence("") == ""
+
+
+def test_path_is_shown_as_the_user_would_type_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path outside the current folder stays absolute."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    here = Path.cwd()
+    assert near(here / "gqa.py") == Path("gqa.py")
+    assert near(here.parent / "gqa.py") == here.parent / "gqa.py"

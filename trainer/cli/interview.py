@@ -367,6 +367,7 @@ def _score_sheet(run: Interview) -> ScoreSheet:
 def _write(sheet: ScoreSheet, path: Path) -> None:
     """Write a score sheet as HTML and print its path."""
     from trainer.report.score_sheet_page import to_html
+    from trainer.report.wording import near
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -376,4 +377,4 @@ def _write(sheet: ScoreSheet, path: Path) -> None:
             f"The score sheet cannot be written to {path}: {error.strerror or error}. "
             "`attn-drill interview --sheet --html FILE` writes it elsewhere."
         ) from None
-    typer.echo(f"The sheet with your code next to the reference: {path}")
+    typer.echo(f"The sheet with your code next to the reference: {near(path)}")

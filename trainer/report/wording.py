@@ -7,6 +7,7 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from trainer.model.case import Case, axes
@@ -75,6 +76,12 @@ def for_stream(text: str, stream: TextIO, hanging: str = "") -> str:
     if not stream.isatty():
         return text
     return wrapped(text, shutil.get_terminal_size((80, 24)).columns, hanging=hanging)
+
+
+def near(path: Path) -> Path:
+    """Return a path as the user would type it in the current folder."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def sentence(words: str) -> str:

@@ -35,6 +35,7 @@ from trainer.practice.learner_files import read_source, write_new
 from trainer.practice.progress import since_start
 from trainer.practice.record_attempt import record_diagnosis, write_attempt
 from trainer.report.score_sheet import minutes
+from trainer.report.wording import near
 from trainer.session.model import Ending, SessionRequest, SessionResult, Sitting
 from trainer.session.practice_screen import run_session
 
@@ -261,17 +262,18 @@ def _hand_out(run: Interview, index: int, text: str) -> str:
         write_new(path, text)
     if not run.state.stages[index].begun:
         run.record_of(challenge, facts.StageBegan)
+    shown = near(path)
     try:
         is_changed = read_source(path) != text
     except DrillError:  # the session says why it cannot be graded
         is_changed = True
     if is_changed:
-        return f"{path} is your file. It is left unchanged."
+        return f"{shown} is your file. It is left unchanged."
     if stage.bugs:
-        return f"{path} is the file to repair."
+        return f"{shown} is the file to repair."
     if index and run.plan.stages[index - 1].bugs:
-        return f"{path} is the repaired file. Continue with it."
-    return f"{path} is the stub. Write your answer there."
+        return f"{shown} is the repaired file. Continue with it."
+    return f"{shown} is the stub. Write your answer there."
 
 
 def _opening(run: Interview, index: int, file_sentence: str) -> str:

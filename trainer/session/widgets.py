@@ -15,6 +15,7 @@ from trainer.report.styles import QUIET, RIGHT, WRONG
 from trainer.report.terminal import render
 from trainer.report.trace_text import render_trace
 from trainer.report.visible import visible
+from trainer.report.wording import near
 from trainer.session.after_pass_view import render_answers, render_lesson, render_questions
 from trainer.session.model import Sitting
 from trainer.session.practice_model import PracticeModel
@@ -164,7 +165,7 @@ def _nothing_yet(model: PracticeModel) -> list[RenderableType]:
     when = "Every save is graded, and the verdict appears here."
     if not model.request.is_graded:
         when = "Hand it in with n; the verdict is on the score sheet."
-    path = Text(visible(str(model.request.path)), no_wrap=True, overflow="ignore")
+    path = Text(visible(str(near(model.request.path))), no_wrap=True, overflow="ignore")
     return [Text("Write your answer in", style=QUIET), path, Text(when, style=QUIET)]
 
 
