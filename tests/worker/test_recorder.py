@@ -211,3 +211,18 @@ def test_results_before_an_exception_are_kept() -> None:
     with pytest.raises(RuntimeError, match="mat1"), torch.no_grad(), recorder:
         names["f"](X)
     assert [step.operation for step in of_line(recorder, 2)] == ["mul"]
+
+
+def test_numbers_of_operations_and_attributes_are_recorded() -> None:
+    """A size is no number that an operation computes with."""
+    recorder, _ = record(
+        "class C:\n"
+        "    def __init__(self, scale):\n        self.scale = scale / 4\n"
+        "    def use(self, x):\n        return x.reshape(-1) * self.scale\n"
+        "def f(x):\n    return C(2).use(x)\n",
+        x=X,
+    )
+    numbers = {(step.lines[0], step.name) for step in recorder.steps if step.operation == "number"}
+    assert numbers == {(2, "scale"), (3, "self.scale")}
+    computed = {step.operation: step.numbers for step in of_line(recorder, 5)}
+    assert computed == {"view": (), "mul": (0.5,)}

@@ -43,6 +43,7 @@ class Node:
         written: the node whose memory an in-place operation changed; else None.
         entries: the number of entries of the result.
         is_cut: whether gradients were off, or the result was detached and then used.
+        numbers: the Python numbers with which the operation computes.
         users: the nodes that were computed from this node.
         source: the node whose entries this node has in another layout; itself if it computes.
         given: the inputs and parameters from which the node was computed, as `input x`.
@@ -57,6 +58,7 @@ class Node:
     written: Node | None = None
     entries: int = 1
     is_cut: bool = False
+    numbers: tuple[float, ...] = ()
     users: list[Node] = field(default_factory=list, repr=False)
     source: Node = field(init=False, repr=False)
     given: frozenset[str] = field(init=False, repr=False)
@@ -221,6 +223,7 @@ def graph_of(
             written=nodes[step.written] if 0 <= step.written < index else None,
             entries=step.entries,
             is_cut=step.is_cut,
+            numbers=tuple(step.numbers),
         )
         nodes.append(node)
         if numbers is not None:

@@ -561,6 +561,7 @@ class CaseRunner:
                     step.written,
                     step.entries,
                     step.is_cut,
+                    list(step.numbers[:8]),
                 )
             )
         if run_reply.failure is None:

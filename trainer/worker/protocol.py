@@ -166,6 +166,7 @@ class Step(msgspec.Struct, frozen=True, array_like=True):
     written: Index = -1
     entries: Count = 1
     is_cut: bool = False
+    numbers: Annotated[list[float], msgspec.Meta(max_length=8)] = []
 
 
 class RunCost(msgspec.Struct, frozen=True):

@@ -24,6 +24,12 @@ MOST_BYTES = 16 << 20
 MOST_STEP_BYTES = 1 << 20
 _MOST_DEPTH = 200  # frames that are searched for the file's own
 _MOST_NUMBER = 1 << 62
+# The numbers of other operations are sizes and axes.
+_WITH_NUMBERS = frozenset(
+    "add add_ sub sub_ rsub mul mul_ div div_ pow pow_ masked_fill masked_fill_ where full fill "
+    "fill_ full_like clamp clamp_ clamp_min clamp_max maximum addmm baddbmm native_layer_norm "
+    "floor_divide remainder tril triu".split()
+)
 _OWN_GRADIENT = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]  # a classmethod
 
 
@@ -48,6 +54,7 @@ class RecordedStep:
     # True if gradients were off when the result was made, or if the result was detached and then
     # used.
     is_cut: bool = False
+    numbers: tuple[float, ...] = ()  # the Python numbers with which an operation computes
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
@@ -147,6 +154,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         )
         lines = self._lines()
         name = func.overloadpacket.__name__
+        numbers = _numbers((*args, *(kwargs or {}).values())) if name in _WITH_NUMBERS else ()
         if self._gradients:
             self.mark_used(given)
         result = func(*args, **(kwargs or {}))
@@ -160,6 +168,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
                 parents,
                 storage,
                 self._given.get(storage, -1) if writes else -1,
+                numbers,
             )
             whole = self._whole[storage] if writes else tensor
             if whole.shape != tensor.shape:  # a part was written, so the whole tensor has changed
@@ -174,6 +183,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         parents: tuple[int, ...],
         storage: int,
         written: int = -1,
+        numbers: tuple[float, ...] = (),
     ) -> None:
         self._whole.setdefault(storage, tensor)
         if len(self.steps) >= MOST_STEPS:
@@ -188,7 +198,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         cut = self._gradients and not torch.is_grad_enabled() and self._is_cut_off()
         self.steps.append(
             RecordedStep(
-                lines, operation, value, parents, written=written, entries=entries, is_cut=cut
+                lines,
+                operation,
+                value,
+                parents,
+                written=written,
+                entries=entries,
+                is_cut=cut,
+                numbers=numbers,
             )
         )
         self._alive.append(tensor)
@@ -209,6 +226,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         """Record bound names and returned values. Called for calls, lines and returns of frames."""
         if frame.f_code.co_filename != self._path:
             return None
+        if event == "call":
+            self._locals[id(frame)] = frame.f_lineno, _attributes(frame)
         line, names = self._locals.setdefault(id(frame), (frame.f_lineno, {}))
         self._at_rest = True
         try:
@@ -225,7 +244,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
     def _record_bindings(self, frame: FrameType, line: int, names: dict[str, object]) -> None:
         """Record the names that the line before has bound."""
         outer = self._outer_lines(frame)
-        for name, value in frame.f_locals.items():
+        for name, value in (*frame.f_locals.items(), *_attributes(frame).items()):
             if name in names and names[name] is value:
                 continue
             names[name] = value
@@ -266,6 +285,17 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
                 found.append(outer.f_lineno)
             outer = outer.f_back
         return tuple(found)
+
+
+def _attributes(frame: FrameType) -> dict[str, object]:
+    """Return the numbers that the object of a method holds, as `self.name`."""
+    held = getattr(frame.f_locals.get("self"), "__dict__", {})
+    return {f"self.{name}": value for name, value in held.items() if type(value) in (int, float)}
+
+
+def _numbers(given: Iterable[Any]) -> tuple[float, ...]:
+    numbers = [value for value in given if type(value) in (int, float)]
+    return tuple(float(value) for value in numbers if abs(value) < _MOST_NUMBER)
 
 
 def _storage(tensor: Tensor) -> int:
