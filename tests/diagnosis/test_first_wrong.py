@@ -98,3 +98,33 @@ def test_maker_of_an_opposite_mask_is_found() -> None:
     found = first_wrong(matched(masked(~mask), masked(mask)), ["out"])
     assert found is not None
     assert found.lines == (2,)
+
+
+def test_part_of_a_right_value_is_not_blamed() -> None:
+    """A loop over a right value takes parts that the right answer does not have."""
+
+    def summed(*, is_loop: bool) -> ValueGraph:
+        builder = GraphBuilder()
+        query = builder.add("input query", QUERY)
+        part = builder.add("unbind", QUERY[0], query, lines=(2,)) if is_loop else query
+        value = QUERY[0] * 3 if is_loop else QUERY.exp()
+        return builder.graph(out=builder.add("mul", value, part, lines=(3,)))
+
+    found = first_wrong(matched(summed(is_loop=True), summed(is_loop=False)), ["out"])
+    assert found is not None
+    assert found.lines == (3,)
+
+
+def test_wrong_number_is_the_last_if_all_others_are_right() -> None:
+    """A function of numbers that is one expression has no other line."""
+
+    def product(*numbers: int) -> ValueGraph:
+        builder = GraphBuilder()
+        for number in numbers:
+            builder.add("number", torch.tensor(number), lines=(2,))
+        return builder.graph()
+
+    found = first_wrong(matched(product(2, 3, 5), product(2, 3, 6)), ["out"])
+    assert found is not None
+    assert found.node.scalar == 5
+    assert first_wrong(matched(product(2, 4, 5), product(2, 3, 6)), ["out"]) is None

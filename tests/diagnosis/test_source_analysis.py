@@ -1,6 +1,17 @@
 """Tests of the analysis of a learner's source."""
 
-from trainer.diagnosis.source_analysis import function_lines, function_name, gradient_cut_line
+import ast
+
+import pytest
+
+from trainer.diagnosis.source_analysis import (
+    argument_of,
+    function_around,
+    function_lines,
+    function_name,
+    gives_a_number,
+    gradient_cut_line,
+)
 
 SOURCE = """
 def attend(q, k, past, mask, cached):
@@ -24,3 +35,29 @@ def test_function_of_a_line() -> None:
     """A function has all its lines. A line outside functions has only itself, and no name."""
     assert (function_lines(SOURCE, 3), function_name(SOURCE, 3)) == (range(2, 5), "attend")
     assert (function_lines(SOURCE, 1), function_name(SOURCE, 1)) == (range(1, 2), "")
+
+
+CALLS = """
+def shares(x, dim, other=None):
+    return x.exp() / x.exp().sum(dim)
+a = shares(scores, -1)
+b = shares(scores, other=c, dim=axis)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "given"), [(4, "dim", "-1"), (5, "dim", "axis"), (4, "other", None)]
+)
+def test_argument_of_a_call(call: int, name: str, given: str | None) -> None:
+    """An argument is given by its place or by its name."""
+    tree = ast.parse(CALLS)
+    function = function_around(tree, 3)
+    assert function is not None
+    found = argument_of(tree, function, name, call)
+    assert (None if found is None else ast.unparse(found)) == given
+
+
+def test_call_that_gives_a_number() -> None:
+    """The sign belongs to the number. A line outside functions is called by no line."""
+    assert [gives_a_number(CALLS, call, 3) for call in (4, 5)] == [True, False]
+    assert not gives_a_number(CALLS, 4, 4)

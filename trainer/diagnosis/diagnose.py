@@ -30,13 +30,8 @@ from trainer.diagnosis.milestones import (
     topics_of,
 )
 from trainer.diagnosis.mistake_search import MistakeSearch
-from trainer.diagnosis.named_line import (
-    is_omission,
-    line_by_text,
-    line_by_values,
-    line_of_result,
-    patched_lines,
-)
+from trainer.diagnosis.named_line import is_omission, line_by_text, patched_lines
+from trainer.diagnosis.named_value import NamedMistake
 from trainer.diagnosis.output_relation import relation
 from trainer.diagnosis.pair_search import find_pair
 from trainer.diagnosis.patched_references import Ids, PatchedReferences
@@ -44,6 +39,7 @@ from trainer.diagnosis.recorded_case import RecordedCase, recorded_case
 from trainer.diagnosis.repairs import repair_of
 from trainer.diagnosis.reruns import Reruns
 from trainer.diagnosis.several_functions import function_of, wrong_by_function
+from trainer.diagnosis.source_analysis import function_lines
 from trainer.diagnosis.telling_case import case_of_the_mask, most_informative_case
 from trainer.diagnosis.value_graph import ValueGraph
 from trainer.grading.case_set import CaseSet
@@ -62,6 +58,7 @@ from trainer.model.report import (
     Report,
     WrongFunction,
 )
+from trainer.packs.mistakes import patch_all
 from trainer.worker.forkserver_client import ForkServerLostError
 from trainer.worker.worker_client import WorkerResult
 
@@ -251,16 +248,9 @@ class _Diagnosis:
             ids = find_pair(self._agreement, operations)
         mistakes = self._in_order(ids)
         location = self._location(ids)
-        named = self._named_lines(mistakes, location, is_planted=bool(known))
-        if is_moved := named is not None:
-            # Facts about another line are left out.
-            first, last = named
-            location = Location(
-                frame=self._locator.frame(last),
-                start=None if first == last else first,
-                is_missing=is_omission(self._references.source, mistakes[0]),
-                case=location.case or self._first.number,
-            )
+        # Facts about another line are left out.
+        named = self._named_location(mistakes, location, is_planted=bool(known))
+        location = named or location
         explanation = location.relation
         if not ids and explanation is None and not self._keeps_state:
             explanation = generic_error(self._agreement)
@@ -268,7 +258,7 @@ class _Diagnosis:
             explanation = self._output_relation()
         mask = self._mask()
         is_shown = mask is not None and bool(mask.difference) and _may_be_a_mask(mistakes)
-        reached = None if is_moved else self._progress
+        reached = None if named else self._progress
         return Diagnosis(
             mistakes=mistakes,
             first_line=location.frame,
@@ -409,10 +399,10 @@ class _Diagnosis:
             location = self._locator.location_of_draw(drawing)
         return location or self._locator.location_of_other_failure()
 
-    def _named_lines(
+    def _named_location(
         self, mistakes: Sequence[Mistake], location: Location, *, is_planted: bool
-    ) -> tuple[int, int] | None:
-        """Return the first and last line of a named mistake; None if the found line is as good.
+    ) -> Location | None:
+        """Return the lines of a named mistake; None if the found line is as good.
 
         Args:
             mistakes: the named mistakes.
@@ -424,36 +414,57 @@ class _Diagnosis:
             line_by_text(reference, mistake, source, is_planted=is_planted) for mistake in mistakes
         ]
         found_line = None if location.frame is None else location.frame.line
-        if any(lines):
-            is_found = any(found_line == last for _, last in filter(None, lines))
-            return None if is_found and not is_planted else next(filter(None, lines))
+        case = location.case or self._first.number
+        if texts := list(filter(None, lines)):
+            if not is_planted and any(found_line == last for _, last in texts):
+                return None
+            start, line = texts[0]
+            is_missing = is_omission(reference, mistakes[0])
+        else:
+            found = self._line_by_values(mistakes, location)
+            if found is None or found == found_line:
+                return None
+            start, line, is_missing = found, found, False
+            if found_line is not None and line in function_lines(source, found_line):
+                start = min(line, found_line)
+        return Location(
+            frame=self._locator.frame(line),
+            start=None if start == line else start,
+            is_missing=is_missing,
+            case=case,
+        )
+
+    def _line_by_values(self, mistakes: Sequence[Mistake], location: Location) -> int | None:
+        """Return the line that does what a single named mistake does; None if unknown."""
         if len(mistakes) != 1:
             return None
-        if found_line is None or self._first.check == "runs":
-            line = self._line_by_values(mistakes[0])
-        elif location.first is None or location.is_missing or self._recorded is None:
+        if location.frame is None or self._first.check == "runs":
+            named = self._named_mistake(mistakes[0], self._index_that_runs)
+            return None if named is None else named.line_without_wrong_value()
+        if location.first is None or self._recorded is None:
             return None
-        else:
-            graph = self._references.mistaken_graph((mistakes[0].id,), self._recorded.index)
-            if graph is None:
-                return None
-            patched = patched_lines(reference, mistakes[0])
-            line = line_of_result(self._recorded, graph, patched, location.first)
-        return None if line is None or line == found_line else (line, line)
+        named = self._named_mistake(mistakes[0], self._recorded.index)
+        is_missing = location.is_missing
+        return None if named is None else named.line(location.first, is_missing=is_missing)
 
-    def _line_by_values(self, mistake: Mistake) -> int | None:
-        """Return the line that makes the values of a named mistake, in a case that runs."""
-        index = self._index_that_runs
+    def _named_mistake(self, mistake: Mistake, index: int | None) -> NamedMistake | None:
+        """Return a named mistake in a case; None if the case cannot be recorded."""
         if index is None:
             return None
-        recorded = self._recorded
+        recorded, reference = self._recorded, self._references.source
         if recorded is None or recorded.index != index:
             right = self._references.graph(index, "lines")
             recorded = None if right is None else self._recorded_in(index, [right])
         graph = self._references.mistaken_graph((mistake.id,), index)
         if recorded is None or graph is None:
             return None
-        return line_by_values(recorded, graph, self._references.source, mistake)
+        return NamedMistake(
+            recorded,
+            graph,
+            patch_all(reference, [mistake], ""),
+            patched_lines(reference, mistake),
+            self._judgement.submission.source,
+        )
 
     @property
     def _index_that_runs(self) -> int | None:

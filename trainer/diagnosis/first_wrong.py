@@ -16,6 +16,8 @@ from trainer.diagnosis.graph_queries import comparable_parents, kind_of
 from trainer.diagnosis.matching import Matching
 from trainer.diagnosis.value_graph import Node, ValueGraph, leading_to, reachable
 
+_PARTS = frozenset(("unbind", "select"))
+
 
 @dataclass(frozen=True)
 class FirstWrong:
@@ -66,12 +68,16 @@ def _first_node(matching: Matching, outputs: Iterable[str]) -> Node | None:
         return opposite
     region = _wrong_region(matching, outputs)
     if not region:  # no output is a tensor that can be followed backwards
-        made = (node for node in matching.graph.computed if node.lines)
-        return next(filter(matching.is_known_wrong, made), None)
+        made = [node for node in matching.graph.computed if node.lines]
+        known = next(filter(matching.is_known_wrong, made), None)
+        if known is None and made and all(map(matching.is_right, made[:-1])):
+            return made[-1]  # the wrong output itself
+        return known
     wrong = [node for node in sorted(region) if node.lines]
     comparable = [node for node in wrong if node.is_comparable]
     if not comparable:
         return wrong[0] if len({node.line for node in wrong}) == 1 else None
+    comparable = [node for node in comparable if not _is_part(matching, node)] or comparable
     known = next(filter(matching.is_known_wrong, comparable), None)
     if known is not None and not known.given:
         return known
@@ -81,6 +87,13 @@ def _first_node(matching: Matching, outputs: Iterable[str]) -> Node | None:
     entries = [node for node in counted if all_counted.isdisjoint(comparable_parents(node))]
     first = min(entries or counted)
     return first if known is None else min(known, first)
+
+
+def _is_part(matching: Matching, node: Node) -> bool:
+    """Return whether a value is only a part of a right value, perhaps in another layout."""
+    while node.operation == "return" and node.parents:
+        (node,) = node.parents
+    return node.operation in _PARTS and all(map(matching.is_right, node.parents))
 
 
 def _write_into_input(graph: ValueGraph) -> Node | None:

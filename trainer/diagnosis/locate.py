@@ -9,7 +9,8 @@ from trainer.diagnosis.first_wrong import FirstWrong, first_wrong
 from trainer.diagnosis.loops import Growth, growth_of, innermost_loop
 from trainer.diagnosis.matching import Matching
 from trainer.diagnosis.milestones import MilestoneProgress
-from trainer.diagnosis.named_line import depth_of, is_omission, patched_lines
+from trainer.diagnosis.named_line import is_omission, patched_lines
+from trainer.diagnosis.named_value import depth_of
 from trainer.diagnosis.non_value_blame import blamed_line, line_of_rounded_angle
 from trainer.diagnosis.output_relation import relation
 from trainer.diagnosis.patched_references import PatchedReferences
@@ -98,7 +99,7 @@ class Locator:
             if mistaken is not None and len(mistakes) == 1 and not _lines_before(found):
                 # The mistake may be in the call, rather than in the called function.
                 patched = patched_lines(reference, mistakes[0])
-                depth = depth_of(mistaken, patched, is_call=not is_missing)
+                depth = depth_of(mistaken, patched)
                 found = replace(found, lines=found.lines[-(depth or 0) :])
         location = Location(
             frame=self.frame(found.lines[0]),

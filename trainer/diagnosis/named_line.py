@@ -1,9 +1,7 @@
-"""Find the line of a named mistake in a file.
+"""Find the line of a named mistake in a file by its text.
 
-A file with a named mistake behaves like the reference with this mistake. So the line to show is
-the line that has the text of the mistake, or the same statement with other names of variables, or
-the only place where the file differs from the reference, or the line that makes the values of the
-mistake's own lines.
+It is the line that has the text of the mistake, or the same statement with other names of
+variables, or the only place where the file differs from the reference.
 """
 
 from __future__ import annotations
@@ -11,16 +9,9 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from difflib import SequenceMatcher
-from itertools import takewhile, zip_longest
 
-import torch
-
-from trainer.diagnosis.first_wrong import FirstWrong
-from trainer.diagnosis.graph_queries import have_same_value
-from trainer.diagnosis.recorded_case import RecordedCase
-from trainer.diagnosis.value_graph import Node, ValueGraph
 from trainer.model.challenge import Mistake
 from trainer.packs.mistakes import lines_of, patch_all
 
@@ -40,6 +31,8 @@ def _operations(source: str) -> Counter[str]:
     found: Counter[str] = Counter()
     for node in ast.walk(ast.parse(source)):
         match node:
+            case ast.Call(ast.Name("float")):
+                continue  # a constant
             case ast.Call():
                 found[ast.unparse(node.func)] += 1
             case ast.BinOp() | ast.AugAssign():
@@ -153,132 +146,14 @@ def _statements(source: str) -> Iterator[tuple[str, int]]:
             yield ast.dump(statement), statement.lineno
 
 
-def line_by_values(
-    recorded: RecordedCase, mistaken: ValueGraph, reference: str, mistake: Mistake
-) -> int | None:
-    """Return the line that makes a value of the mistake's own lines; None if none does.
+def patched_lines(reference: str, mistake: Mistake) -> Collection[int]:
+    """Return the lines of the reference with a mistake that the mistake changed or added.
 
-    The value is wrong, or the reference has no such operation, for example a write in place.
-
-    Args:
-        recorded: the recorded case of the file.
-        mistaken: the graph of the reference with the mistake, in the same case.
-        reference: the text of the reference.
-        mistake: the named mistake.
+    If it only left lines out, the line after them is returned.
     """
-    patched = patched_lines(reference, mistake)
-    usual = {node.operation for node in recorded.reference.nodes}
-    made = [node for node in mistaken.nodes if node.line in patched]
-    for node in made:
-        is_usual = node.operation in usual
-        if not node.is_comparable or (is_usual and not _is_other_value(node, recorded)):
-            continue
-        for own in recorded.graph.nodes:
-            if _is_twin(node, own, recorded.sizes) and (is_usual or own.operation not in usual):
-                return own.line
-    right = recorded.reference.nodes
-    # The mistake is not after the first wrong value.
-    early = list(takewhile(lambda own: not _is_wrong(own, recorded), recorded.graph.nodes))
-    for node in made:
-        # The reference may have the constant too, for example zeros for another sum.
-        makers = {other.operation for other in right if _is_same_constant(node, other)}
-        for own in early:
-            if own.lines and own.operation not in makers and _is_same_constant(node, own):
-                return own.line
-    return None
-
-
-def patched_lines(reference: str, mistake: Mistake) -> range:
-    """Return the lines of the reference with a mistake that the mistake changed or added."""
-    first = lines_of(reference, mistake).start
-    return range(first, first + mistake.now.rstrip("\n").count("\n") + 1)
-
-
-def depth_of(mistaken: ValueGraph, patched: range, *, is_call: bool) -> int | None:
-    """Return the number of lines in the call stack of a patched line; None if none ran.
-
-    Args:
-        mistaken: the graph of the reference with the mistake.
-        patched: the lines that the mistake changed.
-        is_call: count only lines that call a function of the reference. If no patched line does,
-            the mistake is in a computation, and in the file it may be inside a function.
-    """
-    depths = [
-        len(node.lines) - place
-        for node in mistaken.nodes
-        for place, line in enumerate(node.lines)
-        if line in patched and (place or not is_call)
-    ]
-    return min(depths, default=None)
-
-
-def line_of_result(
-    recorded: RecordedCase, mistaken: ValueGraph, patched: range, first: FirstWrong
-) -> int | None:
-    """Return the line of the file whose result is the wrong result of a patched line.
-
-    A line that calls a function has the result of the function. If a line and a line inside its
-    call have this result, the line inside is returned, unless the patched line is such a call. A
-    line after the first wrong value does not count.
-
-    Args:
-        recorded: the recorded case of the file.
-        mistaken: the graph of the reference with the mistake, in the same case.
-        patched: the lines that the mistake changed.
-        first: the first wrong value of the file.
-    """
-    sizes = recorded.sizes
-    depth = depth_of(mistaken, patched, is_call=True)
-    results = [
-        (lines, node)
-        for lines, node in _results(recorded.graph)
-        if node.index <= first.node.index or first.node.lines[-len(lines) :] == lines
-    ]
-    for lines, node in _results(mistaken):
-        if lines[0] not in patched or not _is_other_value(node, recorded):
-            continue
-        before = mistaken.nodes[: node.index]
-        if any(other.line not in patched and _is_twin(other, node, sizes) for other in before):
-            continue  # the line changes nothing, so a step is missing
-        found = [own for own, value in results if _is_twin(node, value, sizes)]
-        if found:
-            return min(
-                found, key=lambda own: -len(own) if depth is None else abs(len(own) - depth)
-            )[0]
-    return None
-
-
-def _results(graph: ValueGraph) -> Iterator[tuple[tuple[int, ...], Node]]:
-    """Yield each visit of a line, as the line and its callers, with the last result in it."""
-    nodes = [node for node in graph.leading_to_outputs if node.lines and node.is_comparable]
-    for node, after in zip_longest(nodes, nodes[1:]):
-        for depth in range(len(node.lines)):
-            lines = node.lines[depth:]
-            if after is None or after.lines[-len(lines) :] != lines:
-                yield lines, node
-
-
-def _is_other_value(node: Node, recorded: RecordedCase) -> bool:
-    """Return whether a value can be compared and the right answers do not compute it."""
-    return node.is_comparable and not recorded.right.has(node, may_swap=False)
-
-
-def _is_wrong(node: Node, recorded: RecordedCase) -> bool:
-    """Return whether a line of the file makes another value than right answers, NaN or +inf."""
-    if not node.lines or node.value is None:
-        return False
-    return _is_other_value(node, recorded) or not bool((node.value < torch.inf).all())
-
-
-def _is_same_constant(node: Node, own: Node) -> bool:
-    """Return whether two values are equal that have too few entries to be compared elsewhere."""
-    if node.features is not None or node.value is None or own.value is None or node.entries < 2:
-        return False
-    return torch.equal(node.value, own.value)
-
-
-def _is_twin(node: Node, own: Node, sizes: Mapping[str, int]) -> bool:
-    """Return whether a line of the file makes the value of a node."""
-    if not own.lines or own.is_number != node.is_number:
-        return False
-    return node.scalar == own.scalar if node.is_number else have_same_value(node, own, sizes)
+    right, wrong = _code_of(reference), _code_of(patch_all(reference, [mistake], ""))
+    changes = _changes([text for _, text in right], [text for _, text in wrong])
+    added = [wrong[index] for *_, start, end in changes for index in range(start, end)]
+    left = [right[index][1].strip() for _, start, end, *_ in changes for index in range(start, end)]
+    new = {number for number, text in added if text.strip() not in left}
+    return new or {number for number, _ in added} or {lines_of(reference, mistake).start}

@@ -29,7 +29,12 @@ class ReferenceIndex:
                 if key not in known_keys:
                     known_keys.add(key)
                     self.nodes.append(node)
-        self._scalars = {node.scalar for graph in graphs for node in graph.nodes if node.is_number}
+        self._scalars = {
+            (node.is_float, node.scalar)
+            for graph in graphs
+            for node in graph.nodes
+            if node.is_number
+        }
         figures = [node.features for node in self.nodes]
         self._table = torch.tensor(figures, dtype=torch.float64).reshape(-1, _FIGURES)
         self._found: dict[tuple[Node, bool], bool] = {}
@@ -61,7 +66,7 @@ class ReferenceIndex:
             may_swap: whether axes of equal size may be swapped.
         """
         if node.is_number:
-            return node.value is not None and node.scalar in self._scalars
+            return node.value is not None and (node.is_float, node.scalar) in self._scalars
         if node.features is None or node.core is None:
             return False
         key = node, may_swap

@@ -9,7 +9,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def function_lines(source: str, line: int) -> range:
     """Return the lines of the function that contains a line; only the line if no function does."""
-    function = _function_around(ast.parse(source), line)
+    function = function_around(ast.parse(source), line)
     if function is None:
         return range(line, line + 1)
     return range(function.lineno, (function.end_lineno or line) + 1)
@@ -17,13 +17,13 @@ def function_lines(source: str, line: int) -> range:
 
 def function_name(source: str, line: int) -> str:
     """Return the name of the function that contains a line, or ""."""
-    function = _function_around(ast.parse(source), line)
+    function = function_around(ast.parse(source), line)
     return "" if function is None else function.name
 
 
 def gradient_cut_line(source: str, line: int) -> int:
     """Return the line of a decorator that disables gradients; the line itself if there is none."""
-    function = _function_around(ast.parse(source), line)
+    function = function_around(ast.parse(source), line)
     for decorator in [] if function is None else function.decorator_list:
         text = ast.unparse(decorator)
         if "no_grad" in text or "inference_mode" in text:
@@ -52,7 +52,53 @@ def first_division(source: str, entry: str) -> int | None:
     return None
 
 
-def _function_around(tree: ast.AST, line: int) -> _Function | None:
+def gives_a_number(source: str, call: int, line: int) -> bool:
+    """Return whether a call gives a constant number to the function that contains a line.
+
+    Args:
+        source: the text of the file.
+        call: the line of the call.
+        line: a line of the called function.
+    """
+    tree = ast.parse(source)
+    function = function_around(tree, line)
+    if function is None:
+        return False
+    given = [
+        value
+        for found in _calls_of(tree, function, call)
+        for value in (*found.args, *(keyword.value for keyword in found.keywords))
+    ]
+    return any(isinstance(_without_sign(value), ast.Constant) for value in given)
+
+
+def _without_sign(value: ast.expr) -> ast.expr:
+    return value.operand if isinstance(value, ast.UnaryOp) else value
+
+
+def argument_of(tree: ast.AST, function: _Function, name: str, call: int) -> ast.expr | None:
+    """Return the expression that the call at a line gives to an argument of a function."""
+    names = [argument.arg for argument in function.args.args if argument.arg != "self"]
+    for found in _calls_of(tree, function, call):
+        given = dict(zip(names, found.args, strict=False))
+        given |= {keyword.arg: keyword.value for keyword in found.keywords if keyword.arg}
+        if name in given:
+            return given[name]
+    return None
+
+
+def _calls_of(tree: ast.AST, function: _Function, line: int) -> list[ast.Call]:
+    """Return the calls of a function at a line. A module calls `forward` under any name."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and node.lineno <= line <= (node.end_lineno or line)
+        and function.name in ("forward", ast.unparse(node.func).rpartition(".")[2])
+    ]
+
+
+def function_around(tree: ast.AST, line: int) -> _Function | None:
     """Return the innermost function that contains a line. Decorators belong to the function."""
     around = []
     for node in ast.walk(tree):

@@ -200,8 +200,8 @@ class Diagnosis:
     Attributes:
         mistakes: the known mistakes that together give exactly this output; () if none do.
         first_line: the first line of the learner's file that computed a wrong value.
-        start: the line from which the mistake may be: the last line before `first_line` that makes
-            right numbers; None if it is `first_line` itself.
+        start: the line from which the mistake may be, for example the last line before
+            `first_line` that makes right numbers; None if it is `first_line` itself.
         missing: whether a step is missing between both lines.
         case: number of the case that shows the wrong line, from 1.
         last_reached: the reference's last named result that the submission computed too.

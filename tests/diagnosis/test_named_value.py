@@ -1,0 +1,117 @@
+"""The line of a named mistake by its values."""
+
+import pytest
+
+from tests.support.diagnosis import CHALLENGES, diagnosed
+from tests.support.grading import diagnoser_of
+from trainer.grading.grader import Grader
+from trainer.model.submission import Submission
+from trainer.packs import pack_reader
+
+
+@pytest.mark.parametrize(
+    ("challenge_id", "right", "wrong", "name"),
+    [
+        pytest.param(
+            "delta-rule",
+            "S = S + step[..., :, None] * key[..., None, :]",
+            "S = S.add_(step[..., :, None] * key[..., None, :])",
+            "state-added-in-place",
+            id="a right value, written in place",
+        ),
+        pytest.param(
+            "lse-merge",
+            "torch.maximum(lse_a, lse_b)",
+            "torch.maximum(lse_a, lse_b).clamp_min(0.0)",
+            "stand-in-for-every-low-maximum",
+            id="a value with equal entries",
+        ),
+        pytest.param(
+            "flash",
+            "weights = torch.exp(scores - new_max)",
+            "scores -= new_max; weights = scores.exp()",
+            "scores-changed-in-place",
+            id="a crash at a later line",
+        ),
+    ],
+)
+def test_line_is_found_by_its_values(
+    grader: Grader, challenge_id: str, right: str, wrong: str, name: str
+) -> None:
+    """No wrong value of the explained case leads to the line."""
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), challenge_id)
+    source = pack_reader.solution(challenge)
+    assert source.count(right) == 1
+    judgement = grader.grade(challenge, Submission("a.py", source.replace(right, wrong)), 5)
+    diagnosis = diagnoser_of(grader).report(judgement).diagnosis
+    assert diagnosis is not None
+    assert [mistake.id for mistake in diagnosis.mistakes] == [name]
+    assert diagnosis.first_line is not None
+    assert wrong in diagnosis.first_line.text
+
+
+STORED = "self.scale = d_model**-0.5"
+PAST = "past = past_kv if use_cache else None"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("folder", "changes", "name", "line"),
+    [
+        pytest.param(
+            "mha",
+            [
+                ("self.num_heads = num_heads", f"self.num_heads = num_heads\n        {STORED}"),
+                ("scores / math.sqrt(self.head_dim)", "scores * self.scale"),
+            ],
+            "scale-by-d-model",
+            STORED,
+            id="a number of the constructor",
+        ),
+        pytest.param(
+            "kv_cache",
+            [
+                ("        past_length = 0\n", f"        past_length = 0\n        {PAST}\n"),
+                (
+                    "if past_kv is not None:\n            past_k, past_v = past_kv",
+                    "if past is not None:\n            past_k, past_v = past",
+                ),
+            ],
+            "past-needs-use-cache",
+            PAST,
+            id="the variable of a condition",
+        ),
+        pytest.param(
+            "kv_cache",
+            [
+                ("        past_length = 0\n", "        past_length, new = 0, (k, v)\n"),
+                ("return out, (k, v)", "return out, new"),
+            ],
+            "only-new-returned",
+            "return out, new",
+            id="right values that are returned",
+        ),
+        pytest.param(
+            "mha_fused",
+            [
+                ("q, k, v = qkv.unbind(dim=0)", "k, q, v = qkv[0], qkv[1], qkv[2]"),
+                ("scores / math.sqrt(self.head_dim)", "scores * self.head_dim**-0.5"),
+            ],
+            "order-k-q-v",
+            "k, q, v =",
+            id="right parts with wrong names",
+        ),
+    ],
+)
+def test_line_that_does_what_the_mistake_does_is_found(
+    grader: Grader, folder: str, changes: list[tuple[str, str]], name: str, line: str
+) -> None:
+    """The first wrong value is made by another line."""
+    source = pack_reader.solution(CHALLENGES[folder])
+    for was, now in changes:
+        assert source.count(was) == 1, was
+        source = source.replace(was, now)
+    _, found = diagnosed(grader, CHALLENGES[folder], source)
+    assert [mistake.id for mistake in found.mistakes] == [name]
+    assert found.first_line is not None
+    assert found.first_line.text.startswith(line)
