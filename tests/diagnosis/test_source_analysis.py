@@ -9,7 +9,7 @@ from trainer.diagnosis.source_analysis import (
     function_around,
     function_lines,
     function_name,
-    gives_a_number,
+    gives_a_constant,
     gradient_cut_line,
 )
 
@@ -57,7 +57,7 @@ def test_argument_of_a_call(call: int, name: str, given: str | None) -> None:
     assert (None if found is None else ast.unparse(found)) == given
 
 
-def test_call_that_gives_a_number() -> None:
+def test_call_that_gives_a_constant() -> None:
     """The sign belongs to the number. A line outside functions is called by no line."""
-    assert [gives_a_number(CALLS, call, 3) for call in (4, 5)] == [True, False]
-    assert not gives_a_number(CALLS, 4, 4)
+    assert [gives_a_constant(CALLS, call, 3) for call in (4, 5)] == [True, False]
+    assert not gives_a_constant(CALLS, 4, 4)

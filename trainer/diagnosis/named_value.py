@@ -18,7 +18,7 @@ from trainer.diagnosis.graph_queries import have_same_value
 from trainer.diagnosis.line_of_condition import line_of_condition
 from trainer.diagnosis.line_of_number import line_of_number
 from trainer.diagnosis.recorded_case import RecordedCase
-from trainer.diagnosis.source_analysis import gives_a_number
+from trainer.diagnosis.source_analysis import gives_a_constant
 from trainer.diagnosis.value_graph import Node, ValueGraph, leading_to
 
 
@@ -104,7 +104,9 @@ class NamedMistake:
                 continue
             for own in self.recorded.graph.nodes:
                 if own.lines and _is_equal(node, own):
-                    return own.line
+                    line, *calls = own.lines
+                    is_chosen = calls and gives_a_constant(self.source, calls[0], line)
+                    return calls[0] if is_chosen else line
         return None
 
     def _line_of_parts(self, first: FirstWrong) -> int | None:
@@ -134,16 +136,16 @@ class NamedMistake:
         A line that calls a function has the result of the function. If a line and a line inside its
         call have this result, the line inside is returned, unless the changed line is such a call.
         A line after the first wrong value does not count, unless the mistake makes this value too
-        before its changed lines.
+        before its changed lines, and the line is in the same call.
         """
         depth = depth_of(self.mistaken, self.patched)
-        last = first.node.index
-        if self._is_before_the_changes(first.node):
-            last = len(self.recorded.graph.nodes)
+        is_before = self._is_before_the_changes(first.node)
         results = [
             (lines, node)
             for lines, node in _results(self.recorded.graph)
-            if node.index <= last or self._is_chosen_by_a_call(lines, first, depth)
+            if node.index <= first.node.index
+            or (is_before and lines[1:] == first.node.lines[1:])
+            or self._is_chosen_by_a_call(lines, first, depth)
         ]
         for lines, node in _results(self.mistaken):
             if lines[0] not in self.patched or not self._is_other_value(node):
@@ -179,13 +181,13 @@ class NamedMistake:
     ) -> bool:
         """Return whether a wrong value is made inside a call that may be the mistake itself.
 
-        It is the mistake if the changed line is a call too, or if it gives a number, for example
+        It is the mistake if the changed line is a call too, or if it gives a constant, for example
         the axis of a softmax.
         """
         inner = first.node.lines
         if inner[-len(lines) :] != lines:
             return False
-        return inner == lines or bool(depth) or gives_a_number(self.source, lines[0], inner[0])
+        return inner == lines or bool(depth) or gives_a_constant(self.source, lines[0], inner[0])
 
 
 def depth_of(mistaken: ValueGraph, patched: Collection[int]) -> int | None:

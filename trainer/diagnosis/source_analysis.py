@@ -52,8 +52,8 @@ def first_division(source: str, entry: str) -> int | None:
     return None
 
 
-def gives_a_number(source: str, call: int, line: int) -> bool:
-    """Return whether a call gives a constant number to the function that contains a line.
+def gives_a_constant(source: str, call: int, line: int) -> bool:
+    """Return whether a call gives a constant to the function that contains a line.
 
     Args:
         source: the text of the file.

@@ -1,5 +1,4 @@
 # mistakes: float-head-dim
-# diagnosis: no line
 """Factored formulas: squares and narrow rectangles, everything that comes twice taken out."""
 
 from typing import Final

@@ -1,5 +1,4 @@
 # mistakes: keys-only
-# diagnosis: no line
 """In as few lines as it goes."""
 
 

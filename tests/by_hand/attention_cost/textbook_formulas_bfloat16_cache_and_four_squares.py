@@ -1,5 +1,4 @@
 # mistakes: cache-always-16-bits, kv-projections-as-queries
-# diagnosis: no line
 """The formulas of a blog post, one letter a size."""
 
 BFLOAT16 = 2

@@ -1,5 +1,4 @@
 # mistakes: mask-after-softmax
-# diagnosis: line elsewhere
 """Padding is zeroed after the normalisation, so that the weights of a row no longer sum to 1."""
 
 import torch

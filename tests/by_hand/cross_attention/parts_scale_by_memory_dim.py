@@ -1,5 +1,4 @@
 # mistakes: scale-by-memory-dim
-# diagnosis: line elsewhere
 """A module that cuts a projection into heads, one that looks up, and the layer that wires them."""
 
 import math

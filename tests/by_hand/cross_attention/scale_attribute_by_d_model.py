@@ -1,5 +1,4 @@
 # mistakes: scale-by-d-model
-# diagnosis: line elsewhere
 """The scale is made from d_model instead of the head dim."""
 
 import torch

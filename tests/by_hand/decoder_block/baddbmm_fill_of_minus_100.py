@@ -1,4 +1,5 @@
 # mistakes: fill-of-minus-100
+# diagnosis: line elsewhere
 """All heads in one batch, the masks as the bias of a baddbmm; a number that looks low enough."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: old-value-before-the-decay
-# diagnosis: line elsewhere
 """A function for one token, mapped over the lists that unbind gives."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: last-block-dropped
-# diagnosis: line elsewhere
 """A column of ones beside the values: the accumulator's last column is the sum of exps, so there is only one thing to rescale."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: past-needs-use-cache
-# diagnosis: line elsewhere
 """The past is read only when a cache is asked for."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: only-new-returned
-# diagnosis: line elsewhere
 """The cache handed back holds only the new tokens, not the past before them."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: scale-by-d-model
-# diagnosis: line elsewhere
 """The scores are scaled by the width of the model and not by that of a head."""
 
 import torch

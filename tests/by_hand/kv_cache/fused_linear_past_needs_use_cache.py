@@ -1,5 +1,4 @@
 # mistakes: past-needs-use-cache
-# diagnosis: line elsewhere
 """The past is joined on only when use_cache is set; without it past_kv is ignored."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: past-needs-use-cache
-# diagnosis: line elsewhere
 """A module for the heads and one for the attention; the past is taken out of the arguments first."""
 
 from typing import NamedTuple

@@ -1,5 +1,4 @@
 # mistakes: eps-outside-the-root
-# diagnosis: line elsewhere
 """The standard deviation by std_mean, as in many tutorials."""
 
 import torch

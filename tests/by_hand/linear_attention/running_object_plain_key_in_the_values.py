@@ -1,5 +1,4 @@
 # mistakes: plain-key-in-the-state
-# diagnosis: line elsewhere
 """A small class holds the two sums and takes one token after the other."""
 
 import torch

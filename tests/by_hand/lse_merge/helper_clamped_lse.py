@@ -1,4 +1,5 @@
 # mistakes: infinite-lse-made-finite
+# diagnosis: line elsewhere
 """A helper makes every lse finite."""
 
 import torch

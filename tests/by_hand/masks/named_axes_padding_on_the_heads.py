@@ -1,5 +1,4 @@
 # mistakes: padding-on-the-head-axis
-# diagnosis: no line
 """A helper puts axes, named by letters, where they belong among [b, h, q, k]."""
 
 import torch

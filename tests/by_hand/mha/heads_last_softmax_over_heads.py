@@ -1,5 +1,4 @@
 # mistakes: softmax-over-heads
-# diagnosis: line elsewhere
 """Scores with the heads as their last axis, softmax written out as a nested function."""
 
 import math

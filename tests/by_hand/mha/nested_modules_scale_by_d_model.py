@@ -1,5 +1,4 @@
 # mistakes: scale-by-d-model
-# diagnosis: line elsewhere
 """A module for projecting into heads, one for the attention itself, one for the way back."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: dw-transposed
-# diagnosis: line elsewhere
 """Everything as rows of tokens; the gradients of the weights have inputs in their rows."""
 
 import torch

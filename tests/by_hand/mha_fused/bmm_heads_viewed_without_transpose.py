@@ -1,5 +1,4 @@
 # mistakes: heads-viewed-without-transpose
-# diagnosis: line elsewhere
 """Batch and heads in one axis, bmm, every step a line."""
 
 import torch

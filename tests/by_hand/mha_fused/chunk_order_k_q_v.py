@@ -1,5 +1,4 @@
 # mistakes: order-k-q-v
-# diagnosis: line elsewhere
 """The three chunks are taken in the order k, q, v instead of q, k, v."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: scale-by-nope-dim
-# diagnosis: line elsewhere
 """The scores are scaled for nope_dim features only, although a query has rope_dim more."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: positions-clamped
-# diagnosis: line elsewhere
 """Small modules inside the module: a rotary embedding, a low-rank pair for the queries, one for keys and values."""
 
 import math

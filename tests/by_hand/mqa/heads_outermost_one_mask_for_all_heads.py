@@ -1,5 +1,4 @@
 # mistakes: one-mask-for-all-heads
-# diagnosis: line elsewhere
 """[H, B, L, D]: the heads lie outermost, k and v broadcast without an axis of their own; an additive mask."""
 
 import torch

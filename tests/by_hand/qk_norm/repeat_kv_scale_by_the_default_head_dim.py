@@ -1,4 +1,5 @@
 # mistakes: scale-by-the-default-head-dim
+# diagnosis: line elsewhere
 """head_dim sets the projections and norms, but the scale still comes from d_model / num_heads."""
 
 import torch

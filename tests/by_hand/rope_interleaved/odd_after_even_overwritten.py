@@ -1,5 +1,4 @@
 # mistakes: first-overwritten-too-early
-# diagnosis: line elsewhere
 """The second coordinate is made from the first one after its turn."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: mask-after-softmax
-# diagnosis: line elsewhere
 """The mask falls on the finished weights: what the hidden keys took is missing from the rest."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: cap-not-divided
-# diagnosis: line elsewhere
 """A helper for the cap, another for the mask."""
 
 import math
