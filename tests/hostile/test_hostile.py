@@ -152,7 +152,7 @@ def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
     rights = right_graphs(case_set)
     draw = random.Random(seed)
     run, tensors = forged(draw, [node.value for node in rights[0].nodes if node.value is not None])
-    graph = graph_of(run, tensors, pack_reader.solution(GQA))
+    graph = graph_of(run, tensors)
     sizes = dict(case_set.cases[0].sizes)
     for mistaken in (None, rights[1]):
         matching = Matching(graph, ReferenceIndex(rights, sizes), mistaken)

@@ -350,7 +350,6 @@ class _Diagnosis:
             self._case_set.only([index]),
             right_graphs,
             self._recordings[index](),
-            self._judgement.submission.source,
             self._judgement.comparison,
         )
 

@@ -63,7 +63,6 @@ def recorded_case(
     alone: CaseSet,
     right_graphs: Sequence[ValueGraph],
     worker_result: WorkerResult,
-    source: str,
     comparison: Comparison,
 ) -> RecordedCase | None:
     """Read the recorded run of a case; None if the worker could not record it.
@@ -73,12 +72,11 @@ def recorded_case(
         alone: the case alone.
         right_graphs: of the reference, then of the other right answers.
         worker_result: of the worker that recorded the case.
-        source: the text of the submission.
         comparison: of all cases.
     """
     if worker_result.how != "replied" or len(worker_result.reply.runs) != 1:
         return None
-    graph = graph_of(worker_result.reply.runs[0], worker_result.tensors, source)
+    graph = graph_of(worker_result.reply.runs[0], worker_result.tensors)
     if not graph.nodes or not (graph.outputs or alone.cases[0].plain):
         return None
     comparison_alone = Comparison(alone, worker_result)

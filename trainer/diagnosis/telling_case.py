@@ -50,7 +50,7 @@ def most_informative_case(
     found.sort(key=rank)
     indices = [observed.index for observed in found]
     if indices and case_set.cases[indices[0]].plain:
-        return max(indices, key=lambda index: _worth_of_numbers(references, index))
+        return indices[0]
     considered = indices[:_MOST_CONSIDERED]
     return max(considered, key=lambda index: _worth(references, index, first), default=None)
 
@@ -113,16 +113,6 @@ def _is_finite(observed: Observed) -> bool:
     """Return whether all entries of all outputs are finite."""
     values = [value for value in observed.behaviour.outputs.values() if isinstance(value, Tensor)]
     return all(bool(value.isfinite().all()) for value in values)
-
-
-def _worth_of_numbers(references: PatchedReferences, index: int) -> int:
-    """Return the number of distinct scalars of the reference minus the number of repetitions."""
-    graph = references.graph(index, "lines")
-    if graph is None:
-        return 0
-    computed = [node for node in graph.nodes if node.is_number and len(node.parents) > 1]
-    scalars = [node.scalar for node in computed]
-    return 2 * len(set(scalars)) - len(scalars)
 
 
 def _worth(references: PatchedReferences, index: int, first: Outcome) -> float:

@@ -5,7 +5,6 @@ Every node has the line that made it and the nodes from which it was computed.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -195,9 +194,7 @@ def graphs_of(result: WorkerResult) -> list[ValueGraph]:
     return [graph_of(run_reply, result.tensors) for run_reply in result.reply.runs]
 
 
-def graph_of(
-    run_reply: RunReply, tensors: Sequence[Tensor], source: str | None = None
-) -> ValueGraph:
+def graph_of(run_reply: RunReply, tensors: Sequence[Tensor]) -> ValueGraph:
     """Build the graph of a recorded run.
 
     The reply of a worker is not trusted: parents that are not earlier nodes are ignored.
@@ -205,14 +202,10 @@ def graph_of(
     Args:
         run_reply: the recorded run.
         tensors: the tensors of the worker's reply.
-        source: the text of the file. It is used to find the parents of Python scalars.
     """
     nodes: list[Node] = []
-    numbers = None if source is None else _NumberParents(source)
     for index, step in enumerate(run_reply.steps):
         parents = tuple(nodes[place] for place in step.parents if 0 <= place < index)
-        if numbers is not None and step.operation == "number" and not parents:
-            parents = numbers.parents_of(step)
         node = Node(
             index=index,
             lines=tuple(step.lines),
@@ -226,8 +219,6 @@ def graph_of(
             numbers=tuple(step.numbers),
         )
         nodes.append(node)
-        if numbers is not None:
-            numbers.add(node)
     outputs = {
         name: nodes[place] for name, place in run_reply.made_by.items() if 0 <= place < len(nodes)
     }
@@ -245,57 +236,6 @@ def _value_of(step: RecordedStep, tensors: Sequence[Tensor]) -> Tensor | None:
     if step.operation == "number" and (value.is_complex() or value.dim()):
         return None
     return torch.view_as_real(value) if value.is_complex() else value
-
-
-class _NumberParents:
-    """Find the parents of Python scalars by the names in their statements."""
-
-    def __init__(self, source: str) -> None:
-        self._names = _names_by_line(source)
-        self._latest: dict[tuple[tuple[int, ...], str], Node] = {}  # by call and name
-        self._returned: dict[tuple[int, ...], Node] = {}  # by the lines of the call
-
-    def parents_of(self, step: RecordedStep) -> tuple[Node, ...]:
-        """Return the nodes from which a Python scalar was computed."""
-        lines = tuple(step.lines)
-        if not lines:
-            return ()
-        keys = [(lines[1:], name) for name in self._names.get(lines[0], ())]
-        parents = {self._latest[key] for key in keys if key in self._latest}
-        if lines in self._returned and step.name:
-            parents.add(self._returned[lines])
-        return tuple(sorted(parents))
-
-    def add(self, node: Node) -> None:
-        """Remember a scalar as a possible parent of later scalars."""
-        if not node.is_number or not node.lines:
-            return
-        call = node.lines[1:]
-        if node.name:
-            self._latest[call, node.name] = node
-        else:
-            self._returned[call] = node
-
-
-def _names_by_line(source: str) -> dict[int, set[str]]:
-    """Return for each line the names that its statement reads."""
-    found: dict[int, set[str]] = {}
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return {}
-    for statement in ast.walk(tree):
-        if not isinstance(
-            statement, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.Expr
-        ):
-            continue
-        names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
-        read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
-        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            read.add(statement.target.id)
-        for line in range(statement.lineno, (statement.end_lineno or statement.lineno) + 1):
-            found.setdefault(line, set()).update(read)
-    return found
 
 
 def content_graph(
