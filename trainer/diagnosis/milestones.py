@@ -8,41 +8,61 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from trainer.diagnosis.reference_index import ReferenceIndex
 from trainer.diagnosis.value_graph import Node, ValueGraph, leading_to
 from trainer.model.challenge import Mistake
 
-# The topics of a line of the reference, found by words of torch and of the field.
-_TOPICS = {
-    "scale": r"sqrt|\*\* ?-0\.5",
-    "softmax axis": r"softmax",
-    "mask": r"mask",
-    "head grouping": r"repeat_interleave",
-    "rotation": r"rotate|\bcos\b|\bsin\b",
-    "layout of heads": r"transpose\(1, 2\)",
-}
-
-# The words that show that a known mistake is about a topic. Too many words are better than too few:
-# a topic that is not ruled out makes no false statement.
-_WORDS = {
-    "scale": r"scale|sqrt|\*\* ?-0\.5",
-    "softmax axis": r"softmax|\bdim=|\baxis\b|\bsum\b|\bexp\b",
-    "mask": r"mask|visible|hidden|causal|tril|triu|inf\b|padding|future|attend|\bsees?\b",
-    "head grouping": r"repeat|group|tile|kv_head|key/value head",
-    "rotation": r"rotat|\bcos\b|\bsin\b|position",
-    "layout of heads": r"transpose|permute|view|reshape|\bheads\b",
-}
-
-# The operations that may be a mistake about a topic.
 _LAYOUT_CHANGES = "view _unsafe_view reshape permute transpose t expand clone repeat index select"
-_OPERATIONS = {
-    "scale": "mul div mul_ div_ pow sqrt rsqrt number",
-    "softmax axis": "_softmax softmax exp sum amax max logsumexp div sub",
-    "mask": "masked_fill masked_fill_ where add add_ sub sub_ mul tril triu bitwise_and index_put_",
-    "head grouping": f"{_LAYOUT_CHANGES} repeat_interleave index_select gather cat stack",
-    "rotation": "cos sin neg cat stack mul add sub view_as_complex complex",
-    "layout of heads": _LAYOUT_CHANGES,
+
+
+class _Topic(NamedTuple):
+    """The signs of a topic.
+
+    Attributes:
+        lines: words in the lines of the reference that are about it.
+        words: words that show that a known mistake is about it. Too many words are better than too
+            few: a topic that is not ruled out makes no false statement.
+        operations: the operations that may be a mistake about it.
+    """
+
+    lines: str
+    words: str
+    operations: str
+
+
+_TOPICS = {
+    "scale": _Topic(
+        r"sqrt|\*\* ?-0\.5",
+        r"scale|sqrt|\*\* ?-0\.5",
+        "mul div mul_ div_ pow sqrt rsqrt number",
+    ),
+    "softmax axis": _Topic(
+        r"softmax",
+        r"softmax|\bdim=|\baxis\b|\bsum\b|\bexp\b",
+        "_softmax softmax exp sum amax max logsumexp div sub",
+    ),
+    "mask": _Topic(
+        r"mask",
+        r"mask|visible|hidden|causal|tril|triu|inf\b|padding|future|attend|\bsees?\b",
+        "masked_fill masked_fill_ where add add_ sub sub_ mul tril triu bitwise_and index_put_",
+    ),
+    "head grouping": _Topic(
+        r"repeat_interleave",
+        r"repeat|group|tile|kv_head|key/value head",
+        f"{_LAYOUT_CHANGES} repeat_interleave index_select gather cat stack",
+    ),
+    "rotation": _Topic(
+        r"rotate|\bcos\b|\bsin\b",
+        r"rotat|\bcos\b|\bsin\b|position",
+        "cos sin neg cat stack mul add sub view_as_complex complex",
+    ),
+    "layout of heads": _Topic(
+        r"transpose\(1, 2\)",
+        r"transpose|permute|view|reshape|\bheads\b",
+        _LAYOUT_CHANGES,
+    ),
 }
 
 
@@ -77,13 +97,13 @@ def concerns(mistake: Mistake, topic: str) -> bool:
         topic: a word of `MilestoneProgress.cleared`, or the name of a layer.
     """
     text = " ".join((mistake.id, mistake.says, mistake.was, mistake.now))
-    words = _WORDS.get(topic, rf"\b{re.escape(topic)}\b")
+    words = _TOPICS[topic].words if topic in _TOPICS else rf"\b{re.escape(topic)}\b"
     return re.search(words, text, re.IGNORECASE) is not None
 
 
 def topics_of(node: Node) -> set[str]:
     """Return the topics and layers that a wrong result may be about, judged by its operation."""
-    found = {topic for topic, names in _OPERATIONS.items() if node.operation in names.split()}
+    found = {name for name, topic in _TOPICS.items() if node.operation in topic.operations.split()}
     for given in node.parents:
         for parameter in (given, *given.parents):
             match = re.fullmatch(r"input parameter (.+)\.(weight|bias)", parameter.operation)
@@ -151,10 +171,11 @@ def _cleared(reference: ValueGraph, source: str, good: set[Node]) -> Iterator[st
     leading = set(reference.leading_to_outputs)
     good_lines, other_lines = _lines(good), _lines(leading - good)
     text = dict(enumerate(source.splitlines(), 1))
-    for topic, words in _TOPICS.items():
-        about = {line for line in good_lines | other_lines if re.search(words, text.get(line, ""))}
+    for name, topic in _TOPICS.items():
+        lines = good_lines | other_lines
+        about = {line for line in lines if re.search(topic.lines, text.get(line, ""))}
         if about and about <= good_lines - other_lines:
-            yield topic
+            yield name
     for layer, nodes in _layers(leading).items():
         if nodes <= good:
             yield layer
