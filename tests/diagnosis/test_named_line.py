@@ -20,9 +20,9 @@ SOURCE = pack_reader.solution(GPT)
 KNOWN = {mistake.id: mistake for mistake in read_mistakes(GPT)}
 
 
-def line_of(mistake: Mistake, source: str, reference: str = SOURCE) -> int | None:
-    """Return the last line of a mistake; a mistake of `SOURCE` is planted."""
-    found = line_by_text(reference, mistake, source, is_planted=reference is SOURCE)
+def line_of(mistake: Mistake, source: str) -> int | None:
+    """Return the last line of a mistake that a hunt planted."""
+    found = line_by_text(SOURCE, mistake, source, is_planted=True)
     return None if found is None else found[1]
 
 
@@ -101,26 +101,6 @@ def test_line_is_found_after_edits_elsewhere() -> None:
     number = line_of(KNOWN["no-step"], edited)
     assert number is not None
     assert edited.splitlines()[number - 1].strip().startswith("return loss.item()")
-
-
-def test_statement_is_found_under_other_names() -> None:
-    """The statement counts, not the names of its variables. It must occur once."""
-    reference = "def f(a, b):\n    scores = g(a) @ b / 2\n    return h(scores)\n"
-    mistake = Mistake("no-half", "g(a) @ b / 2", "g(a) @ b", "", "")
-    own = "def f(q, k):\n    # the scores\n    s = g(q) @ k\n    return h(s) / 2\n"
-    assert line_of(mistake, own, reference) == 3
-    assert line_of(mistake, own.replace("k\n", "k + 0\n"), reference) is None
-    assert line_of(mistake, own + "def e(q, k):\n    s = g(q) @ k\n", reference) is None
-
-
-def test_only_place_that_differs_from_the_reference_is_found() -> None:
-    """The file behaves as with the mistake, so its only difference is the mistake."""
-    reference = "def f(a, b):\n    x = a @ b\n    x = x / 2\n    return h(x)\n"
-    mistake = Mistake("no-half", "x = x / 2", "x = x", "", "")
-    own = reference.replace("x / 2", "x / int(False or 1)")
-    assert line_of(mistake, own, reference) == 3
-    assert line_of(mistake, own.replace("h(x)", "h(x) + 0"), reference) == 3
-    assert line_of(mistake, own.replace("(a, b)", "(a, b=1)"), reference) is None
 
 
 @pytest.mark.thorough

@@ -1,23 +1,17 @@
-"""Find the line of a named mistake in a file by its text.
-
-It is the line that has the text of the mistake, or the same statement with other names of
-variables, or the only place where the file differs from the reference.
-"""
+"""Find the line that has the text of a named mistake."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from difflib import SequenceMatcher
 
 from trainer.model.challenge import Mistake
 from trainer.packs.mistakes import lines_of, patch_all
 
 _COMMENT = re.compile(r"\s*#.*$")
-_FEW_LINES = 2  # of a difference from the reference that is shown as the place of a mistake
-_COMPUTATION = ast.Call | ast.BinOp | ast.Compare | ast.Subscript
 
 
 def is_omission(reference: str, mistake: Mistake) -> bool:
@@ -57,8 +51,8 @@ def line_by_text(
         is_planted: whether a bug hunt put the mistake into the file. Then lines that were moved
             count too, and so do lines that were left out.
     """
-    wrong_source = patch_all(reference, [mistake], "")
-    right, wrong, own = (_code_of(text) for text in (reference, wrong_source, source))
+    texts = reference, patch_all(reference, [mistake], ""), source
+    right, wrong, own = map(_code_of, texts)
     places = _matched([text for _, text in wrong], [text for _, text in own])
     changes = _changes([text for _, text in right], [text for _, text in wrong])
     moved = {text.strip() for _, text in right}
@@ -73,15 +67,7 @@ def line_by_text(
             may_be_elsewhere = text in moved or text.startswith("with ")
             if index in places and (is_planted or not may_be_elsewhere):
                 return (own[places[index]][0],) * 2
-    line = _line_of_statement(reference, wrong_source, source)
-    if line is None and not is_planted:
-        own_changes = _changes([text for _, text in right], [text for _, text in own])
-        if len(own_changes) == 1:
-            (_, first, last, start, end) = own_changes[0]
-            # The values show best where a step is missing.
-            if last - first <= _FEW_LINES and 0 < end - start <= _FEW_LINES:
-                line = own[start][0]
-    return None if line is None else (line, line)
+    return None
 
 
 def _code_of(source: str) -> list[tuple[int, str]]:
@@ -103,47 +89,6 @@ def _matched(first: list[str], second: list[str]) -> dict[int, int]:
     """Return the index in the second list of each line of the first list that stayed."""
     blocks = SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
     return {block.a + offset: block.b + offset for block in blocks for offset in range(block.size)}
-
-
-def _line_of_statement(reference: str, wrong_source: str, source: str) -> int | None:
-    """Return the line of a statement that only the mistake has, whatever its variables are called.
-
-    The statement must occur once in the file.
-    """
-    added = Counter(form for form, _ in _statements(wrong_source))
-    added -= Counter(form for form, _ in _statements(reference))
-    own = list(_statements(source))
-    count = Counter(form for form, _ in own)
-    return next((line for form, line in own if form in added and count[form] == 1), None)
-
-
-def _statements(source: str) -> Iterator[tuple[str, int]]:
-    """Yield each statement with numbers for its variables, and its line.
-
-    A statement with a block is yielded without the block. Short statements are left out, because
-    different code may have them.
-    """
-    tree = ast.parse(source)
-    variables = {
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    } | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    for statement in ast.walk(tree):
-        if not isinstance(statement, ast.stmt) or isinstance(
-            statement, ast.ClassDef | ast.FunctionDef | ast.Import | ast.ImportFrom
-        ):
-            continue
-        for block in ("body", "orelse", "handlers", "finalbody"):
-            if hasattr(statement, block):
-                setattr(statement, block, [])
-        numbers: dict[str, str] = {}
-        parts = list(ast.walk(statement))
-        for node in parts:
-            if isinstance(node, ast.Name) and node.id in variables:
-                node.id = numbers.setdefault(node.id, str(len(numbers)))
-        if sum(isinstance(node, _COMPUTATION) for node in parts) > 1:
-            yield ast.dump(statement), statement.lineno
 
 
 def patched_lines(reference: str, mistake: Mistake) -> Collection[int]:
