@@ -76,9 +76,7 @@ def test_similar_mistake_is_not_named(
         pytest.param("[weights @ v, weights]", {"weights-returned-too"}, id="a list"),
         pytest.param("[weights @ v]", set(), id="a list of one"),
         pytest.param("None", set(), id="nothing"),
-        pytest.param(
-            "torch.nn.functional.dropout(weights, 0.4) @ v", {"dropout-added"}, id="dropout"
-        ),
+        pytest.param("torch.nn.functional.dropout(weights, 0.4) @ v", set(), id="other dropout"),
         pytest.param("torch.rand_like(weights @ v)", set(), id="noise"),
         pytest.param("torch.randn_like(weights @ v)", set(), id="noise around zero"),
         pytest.param("torch.rand(weights.shape) @ v.float()", set(), id="random weights"),
@@ -87,7 +85,7 @@ def test_similar_mistake_is_not_named(
 def test_mistake_is_named_only_for_its_own_result(
     grader: Grader, result: str, named: set[str]
 ) -> None:
-    """Two results that are no tensors can differ, and so can two random tensors."""
+    """Two results that are no tensors can differ. Other random draws show no mistake."""
     right = pack_reader.solution(CHALLENGES["sdpa"])
     source = right.replace("return weights @ v", f"return {result}")
     assert source != right

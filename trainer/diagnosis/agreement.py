@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from enum import IntEnum
 from functools import cached_property
 
-import torch
-
 from trainer.diagnosis.observed import (
     RELATIVE,
     Observed,
@@ -16,14 +14,12 @@ from trainer.diagnosis.observed import (
     has_nan,
     has_same_shapes,
     is_equal,
-    numbers,
     observe,
 )
 from trainer.diagnosis.patched_references import FINITE_FILL, Behaviour, Ids, PatchedReferences
 from trainer.grading.case_set import CaseSet
 from trainer.grading.comparison import Comparison
 
-_ALIKE = 2 / 3  # the least share of the similarity of random outputs to the right outputs
 _LOSSES = 8.0  # a difference of 8 times the loss of the dtype is still rounding
 
 
@@ -74,11 +70,8 @@ class Agreement:
             ids = (*ids, FINITE_FILL)
             if self.references.patched(ids) is None or self._disagreeing(ids) is not None:
                 return False
-        if any(self.match(ids, observed) is Likeness.SAME for observed in self.wrong_cases):
-            return True
-        return all(observed.is_random for observed in self.wrong_cases) and (
-            not self.wrong_cases or self._draws_alike(ids)
-        )
+        wrong = self.wrong_cases
+        return not wrong or any(self.match(ids, each) is Likeness.SAME for each in wrong)
 
     def _disagreeing(self, ids: Ids) -> Observed | None:
         """Return the first case that mistakes cannot explain; None if there is none."""
@@ -119,22 +112,6 @@ class Agreement:
             is_right = self.is_right(ids, observed.index)
             return Likeness.DIFFERENT if is_right else Likeness.SAME
         return Likeness.DIFFERENT
-
-    def _draws_alike(self, ids: Ids) -> bool:
-        """Return whether the submission's random outputs resemble the right outputs as much.
-
-        Random outputs of the same shape prove nothing: noise is not a tensor with dropout.
-        """
-        random = [observed for observed in self.wrong_cases if observed.is_random]
-        right, other = (
-            torch.cat([numbers(self.references.behaviour(which, case.index)) for case in random])
-            for which in ((), ids)
-        )
-        own = torch.cat([numbers(case.behaviour) for case in random])
-        if not len(own) == len(other) == len(right):
-            return False
-        similarity = torch.cosine_similarity
-        return bool(similarity(own, right, dim=0) >= _ALIKE * similarity(other, right, dim=0))
 
     def is_like(self, observed: Observed, other: Behaviour | None) -> bool:
         """Return whether the submission has the other behaviour on a case, up to rounding."""

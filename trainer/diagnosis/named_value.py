@@ -116,7 +116,9 @@ class NamedMistake:
 
         The changed lines make no wrong value, but give right values wrong names or places.
         """
-        visit = dropwhile(lambda node: node.line not in self.patched, self.mistaken.nodes)
+        visit = dropwhile(
+            lambda node: node.line not in self.patched, self.mistaken.leading_to_outputs
+        )
         made = list(takewhile(lambda node: node.line in self.patched, visit))
         if any(map(self._is_other_value, made)):
             return None
