@@ -65,4 +65,3 @@ def test_failures_are_known_by_case_number_or_by_message() -> None:
     report = Report("c", "f.py", 1, "failed", outcomes)
     interface = ("interface", None, "no argument `mask`")
     assert failures(report) == {interface, ("values", 2, "")}
-    assert failures(report, "interface") == {interface}

@@ -226,7 +226,7 @@ class Locator:
             if source is None:
                 self._grown[source] = growth_of(self._reruns.run(pair, "lines"))
             else:
-                self._grown[source] = self._references.growth(pair, source)
+                self._grown[source] = growth_of(self._references.run(pair, source, "lines"))
         return self._grown[source]
 
 

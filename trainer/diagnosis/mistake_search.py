@@ -88,7 +88,7 @@ class MistakeSearch:
             case "parameters" if first.number is not None:
                 return references.has_other_parameters(ids, first.number - 1)
             case "bad sizes":
-                return self._same_failure.has_same_refusals(ids)
+                return references.refuses_alike(ids, self._comparison)
             case "vectorised":
                 mistake = references.mistakes[ids[0]]
                 loops = ("for ", "while ", "map(")

@@ -18,7 +18,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainer.diagnosis.loops import Growth, growth_of
 from trainer.diagnosis.value_graph import ValueGraph, content_graph, right_graphs
 from trainer.grading.calls import Purpose
 from trainer.grading.case_set import CaseSet
@@ -93,7 +92,6 @@ class PatchedReferences:
         self._right: dict[int, list[ValueGraph]] = {}
         self._graded: dict[_Key, Graded] = {}
         self._reports: dict[_Key, Report] = {}
-        self._growths: dict[_Key, Growth] = {}
 
     def on_cases(self, case_set: CaseSet) -> PatchedReferences:
         """Return the same patched references for other cases of the challenge."""
@@ -201,6 +199,12 @@ class PatchedReferences:
         if ids not in self._refusals:
             self._refusals[ids] = self._results_of_refusals(ids)
         return self._refusals[ids]
+
+    def refuses_alike(self, ids: Ids, comparison: Comparison) -> bool:
+        """Return whether mistakes refuse and accept the same calls as a compared submission."""
+        pairs = zip(comparison.reply.refusals, comparison.case_set.refusals, strict=False)
+        refusals = tuple(refusal(failure, declared) for failure, declared in pairs)
+        return not refusals or self.refusals(ids) == refusals
 
     def _results_of_refusals(self, ids: Ids) -> tuple[str, ...]:
         namespace = self.namespace(ids) or {}
@@ -322,21 +326,6 @@ class PatchedReferences:
         signatures = case_set.content.signatures
         runner.reply.signatures = {signature.name: None for signature in signatures}
         return WorkerResult("replied", runner.reply, kept_tensors.tensors)
-
-    def growth(self, pair: CaseSet, source: str) -> Growth:
-        """Return the lines of content of the pack that run more often in the larger of two cases.
-
-        Args:
-            pair: the two cases of a growth probe.
-            source: the text of a patched reference.
-        """
-        key = self._key(pair, source)
-        if key is None or key not in self._growths:
-            found = growth_of(self.run(pair, source, "lines"))
-            if key is None:
-                return found
-            self._growths[key] = found
-        return self._growths[key]
 
     def graded(self, case_set: CaseSet, source: str) -> Graded:
         """Judge content of the pack by its results, without the check for forbidden calls."""

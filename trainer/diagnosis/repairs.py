@@ -16,7 +16,7 @@ from torch import Tensor
 
 from trainer.diagnosis.agreement import Agreement
 from trainer.diagnosis.observed import are_equal
-from trainer.diagnosis.patched_references import Behaviour, Ids, PatchedReferences, refusal
+from trainer.diagnosis.patched_references import Behaviour, Ids, PatchedReferences
 from trainer.diagnosis.reruns import Reruns
 from trainer.grading.case_set import CaseSet, load_training
 from trainer.grading.comparison import Comparison
@@ -57,14 +57,8 @@ def left_mistakes(
     if not comparison.results or any(result.reply.unassigned for result in comparison.results):
         return None
     agreement = Agreement(references, comparison)
-    refusals = tuple(
-        refusal(failure, declared)
-        for failure, declared in zip(
-            comparison.reply.refusals, comparison.case_set.refusals, strict=False
-        )
-    )
     for ids in choices(planted):
-        if ids and agreement.agrees(ids) and references.refusals(ids) == refusals:
+        if ids and agreement.agrees(ids) and references.refuses_alike(ids, comparison):
             return ids
     return None
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from trainer.diagnosis.agreement import Agreement
 from trainer.diagnosis.observed import is_equal
-from trainer.diagnosis.patched_references import Graded, Ids, refusal
+from trainer.diagnosis.patched_references import Graded, Ids
 from trainer.grading.case_set import CaseSet
 from trainer.grading.comparison import CaseResult, Comparison
 from trainer.model.checks import CHECK_ORDER
@@ -48,7 +48,8 @@ class SameFailure:
 
         Gradients and loops must be the same, too.
         """
-        matching = [ids for ids in candidates if self.has_same_refusals(ids)]
+        refuses_alike = self.references.refuses_alike
+        matching = [ids for ids in candidates if refuses_alike(ids, self.comparison)]
         for is_like in self._tests():
             matching = [ids for ids in matching if is_like(ids)]
         if len(matching) > 1 and self.first.number is not None:
@@ -84,8 +85,6 @@ class SameFailure:
                 yield self._has_same_loops
             case "train/eval":
                 yield self._has_same_draws
-            case "interface" | "defaults":
-                yield self._has_same_signatures
 
     @property
     def _case_set(self) -> CaseSet:
@@ -101,22 +100,6 @@ class SameFailure:
     def _explained_case(self) -> CaseSet:
         """Return a set of only the case of the first failure."""
         return self._case_set.only([] if self.first.number is None else [self.first.number - 1])
-
-    def has_same_refusals(self, ids: Ids) -> bool:
-        """Return whether mistakes refuse and accept the same calls that must be refused."""
-        refusals = tuple(
-            refusal(failure, declared)
-            for failure, declared in zip(
-                self.comparison.reply.refusals, self.comparison.case_set.refusals, strict=False
-            )
-        )
-        return not refusals or self.references.refusals(ids) == refusals
-
-    def _has_same_signatures(self, ids: Ids) -> bool:
-        """Return whether mistakes fail the check of the arguments in the same way."""
-        nothing = self._case_set.only([])  # the check reads only the signatures
-        check = self.first.check
-        return failures(self._report(nothing, ids), check) == failures(self.report, check)
 
     def _fails_same_checks(self, ids: Ids) -> bool:
         """Return whether mistakes fail the same checks in the same cases when run in a worker."""
@@ -216,17 +199,11 @@ def _wording(outcome: Outcome) -> str:
     return re.sub(r"[-+]?\d[\d.,e+-]*|nan|inf", "#", outcome.message)
 
 
-def failures(report: Report, check: str | None = None) -> set[tuple[str, int | None, str]]:
-    """Return the failed checks, each with the number of its case or with its message.
-
-    Args:
-        report: of a submission or of a patched reference.
-        check: return only failures of this check; None for all checks.
-    """
+def failures(report: Report) -> set[tuple[str, int | None, str]]:
+    """Return the failed checks, each with the number of its case or with its message."""
     assert all(outcome.check in CHECK_ORDER for outcome in report.outcomes)
-    found: set[tuple[str, int | None, str]] = set()
-    for outcome in report.outcomes:
-        if outcome.status == "failed" and check in (None, outcome.check):
-            message = "" if outcome.number else outcome.message
-            found.add((outcome.check, outcome.number, message))
-    return found
+    return {
+        (outcome.check, outcome.number, "" if outcome.number else outcome.message)
+        for outcome in report.outcomes
+        if outcome.status == "failed"
+    }
