@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.support.graphs import GraphBuilder
-from trainer.diagnosis.first_wrong import first_wrong, wrong_entries
+from trainer.diagnosis.first_wrong import first_wrong, kind_of, wrong_entries
 from trainer.diagnosis.matching import Matching
 from trainer.diagnosis.reference_index import ReferenceIndex
 from trainer.diagnosis.value_graph import ValueGraph
@@ -128,3 +128,9 @@ def test_wrong_number_is_the_last_if_all_others_are_right() -> None:
     assert found is not None
     assert found.node.scalar == 5
     assert first_wrong(matched(product(2, 4, 5), product(2, 3, 6)), ["out"]) is None
+
+
+def test_operations_of_a_kind_replace_each_other() -> None:
+    """Matrix products are a kind. Other operations keep their own name."""
+    assert kind_of("bmm") == kind_of("addmm") == "product"
+    assert kind_of("tanh") == "tanh"

@@ -2,7 +2,9 @@
 
 import torch
 
-from trainer.diagnosis.value_graph import graph_of, leading_to
+from tests.support.diagnosis import SIZES
+from tests.support.graphs import GraphBuilder
+from trainer.diagnosis.value_graph import comparable_parents, graph_of, have_same_value, leading_to
 from trainer.worker.protocol import RunReply, Step
 
 
@@ -26,3 +28,23 @@ def test_memory_that_nothing_has_written_has_no_value() -> None:
     )
     unwritten, written = graph_of(run_reply, tensors).nodes
     assert (unwritten.value, written.value is not None) == (None, True)
+
+
+def test_ancestors_without_a_value_are_skipped() -> None:
+    """The nearest comparable ancestor of a node is behind a node that was not sent."""
+    builder = GraphBuilder()
+    given = builder.add("input x", torch.randn(4, 3))
+    missing = builder.add("exp", None, given)
+    node = builder.add("neg", torch.randn(4, 3), missing)
+    assert comparable_parents(node) == [given]
+
+
+def test_nodes_have_the_same_value_in_another_layout() -> None:
+    """Transposed heads are the same value. Doubled heads are another value."""
+    builder = GraphBuilder()
+    heads = torch.randn(2, 4, 7, 3)
+    node = builder.add("mm", heads)
+    transposed = builder.add("mm", heads.transpose(1, 2).reshape(2, 7, 12))
+    doubled = builder.add("mm", 2 * heads)
+    assert have_same_value(node, transposed, SIZES)
+    assert not have_same_value(node, doubled, SIZES)

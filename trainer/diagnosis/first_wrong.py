@@ -12,10 +12,20 @@ from itertools import filterfalse
 
 import torch
 
-from trainer.diagnosis.graph_queries import comparable_parents, kind_of
 from trainer.diagnosis.matching import Matching
-from trainer.diagnosis.value_graph import Node, ValueGraph, leading_to, reachable
+from trainer.diagnosis.value_graph import (
+    Node,
+    ValueGraph,
+    comparable_parents,
+    leading_to,
+    reachable,
+)
 
+# Operations that replace each other in different implementations of the same formula.
+KINDS = {
+    "product": frozenset("mm bmm addmm baddbmm".split()),
+    "softmax": frozenset("_softmax amax max maximum exp logsumexp".split()),
+}
 _PARTS = frozenset(("unbind", "select"))
 
 
@@ -179,3 +189,11 @@ def _is_early(matching: Matching, node: Node, operand: Node) -> bool:
                 return False
             is_used_later = is_used_later or not twins.isdisjoint(leading_to([user]))
     return is_used_later
+
+
+def kind_of(operation: str) -> str:
+    """Return the kind of an operation, or its own name."""
+    for kind, operations in KINDS.items():
+        if operation in operations:
+            return kind
+    return operation

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from trainer.diagnosis.graph_queries import have_same_value
 from trainer.diagnosis.reference_index import ReferenceIndex
-from trainer.diagnosis.value_graph import Node, ValueGraph
+from trainer.diagnosis.value_graph import Node, ValueGraph, have_same_value
 
 
 class Matching:

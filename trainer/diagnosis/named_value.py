@@ -14,12 +14,11 @@ from itertools import dropwhile, takewhile, zip_longest
 import torch
 
 from trainer.diagnosis.first_wrong import FirstWrong
-from trainer.diagnosis.graph_queries import have_same_value
 from trainer.diagnosis.line_of_condition import line_of_condition
 from trainer.diagnosis.line_of_number import line_of_number
 from trainer.diagnosis.recorded_case import RecordedCase
 from trainer.diagnosis.source_analysis import gives_a_constant
-from trainer.diagnosis.value_graph import Node, ValueGraph, leading_to
+from trainer.diagnosis.value_graph import Node, ValueGraph, have_same_value, leading_to
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from trainer.diagnosis.layout import LAYOUTS, Core, equal, features
+from trainer.diagnosis.layout import LAYOUTS, Core, equal, features, hold_same_values
 from trainer.grading.calls import Purpose
 from trainer.grading.case_set import CaseSet
 from trainer.grading.challenge_content import load_module
@@ -185,6 +185,23 @@ def reachable(starts: Iterable[Node], neighbours: Callable[[Node], Iterable[Node
 def leading_to(ends: Iterable[Node]) -> tuple[Node, ...]:
     """Return these nodes and all nodes from which they were computed, in order."""
     return tuple(sorted(reachable(ends, lambda node: node.parents)))
+
+
+def comparable_parents(node: Node) -> list[Node]:
+    """Return the nearest comparable ancestors of a node."""
+    reached = reachable(node.parents, lambda other: () if other.is_comparable else other.parents)
+    return sorted(other for other in reached if other.is_comparable)
+
+
+def have_same_value(node: Node, other: Node, sizes: Mapping[str, int]) -> bool:
+    """Return whether two nodes have the same value in an honest layout."""
+    if node.core is None or other.core is None or node.features is None or other.features is None:
+        return False
+    room = 1e-3 * max(node.features[1], other.features[1])
+    for figure, other_figure in zip(node.features[:4], other.features[:4], strict=True):
+        if abs(figure - other_figure) > room:
+            return False
+    return hold_same_values(node.core, other.core, sizes)
 
 
 def graphs_of(result: WorkerResult) -> list[ValueGraph]:
