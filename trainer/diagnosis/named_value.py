@@ -55,7 +55,7 @@ class NamedMistake:
         if line is None:
             line = self._line_of_parts(first)
         if line is None and recorded.right.has(first.node):  # in another layout
-            line = self._line_of_equal_value()
+            line = self._line_of_equal_value(is_new=True)
         if line is None and not is_missing:
             line = self._line_of_result(first)
         return line
@@ -73,7 +73,7 @@ class NamedMistake:
             for own in self.recorded.graph.nodes:
                 if self._is_twin(node, own) and (is_usual or own.operation not in usual):
                     return own.line
-        return self._line_of_equal_value()
+        return self._line_of_equal_value(is_new=False)
 
     @property
     def _made(self) -> list[Node]:
@@ -92,16 +92,19 @@ class NamedMistake:
             return node.scalar == own.scalar
         return have_same_value(node, own, self.recorded.sizes)
 
-    def _line_of_equal_value(self) -> int | None:
+    def _line_of_equal_value(self, *, is_new: bool) -> int | None:
         """Return the line that makes a value of the changed lines, in the same layout.
 
         This finds values with few different entries, and right values in a wrong layout.
+
+        Args:
+            is_new: whether no right answer may have the value. Otherwise right answers may make it
+                by another operation, for example zeros for another sum.
         """
         right = [node for graph in self.recorded.right_graphs for node in graph.nodes]
         for node in self._made:
-            # Right answers may have the value too, for example zeros for another sum.
             makers = {other.operation for other in right if _is_equal(node, other)}
-            if node.entries < 2 or node.operation in makers:
+            if node.entries < 2 or node.operation in makers or (is_new and makers):
                 continue
             for own in self.recorded.graph.nodes:
                 if own.lines and own.operation not in makers and _is_equal(node, own):
