@@ -56,6 +56,7 @@ def f(x):
         pytest.param(CONDITION, {2}, STORED, (6,), 3, id="the variable that a branch tests"),
         pytest.param(CONDITION, {2}, PASSED, (19, 13), 10, id="an argument that a branch tests"),
         pytest.param(CONDITION, {2}, LOOPED, (5,), None, id="no branch"),
+        pytest.param(CONDITION, {2}, "@f\ndef g(): pass\n", (1,), None, id="a decorator"),
         pytest.param(CONDITION, {2, 3}, DIRECT, (5,), None, id="a mistake that computes too"),
         pytest.param(LOOP, {2}, LOOPED, (4,), 3, id="the loop around a line"),
         pytest.param(LOOP, {2}, LOOPED, (5,), 3, id="the loop before a line"),

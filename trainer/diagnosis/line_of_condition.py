@@ -97,7 +97,7 @@ def _names_read(function: _Function, line: int) -> set[str]:
     statements = [
         node for node in ast.walk(function) if isinstance(node, ast.stmt) and line in _lines(node)
     ]
-    names = ast.walk(max(statements, key=lambda node: node.lineno))
+    names = ast.walk(max(statements, key=lambda node: node.lineno, default=function))
     return {name.id for name in names if isinstance(name, ast.Name)}
 
 

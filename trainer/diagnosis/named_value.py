@@ -46,15 +46,13 @@ class NamedMistake:
             first: the first wrong value of the file.
             is_missing: whether the mistake only leaves out operations.
         """
-        recorded, patched = self.recorded, self.patched
-        line = line_of_number(recorded, self.mistaken, patched, self.source)
+        graph, patched = self.recorded.graph, self.patched
+        line = line_of_number(self.recorded, self.mistaken, patched, self.source)
         if line is None:
-            line = line_of_condition(
-                self.wrong_source, patched, self.source, recorded.graph, first.node
-            )
+            line = line_of_condition(self.wrong_source, patched, self.source, graph, first.node)
         if line is None:
             line = self._line_of_parts(first)
-        if line is None and recorded.right.has(first.node):  # in another layout
+        if line is None and self.recorded.right.has(first.node):  # in another layout
             line = self._line_of_equal_value(is_new=True)
         if line is None and not is_missing:
             line = self._line_of_result(first)
