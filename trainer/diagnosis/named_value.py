@@ -82,6 +82,12 @@ class NamedMistake:
         """Return whether a value can be compared and the right answers do not compute it."""
         return node.is_comparable and not self.recorded.right.has(node, may_swap=False)
 
+    def _is_wrong(self, own: Node) -> bool:
+        """Return whether a line of the file makes another value than right answers, NaN or +inf."""
+        if not own.lines or own.value is None:
+            return False
+        return self._is_other_value(own) or not bool((own.value < torch.inf).all())
+
     def _is_twin(self, node: Node, own: Node) -> bool:
         """Return whether a line of the file makes the value of a node."""
         if not own.lines or own.is_number != node.is_number:
@@ -97,15 +103,19 @@ class NamedMistake:
 
         Args:
             is_new: whether no right answer may have the value. Otherwise right answers may make it
-                by another operation, for example zeros for another sum.
+                by another operation, for example zeros for another sum, and the mistake is not
+                after the first wrong value.
         """
+        nodes = self.recorded.graph.nodes
+        candidates = nodes if is_new else takewhile(lambda own: not self._is_wrong(own), nodes)
+        possible = [own for own in candidates if own.lines]
         right = [node for graph in self.recorded.right_graphs for node in graph.nodes]
         for node in self._made:
             makers = {other.operation for other in right if _is_equal(node, other)}
             if node.entries < 2 or node.operation in makers or (is_new and makers):
                 continue
-            for own in self.recorded.graph.nodes:
-                if own.lines and own.operation not in makers and _is_equal(node, own):
+            for own in possible:
+                if own.operation not in makers and _is_equal(node, own):
                     line, *calls = own.lines
                     is_chosen = calls and gives_a_constant(self.source, calls[0], line)
                     return calls[0] if is_chosen else line
