@@ -107,15 +107,14 @@ class NamedMistake:
                 after the first wrong value.
         """
         nodes = self.recorded.graph.nodes
-        candidates = nodes if is_new else takewhile(lambda own: not self._is_wrong(own), nodes)
-        possible = [own for own in candidates if own.lines]
+        early = list(takewhile(lambda own: not self._is_wrong(own), nodes))
         right = [node for graph in self.recorded.right_graphs for node in graph.nodes]
         for node in self._made:
             makers = {other.operation for other in right if _is_equal(node, other)}
             if node.entries < 2 or node.operation in makers or (is_new and makers):
                 continue
-            for own in possible:
-                if own.operation not in makers and _is_equal(node, own):
+            for own in early if makers else nodes:
+                if own.lines and own.operation not in makers and _is_equal(node, own):
                     line, *calls = own.lines
                     is_chosen = calls and gives_a_constant(self.source, calls[0], line)
                     return calls[0] if is_chosen else line
