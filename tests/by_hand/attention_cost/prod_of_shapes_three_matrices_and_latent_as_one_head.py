@@ -1,5 +1,4 @@
 # mistakes: no-output-projection, latent-twice
-# diagnosis: line elsewhere
 """math.prod over shapes; the latent cache is a call of the other cache with a head of its own width."""
 
 from math import prod
