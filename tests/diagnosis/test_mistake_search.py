@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.diagnosis import CHALLENGES, diagnosed
+from tests.support.judged import with_mistakes
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 
@@ -91,3 +92,34 @@ def test_mistake_is_named_only_for_its_own_result(
     assert source != right
     _, found = diagnosed(grader, CHALLENGES["sdpa"], source)
     assert {mistake.id for mistake in found.mistakes} == named
+
+
+@pytest.mark.parametrize(
+    ("folder", "mistake", "was", "now"),
+    [
+        pytest.param(
+            "mha",
+            "no-dropout",
+            "scores = q @ k.transpose(-2, -1)  # [B, H, Lq, Lk]\n"
+            "        scores = scores / math.sqrt(self.head_dim)",
+            "scores = (q / math.sqrt(self.head_dim)) @ k.transpose(-2, -1)",
+            id="the gradient of k_proj.bias is zero but for rounding",
+        ),
+        pytest.param(
+            "linear_attention",
+            "features-without-plus-one",
+            "phi_k = F.elu(k)",
+            "phi_k = torch.where(k > 0, k, k.float().exp().to(k.dtype) - 1)",
+            id="bfloat16 divides by sums near zero",
+        ),
+    ],
+)
+def test_mistake_is_named_although_rounding_differs(
+    grader: Grader, folder: str, mistake: str, was: str, now: str
+) -> None:
+    """Another order of operations changes numbers that are only rounding."""
+    challenge = CHALLENGES[folder]
+    source = with_mistakes(challenge, mistake)
+    assert source.count(was) == 1
+    _, found = diagnosed(grader, challenge, source.replace(was, now))
+    assert [each.id for each in found.mistakes] == [mistake]

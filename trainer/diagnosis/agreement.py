@@ -27,7 +27,7 @@ class Likeness(IntEnum):
     """How far a patched reference behaves like a submission in one case."""
 
     DIFFERENT = 0
-    POSSIBLE = 1  # the case decides nothing: both draw at random
+    POSSIBLE = 1  # the case decides nothing: both draw at random, or rounding decides
     SAME = 2
 
 
@@ -108,10 +108,20 @@ class Agreement:
         if observed.is_random:  # another style may draw in another order
             may_match = other.draws and has_same_shapes(own, other)
             return Likeness.POSSIBLE if may_match else Likeness.DIFFERENT
-        if observed.is_extreme and observed.is_wrong:
-            is_right = self.is_right(ids, observed.index)
-            return Likeness.DIFFERENT if is_right else Likeness.SAME
+        is_wrong = observed.is_wrong and not self.is_right(ids, observed.index)
+        if is_wrong and observed.is_extreme:
+            return Likeness.SAME
+        if is_wrong and self._rounds(observed) and has_same_shapes(own, other):
+            return Likeness.POSSIBLE
         return Likeness.DIFFERENT
+
+    def _rounds(self, observed: Observed) -> bool:
+        """Return whether rounding may decide a wrong result: in bfloat16, if others are wrong too.
+
+        A wrong formula may divide by sums near zero.
+        """
+        dtypes = {wrong.dtype for wrong in self.wrong_cases}
+        return observed.dtype == "bfloat16" and dtypes != {"bfloat16"}
 
     def is_like(self, observed: Observed, other: Behaviour | None) -> bool:
         """Return whether the submission has the other behaviour on a case, up to rounding."""
