@@ -1,5 +1,4 @@
 # mistakes: keys-without-plus-one, state-without-the-last-token
-# diagnosis: not named
 """itertools.accumulate makes the states; a comprehension reads them."""
 
 from itertools import accumulate
