@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.diagnosis import CHALLENGES, diagnosed
 from tests.support.grading import diagnoser_of
+from tests.support.judged import with_mistakes
 from trainer.grading.grader import Grader
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
@@ -115,3 +116,28 @@ def test_line_that_does_what_the_mistake_does_is_found(
     assert [mistake.id for mistake in found.mistakes] == [name]
     assert found.first_line is not None
     assert found.first_line.text.startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("folder", "mistake", "before", "after"),
+    [
+        pytest.param("mha", "no-dropout", "weights = torch.softmax(", "@ v", id="after a value"),
+        pytest.param(
+            "rmsnorm", "statistics-in-the-input-dtype", None, "x.pow(2)", id="after an input"
+        ),
+    ],
+)
+def test_missing_step_that_makes_no_value_wrong_is_between_its_neighbours(
+    grader: Grader, folder: str, mistake: str, before: str | None, after: str
+) -> None:
+    """The span goes from the line that makes the value to the line that uses it."""
+    challenge = CHALLENGES[folder]
+    source = with_mistakes(challenge, mistake).replace("dropped", "heavy")
+    for was, now in (("        wide = x\n", ""), ("wide.square()", "x.pow(2)"), ("wide *", "x *")):
+        source = source.replace(was, now)
+    lines = source.splitlines()
+    _, found = diagnosed(grader, challenge, source)
+    assert found.missing
+    assert found.span is not None
+    assert after in lines[found.span[1] - 1]
+    assert (before or after) in lines[found.span[0] - 1]

@@ -39,7 +39,7 @@ from trainer.diagnosis.recorded_case import RecordedCase, recorded_case
 from trainer.diagnosis.repairs import repair_of
 from trainer.diagnosis.reruns import Reruns
 from trainer.diagnosis.several_functions import function_of, wrong_by_function
-from trainer.diagnosis.source_analysis import function_lines
+from trainer.diagnosis.source_analysis import function_lines, line_of_tuple
 from trainer.diagnosis.telling_case import case_of_the_mask, most_informative_case
 from trainer.diagnosis.value_graph import ValueGraph
 from trainer.grading.case_set import CaseSet
@@ -58,7 +58,7 @@ from trainer.model.report import (
     Report,
     WrongFunction,
 )
-from trainer.packs.mistakes import patch_all
+from trainer.packs.mistakes import lines_of, patch_all
 from trainer.worker.forkserver_client import ForkServerLostError
 from trainer.worker.worker_client import WorkerResult
 
@@ -419,8 +419,12 @@ class _Diagnosis:
                 return None
             start, line = texts[0]
             is_missing = is_omission(reference, mistakes[0])
+        elif gap := self._gap(mistakes, location):
+            start, line, is_missing = gap[0] or gap[1], gap[1], True
         else:
             found = self._line_by_values(mistakes, location)
+            if found is None and location.first and location.first.node.operation == "return":
+                found = line_of_tuple(source, location.first.node.line)
             if found is None or found == found_line:
                 return None
             start, line, is_missing = found, found, False
@@ -445,6 +449,18 @@ class _Diagnosis:
         named = self._named_mistake(mistakes[0], self._recorded.index)
         is_missing = location.is_missing
         return None if named is None else named.line(location.first, is_missing=is_missing)
+
+    def _gap(
+        self, mistakes: Sequence[Mistake], location: Location
+    ) -> tuple[int | None, int] | None:
+        """Return the lines around a missing step that makes no value wrong; None if unknown."""
+        reference = self._references.source
+        if location.frame is not None or len(mistakes) != 1:
+            return None
+        if not is_omission(reference, mistakes[0]):
+            return None
+        named = self._named_mistake(mistakes[0], self._index_that_runs)
+        return None if named is None else named.gap(lines_of(reference, mistakes[0]))
 
     def _named_mistake(self, mistake: Mistake, index: int | None) -> NamedMistake | None:
         """Return a named mistake in a case; None if the case cannot be recorded."""

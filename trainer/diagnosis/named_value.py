@@ -17,7 +17,7 @@ from trainer.diagnosis.first_wrong import FirstWrong
 from trainer.diagnosis.line_of_condition import line_of_condition
 from trainer.diagnosis.line_of_number import line_of_number
 from trainer.diagnosis.recorded_case import RecordedCase
-from trainer.diagnosis.source_analysis import gives_a_constant
+from trainer.diagnosis.source_analysis import gives_a_constant, line_of_tuple
 from trainer.diagnosis.value_graph import Node, ValueGraph, have_same_value, leading_to
 
 
@@ -72,6 +72,29 @@ class NamedMistake:
                 if self._is_twin(node, own) and (is_usual or own.operation not in usual):
                     return own.line
         return self._line_of_equal_value(is_new=False)
+
+    def gap(self, left_out: Collection[int]) -> tuple[int | None, int] | None:
+        """Return the lines around a missing operation; None if they are unknown.
+
+        The first makes the value to which the reference applies the operation (None for an input),
+        and the second uses it.
+
+        Args:
+            left_out: the lines of the reference whose operation the mistake leaves out.
+        """
+        nodes = self.recorded.graph.nodes
+        for node in self.recorded.reference.nodes:
+            for given in node.parents:
+                if node.line not in left_out or given.line in left_out or not given.is_comparable:
+                    continue
+                values = {own for own in nodes if self._is_twin(given, own)}
+                if given.is_input:
+                    values = {own for own in nodes if own.operation == given.operation}
+                before = min(values).lines[:1] if values else ()
+                for user in nodes:
+                    if user.lines and user.lines[:1] != before and values & {*user.parents}:
+                        return (before[0] if before else None), user.line
+        return None
 
     @property
     def _made(self) -> list[Node]:
@@ -140,7 +163,7 @@ class NamedMistake:
             if len(wanted) > 1 and all(
                 any(self._is_twin(node, own) for own in nodes) for node in wanted
             ):
-                return lines[0]
+                return line_of_tuple(self.source, lines[0]) if is_return else lines[0]
         return None
 
     def _line_of_result(self, first: FirstWrong) -> int | None:

@@ -1,5 +1,4 @@
 # mistakes: statistics-in-the-input-dtype
-# diagnosis: no line
 """Everything in the dtype of x, in three lines."""
 
 import torch
