@@ -49,7 +49,7 @@ def line_of_tuple(source: str, line: int) -> int:
         node.lineno
         for node in nodes
         if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Tuple | ast.List)
+        and isinstance(node.value, ast.Tuple)
         and any(isinstance(target, ast.Name) and target.id in returned for target in node.targets)
     ]
     return max(made, default=line)
