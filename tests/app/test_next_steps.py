@@ -65,6 +65,6 @@ def test_line_has_all_parts_in_order() -> None:
         "graded good: 14 of 20 min, no hint"
     )
     assert steps.in_words(NOW, "", "14:00 of 20:00").endswith("in 5 days · 14:00 of 20:00")
-    one = NextSteps("mha", 1, 18, ("mqa",))
-    assert one.in_words(NOW, "", "") == "1 of 18 passed · next: mqa (it builds on mha)"
+    single = NextSteps("mha", 1, 18, ("mqa",))
+    assert single.in_words(NOW, "", "") == "1 of 18 passed · next: mqa (it builds on mha)"
     assert NextSteps("mha", 1, 18).in_words(NOW, "", "") == "1 of 18 passed"

@@ -53,7 +53,9 @@ def test_installed_pack_works_in_every_command(new_pack: NewPack, tmp_path: Path
         return done.stdout
 
     reference = new_pack.folder / "solutions/attention_pooling/solution.py"
-    assert re.search(r"(?m)^attention-pooling +easy +10 +\w+ +new +my-pack$", run("list"))
+    assert re.search(
+        r"(?m)^attention-pooling +Attention pooling \(my-pack\) +easy +10 +new$", run("list")
+    )
     assert re.search(
         r"attn-drill check attention-pooling\b(?! --pack)", run("start", new_pack.challenge)
     )

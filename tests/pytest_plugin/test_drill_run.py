@@ -47,7 +47,9 @@ def test_without_paths_only_the_hidden_checks_run(folder: Path) -> None:
     assert "trainer/pytest_plugin" not in ran.out
     assert "[2] values.py:1: needs values\n" in ran.out
     assert f"FAILED\x1b[0m values.py::\x1b[1mvalues::first\x1b[0m - {SHOWN}" in ran.out
-    assert re.search("\x1b[^m]+mFAILED\x1b[^ ]+m  prefix-sum", ran.out)  # the report's colours
+    assert re.search(
+        "\x1b[^m]+mFAILED\x1b[^m]+m  \x1b[^m]+mprefix-sum", ran.out
+    )  # the report's colours
     assert not any("\x1b" in text or "#x1B" in text for text in ran.texts.values())
     expected = ["started", "GradeReference right", "Grade right", "Grade values", "closed"]
     assert requests(folder) == expected

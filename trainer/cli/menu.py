@@ -23,8 +23,6 @@ from trainer.practice.statistics import Stats, statistics
 if TYPE_CHECKING:
     from trainer.session.menu_screen import MenuChoice
 
-_PRINTING = ("quiz", "review", "stats")  # commands that leave text to read on the terminal
-
 
 def menu(context: typer.Context) -> None:
     """Show the menu again and again, and run what the learner chooses, until the learner leaves."""
@@ -32,30 +30,26 @@ def menu(context: typer.Context) -> None:
     program = context.find_root().command
     notice = ""
     while True:
-        journal = default_journal()
-        stats, chosen = _choose(known_packs, journal, notice)
+        stats, chosen = _choose(known_packs, notice)
         if chosen is None:
             return
         notice = ""
         try:
             if chosen.command == "start" and chosen.entry is not None:
-                _practise(chosen.entry, known_packs, journal)
+                _practise(chosen.entry, known_packs)
                 continue
-            journal.close()  # the command opens the journal itself
             program.main(command_words(chosen, stats, known_packs), standalone_mode=False)
         except DrillError as error:
             notice = str(error)
-        else:
-            if chosen.command in _PRINTING:
-                typer.prompt("Enter goes back to the menu", "", show_default=False)
+        else:  # the command has left text to read on the terminal
+            typer.prompt("Enter goes back to the menu", "", show_default=False)
 
 
-def _choose(
-    known_packs: KnownPacks, journal: Journal, notice: str
-) -> tuple[Stats, MenuChoice | None]:
+def _choose(known_packs: KnownPacks, notice: str) -> tuple[Stats, MenuChoice | None]:
     """Let the learner choose. Return the statistics and the choice."""
     from trainer.session.menu_screen import Menu, choose
 
+    journal = default_journal()
     catalogue, now, facts = known_packs.catalogue(), time.time(), journal.facts()
     challenges = catalogue.challenges
     entries = agenda(challenges, progress_of(facts), rated_reviews(facts, "challenge:"), now)
@@ -70,6 +64,7 @@ def _choose(
 
     topics = read_bank(catalogue.roots).titles
     chosen = choose(Menu(entries, recommended(entries), topics, plan, stats, now, notice))
+    journal.close()  # a command opens it again
     return stats, chosen
 
 
@@ -81,8 +76,9 @@ def _path(entry: AgendaEntry, journal: Journal) -> Path:
     return started if is_elsewhere and started and entry.section != "due" else here
 
 
-def _practise(entry: AgendaEntry, known_packs: KnownPacks, journal: Journal) -> None:
+def _practise(entry: AgendaEntry, known_packs: KnownPacks) -> None:
     """Review a challenge if it is due, else start it."""
+    journal = default_journal()
     path = _path(entry, journal)
     if entry.section == "due":
         review_challenge(entry.challenge, path, known_packs, journal)
