@@ -123,7 +123,7 @@ BREACHES: dict[str, tuple[str, str, str, str, str]] = {
     ),
     "flash by the library": (
         "flash",
-        "return acc / row_sum",
+        "return out.to(q.dtype)",
         f"return {ATTENTION}(q, k, v, is_causal=causal)",
         "from scratch",
         IS_LIBRARY,

@@ -128,7 +128,7 @@ DOUBLING_HOOK = f"""{DROPOUT_LAYER}
             DROPOUT,
             f"if not self.training:\n            self.dropout.p = 0.0\n        {DROPOUT}",
             "train/eval",
-            "after a call in eval mode, nothing is dropped",
+            "after a call in eval mode, in training mode nothing is dropped",
             id="no dropout after eval mode",
         ),
         pytest.param(
