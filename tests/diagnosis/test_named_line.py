@@ -138,8 +138,9 @@ def test_changed_lines_are_those_that_only_the_mistake_has() -> None:
     assert patched_lines(reference, Mistake("none", "    x = hide(x)\n", "", "", "")) == {2}
 
 
-def test_other_fill_leaves_out_no_operation() -> None:
-    """`float("-inf")` is a constant, so -100.0 in its place is not a missing step."""
-    reference = 'scores = scores.masked_fill(~mask, float("-inf")) / 2\n'
+def test_other_number_leaves_out_no_operation() -> None:
+    """-100.0 in place of `float("-inf")`, or a number without its root, is not a missing step."""
+    reference = 'scores = scores.masked_fill(~mask, float("-inf")) / 2 * math.sqrt(d)\n'
+    assert not is_omission(reference, Mistake("no-root", "math.sqrt(d)", "d", "", ""))
     assert not is_omission(reference, Mistake("fill", 'float("-inf")', "-100.0", "", ""))
     assert is_omission(reference, Mistake("no-half", " / 2", "", "", ""))

@@ -25,8 +25,8 @@ def _operations(source: str) -> Counter[str]:
     found: Counter[str] = Counter()
     for node in ast.walk(ast.parse(source)):
         match node:
-            case ast.Call(ast.Name("float")):
-                continue  # a constant
+            case ast.Call(ast.Name("float") | ast.Attribute(ast.Name("math"))):
+                continue  # a number
             case ast.Call():
                 found[ast.unparse(node.func)] += 1
             case ast.BinOp() | ast.AugAssign():
