@@ -25,11 +25,6 @@ class Stopwatch:
         self._since = clock() if is_running else None  # the last sign of work
 
     @property
-    def is_running(self) -> bool:
-        """True if time is being counted."""
-        return self._since is not None
-
-    @property
     def seconds(self) -> float:
         """The seconds at work so far."""
         if self._since is None:
