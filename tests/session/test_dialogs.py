@@ -41,3 +41,17 @@ def test_list_has_every_key(size: tuple[int, int]) -> None:
         await pilot.press("question_mark")
 
     drive(Help({"edit"}), script, size)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 15), (40, 10)])
+def test_keys_of_a_long_dialog_stay_in_view(size: tuple[int, int]) -> None:
+    """The text scrolls to its end above them."""
+
+    async def script(pilot: Pilot[Any]) -> None:
+        assert screen(pilot).splitlines()[-1].strip() == "enter yes  esc no"
+        assert "END" not in screen(pilot)
+        await pilot.press("end")
+        await until(pilot, lambda: "END" in screen(pilot))
+        await pilot.press("escape")
+
+    drive(Confirm("A long text. " * 200 + "END"), script, size)

@@ -173,8 +173,8 @@ def test_autosave_during_typing_makes_no_failed_attempts(file: Path, home: Path)
     assert (review.rating, "0 failed attempts" in review.reason) == (4, True)
 
 
-def test_two_sessions_on_one_file_both_record_attempts(file: Path, home: Path) -> None:
-    """One pass is graded once."""
+def test_second_session_on_a_file_records_its_own_attempt(file: Path, home: Path) -> None:
+    """The pass is graded only once."""
     for practice in (screen_on(file, home), screen_on(file, home, purpose="practice")):
 
         async def script(pilot: Pilot[Any], practice: PracticeScreen = practice) -> None:

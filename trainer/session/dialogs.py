@@ -39,7 +39,7 @@ class Confirm(ModalScreen[bool]):
         """Yield the text and the keys."""
         with VerticalScroll(classes="dialog"):
             yield Static(self._text, markup=False)
-            yield KeyLine(self._keys)
+        yield KeyLine(self._keys)
 
     def action_answer(self) -> None:
         """Answer yes."""
@@ -72,7 +72,7 @@ class Help(ModalScreen[None]):
             table.add_row(key, Text(action.explains, style=style))
         with VerticalScroll(classes="dialog"):
             yield Static(table, markup=False)
-            yield KeyLine([("esc", "close")])
+        yield KeyLine([("esc", "close"), ("↑↓", "scroll")])
 
     def action_leave(self) -> None:
         """Close the list."""
