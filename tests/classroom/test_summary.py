@@ -12,7 +12,7 @@ from tests.support.class_results import (
     make_gradebook,
     result,
     student_grade,
-    unsettled,
+    ungraded,
 )
 from trainer.classroom.excerpts import name_words
 from trainer.classroom.records import (
@@ -138,7 +138,7 @@ def test_excerpt_with_the_fewest_hidden_places_is_shown() -> None:
 
 def test_several_submissions_of_the_same_name_are_not_a_failed_grading() -> None:
     """These submissions have no score and no check."""
-    results = [result("Ann"), unsettled(), result("Di", verdict=None, error="it broke")]
+    results = [result("Ann"), ungraded(), result("Di", verdict=None, error="it broke")]
     summary = summary_of(results)
     assert (summary.total.count, summary.verdicts) == (1, {"passed": 1, None: 2})
 

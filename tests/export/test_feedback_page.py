@@ -14,7 +14,7 @@ from tests.support.class_results import (
     grade_of,
     result,
     student_grade,
-    unsettled,
+    ungraded,
 )
 from tests.support.html_page import Page
 from trainer.classroom.records import (
@@ -137,7 +137,7 @@ def test_missing_submission_has_the_next_step() -> None:
     assert "10 of 100 points" in empty
 
 
-@pytest.mark.parametrize("found", [result("Ann", verdict=None), unsettled("Ann")])
+@pytest.mark.parametrize("found", [result("Ann", verdict=None), ungraded("Ann")])
 def test_submission_that_was_not_graded_has_no_points(found: StudentResult) -> None:
     """The sentence for the teacher is left out."""
     text = words(page([found], assignment()))

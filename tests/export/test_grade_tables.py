@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.support.class_outputs import EVERYONE, FAILED, rows
-from tests.support.class_results import SETTLE, result, unsettled
+from tests.support.class_results import SETTLE, result, ungraded
 from trainer.classroom.records import (
     AssignedChallenge,
     Assignment,
@@ -51,7 +51,7 @@ def test_failed_grading_has_no_score() -> None:
 
 def test_several_submissions_of_the_same_name_are_one_row() -> None:
     """The row has no score. It names the files and the next step."""
-    (row,) = rows([unsettled()])
+    (row,) = rows([ungraded()])
     assert {column: cell for column, cell in row.items() if cell and column != "seconds"} == {
         "student": "bob",
         "challenge": "first",

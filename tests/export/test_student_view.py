@@ -15,7 +15,7 @@ from tests.support.class_results import (
     outcome,
     result,
     student_grade,
-    unsettled,
+    ungraded,
 )
 from trainer.classroom.records import (
     AssignedChallenge,
@@ -61,7 +61,7 @@ def test_several_submissions_of_the_same_name_bring_no_points(
     """The student's message has no points, no file names and no commands."""
     settings = assignment(challenges, shown=shown)
     results = [
-        unsettled(challenge=challenges[0]),
+        ungraded(challenge=challenges[0]),
         *(result("bob", challenge) for challenge in challenges[1:]),
     ]
     for_gradescope, for_github = (

@@ -138,9 +138,9 @@ SETTLE = (
 )
 
 
-def unsettled(student: str = "bob", challenge: str = "first") -> StudentResult:
+def ungraded(student: str = "bob", challenge: str = "first") -> StudentResult:
     """Return the result for a student's name that two files have."""
-    return result(student, challenge, None, file=TWICE[0], error=SETTLE, unsettled=TWICE)
+    return result(student, challenge, None, file=TWICE[0], error=SETTLE, is_ungraded=True)
 
 
 def _outcomes(name: str, status: Status) -> list[Outcome]:
@@ -295,6 +295,7 @@ def grade_of(result: StudentResult, **more: object) -> ChallengeGrade:
         "points": result.score,
         "error": result.error or "",
         "missing_module": result.missing_module,
+        "is_ungraded": result.is_ungraded,
     }
     return ChallengeGrade(result.challenge, result.file, **about | more)  # type: ignore[arg-type]
 

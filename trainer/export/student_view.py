@@ -187,7 +187,7 @@ def _challenge(
     assignment: Assignment,
     max_points: int,
 ) -> StudentChallenge:
-    if result is not None and result.unsettled:
+    if result is not None and result.is_ungraded:
         return StudentChallenge(assigned.challenge, "not graded", UNSETTLED, 0, 0)
     if result is None or result.verdict is None:
         return StudentChallenge(assigned.challenge, "not graded", NOT_GRADED, 0, 0)
