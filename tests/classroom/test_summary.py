@@ -55,10 +55,10 @@ def test_summary_of_five_students_has_the_right_counts() -> None:
     assert (summary.students, summary.submissions) == (5, 5)
     assert summary.verdicts == {"failed": 2, "passed": 1, None: 1, "not-allowed": 1}
     assert challenge.verdicts == summary.verdicts
-    scores = [0.0, 21.4, 35.7, 100.0]
+    scores = [0.0, 14.9, 29.9, 100.0]
     assert challenge.scores.mean == pytest.approx(sum(scores) / 4)
     assert challenge.scores.median == pytest.approx((scores[1] + scores[2]) / 2)
-    assert challenge.scores.bins == (1, 0, 1, 1, 0, 0, 0, 0, 0, 1)
+    assert challenge.scores.bins == (1, 1, 1, 0, 0, 0, 0, 0, 0, 1)
     assert challenge.checks[:3] == (
         CheckRate("values", 4, 2, 0),
         CheckRate("masks", 4, 1, 1),

@@ -35,7 +35,7 @@ def test_columns_are_those_of_the_contract() -> None:
     assert grades_by_challenge_csv([]).splitlines() == [
         "student,challenge,verdict,score,checks_passed,checks_total,likely_mistake,seconds"
     ]
-    cells = ("Ann", "first", "failed", "21.4", "11", "14", "no-scale+heads-tiled", "1.25")
+    cells = ("Ann", "first", "failed", "14.9", "11", "14", "no-scale+heads-tiled", "1.25")
     assert rows([FAILED]) == [dict(zip(COLUMNS, cells, strict=True))]
 
 

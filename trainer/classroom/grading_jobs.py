@@ -291,4 +291,5 @@ def _request(plan: GradingPlan, job: Job, source: str) -> Grade:
         needs_isolation=not plan.allow_weaker,
         seconds=plan.assignment.seconds,
         memory_mib=plan.assignment.memory_mib,
+        is_for_points=True,
     )

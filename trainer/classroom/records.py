@@ -141,6 +141,7 @@ class Assignment:
             zone of this machine.
         ungraded: "zero" gives 0 points to a submission that a person must settle. By default it has
             no points, and its cells stay empty.
+        one_mistake: the least points of an answer that one known mistake explains completely.
     """
 
     title: str
@@ -155,6 +156,7 @@ class Assignment:
     extensions: Mapping[str, Extension] = field(default_factory=dict)
     utc_offset: float | None = None
     ungraded: Literal["empty", "zero"] = "empty"
+    one_mistake: float = 0.0
 
     @property
     def challenge_ids(self) -> list[str]:

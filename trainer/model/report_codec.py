@@ -32,6 +32,7 @@ _DIAGNOSIS = {
     "first_missed": "first_missed",
     "layout": "layout",
     "cleared": "cleared",
+    "only_mistake": "is_only_mistake",
 }
 _MASK = {"says": "difference", "batch_item": "item", "actual": "actual", "expected": "expected"}
 
@@ -47,6 +48,7 @@ def to_object(report: Report) -> dict[str, Any]:
         "verdict": report.verdict,
         "checks": [_check(outcome) for outcome in report.outcomes],
         "diagnosis": None if diagnosis is None else _diagnosis(diagnosis),
+        "shares": dict(report.shares),
         "stdout": report.stdout,
         "elapsed_seconds": round(report.elapsed_seconds, 3),
     }
@@ -100,6 +102,7 @@ def from_object(found: Mapping[str, Any]) -> Report:
         outcomes=tuple(_outcome_from(check) for check in found["checks"]),
         stdout=found["stdout"],
         elapsed_seconds=found["elapsed_seconds"],
+        shares=found["shares"],
         diagnosis=None if diagnosis is None else _diagnosis_from(diagnosis),
     )
 
