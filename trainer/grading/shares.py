@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
 from statistics import fmean
 
-from torch import Tensor
-
-from trainer.grading.case_set import CaseSet
 from trainer.grading.comparison import CaseResult, Comparison
 from trainer.grading.judge import CHECKS, Check
-from trainer.grading.prepared_case import PreparedCase
 
 # A trivial answer also has some right values. These checks count only beyond the best of them.
 _BEYOND_TRIVIAL = ("values", "masks", "train/eval", "properties")
@@ -25,7 +20,7 @@ def shares(comparison: Comparison) -> dict[str, float]:
     Each case counts for itself: a crash or a wrong shape costs the cases and the outputs in which
     it happens, and no check waits for another check.
     """
-    trivial = _trivial_credits(comparison.case_set)
+    trivial = comparison.case_set.trivial_credits
     found: dict[str, float] = {}
     for check in CHECKS:
         if check.is_due(comparison):
@@ -59,46 +54,3 @@ def _right_outputs(comparison: Comparison, result: CaseResult) -> float:
         return 0.0
     count = len(result.expected.outputs) + len(result.expected.plain)
     return 1 - len(comparison.wrong_outputs(result)) / count
-
-
-def _trivial_credits(case_set: CaseSet) -> Mapping[str, Mapping[int, float]]:
-    """Return for each trivial answer the share of right outputs in each case.
-
-    The trivial answers are zeros, ones, each input itself, and the mean of an input along one of
-    its dimensions.
-    """
-    by_answer: dict[str, dict[int, float]] = {}
-    cases = dict(enumerate(case_set.prepared))
-    for index, prepared in cases.items():
-        for answer, right in _trivial_outputs(prepared):
-            by_answer.setdefault(answer, dict.fromkeys(cases, 0.0))[index] = right
-    return by_answer
-
-
-def _trivial_outputs(prepared: PreparedCase) -> Iterator[tuple[str, float]]:
-    """Yield the name of each trivial answer with the share of its right outputs in one case."""
-    expected = prepared.expected
-    count = len(expected.outputs) + len(expected.plain)
-    answers: dict[str, Tensor] = {}
-    for name, tensor in prepared.tensors.items():
-        if tensor.is_floating_point():
-            answers[name] = tensor
-            for dim in range(tensor.dim()):
-                answers[f"mean of {name} along {dim}"] = tensor.mean(dim, keepdim=True)
-    for answer in ("zeros", "ones", *answers):
-        right = 0
-        for output, want in expected.outputs.items():
-            value = answers.get(answer, want.value.new_full((), float(answer == "ones")))
-            right += _is_within(value, want.value, expected.bounds[output])
-        yield answer, right / count
-
-
-def _is_within(value: Tensor, want: Tensor, bound: Tensor) -> bool:
-    """Return whether a value that fills the shape of the right one is as near as a right answer."""
-    if value.dim() not in (0, want.dim()) or not _fills(value.shape, want.shape):
-        return False
-    return bool(((value.double() - want.double()).abs() <= bound).all())
-
-
-def _fills(shape: Collection[int], wanted: Collection[int]) -> bool:
-    return not shape or all(size in (1, want) for size, want in zip(shape, wanted, strict=True))
