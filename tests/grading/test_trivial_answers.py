@@ -13,8 +13,9 @@ def test_input_is_right_exactly_where_it_is_the_output() -> None:
     case_set = load_case_set(pack_reader.find_challenge(PACK, "sdpa"), 5)
     equal = []
     for prepared in case_set.prepared:
-        out, v = prepared.expected.outputs["out"].value, prepared.tensors["v"].double()
-        equal.append(float(out.shape == v.shape and torch.allclose(out, v, rtol=1e-2, atol=1e-9)))
+        out, v = prepared.expected.outputs["out"].value, prepared.tensors.get("v")
+        has_one_key = v is not None and v.shape[-2] == 1
+        equal.append(float(has_one_key and torch.allclose(out, v.double(), rtol=1e-2)))
     assert 0 < sum(equal) < 5
     assert case_set.trivial_credits["v"] == equal
 
