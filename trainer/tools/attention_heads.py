@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,7 +23,8 @@ MOST_POSITIONS = 1 << 13
 Grid = tuple[tuple[float, ...], ...]
 
 
-class Head(NamedTuple):
+@dataclass(frozen=True)
+class Head:
     """The weights of one head in a file."""
 
     head_index: int  # among all heads of the file, from 0
