@@ -149,50 +149,48 @@ class DrillFile(pytest.File):
                 words.append(report.file)  # pytest gives all files outside rootpath the same id
             if len(reports) > 1:
                 words.append(report.challenge)
-            for check in report.statuses():
+            for check, status in report.statuses().items():
+                failures = [
+                    outcome
+                    for outcome in report.outcomes
+                    if outcome.check == check and outcome.status == status != "passed"
+                ]
+                name = " ".join([*words, check])
                 yield DrillItem.from_parent(
-                    self, name=" ".join([*words, check]), run=self._run, check=check, report=report
+                    self, name=name, run=self._run, report=report, failures=failures
                 )
 
 
 class DrillItem(pytest.Item):
-    """A check. Its result is already known."""
+    """A check. Its result is already known: `failures` has its failed or skipped outcomes."""
 
-    def __init__(self, run: DrillRun, check: str, report: Report, **arguments: Any) -> None:
+    def __init__(
+        self, run: DrillRun, report: Report, failures: list[Outcome], **arguments: Any
+    ) -> None:
         super().__init__(**arguments)
-        self._run, self._check, self._report = run, check, report
+        self._run, self._report, self._failures = run, report, failures
         self.extra_keyword_matches.add(report.challenge)  # for `-k gqa`
 
     def runtest(self) -> None:
         """Fail if the check failed or was skipped."""
-        if failure := self._failure():
-            pytest.fail(self._text(failure), pytrace=False)
+        if self._failures:
+            pytest.fail(self._text(), pytrace=False)
 
-    def _failure(self) -> Outcome | None:
-        """Return the failure to explain, or the reason why the check was skipped."""
-        first = self._report.first_failure()
-        if first is not None and first.check == self._check:
-            return first
-        outcomes = [each for each in self._report.outcomes if each.check == self._check]
-        statuses = ("failed", "skipped")
-        return next((each for want in statuses for each in outcomes if each.status == want), None)
-
-    def _text(self, failure: Outcome) -> str:
+    def _text(self) -> str:
         """Return the whole report for the first failed check, and else the check's messages."""
-        if failure is self._report.first_failure():
-            out = console(width=_WIDTH, color_system=None, legacy_windows=False)
-            with out.capture() as capture:
-                out.print(render(self._report, _WIDTH, has_commands=False))
-            lines = [*capture.get().rstrip().splitlines(), ""]
-            return "\n".join([*lines, *self._run.commands(self.path, self._report)])
-        outcomes = [each for each in self._report.outcomes if each.check == self._check]
-        return "\n".join(_headline(each) for each in outcomes if each.status == failure.status)
+        if self._report.first_failure() not in self._failures:
+            return "\n".join(map(_headline, self._failures))
+        out = console(width=_WIDTH, color_system=None, legacy_windows=False)
+        with out.capture() as capture:
+            out.print(render(self._report, _WIDTH, has_commands=False))
+        lines = capture.get().rstrip().splitlines()
+        return "\n".join([*lines, "", *self._run.commands(self.path, self._report)])
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the text, and for the summary the line and the message of the failure."""
         representation: Any = super().repr_failure(excinfo, style)
-        if isinstance(excinfo.value, pytest.fail.Exception) and (failure := self._failure()):
-            crash = representation.reprcrash
+        if isinstance(excinfo.value, pytest.fail.Exception):
+            crash, failure = representation.reprcrash, self._failures[0]
             crash.path, crash.message = str(self.path), _headline(failure)
             crash.lineno = failure.frames[-1].line if failure.frames else 1
         return representation
