@@ -1,54 +1,53 @@
 """Choose the file to grade for each student and challenge, from all files of a class.
 
-Lose nothing: every Python file is graded, named in a message for its student, or ignored with a
-reason.
+Three steps: whose file is it, which files are the newest, and which of them is the answer. An
+answer is a file that defines a name that the challenge asks for. If that does not decide, nothing
+is graded, and a person must settle it.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence, Set
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
-from trainer.classroom.archives import HAND_IN_FILE, NOTEBOOK, PYTHON, FileError
-from trainer.classroom.lms_names import LmsName, handed_in_at, is_receipt, normalised_name
-from trainer.classroom.needed_statements import defined_names
-from trainer.classroom.notebook_cells import MOST_CODE_BYTES
+from trainer.classroom.handed_in import (
+    LAYOUTS,
+    NOTEBOOK,
+    PYTHON,
+    ZIP,
+    HandedIn,
+    files_in,
+    inside,
+    is_outside,
+    shown,
+    single_file,
+)
+from trainer.classroom.lms_names import (
+    LmsName,
+    blackboard_user,
+    read_name,
+    system_of_names,
+    user_in_receipt,
+)
 from trainer.classroom.records import Student, StudentSubmission
 from trainer.classroom.roster import Roster
-from trainer.classroom.uploaders import (
-    Uploader,
-    guessed_users,
-    lms_names,
-    missing_students,
-    same_name,
-    uploaders,
-    with_distinct_names,
-    with_roster,
-)
-from trainer.classroom.uploads import (
-    ANSWER_SUFFIXES,
-    LAYOUTS,
-    File,
-    class_uploads,
-    single_upload,
-    valid_text,
-    with_zip_unpacked,
-)
+from trainer.classroom.students import StudentIndex, key_form, with_unique_names
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.model.listing import first_of
+from trainer.practice.learner_files import decode_source
+from trainer.practice.notebook_file import defined_names, python_of, undefined
 
-_MOST_NAMED = 10  # files in one sentence
-_MOST_READ = 10  # files of one student in which the answer is looked for
-_MOST_OTHERS = 3  # other files of one student
-_SETTLE = (
-    "None of them is graded. Remove or rename all but one, then run grade again with --resume."
-)
-_ALIKE = "Names that differ only in capitals, blanks or the encoding of an accent are one name."
+ANSWERS = (PYTHON, NOTEBOOK, ZIP)
+_MOST_NAMED = 5  # files or names in one sentence
+_MOST_READ = 30  # files of one student in which the answers are looked for
 # Canvas numbers a later upload of the same file name: `gqa-2.py`.
 _NUMBERED = re.compile(r"(.+)-([0-9]{1,18})(\.[^.]+)", re.DOTALL)
 
@@ -60,7 +59,7 @@ class Collected:
     Attributes:
         students: all students, sorted by name; with a roster, also those who handed in nothing.
         submissions: one for each student with files and each challenge, sorted by student.
-        ignored: the path of every other file, with the reason if it is not obvious.
+        ignored: the paths of the files that are no answer, with the reason if it is not obvious.
         notes: sentences about names that have more than one possible reading.
     """
 
@@ -70,20 +69,120 @@ class Collected:
     notes: list[str] = field(default_factory=list)
 
 
-class _UnclearError(FileError):
-    """Raised if no file can be chosen.
+@dataclass
+class _Upload:
+    """A file or a folder at the top of a class, with all files in it.
 
     Attributes:
-        named: the paths of the files that the sentence names.
+        place: the path in messages. The path of a folder ends in a slash.
+        name: the name without the slash.
+        files: the files.
+        lms: the parts of the name that a system wrote, or None.
     """
 
-    def __init__(self, text: str, files: Sequence[File]) -> None:
-        super().__init__(text)
-        self.named = {file.place for file in files[:_MOST_NAMED]}
+    place: str
+    name: str
+    files: list[HandedIn]
+    lms: LmsName | None = None
+
+    @property
+    def is_folder(self) -> bool:
+        return self.place.endswith("/")
+
+    @property
+    def is_loose(self) -> bool:
+        """True for a file that may be from anybody, and that is no answer."""
+        return not (self.lms or self.is_folder or self.name.lower().endswith(ANSWERS))
+
+    @property
+    def order(self) -> tuple[str, int]:
+        """The attempt and the number of the upload, which grow with time."""
+        return (self.lms.attempt, self.lms.upload) if self.lms else ("", 0)
 
 
-class _MissingError(_UnclearError):
-    """Raised if no file is for the challenge."""
+class _Content(NamedTuple):
+    """The content of a file.
+
+    Attributes:
+        source: the Python source; of a notebook, the part with the names that are asked for.
+        defines: the names that the source defines.
+        is_broken: True if Python cannot read the source.
+        problem: the reason why the file is no answer by the names that it defines, or "".
+    """
+
+    source: str = ""
+    defines: frozenset[str] = frozenset()
+    is_broken: bool = False
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of one student.
+
+    Attributes:
+        file: the file.
+        name: the student's own path of the file.
+        upload: the upload that holds the file.
+        challenges: the challenges of the assignment.
+    """
+
+    file: HandedIn
+    name: str
+    upload: _Upload
+    challenges: Sequence[Challenge]
+
+    @property
+    def path(self) -> str:
+        """The path in messages."""
+        return self.file.path
+
+    @cached_property
+    def version(self) -> tuple[str, tuple[str, int, int]]:
+        """The student's own name without Canvas' number of the upload, and the order in time."""
+        numbered = _NUMBERED.fullmatch(self.name) if self.upload.order[1] else None
+        is_challenge = _stem(self.name) in {_stem(each.file_name) for each in self.challenges}
+        if numbered is None or is_challenge:  # `step-1.py` may be the name of a challenge
+            return self.name, (*self.upload.order, 0)
+        return numbered[1] + numbered[3], (*self.upload.order, int(numbered[2]))
+
+    @cached_property
+    def content(self) -> _Content:
+        """The source and the names that it defines, or the reason why it is no answer."""
+        if not self.file.problem and self.file.suffix not in (PYTHON, NOTEBOOK):
+            return _Content(problem=f"{self.path} is neither a Python file nor a notebook.")
+        wanted = dict.fromkeys(name for each in self.challenges for name in each.entry)
+        try:
+            source = decode_source(self.file.read(), self.path, "Ask for it again.")
+            if self.file.suffix == NOTEBOOK:
+                source = python_of(source, self.path, wanted)
+        except DrillError as error:
+            return _Content(problem=str(error))
+        names, is_readable = defined_names(source)
+        problem = f"{self.path} is not valid Python."
+        if is_readable:
+            problem = undefined(self.path, wanted, names) if names.isdisjoint(wanted) else ""
+        return _Content(source, frozenset(names), not is_readable, problem)
+
+    def fits(self, challenge: Challenge) -> tuple[str, int, bool, bool, int]:
+        """Return how well the file fits a challenge. Of two files, the greater counts.
+
+        The last attempt counts most, then the names that the file defines, then its own name. A
+        Python file counts more than a notebook, and a file at the top more than one in a folder.
+        """
+        return (
+            self.upload.order[0],
+            len(self.content.defines.intersection(challenge.entry)),
+            _stem(self.version[0]) == _stem(challenge.file_name),
+            self.file.suffix == PYTHON,
+            -self.name.count("/"),
+        )
+
+
+def _stem(path: str) -> str:
+    """Return the name of a file in small letters, without its suffix, with underscores."""
+    name = path.rpartition("/")[2].lower().replace("-", "_")
+    return os.path.splitext(name)[0]
 
 
 def collect(
@@ -93,400 +192,338 @@ def collect(
 
     Args:
         folder_or_zip: a folder or a zip.
-        challenges: the challenges of the assignment. If there are several, each student has a
-            folder with one file for each challenge.
+        challenges: the challenges of the assignment.
         roster: the students of the class, or None if they are not known.
 
     Raises:
         DrillError: the folder or zip does not exist, holds no submission, or is broken as a whole.
     """
-    with _valid_messages():
-        ignored: list[str] = []
-        with ExitStack() as stack:
-            uploads = class_uploads(folder_or_zip, _expected(challenges), stack, ignored)
-            names = lms_names(uploads, challenges)
-            found = uploaders(uploads, names, ignored)
-            missing: list[Student] = []
-            if roster is not None:
-                missing = missing_students(found, roster)
-                found = with_roster(found, roster)
-            found = with_distinct_names(found)
-            submissions = _of_uploaders(found, challenges, ignored)
-        if not submissions:
-            raise DrillError(f"{folder_or_zip} holds no submission. {LAYOUTS}")
-        students = _students(found) + missing
-        return Collected(
-            sorted(students, key=lambda student: same_name(student.name)),
-            submissions,
-            sorted(map(valid_text, ignored)),
-            guessed_users(names),
-        )
+    ignored: list[str] = []
+    uploads = _uploads(folder_or_zip, challenges, ignored)
+    notes = _read_names(uploads, roster)
+    owned = _owners(uploads, roster, ignored)
+    if not any(own for _, own in owned):
+        raise DrillError(f"{shown(str(folder_or_zip))} holds no submission. {LAYOUTS}")
+    students = with_unique_names([student for student, _ in owned])
+    by_name: dict[str, tuple[Student, list[_Upload]]] = {}
+    for student, (_, own) in zip(students, owned, strict=True):
+        # Names that differ only in capitals or blanks are one name.
+        by_name.setdefault(key_form(student.name), (student, []))[1].extend(own)
+    submissions = [
+        submission
+        for _, (student, own) in sorted(by_name.items())
+        if own
+        for submission in _submissions(student.name, own, challenges, ignored)
+    ]
+    students = [student for _, (student, _) in sorted(by_name.items())]
+    return Collected(students, submissions, sorted(ignored), notes)
 
 
 def collect_single(path: Path, challenges: Sequence[Challenge]) -> Collected:
     """Return the submissions of one student. The name of the student is the name of the path.
 
-    If nothing can be graded, the submissions give the reason.
-
     Args:
-        path: the student's folder, .zip or .py.
+        path: the student's folder, .zip, .py or .ipynb.
         challenges: the challenges of the assignment.
 
     Raises:
-        DrillError: the path does not exist.
+        DrillError: the path does not exist or is another file.
     """
-    with _valid_messages():
-        ignored: list[str] = []
-        upload = single_upload(path, ignored)
-        # The file of a single student may have the file name of a challenge.
-        reading = LmsName((), upload.student, file=upload.name)
-        student = Student(upload.student, upload=valid_text(upload.name))
-        submissions = _of_uploaders([Uploader(student, [(upload, reading)])], challenges, ignored)
-        return Collected([student], submissions, sorted(map(valid_text, ignored)))
+    name = shown(os.path.basename(os.path.abspath(path)))
+    if not path.is_file():
+        upload = _Upload(f"{name}/", name, files_in(path))
+    elif path.suffix.lower() in ANSWERS:
+        upload = _Upload(name, name, [single_file(path)])
+        name = os.path.splitext(name)[0]
+    else:
+        raise DrillError(f"{name} is neither a folder nor a .zip, .py or .ipynb. {LAYOUTS}")
+    ignored: list[str] = []
+    submissions = _submissions(name, [upload], challenges, ignored)
+    return Collected([Student(name, upload=upload.name)], submissions, ignored)
 
 
-@contextmanager
-def _valid_messages() -> Iterator[None]:
-    try:
-        yield
-    except DrillError as error:
-        raise DrillError(valid_text(str(error))) from None
+# Whose file is it?
 
 
-def _expected(challenges: Sequence[Challenge]) -> set[str]:
-    return {normalised_name(name) for challenge in challenges for name in _names_of(challenge)}
+def _uploads(place: Path, challenges: Sequence[Challenge], ignored: list[str]) -> list[_Upload]:
+    """Return the files and folders at the top of a class, sorted by path.
+
+    Add results of an earlier run and paths that lead out of an archive to `ignored`.
+    """
+    files = files_in(place)
+    outside = [file for file in files if file.problem and is_outside(file.path)]
+    ignored += [file.problem for file in outside]
+    files = [file for file in files if file not in outside]
+    common = "" if place.is_dir() else _common_folder(files, challenges)
+    uploads: dict[str, _Upload] = {}
+    for file in files:
+        top, slash, _ = file.path.removeprefix(common).partition("/")
+        upload = uploads.setdefault(top + slash, _Upload(common + top + slash, top, []))
+        upload.files.append(file)
+    for top, upload in [*uploads.items()]:
+        if {f"{upload.place}class.json"} <= {file.path for file in upload.files}:
+            ignored.append(f"{upload.place} (results of an earlier run)")
+            del uploads[top]
+    return list(uploads.values())
 
 
-def _names_of(challenge: Challenge) -> tuple[str, str]:
-    """Return the file names that may answer a challenge: a Python file and a notebook."""
-    return challenge.file_name, Path(challenge.file_name).stem + NOTEBOOK
+def _common_folder(files: Sequence[HandedIn], challenges: Sequence[Challenge]) -> str:
+    """Return the only folder at the top of a zip, with a slash, if it holds the whole class.
+
+    The folder of one student holds a file with the name of a challenge, or only one file.
+    """
+    tops = {file.path.partition("/")[0] for file in files}
+    top = next(iter(tops), "")
+    if len(tops) != 1 or files[0].path == top or system_of_names([(top, True)]):
+        return ""
+    inner = {file.path.removeprefix(f"{top}/").partition("/")[:2] for file in files}
+    names = [(name, bool(slash)) for name, slash in inner]
+    stems = {_stem(challenge.file_name) for challenge in challenges}
+    if any(not is_folder and _stem(name) in stems for name, is_folder in names):
+        return ""
+    students = sum(is_folder or name.lower().endswith(ANSWERS) for name, is_folder in names)
+    return f"{top}/" if students > 1 or system_of_names(names) else ""
 
 
-def _students(found: Sequence[Uploader]) -> list[Student]:
-    """Return each student once, also if several uploads have the student's name."""
-    by_name: dict[str, list[Student]] = defaultdict(list)
-    for uploader in found:
-        by_name[same_name(uploader.name)].append(uploader.student)
+def _read_names(uploads: Sequence[_Upload], roster: Roster | None) -> list[str]:
+    """Read the names of the class's system, and return a note about guessed users."""
+    system = system_of_names([(upload.name, upload.is_folder) for upload in uploads])
+    for upload in uploads:
+        upload.lms = read_name(upload.name, upload.is_folder, system)
+    if system != "blackboard":
+        return []
+    users = [student.login for student in roster.students] if roster else []
+    for upload in uploads:
+        if upload.lms and upload.lms.is_receipt:
+            with suppress(DrillError):
+                users.append(user_in_receipt(upload.files[0].read().decode(errors="replace")))
+    guesses: dict[str, str] = {}
+    for upload in uploads:
+        if upload.lms:
+            head = upload.lms.student
+            user, is_guess = blackboard_user(head, users)
+            upload.lms = replace(upload.lms, student=user, id=user)
+            if is_guess:
+                guesses[head] = f"{user} from {head}"
+    if not guesses:
+        return []
     return [
-        # If several uploads have this name, only the data of the roster is certain.
-        group[0] if len(group) == 1 else replace(group[0], system="", system_id="", upload="")
-        for group in by_name.values()
+        "Blackboard's file names do not show where the user name begins. Guessed:"
+        f" {first_of([*guesses.values()], _MOST_NAMED)}. If a guess is wrong, give a --roster, or"
+        " put Blackboard's .txt receipts next to the files."
     ]
 
 
-def _files(uploader: Uploader, stack: ExitStack, ignored: list[str]) -> list[File]:
-    """Return all files of a student, sorted by path. Unpack zips until `stack` is closed."""
-    files: list[File] = []
-    for upload, reading in uploader.uploads:
-        for file in with_zip_unpacked(upload.files, stack, ignored):
-            if reading:
-                is_moodle = reading.system == "moodle"
-                file = replace(
-                    file,
-                    parts=(reading.file,) if upload.is_loose else file.parts,
-                    attempt=reading.attempt,
-                    upload=reading.upload,
-                    submitted=file.archived_at if is_moodle else handed_in_at(reading.attempt),
-                    is_marked_late=reading.is_marked_late,
-                    has_late_marks=reading.system == "canvas",
-                )
-            files.append(file)
-    return sorted(files, key=lambda file: file.place)
+def _owners(
+    uploads: Sequence[_Upload], roster: Roster | None, ignored: list[str]
+) -> list[tuple[Student, list[_Upload]]]:
+    """Return each student with the uploads, and the students of the roster without any.
 
-
-# Submissions
-
-
-def _of_uploaders(
-    found: Sequence[Uploader], challenges: Sequence[Challenge], ignored: list[str]
-) -> list[StudentSubmission]:
-    """Return all submissions, sorted by student.
-
-    If several students have the same name, a person must settle which of them counts.
+    Add loose files that belong to nobody and are no answers to `ignored`.
     """
-    groups: dict[str, list[Uploader]] = defaultdict(list)
-    for uploader in found:
-        groups[same_name(uploader.name)].append(uploader)
-    submissions: list[StudentSubmission] = []
-    for _, group in sorted(groups.items()):
-        with ExitStack() as stack:
-            files = [_files(uploader, stack, ignored) for uploader in group]
-            if len(group) == 1:
-                submissions += _submissions(group[0], files[0], challenges, ignored)
-            else:
-                submissions += _unsettled(group, files, challenges, ignored)
-    return submissions
+    index = StudentIndex(roster.students if roster else ())
+    owners: dict[tuple[str, ...], tuple[Student, list[_Upload]]] = {}
+    possible: dict[str, list[str]] = defaultdict(list)
+    for upload in sorted(uploads, key=lambda upload: upload.order):
+        student = _student(upload)
+        key: tuple[str, ...] = (student.system, student.id or key_form(student.name))
+        fitting = _fitting(student, index, roster)
+        if len(fitting) == 1:
+            student, key = _in_roster(student, fitting[0]), ("roster", fitting[0].name)
+        elif upload.is_loose:
+            ignored.extend(file.path for file in upload.files)
+            continue
+        elif fitting:
+            names = [each.name for each in fitting]
+            note = f"the name fits {' and '.join(names[:_MOST_NAMED])}"
+            student = replace(student, is_in_roster=False, notes=(note,))
+            for name in names:
+                possible[name].append(upload.place)
+        elif roster:
+            student = replace(student, is_in_roster=False)
+        before = owners.get(key, (student, []))[1]
+        owners[key] = (student, [*before, upload])  # the newest upload is the last
+    present = {student.name for student, _ in owners.values() if student.is_in_roster}
+    for student in roster.students if roster else ():
+        if student.name not in present:
+            places = ", ".join(possible[student.name])
+            notes = (f"{places} may belong to this student",) if places else ()
+            owners["roster", student.name] = (replace(student, notes=notes), [])
+    return list(owners.values())
+
+
+def _student(upload: _Upload) -> Student:
+    """Return the student whom the name of an upload names."""
+    lms = upload.lms
+    if lms is None:
+        is_answer = not upload.is_folder and upload.name.lower().endswith(ANSWERS)
+        has_suffix = is_answer or upload.is_loose
+        name = os.path.splitext(upload.name)[0] if has_suffix else upload.name
+        return Student(name, upload=upload.name)
+    login = lms.id if lms.system == "blackboard" else ""
+    return Student(
+        lms.student,
+        id=lms.id,
+        login=login,
+        system=lms.system,
+        system_id=lms.id,
+        upload=upload.name,
+    )
+
+
+def _fitting(student: Student, index: StudentIndex, roster: Roster | None) -> list[Student]:
+    """Return the students of the roster whom the student of an upload may be.
+
+    If the roster is the export of the system that wrote the name, the id decides: a person with
+    another id is another person, even with the same name.
+    """
+    fitting = index.find_all(student.name)
+    if roster and student.system and student.system == roster.system:
+        key = key_form(student.system_id)
+        by_id = [each for each in roster.students if key_form(each.system_id) == key]
+        return by_id or [each for each in fitting if not each.system_id]
+    return fitting
+
+
+def _in_roster(student: Student, entry: Student) -> Student:
+    """Return a student of the roster with the data of the upload."""
+    return replace(
+        entry,
+        id=entry.id or student.id,
+        login=entry.login or student.login,
+        system=student.system or entry.system,
+        system_id=student.system_id or entry.system_id,
+        upload=student.upload,
+    )
+
+
+# Which file is the answer?
 
 
 def _submissions(
-    uploader: Uploader, files: Sequence[File], challenges: Sequence[Challenge], ignored: list[str]
+    student: str, uploads: Sequence[_Upload], challenges: Sequence[Challenge], ignored: list[str]
 ) -> list[StudentSubmission]:
     """Return a student's submission for each challenge. Add other files to `ignored`."""
-    latest = _latest(files, _expected(challenges))
+    files = _files(uploads, challenges)
+    latest = _latest(files)
+    read = [file for file in latest if file.file.suffix in (PYTHON, NOTEBOOK)]
+    read = sorted(read, key=lambda file: file.name.count("/"))[:_MOST_READ]
+    candidates = {challenge.id: _candidates(read, challenge) for challenge in challenges}
+    used = {file.path for found in candidates.values() for file in found}
+    last = max((file.upload.order[0] for file in latest), default="")
+    unfit = [file for file in latest if file.path not in used and file.upload.order[0] == last]
+    place = uploads[0].place
     submissions: list[StudentSubmission] = []
-    named: set[str] = set()
     for challenge in challenges:
-        submission = StudentSubmission(
-            uploader.name, challenge.id, valid_text(uploader.place), None
-        )
-        try:
-            file = _choose(uploader, latest, challenge, challenges)
-            named.add(file.place)
-            submission = _read(file, submission, challenge)
-        except _UnclearError as error:
-            named |= error.named
-            is_missing = isinstance(error, _MissingError)
-            submission = replace(submission, trouble=valid_text(str(error)), is_missing=is_missing)
+        found = candidates[challenge.id]
+        submission = StudentSubmission(student, challenge.id, place, None)
+        if not found:
+            submission = _without_answer(submission, challenge, unfit, is_empty=not used)
+        else:
+            submission = _with_answer(submission, challenge, found)
         submissions.append(submission)
-    submissions = _with_alternatives(submissions, latest, named, challenges)
-    current = {file.place for file in latest}
-    last_attempt = max((file.attempt for file in latest), default="")
-    for file in files:
-        if _may_be_meant(file) and file.place not in named:
-            is_old = file.attempt < last_attempt or file.place not in current
-            reason = file.trouble or ("an older upload" if is_old else "not requested")
-            ignored.append(f"{file.place} ({reason})")
+    if any(submission.is_ungraded for submission in submissions):
+        used |= {file.path for file in unfit}  # the reason names them
+    current = {file.path for file in latest}
     others = [
-        file.place
+        file.path if file.path in current else f"{file.path} (an older upload)"
         for file in files
-        if not _may_be_meant(file)
-        and file.place not in named
-        and not is_receipt(file.place.rpartition("/")[2])
+        if file.path not in used
     ]
     if others:
-        kind = "not a Python file" if len(others) == 1 else "not Python files"
-        ignored.append(f"{first_of(others, _MOST_OTHERS)} ({kind})")
+        ignored.append(first_of(others, _MOST_NAMED))
     return submissions
 
 
-def _with_alternatives(
-    submissions: Sequence[StudentSubmission],
-    latest: Sequence[File],
-    named: Set[str],
-    challenges: Sequence[Challenge],
-) -> list[StudentSubmission]:
-    """Return a student's submissions with the other files that define their answers, too.
+def _files(uploads: Sequence[_Upload], challenges: Sequence[Challenge]) -> list[_File]:
+    """Return all files of a student, with the files in each zip. Receipts do not count."""
+    is_only_receipts = all(upload.lms and upload.lms.is_receipt for upload in uploads)
+    files: list[_File] = []
+    for upload in uploads:
+        if upload.lms and upload.lms.is_receipt and not is_only_receipts:
+            continue
+        for file in upload.files:
+            name = file.path.removeprefix(upload.place) or upload.name
+            if upload.lms and upload.lms.file:
+                name = upload.lms.file
+            found = inside(file) if file.suffix == ZIP and not file.problem else [file]
+            files += [
+                _File(each, name + each.path.removeprefix(file.path), upload, challenges)
+                for each in found
+            ]
+    return files
+
+
+def _latest(files: Sequence[_File]) -> list[_File]:
+    """Return the newest file of each name. A later upload replaces a file of the same name."""
+    newest: dict[str, tuple[str, int, int]] = {}
+    for file in files:
+        name, order = file.version
+        newest[name] = max(newest.get(name, order), order)
+    return [file for file in files if file.version[1] == newest[file.version[0]]]
+
+
+def _candidates(files: Sequence[_File], challenge: Challenge) -> list[_File]:
+    """Return the files that may answer a challenge.
+
+    A file that Python cannot read counts by its name, too, or if it is the only file.
+    """
+    defining = [file for file in files if file.content.defines.intersection(challenge.entry)]
+    broken = [file for file in files if file.content.is_broken]
+    named = [file for file in broken if _stem(file.version[0]) == _stem(challenge.file_name)]
+    return defining or named or (broken if len(files) == 1 else [])
+
+
+def _with_answer(
+    submission: StudentSubmission, challenge: Challenge, found: Sequence[_File]
+) -> StudentSubmission:
+    """Return the submission with the best of the files, or the reason why none is the best."""
+    best = max(file.fits(challenge) for file in found)
+    answers = [file for file in found if file.fits(challenge) == best]
+    # Two files or folders of one name have no order in time.
+    uploads = {file.upload.place for file in found if file.upload.lms is None}
+    if len(answers) > 1 or len(uploads) > 1:
+        paths = [file.path for file in (found if len(uploads) > 1 else answers)]
+        trouble = (
+            f"There are {len(paths)} answers to {challenge.id}: {first_of(paths, _MOST_NAMED)}."
+            " Remove or rename all but one, then grade again with --resume."
+        )
+        return replace(submission, file=paths[0], trouble=trouble)
+    (answer,) = answers
+    lms = answer.upload.lms
+    is_moodle = lms is not None and lms.system == "moodle"
+    return replace(
+        submission,
+        file=answer.path,
+        source=answer.content.source,
+        submitted=answer.file.modified if is_moodle else lms.submitted if lms else None,
+        is_marked_late=lms is not None and lms.is_marked_late,
+        has_late_marks=lms is not None and lms.system == "canvas",
+        alternatives=tuple(
+            file.path
+            for file in found
+            if file is not answer and file.upload.order[0] == answer.upload.order[0]
+        ),
+    )
+
+
+def _without_answer(
+    submission: StudentSubmission, challenge: Challenge, unfit: Sequence[_File], *, is_empty: bool
+) -> StudentSubmission:
+    """Return the submission with the reason why it has no answer.
 
     Args:
-        submissions: one for each challenge.
-        latest: the newest files of the student.
-        named: the paths of files that are graded or that a message names.
-        challenges: the challenges of the assignment.
+        submission: the submission.
+        challenge: its challenge.
+        unfit: the files of the student that fit no challenge. A person must look at them.
+        is_empty: True if the student has no file that fits a challenge.
     """
-    last_attempt = max((file.attempt for file in latest), default="")
-    others = [
-        file
-        for file in latest
-        if file.suffix in (PYTHON, NOTEBOOK)
-        and file.attempt == last_attempt
-        and file.place not in named
-        and not file.trouble
-    ][:_MOST_READ]
-    return [
-        replace(
-            submission,
-            alternatives=tuple(
-                valid_text(file.place) for file in others if _defines(file, challenge.entry)
-            ),
-        )
-        for submission, challenge in zip(submissions, challenges, strict=True)
-    ]
-
-
-def _read(file: File, submission: StudentSubmission, challenge: Challenge) -> StudentSubmission:
-    """Return the submission with the text of its file, or with the reason why it is missing."""
-    submission = replace(
-        submission,
-        file=valid_text(file.place),
-        submitted=file.submitted,
-        is_marked_late=file.is_marked_late,
-        has_late_marks=file.has_late_marks,
-    )
-    if file.times > 1:
-        trouble = valid_text(f"{file.trouble.removesuffix(HAND_IN_FILE)}{_SETTLE}")
-        return replace(submission, trouble=trouble)
-    try:
-        return replace(submission, source=file.read(challenge.entry))
-    except FileError as error:
-        return replace(submission, trouble=valid_text(str(error)))
-
-
-def _unsettled(
-    group: Sequence[Uploader],
-    files: Sequence[Sequence[File]],
-    challenges: Sequence[Challenge],
-    ignored: list[str],
-) -> list[StudentSubmission]:
-    """Return submissions without a source, with a message that several have the same name."""
-    name = group[0].name
-    submissions: list[StudentSubmission] = []
-    named: set[str] = set()
-    for challenge in challenges:
-        places: list[str] = []
-        for uploader, own in zip(group, files, strict=True):
-            try:
-                latest = _latest(own, _expected(challenges))
-                places.append(_choose(uploader, latest, challenge, challenges).place)
-            except _UnclearError:
-                places.append(uploader.place)
-        named.update(places[:_MOST_NAMED])
-        explained = f" {_ALIKE}" if len({uploader.name for uploader in group}) > 1 else ""
-        trouble = (
-            f"{len(places)} submissions have the name {name}: {first_of(places, _MOST_NAMED)}."
-            f"{explained} {_SETTLE}"
-        )
-        submissions.append(
-            StudentSubmission(name, challenge.id, valid_text(places[0]), None, valid_text(trouble))
-        )
-    for own in files:
-        for file in own:
-            if _may_be_meant(file) and file.place not in named:
-                ignored.append(f"{file.place} ({len(group)} submissions have the name {name})")
-    return submissions
-
-
-def _may_be_meant(file: File) -> bool:
-    """Return whether the file may be the answer. If it is not graded, the report names it."""
-    return file.suffix in ANSWER_SUFFIXES or bool(file.trouble)
-
-
-def _latest(files: Sequence[File], expected: set[str]) -> list[File]:
-    """Return the newest file of each name. A later upload replaces a file of the same name."""
-    newest: dict[str, tuple[int, int]] = {}
-    for file in files:
-        name, copy = _called(file, expected)
-        newest[name] = max(newest.get(name, (0, 0)), (file.upload, copy))
-    latest: list[File] = []
-    for file in files:
-        name, copy = _called(file, expected)
-        if (file.upload, copy) == newest[name]:
-            latest.append(file)
-    return latest
-
-
-def _called(file: File, expected: set[str]) -> tuple[str, int]:
-    """Return the normalised name of a file, and the number that Canvas added to it, or 0."""
-    name = file.parts[-1]
-    numbered = _NUMBERED.fullmatch(name)
-    if file.upload and numbered and normalised_name(name) not in expected:
-        return normalised_name(numbered[1] + numbered[3]), int(numbered[2])
-    return normalised_name(name), 0
-
-
-def _choose(
-    uploader: Uploader, files: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
-) -> File:
-    """Return the file to grade, from the last attempt that has a suitable file.
-
-    Raises:
-        _UnclearError: no file is suitable, or several files are.
-    """
-    upload, reading = uploader.uploads[0]
-    if len(challenges) > 1 and upload.is_loose and reading is None:
-        names = ", ".join(challenge.file_name for challenge in challenges)
-        text = (
-            f"{uploader.place} is one file, but the assignment has {len(challenges)} challenges."
-            f" Hand in a folder for each student, with {names} in it."
-        )
-        raise _UnclearError(files[0].trouble or text, files)
-    for attempt in sorted({file.attempt for file in files}, reverse=True):
-        answers = [
-            file for file in files if file.attempt == attempt and file.suffix in (PYTHON, NOTEBOOK)
-        ]
-        file = _called_like(answers, challenge, challenges)
-        if file is None and len(challenges) == 1:
-            file = _only_answer(answers, challenge)
-        if file is not None:
-            return file
-    kind = _UnclearError if any(file.trouble for file in files) else _MissingError
-    raise kind(_nothing_found(files, challenge, challenges), files)
-
-
-def _preferred(candidates: Sequence[File]) -> Iterator[list[File]]:
-    """Yield groups of files, the preferred group first.
-
-    A Python file counts more than a notebook, and a file at the top level more than one in a
-    folder.
-    """
-    for ending in (PYTHON, NOTEBOOK):
-        with_ending = [file for file in candidates if file.suffix == ending]
-        yield [file for file in with_ending if len(file.parts) == 1]
-        yield with_ending
-
-
-def _called_like(
-    answers: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
-) -> File | None:
-    """Return the file that has the name of the challenge, or None.
-
-    Raises:
-        _UnclearError: several files have it.
-    """
-    names, expected = _names_of(challenge), _expected(challenges)
-    normalised = {normalised_name(name) for name in names}
-    for candidates in _preferred(answers):
-        matching = [file for file in candidates if file.parts[-1] in names] or [
-            file for file in candidates if _called(file, expected)[0] in normalised
-        ]
-        if len(matching) == 1:
-            return matching[0]
-        if matching:
-            raise _UnclearError(
-                f"There are {len(matching)} files for {challenge.file_name}:"
-                f" {_file_names(matching)}. Hand in only one.",
-                matching,
-            )
-    return None
-
-
-def _only_answer(answers: Sequence[File], challenge: Challenge) -> File | None:
-    """Return the file that answers the only challenge under another name, or None.
-
-    Raises:
-        _UnclearError: several files may answer it.
-    """
-    if 1 < len(answers) <= _MOST_READ:  # a file with helpers may lie next to the answer
-        answers = [file for file in answers if _defines(file, challenge.entry)] or answers
-    for candidates in _preferred(answers):
-        if len(candidates) == 1:
-            return candidates[0]
-        if candidates:
-            kind = "Python files" if candidates[0].suffix == PYTHON else "notebooks"
-            name = challenge.file_name
-            raise _UnclearError(
-                f"There are {len(candidates)} {kind} and none is called {name}:"
-                f" {_file_names(candidates)}. Hand in {name}.",
-                candidates,
-            )
-    return None
-
-
-def _defines(file: File, entry: Collection[str]) -> bool:
-    """Return whether a file defines one of the names."""
-    try:
-        source = file.read(entry)
-    except FileError:
-        return False
-    is_short = len(source) <= MOST_CODE_BYTES
-    return is_short and not defined_names(source).isdisjoint(entry)
-
-
-def _nothing_found(
-    files: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
-) -> str:
-    """Return the sentence for a student without a file for this challenge."""
     name = challenge.file_name
-    refused = [file.trouble for file in files if file.trouble]
-    is_all_refused = len(refused) == len(files) > 0
-    if is_all_refused and len(challenges) == 1:
-        return refused[0]
-    if is_all_refused:
-        return f"There is no {name}: {refused[0]}"
-    missing = "Python file and no notebook" if len(challenges) == 1 else name
-    others = f", only {_file_names(files)}" if files else ""
-    text = f"There is no {missing}{others}. Hand in {name}."
-    return " ".join((text, *refused[:1]))
-
-
-def _file_names(files: Sequence[File]) -> str:
-    return first_of([file.name for file in files], _MOST_NAMED)
+    if not unfit:
+        trouble = f"There is no {name}, and no other file defines {' or '.join(challenge.entry)}."
+        return replace(submission, trouble=trouble, is_missing=not is_empty)
+    first = min(unfit, key=lambda file: file.file.suffix not in ANSWERS)
+    others = [file.path for file in unfit if file is not first]
+    more = f" {first_of(others, _MOST_NAMED)}: no answer, either." if others else ""
+    trouble = f"{first.content.problem}{more} Look at the files, or ask for {name}."
+    return replace(submission, trouble=trouble)

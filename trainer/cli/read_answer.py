@@ -17,8 +17,7 @@ def read_answer(challenge: Challenge, path: Path) -> str:
     """
     if path.suffix != NOTEBOOK:
         return read_source(path)
-    from trainer.classroom.archives import MOST_NOTEBOOK_BYTES
-    from trainer.classroom.notebook_cells import definitions
+    from trainer.practice.notebook_file import MOST_NOTEBOOK_BYTES, python_of
 
     text = read_source(path, most_bytes=MOST_NOTEBOOK_BYTES)
-    return definitions(text, str(path), challenge.entry)
+    return python_of(text, str(path), challenge.entry)
