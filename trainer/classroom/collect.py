@@ -153,7 +153,7 @@ class _File:
             return _Content(problem=f"{self.path} is neither a Python file nor a notebook.")
         wanted = dict.fromkeys(name for each in self.challenges for name in each.entry)
         try:
-            source = decode_source(self.file.read(), self.path, "Ask for it again.")
+            source = decode_source(self.file.read(), self.path, "The upload may have failed.")
             if self.file.suffix == NOTEBOOK:
                 source = python_of(source, self.path, wanted)
         except DrillError as error:
@@ -341,8 +341,9 @@ def _owners(
                 possible[name].append(upload.place)
         elif roster:
             student = replace(student, is_in_roster=False)
-        before = owners.get(key, (student, []))[1]
-        owners[key] = (student, [*before, upload])  # the newest upload is the last
+        first, own = owners.get(key, (student, []))
+        is_newer = bool(own) and upload.order > own[-1].order
+        owners[key] = (student if is_newer else first, [*own, upload])
     present = {student.name for student, _ in owners.values() if student.is_in_roster}
     for student in roster.students if roster else ():
         if student.name not in present:
@@ -525,5 +526,5 @@ def _without_answer(
     first = min(unfit, key=lambda file: file.file.suffix not in ANSWERS)
     others = [file.path for file in unfit if file is not first]
     more = f" {first_of(others, _MOST_NAMED)}: no answer, either." if others else ""
-    trouble = f"{first.content.problem}{more} Look at the files, or ask for {name}."
-    return replace(submission, trouble=trouble)
+    trouble = f"{first.content.problem}{more} Look at it, or ask for {name}."
+    return replace(submission, file=submission.file if others else first.path, trouble=trouble)
