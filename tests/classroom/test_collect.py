@@ -127,9 +127,14 @@ CLASSES = [
         id="Python first, and the top level first",
     ),
     pytest.param(
-        {"ana/a.py": GQA, "ana/b.py": GQA},
+        {"ana/a.py": GQA, "ana/b.py": GQA + OTHER},
         {"ana": r"~2 answers to gqa: ana/a\.py, ana/b\.py\. Remove or rename all but one"},
         id="two answers",
+    ),
+    pytest.param(
+        {"ana.py": GQA, "ana/gqa.py": GQA, "bob/a.py": GQA, "bob/b.py": GQA},
+        {"ana": "ana/gqa.py", "bob": "bob/a.py"},
+        id="one answer twice",
     ),
     pytest.param(
         named_files("ana.py", "ana/gqa.py"),

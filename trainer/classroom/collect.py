@@ -483,14 +483,15 @@ def _with_answer(
     answers = [file for file in found if file.fits(challenge) == best]
     # Two files or folders of one name have no order in time.
     uploads = {file.upload.place for file in found if file.upload.lms is None}
-    if len(answers) > 1 or len(uploads) > 1:
-        paths = [file.path for file in (found if len(uploads) > 1 else answers)]
+    rivals = found if len(uploads) > 1 else answers
+    if len({file.content.source for file in rivals}) > 1:
+        paths = [file.path for file in rivals]
         trouble = (
             f"There are {len(paths)} answers to {challenge.id}: {first_of(paths, _MOST_NAMED)}."
             " Remove or rename all but one, then grade again with --resume."
         )
         return replace(submission, file=paths[0], trouble=trouble)
-    (answer,) = answers
+    answer = answers[0]
     lms = answer.upload.lms
     is_moodle = lms is not None and lms.system == "moodle"
     return replace(

@@ -155,7 +155,7 @@ def with_times(
         submission.student
         for submission in timed.submissions
         if submission.submitted is None
-        and not submission.is_missing
+        and submission.source is not None
         and not submission.has_late_marks
     ]
     sentences += [

@@ -157,7 +157,7 @@ def undefined(name: str, wanted: Collection[str], defined: Iterable[str]) -> str
     """Return the sentence about a file that defines no wanted name, with the nearest name."""
     defined = sorted(defined)
     for want in wanted:
-        for near in difflib.get_close_matches(want, defined, n=1, cutoff=0.85):
+        for near in difflib.get_close_matches(want, defined, n=1, cutoff=0.8):
             return f"{name} defines {near}, and not {want}: correct the name."
     others = f", only {first_of(defined, _MOST_NAMED)}" if defined else ""
     return f"{name} does not define {' or '.join(wanted)}{others}."
