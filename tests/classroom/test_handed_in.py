@@ -87,16 +87,16 @@ def test_a_folder_and_a_zip_look_alike(form: str, tmp_path: Path) -> None:
     junk = [".h.py", ".git/x.py", "ana/__pycache__/x.py", "venv/x.py", "__MACOSX/._ana.py"]
     files: Files = {**kept, **dict.fromkeys(junk, "junk")}
     if form == "folder":
-        found = files_in(write_files(tmp_path / "in", files))
+        listed = files_in(write_files(tmp_path / "in", files))
     elif form == "zip":
-        found = files_in(write_zip(tmp_path / "in.ZIP", files))
+        listed = files_in(write_zip(tmp_path / "in.ZIP", files))
     else:
-        found = inside(single_file(write_zip(tmp_path / "in.zip", files)))
+        listed = inside(single_file(write_zip(tmp_path / "in.zip", files)))
     top = "in.zip/" if form == "zip of a student" else ""
-    assert {file.path.removeprefix(top): read(file) for file in found} == kept
-    assert [file.path for file in found] == sorted(file.path for file in found)
-    assert found[-1].suffix == ".pdf"
-    assert [bool(file.modified) for file in found] == [form == "zip"] * 3
+    assert {file.path.removeprefix(top): read(file) for file in listed} == kept
+    assert [file.path for file in listed] == sorted(file.path for file in listed)
+    assert listed[-1].suffix == ".pdf"
+    assert [bool(file.modified) for file in listed] == [form == "zip"] * 3
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ def test_bad_member_is_refused_alone(member: Member, expected: str, tmp_path: Pa
     """The members before and after it are read, in the zip of a class and of a student."""
     archive = tmp_path / "in.zip"
     archive.write_bytes(zip_bytes(Member(b"ana.py"), member, Member(b"zoe.py")))
-    for found in (files_in(archive), inside(single_file(archive))):
+    for listed in (files_in(archive), inside(single_file(archive))):
         with unpacked() as sizes:
-            texts = [read(file) for file in found]
+            texts = [read(file) for file in listed]
         assert texts.count("x = 1\n") == 2
         (problem,) = [text for text in texts if text.startswith("~")]
         assert re.search(expected, problem)
@@ -175,9 +175,9 @@ def test_broken_archive_is_refused(data: bytes, tmp_path: Path) -> None:
     archive.write_bytes(data)
     with pytest.raises(DrillError, match=r"in\.zip cannot be read: .*\. Name a folder"):
         files_in(archive)
-    (own,) = inside(single_file(archive))
-    assert own.path == "in.zip"
-    assert own.problem.startswith("in.zip cannot be read: ")
+    (zipped,) = inside(single_file(archive))
+    assert zipped.path == "in.zip"
+    assert zipped.problem.startswith("in.zip cannot be read: ")
 
 
 def test_names_in_a_zip_without_a_flag(tmp_path: Path) -> None:
@@ -195,8 +195,8 @@ def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for place in (write_files(tmp_path / "in", files), write_zip(tmp_path / "in.zip", files)):
         with pytest.raises(DrillError, match=r"in(\.zip)? holds more than 2 files"):
             files_in(place)
-    (own,) = inside(single_file(tmp_path / "in.zip"))
-    assert own.problem == "in.zip holds too many files."
+    (zipped,) = inside(single_file(tmp_path / "in.zip"))
+    assert zipped.problem == "in.zip holds too many files."
 
 
 def test_links_and_pipes_are_not_opened(tmp_path: Path) -> None:
@@ -209,10 +209,10 @@ def test_links_and_pipes_are_not_opened(tmp_path: Path) -> None:
     os.mkfifo(root / "pipe.py")
     (tmp_path / "link").symlink_to(root)  # the teacher named it, so it is followed
     for place in (root, tmp_path / "link"):
-        found = {file.path: read(file) for file in files_in(place)}
-        assert found.pop("zoe.py") == "z"
-        assert found.pop("pipe.py") == "~pipe.py is not a regular file."
-        assert found == {
+        listed = {file.path: read(file) for file in files_in(place)}
+        assert listed.pop("zoe.py") == "z"
+        assert listed.pop("pipe.py") == "~pipe.py is not a regular file."
+        assert listed == {
             name: f"~{name} is a link, and links are not followed. Hand in the file itself."
             for name in ("ana.py", "cai", "dan.py")
         }
@@ -231,9 +231,9 @@ def test_folder_without_permission_costs_only_its_student(
 
     monkeypatch.setattr(os, "scandir", refused)
     root = write_files(tmp_path / "in", {"ana/no/x.py": "x", "zoe.py": "z"})
-    found = {file.path: read(file) for file in files_in(root)}
+    listed = {file.path: read(file) for file in files_in(root)}
     problem = "~ana/no/ cannot be read: Permission denied. Check its permissions."
-    assert found == {"ana/no/": problem, "zoe.py": "z"}
+    assert listed == {"ana/no/": problem, "zoe.py": "z"}
     with pytest.raises(DrillError, match="no cannot be read: Permission denied"):
         files_in(root / "ana" / "no")
 

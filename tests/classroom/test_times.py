@@ -35,9 +35,9 @@ def collected(*students: Student, submitted: float | None = None) -> Collected:
     return Collected(list(students), submissions, [])
 
 
-def times_of(found: Collected) -> list[float | None]:
+def times_of(timed: Collected) -> list[float | None]:
     """Return the times of all submissions."""
-    return [submission.submitted for submission in found.submissions]
+    return [submission.submitted for submission in timed.submissions]
 
 
 def written(folder: Path, text: str, name: str = "times.csv") -> Path:
@@ -148,8 +148,8 @@ def test_a_given_time_replaces_the_time_of_the_system(
     sentences: list[str],
 ) -> None:
     """Unused times are named. The other students keep their times."""
-    found, said = with_times(collected(*students, submitted=5.0), times)
-    assert times_of(found) == expected
+    timed, said = with_times(collected(*students, submitted=5.0), times)
+    assert times_of(timed) == expected
     assert said == sentences
 
 
@@ -166,9 +166,9 @@ def test_student_without_a_time_is_named() -> None:
     marked = replace(cy, has_late_marks=True)
     missing = replace(di, is_missing=True, source=None)
     given = replace(given, submissions=[ana, bo, marked, missing])
-    found, said = with_times(given, {"Ana": 1.0, "Di": 1.0})
+    timed, said = with_times(given, {"Ana": 1.0, "Di": 1.0})
     assert said == ["has no time for: “Bo”."]
-    assert times_of(found) == [1.0, None, None, None]
+    assert times_of(timed) == [1.0, None, None, None]
 
 
 def test_the_worksheet_of_moodle_has_times() -> None:
@@ -194,15 +194,15 @@ def test_gradescope_gives_the_student_the_time_and_the_due_time(tmp_path: Path) 
         ],
     }
     file = written(tmp_path, json.dumps(data), "submission_metadata.json")
-    found, assignment = with_gradescope(collected(Student("submission")), PLAIN, file)
-    (student,) = found.students
+    timed, assignment = with_gradescope(collected(Student("submission")), PLAIN, file)
+    (student,) = timed.students
     assert (student.name, student.id, student.email) == ("submission", "S1", "ana@x")
-    assert (times_of(found), assignment.due) == ([PARIS], UTC_TIME)
+    assert (times_of(timed), assignment.due) == ([PARIS], UTC_TIME)
     own = replace(PLAIN, due=1.0)
     assert with_gradescope(collected(Student("submission")), own, file)[1].due == 1.0
     file.write_text('{"assignment": {"due_date": null}}')
-    found, assignment = with_gradescope(collected(Student("submission")), PLAIN, file)
-    assert (times_of(found), assignment.due) == ([None], None)
+    timed, assignment = with_gradescope(collected(Student("submission")), PLAIN, file)
+    assert (times_of(timed), assignment.due) == ([None], None)
 
 
 @pytest.mark.parametrize("text", [None, "", "[]", "{", '{"created_at": "soon"}', '{"users": 3}'])

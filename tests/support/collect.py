@@ -1,7 +1,9 @@
 """Helpers for the tests that collect submissions: folders, zips, and answers to two challenges."""
 
+import io
 import json
 import os
+import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,7 +42,7 @@ def named_files(*names: str, source: str = GQA) -> dict[str, str]:
     return {name: f"# {name}\n{source}" for name in names}
 
 
-def notebook(*cells: str, **metadata: object) -> str:
+def notebook(*cells: str) -> str:
     """Return a notebook of format 4 with code cells."""
     return json.dumps(
         {
@@ -48,7 +50,7 @@ def notebook(*cells: str, **metadata: object) -> str:
                 {"cell_type": "code", "source": cell.splitlines(keepends=True), "outputs": [{}]}
                 for cell in cells
             ],
-            "metadata": metadata,
+            "metadata": {},
             "nbformat": 4,
         }
     )
@@ -70,3 +72,29 @@ def outcomes(found: Collected) -> dict[str, str]:
         )
         for each in found.submissions
     }
+
+
+def zipped(files: Files) -> bytes:
+    """Return the bytes of a zip."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+def written(folder: Path, form: str, files: Files) -> Path:
+    """Write a folder or a zip."""
+    if form == "folder":
+        return write_files(folder / "in", files)
+    return write_zip(folder / "in.zip", files)
+
+
+def check(collected: dict[str, str], expected: dict[str, str]) -> None:
+    """Compare outcomes with paths and patterns."""
+    for student, text in expected.items():
+        if text.startswith("~"):
+            assert re.search(text[1:], collected[student].removeprefix("~")), collected
+            assert collected[student].startswith("~")
+        else:
+            assert collected[student] == text, collected

@@ -94,14 +94,14 @@ def files_in(place: Path) -> list[HandedIn]:
     """
     try:
         if place.is_dir():
-            found = _files_of_folder(place)
+            files = _files_of_folder(place)
         elif place.suffix.lower() == ZIP and place.is_file():
-            found = _files_of_zip(zipfile.ZipFile(place), "")
+            files = _files_of_zip(zipfile.ZipFile(place), "")
         elif place.exists():
             raise DrillError(f"{shown(str(place))} is neither a folder nor a .zip. {LAYOUTS}")
         else:
             raise DrillError(f"There is no {shown(str(place))}. {LAYOUTS}")
-        return _sorted(found, shown(str(place)))
+        return _sorted(files, shown(str(place)))
     except _BROKEN as error:
         raise DrillError(
             f"{shown(str(place))} cannot be read: {_reason(error)}. {LAYOUTS}"
@@ -122,7 +122,7 @@ def inside(zipped: HandedIn) -> list[HandedIn]:
         data = zipped.read()
         if data.count(b"PK\1\2") > MOST_FILES:  # the marks of its table of contents
             raise DrillError(f"{zipped.path} holds too many files.")
-        found = _sorted(
+        files = _sorted(
             _files_of_zip(zipfile.ZipFile(io.BytesIO(data)), f"{zipped.path}/"), zipped.path
         )
     except DrillError as error:
@@ -136,7 +136,7 @@ def inside(zipped: HandedIn) -> list[HandedIn]:
             problem=file.problem
             or (f"{file.path} is a zip in a zip." if file.suffix == ZIP else ""),
         )
-        for file in found
+        for file in files
     ]
 
 
@@ -151,14 +151,14 @@ def is_outside(path: str) -> bool:
 
 
 def _sorted(files: Iterator[HandedIn], name: str) -> list[HandedIn]:
-    found: list[HandedIn] = []
+    result: list[HandedIn] = []
     for file in files:
-        found.append(file)
-        if len(found) > MOST_FILES:
+        result.append(file)
+        if len(result) > MOST_FILES:
             raise DrillError(
                 f"{name} holds more than {MOST_FILES:,} files. Leave some of them out."
             )
-    return sorted(found, key=lambda file: file.path)
+    return sorted(result, key=lambda file: file.path)
 
 
 def _opened(path: str | Path) -> IO[bytes]:

@@ -89,23 +89,23 @@ def read_name(name: str, is_folder: bool, system: System) -> LmsName | None:
     parts = _FORMS[system].fullmatch(name) if system else None
     if parts is None or (is_folder if system != "moodle" else not (is_folder or parts["file"])):
         return None
-    found = parts.groupdict()
+    groups = parts.groupdict()
     return LmsName(
         system,
         parts["student"],
-        found.get("id") or "",
+        groups.get("id") or "",
         parts["file"] or "",
-        attempt=found.get("attempt") or "",
-        upload=int(found.get("upload") or 0),
-        is_marked_late=bool(found.get("late")),
-        is_receipt=bool(found.get("receipt")),
+        attempt=groups.get("attempt") or "",
+        upload=int(groups.get("upload") or 0),
+        is_marked_late=bool(groups.get("late")),
+        is_receipt=bool(groups.get("receipt")),
     )
 
 
 def user_in_receipt(text: str) -> str:
     """Return the user whom Blackboard's receipt names, or ""."""
-    found = _RECEIPT.match(text.lstrip())
-    return found["user"] if found else ""
+    line = _RECEIPT.match(text.lstrip())
+    return line["user"] if line else ""
 
 
 def blackboard_user(head: str, users: Sequence[str]) -> tuple[str, bool]:

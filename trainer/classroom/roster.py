@@ -132,8 +132,8 @@ def assignment_columns(system: System, headings: Iterable[str]) -> dict[str, str
 
 def most_points(blackboard_heading: str) -> str:
     """Return the most points of a column that a heading of Blackboard names, or ""."""
-    found = _BLACKBOARD_COLUMN.fullmatch(blackboard_heading)
-    return (found["points"] or "") if found else ""
+    parts = _BLACKBOARD_COLUMN.fullmatch(blackboard_heading)
+    return (parts["points"] or "") if parts else ""
 
 
 # Reading
@@ -188,8 +188,8 @@ def _student(path: Path, line: CsvLine, system: System) -> Student:
         email = login
     system_id = line.cell(_SYSTEM_ID[system]) if system in _SYSTEM_ID else ""
     if system == "moodle":
-        found = _PARTICIPANT.fullmatch(system_id)
-        system_id = found[1] if found else ""
+        number = _PARTICIPANT.fullmatch(system_id)
+        system_id = number[1] if number else ""
     # The ids of students who are not in the export come from file names, so they are ids of the
     # system, too.
     student_id = system_id or line.cell(*ID) or login
@@ -213,5 +213,5 @@ def _student(path: Path, line: CsvLine, system: System) -> Student:
 
 
 def _columns(pattern: re.Pattern[str], headings: Iterable[str]) -> dict[str, str]:
-    found = {heading: pattern.fullmatch(heading) for heading in headings}
-    return {heading: parts["title"] for heading, parts in found.items() if parts}
+    columns = {heading: pattern.fullmatch(heading) for heading in headings}
+    return {heading: parts["title"] for heading, parts in columns.items() if parts}

@@ -201,9 +201,9 @@ def with_gradescope(
         ) from None
     if data.users:
         first = data.users[0]
-        own_id = str(first.sid or first.id or "")
+        student_id = str(first.sid or first.id or "")
         students = [
-            replace(student, id=own_id, email=first.email or "", system="gradescope")
+            replace(student, id=student_id, email=first.email or "", system="gradescope")
             for student in collected.students
         ]
         collected = replace(collected, students=students)

@@ -40,31 +40,12 @@ _Import = ast.Import | ast.ImportFrom
 
 
 class _Cell(msgspec.Struct, gc=False):
-    """A cell. Format 4 calls the text `source`, format 3 `input`."""
-
     cell_type: str = ""
     source: str | list[str] = ""
-    input: str | list[str] = ""
-
-
-class _Worksheet(msgspec.Struct):
-    cells: list[_Cell] = []
-
-
-class _Language(msgspec.Struct):
-    name: str = ""
-
-
-class _Metadata(msgspec.Struct):
-    language_info: _Language = msgspec.field(default_factory=_Language)
 
 
 class _Notebook(msgspec.Struct):
-    """A notebook. Format 3 has its cells in worksheets."""
-
-    cells: list[_Cell] = []
-    worksheets: list[_Worksheet] = []
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    cells: list[_Cell]
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,16 +157,7 @@ def _code_cells(text: str, name: str) -> list[str]:
             f"{name} cannot be read as a notebook. Save it again in Jupyter, or hand in a Python"
             " file."
         ) from None
-    language = notebook.metadata.language_info.name
-    if language.casefold() not in ("", "python", "ipython"):
-        raise DrillError(
-            f"{name} is a notebook for {language[:40]}, and not for Python. Choose a Python kernel"
-            " in Jupyter and save it again."
-        )
-    cells = [*notebook.cells, *(cell for sheet in notebook.worksheets for cell in sheet.cells)]
-    return [
-        "".join(cell.source) or "".join(cell.input) for cell in cells if cell.cell_type == "code"
-    ]
+    return ["".join(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def _without_magics(text: str) -> str:
