@@ -59,6 +59,11 @@ CLASSES = [
         id="Canvas, three uploads",
     ),
     pytest.param(
+        {"li_1_9_hw.zip": zipped({"x.py": OTHER + GQA}), "li_1_10_hw-1.zip": zipped({"x.py": GQA})},
+        {"li": "li_1_10_hw-1.zip/x.py"},
+        id="Canvas, two uploads of a zip",
+    ),
+    pytest.param(
         named_files("li_1_9_gqa.py", "li_1_10_other.py"),
         {"li": "li_1_9_gqa.py"},
         id="Canvas, the name of the challenge",

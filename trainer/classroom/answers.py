@@ -107,11 +107,12 @@ class _File:
     def version(self) -> tuple[str, tuple[str, int, int]]:
         """The student's own name without Canvas' number of the upload, and the order in time."""
         order = self.upload.order
-        numbered = _NUMBERED.fullmatch(self.name) if order[1] else None
-        is_challenge = stem(self.name) in {stem(each.file_name) for each in self.challenges}
+        top, slash, rest = self.name.partition("/")  # a zip may have a number, too
+        numbered = _NUMBERED.fullmatch(top) if order[1] else None
+        is_challenge = stem(top) in {stem(each.file_name) for each in self.challenges}
         if numbered is None or is_challenge:  # `step-1.py` may be the name of a challenge
             return self.name, (*order, 0)
-        return numbered[1] + numbered[3], (*order, int(numbered[2]))
+        return numbered[1] + numbered[3] + slash + rest, (*order, int(numbered[2]))
 
     @cached_property
     def content(self) -> _Content:

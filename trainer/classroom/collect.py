@@ -128,20 +128,22 @@ def _uploads(place: Path, challenges: Sequence[Challenge], ignored: list[str]) -
     Add results of an earlier run and paths that lead out of an archive to `ignored`.
     """
     files = files_in(place)
-    outside = [file for file in files if file.problem and is_outside(file.path)]
-    ignored += [file.problem for file in outside]
-    files = [file for file in files if file not in outside]
+    ignored += [file.problem for file in files if file.problem and is_outside(file.path)]
+    files = [file for file in files if not (file.problem and is_outside(file.path))]
     common = "" if place.is_dir() else _common_folder(files, challenges)
     uploads: dict[str, Upload] = {}
     for file in files:
         top, slash, _ = file.path.removeprefix(common).partition("/")
         upload = uploads.setdefault(top + slash, Upload(common + top + slash, top, []))
         upload.files.append(file)
-    for top, upload in [*uploads.items()]:
-        if {f"{upload.place}class.json"} <= {file.path for file in upload.files}:
-            ignored.append(f"{upload.place} (results of an earlier run)")
-            del uploads[top]
-    return list(uploads.values())
+    runs = [upload for upload in uploads.values() if _is_earlier_run(upload)]
+    ignored += [f"{run.place} (results of an earlier run)" for run in runs]
+    return [upload for upload in uploads.values() if upload not in runs]
+
+
+def _is_earlier_run(upload: Upload) -> bool:
+    names = [file.path.removeprefix(upload.place) for file in upload.files]
+    return "class.json" in names and any(name.startswith("results/") for name in names)
 
 
 def _common_folder(files: Sequence[HandedIn], challenges: Sequence[Challenge]) -> str:
