@@ -51,8 +51,8 @@ def roster(folder: Path, text: str, encoding: str = "utf-8") -> Roster:
 def fields(students: Roster) -> list[tuple[str, ...]]:
     """Return what identifies each student."""
     return [
-        (own.name, own.id, own.login, own.email, own.system, own.system_id)
-        for own in students.students
+        (student.name, student.id, student.login, student.email, student.system, student.system_id)
+        for student in students.students
     ]
 
 
@@ -137,8 +137,8 @@ def test_gradescope_roster_is_read(tmp_path: Path) -> None:
 )
 def test_plain_columns_have_any_name_and_order(tmp_path: Path, text: str) -> None:
     """Common headings are known."""
-    (own,) = roster(tmp_path, text).students
-    assert (own.name, own.id, own.email) == ("Ana Lee", "7", "ana@x")
+    (student,) = roster(tmp_path, text).students
+    assert (student.name, student.id, student.email) == ("Ana Lee", "7", "ana@x")
 
 
 @pytest.mark.parametrize(
@@ -191,6 +191,6 @@ def test_columns_of_assignments_have_titles() -> None:
 
 
 def test_plain_table_is_of_no_system() -> None:
-    """A column called ID or section does not make a table Canvas' own."""
+    """A column called ID or section does not make a table Canvas' student."""
     assert system_of(["Student", "ID", "Section"]) == ""
     assert system_of(["id", "name", "email"]) == ""

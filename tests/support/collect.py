@@ -56,12 +56,12 @@ def notebook(*cells: str) -> str:
     )
 
 
-def outcomes(found: Collected) -> dict[str, str]:
+def outcomes(collected: Collected) -> dict[str, str]:
     """Return the path of the file, "missing", or the reason why nothing is graded.
 
     The key is the student, with the challenge after a colon if there are several.
     """
-    several = len({each.challenge for each in found.submissions}) > 1
+    several = len({each.challenge for each in collected.submissions}) > 1
     return {
         f"{each.student}: {each.challenge}" if several else each.student: (
             each.file
@@ -70,7 +70,7 @@ def outcomes(found: Collected) -> dict[str, str]:
             if each.is_missing
             else f"~{each.trouble}"
         )
-        for each in found.submissions
+        for each in collected.submissions
     }
 
 

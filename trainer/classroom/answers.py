@@ -156,13 +156,9 @@ def stem(path: str) -> str:
 def submissions_of(
     student: str, uploads: Sequence[Upload], challenges: Sequence[Challenge], ignored: list[str]
 ) -> list[StudentSubmission]:
-    """Return a student's submission for each challenge. Add other files to `ignored`.
+    """Return a student's submission for each challenge.
 
-    Args:
-        student: the name of the student.
-        uploads: the student's files and folders.
-        challenges: the challenges of the assignment.
-        ignored: gets the paths of the files that are no answer and that no reason names.
+    Add the paths of the files that are no answer, and that no reason names, to `ignored`.
     """
     files = _files(uploads, challenges)
     latest = _latest(files)

@@ -67,11 +67,6 @@ def collect(
 ) -> Collected:
     """Return the submissions of a class for these challenges.
 
-    Args:
-        folder_or_zip: a folder or a zip.
-        challenges: the challenges of the assignment.
-        roster: the students of the class, or None if they are not known.
-
     Raises:
         DrillError: the folder or zip does not exist, holds no submission, or is broken as a whole.
     """
@@ -98,10 +93,6 @@ def collect(
 
 def collect_single(path: Path, challenges: Sequence[Challenge]) -> Collected:
     """Return the submissions of one student. The name of the student is the name of the path.
-
-    Args:
-        path: the student's folder, .zip, .py or .ipynb.
-        challenges: the challenges of the assignment.
 
     Raises:
         DrillError: the path does not exist or is another file.

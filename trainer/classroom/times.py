@@ -21,7 +21,7 @@ import msgspec
 from trainer.classroom.collect import Collected
 from trainer.classroom.csv_file import listed, read_csv
 from trainer.classroom.records import Assignment
-from trainer.classroom.roster import EMAIL, FIRST_NAME, LAST_NAME, LOGIN, NAME
+from trainer.classroom.roster import EMAIL, LOGIN, NAME
 from trainer.classroom.students import BY_ID, ID, StudentIndex, fits_words
 from trainer.model.errors import DrillError
 from trainer.model.listing import first_of
@@ -84,20 +84,19 @@ def read_submitted(path: Path) -> dict[str, float | None]:
     """
     table = read_csv(path, _NEXT_STEP)
     of_student = ("student", *ID, *LOGIN, *EMAIL, *NAME)
-    if not (table.has(*of_student) or (table.has(*FIRST_NAME) and table.has(*LAST_NAME))):
+    if not table.has(*of_student):
         raise DrillError(
             f"{path}, line 1 has the columns {listed(table.headings)}, but none of them names the"
             " student. Name a column student."
         )
-    if not table.has(*_TIME, "date", "time"):
+    if not table.has(*_TIME):
         raise DrillError(
             f"{path}, line 1 has the columns {listed(table.headings)}, but none of them has the"
             " time. Name a column submitted."
         )
     times: dict[str, float | None] = {}
     for line in table.lines:
-        student = line.cell(*of_student) or f"{line.cell(*FIRST_NAME)} {line.cell(*LAST_NAME)}"
-        text = line.cell(*_TIME) or f"{line.cell('date')} {line.cell('time')}".strip()
+        student, text = line.cell(*of_student), line.cell(*_TIME)
         time = read_time(text)
         if time is None and text not in ("", "-"):
             raise DrillError(f"{path}, line {line.number} has the time {text!r}; {_LIKE}.")
@@ -106,7 +105,7 @@ def read_submitted(path: Path) -> dict[str, float | None]:
                 f"{path}, line {line.number} has a second time for {student}. Remove the line that"
                 " does not count."
             )
-        if student.strip():
+        if student:
             times[student] = time
     return times
 
@@ -115,10 +114,6 @@ def with_times(
     collected: Collected, times: Mapping[str, float | None]
 ) -> tuple[Collected, list[str]]:
     """Return the submissions with the times of `--submitted`, which replace the system's times.
-
-    Args:
-        collected: the students and submissions of a class.
-        times: the result of `read_submitted`.
 
     Returns:
         The submissions, and sentences about unused and missing times. Their subject is the file
