@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 # "module": a class derived from nn.Module, and perhaps functions after it. "function": functions.
 # "class": another class.
 Kind = Literal["module", "function", "class"]
@@ -49,9 +51,8 @@ class Signature:
     parameters: tuple[Parameter, ...]
 
 
-@dataclass(frozen=True)
-class Mistake:
-    """A known mistake, as a patch of the reference."""
+class Mistake(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A known mistake, as a patch of the reference: the keys of one `[[mistake]]`."""
 
     id: str
     was: str  # the text to replace; the reference contains it exactly once
@@ -61,6 +62,9 @@ class Mistake:
     # Ids of earlier mistakes in the file that have the same effect. A diagnosis may name either of
     # them.
     twins: tuple[str, ...] = ()
+    # True if no person would write the line, for example `if False:`. It is for the diagnosis only:
+    # a reader finds it without any thought about attention.
+    contrived: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import PackError
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import answers_path
-from trainer.packs.mistakes import read_mistakes
+from trainer.packs.mistakes import pairs_of, read_mistakes
 from trainer.packs.pack_rows import Item, pair_name
 from trainer.packs.prompt_facts import translations
-from trainer.packs.statements import pairs_of
 
 # The item of `follow_up.toml`: its answers, and the formulas of their quantities.
 FOLLOW_UPS = "answers to follow-up questions"
