@@ -11,7 +11,7 @@ from torch import nn
 from trainer.grading.case_set import load_case_set
 from trainer.model.challenge import Challenge
 from trainer.packs import pack_reader
-from trainer.packs.follow_up import follow_up_troubles, follow_ups
+from trainer.packs.follow_up import follow_up_problems, follow_ups
 from trainer.packs.interface import signatures
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
@@ -54,7 +54,7 @@ def test_every_follow_up_question_has_an_answer_with_computed_numbers(challenge:
     """Every number has a formula or a source, in both languages."""
     assert follow_ups(challenge)
     assert all(follow_up.answer for follow_up in follow_ups(challenge, "zh"))
-    assert list(follow_up_troubles(challenge)) == []
+    assert list(follow_up_problems(challenge)) == []
 
 
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.id)

@@ -18,7 +18,6 @@ from trainer.model.errors import DrillError
 from trainer.packs import known_packs, pack_reader
 from trainer.packs.known_packs import Places
 from trainer.packs.scaffold import NewPack, module_name, scaffold
-from trainer.packs.strays import strays
 
 
 @pytest.mark.thorough  # tests/packs/test_installed_packs.py and tests/cli find the same faults
@@ -105,7 +104,6 @@ def test_challenge_of_a_new_pack_shows_the_features(new_pack: NewPack) -> None:
     assert {case.dtype for case in cases} == {"float32", "float64", "bfloat16"}
     assert {case.check for case in cases} == {"values", "masks", "properties"}
     assert {case.probe for case in cases} == {None, "vectorised"}
-    assert strays(new_pack.folder) == []
 
 
 def test_masks_of_a_new_pack_reach_the_edges(new_pack: NewPack) -> None:
