@@ -4,10 +4,10 @@ import ast
 import io
 import tokenize
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
-from msgspec.structs import replace
 
 from tests.support.hunt import BY_ID, CHALLENGES, SOURCE
 from trainer.hunt import planted_mistakes

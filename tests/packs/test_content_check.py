@@ -129,6 +129,10 @@ TOML, PROMPT, CHINESE = f"{CHALLENGE}/challenge.toml", f"{CHALLENGE}/prompt.md",
         (remove(f"{SOLUTION}/follow_up.toml"), "follow_up.toml is missing. Add it"),
         (edit(f"{SOLUTION}/mistakes.toml", r"((.*?hint){11}[^\n]*).*", r"\1"), "has 11 mistakes"),
         (
+            edit(f"{SOLUTION}/mistakes.toml", r'hint = "[^"]*"', 'hint = ""'),
+            r"line 9: `hint` of \[\[mistake\]\] number 1 is \"\". Write text of length at least 1",
+        ),
+        (
             edit(f"{SOLUTION}/mistakes.toml", r'was = "math.sqrt\(dim\)"', 'was = "scores"'),
             r"mistakes.toml, line 11: `was` of mistake 'scale-without-root' is found 6 times",
         ),

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 # "module": a class derived from nn.Module, and perhaps functions after it. "function": functions.
 # "class": another class.
 Kind = Literal["module", "function", "class"]
@@ -51,8 +49,9 @@ class Signature:
     parameters: tuple[Parameter, ...]
 
 
-class Mistake(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A known mistake, as a patch of the reference: the keys of one `[[mistake]]`."""
+@dataclass(frozen=True)
+class Mistake:
+    """A known mistake, as a patch of the reference."""
 
     id: str
     was: str  # the text to replace; the reference contains it exactly once

@@ -5,18 +5,34 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from trainer.model.challenge import Challenge, Mistake
 from trainer.model.errors import PackError
 from trainer.packs.toml import key_error, read_toml
 
+Text = Annotated[str, Meta(min_length=1)]
+
+
+class MistakeEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The keys of one `[[mistake]]`."""
+
+    id: Text
+    was: Text
+    now: str
+    says: Text
+    hint: Text
+    twins: tuple[str, ...] = ()
+    contrived: bool = False
+
 
 class MistakesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The keys of `mistakes.toml`."""
 
-    mistake: tuple[Mistake, ...]
+    mistake: tuple[MistakeEntry, ...]
 
 
 def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
@@ -26,9 +42,9 @@ def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
         PackError: if the file cannot be read, an id occurs twice, or a twin is not above.
     """
     path = challenge.solutions / "mistakes.toml"
-    mistakes = read_toml(path, MistakesFile, PackError).mistake
+    entries = read_toml(path, MistakesFile, PackError).mistake
     above: set[str] = set()
-    for index, mistake in enumerate(mistakes):
+    for index, mistake in enumerate(entries):
         if mistake.id in above:
             sentence = f"two mistakes have the id {mistake.id!r}. Rename one of them."
             raise key_error(path, ("mistake", index, "id"), sentence, PackError)
@@ -39,7 +55,7 @@ def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
             )
             raise key_error(path, ("mistake", index, "twins"), sentence, PackError)
         above.add(mistake.id)
-    return mistakes
+    return tuple(Mistake(**msgspec.structs.asdict(entry)) for entry in entries)
 
 
 def readable_mistakes(

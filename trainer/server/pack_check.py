@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import doctest
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import torch
-from torch import nn
 
 from trainer.casekit.case_rules import case_problems
 from trainer.casekit.draw import Draw
 from trainer.diagnosis.diagnose import Diagnoser
 from trainer.grading.case_set import CaseSet
 from trainer.grading.challenge_content import in_authors_words, load_content, raised_in
+from trainer.grading.examples import wrong_examples
 from trainer.grading.grader import Grader, Judgement
 from trainer.model.challenge import Challenge, Mistake
 from trainer.model.checks import CHECK_ORDER
@@ -338,42 +334,11 @@ def _example(case_set: CaseSet) -> Iterator[str]:
     The examples of translations have the same code, which `content_check` compares.
     """
     path = case_set.challenge.folder / "prompt.md"
-    text = pack_reader.read_text(path).replace("```", "")
-    names = {"torch": torch, "nn": nn, **case_set.content.reference}
-    runner = _Examples()
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        test = doctest.DocTestParser().get_doctest(text, names, str(path), None, 0)
-        runner.run(test, out=lambda _: None)
-    for line, source, result in runner.wrong[:1]:
+    for wrong in wrong_examples(pack_reader.read_text(path), case_set.content.reference)[:1]:
         yield (
-            f"{path}, line {line}: the example `{source}` gives {result} with the reference. "
-            "Correct the example or the reference."
+            f"{path}, line {wrong.line}: the example `{wrong.source}` gives {wrong.result} with "
+            "the reference. Correct the example or the reference."
         )
-
-
-class _Examples(doctest.DocTestRunner):
-    """Runs the example of a prompt, and keeps the line, the source and the result of failures."""
-
-    def __init__(self) -> None:
-        super().__init__(verbose=False)
-        self.wrong: list[tuple[int, str, str]] = []
-
-    def report_failure(
-        self, out: Any, test: doctest.DocTest, example: doctest.Example, got: str
-    ) -> None:
-        """Keep a wrong result."""
-        self._keep(example, got)
-
-    def report_unexpected_exception(
-        self, out: Any, test: doctest.DocTest, example: doctest.Example, exc_info: Any
-    ) -> None:
-        """Keep an exception."""
-        self._keep(example, f"{exc_info[0].__name__}: {exc_info[1]}")
-
-    def _keep(self, example: doctest.Example, result: str) -> None:
-        source = example.source.strip().partition("\n")[0]
-        self.wrong.append((example.lineno + 1, source, " ".join(result.split()) or "nothing"))
 
 
 _CASE_RULES = (_names_in_toml, _dtypes_and_names, _other_dtypes, _realistic_call, _example)
