@@ -15,8 +15,8 @@ from trainer.casekit.draw import Draw
 from trainer.grading.case_set import load_case_set
 from trainer.model.case import Case
 from trainer.model.errors import DrillError
-from trainer.packs import known_packs, pack_reader
-from trainer.packs.known_packs import Places
+from trainer.packs import pack_reader
+from trainer.packs.catalogue import KnownPacks
 from trainer.packs.scaffold import NewPack, module_name, scaffold
 
 
@@ -97,7 +97,7 @@ def test_challenge_of_a_new_pack_shows_the_features(new_pack: NewPack) -> None:
 
     It has three dtypes, masks, gradients, counted operations and a translation.
     """
-    assert known_packs.catalogue(Places((new_pack.folder,))).troubles == ()
+    assert KnownPacks((new_pack.folder,)).catalogue().troubles == ()
     challenge = pack_reader.find_challenge(new_pack.folder, new_pack.challenge)
     assert pack_reader.prompt(challenge, "zh") != pack_reader.prompt(challenge)
     cases = load_case_set(challenge, 1).cases

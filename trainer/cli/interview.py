@@ -18,7 +18,7 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
-from trainer.packs.known_packs import Catalogue
+from trainer.packs.catalogue import Catalogue
 from trainer.packs.mistakes import read_mistakes
 from trainer.practice.facts import InterviewBegan
 from trainer.practice.journal import Journal, default_journal
