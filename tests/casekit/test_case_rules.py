@@ -1,13 +1,15 @@
 """A wrong field of a case is named in a sentence."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
-from tests.support.paths import TINY_PACK
+from tests.support.paths import ROOT, TINY_PACK
 from trainer.casekit.case_rules import case_problems
+from trainer.casekit.draw import Draw
 from trainer.grading.case_set import load_case_set
 from trainer.model.case import Case
 from trainer.packs import pack_reader
@@ -69,3 +71,15 @@ def test_other_cases_may_complete_a_case() -> None:
     assert case_problems([case, other], SUMS) == []
     probe = replace(GOOD, probe="vectorised")
     assert case_problems([replace(probe, larger=probe)], SUMS) == []
+
+
+def test_example_of_the_docs_has_right_cases() -> None:
+    """docs/packs.md shows the cases of a function of plain numbers."""
+    text = (ROOT / "docs" / "packs.md").read_text(encoding="utf-8")
+    example = text.partition("### Functions of plain numbers")[2].split("```")[1]
+    names: dict[str, Any] = {}
+    exec(example.removeprefix("python\n"), names)
+    cases = list(names["cases"](Draw(1)))
+    assert case_problems(cases, SUMS) == []
+    given = SimpleNamespace(**cases[0].inputs)
+    assert names["drive"](lambda *sizes: sizes, given) == {"bytes": (7, 5, 11)}
