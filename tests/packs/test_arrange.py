@@ -26,10 +26,6 @@ from trainer.packs.arrange import arranged, completed, shuffled_pieces, wrong_pi
 from trainer.packs.mistakes import patch, read_mistakes
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack()) + pack_reader.read_pack(TINY_PACK)
-EVERY = pytest.mark.parametrize(
-    "challenge", CHALLENGES, ids=[challenge.id for challenge in CHALLENGES]
-)
-
 REFERENCE = '''"""A reference with everything that is rare."""
 
 import math
@@ -103,73 +99,51 @@ def mistake(was: str, now: str) -> Mistake:
 
 
 @pytest.mark.sampled(16)
-@EVERY
-def test_right_pieces_make_the_reference(challenge: Challenge) -> None:
-    """Uncommented in the right order, the right pieces give the syntax tree of the reference."""
-    text, pieces = pack_reader.stub(challenge, "arrange"), pieces_in_file(challenge)
-    assert tree_of(solved(text, right_order(pieces))) == tree_of(pack_reader.solution(challenge))
+@pytest.mark.parametrize("challenge", CHALLENGES, ids=[challenge.id for challenge in CHALLENGES])
+def test_pieces_make_the_reference_or_a_known_mistake(challenge: Challenge) -> None:
+    """Uncommented in the right order, the right pieces give the syntax tree of the reference.
 
-
-@pytest.mark.sampled(16)
-@EVERY
-def test_wrong_pieces_are_known_mistakes(challenge: Challenge) -> None:
-    """Put in place of the right piece, a wrong piece gives the reference with that mistake."""
+    A wrong piece in place of the right piece gives the reference with a mistake. There is about one
+    wrong piece for three right ones, at most one for each right piece.
+    """
     text, pieces = pack_reader.stub(challenge, "arrange"), pieces_in_file(challenge)
-    reference = pack_reader.solution(challenge)
+    reference, right, wrong = pack_reader.solution(challenge), right_order(pieces), wrong_in(pieces)
+    assert tree_of(solved(text, right)) == tree_of(reference)
     mistakes = {mistake.id: mistake for mistake in read_mistakes(challenge)}
-    for wrong in wrong_in(pieces):
-        answer = solved(text, with_wrong(right_order(pieces), wrong))
-        patched = patch(reference, mistakes[wrong.mistake], "")
-        assert tree_of(answer) == tree_of(patched), wrong.mistake
-
-
-@pytest.mark.sampled(16)
-@EVERY
-def test_a_third_as_many_pieces_are_wrong(challenge: Challenge) -> None:
-    """At most one piece is wrong for each right piece."""
-    pieces = pieces_in_file(challenge)
-    wrong = [(piece.function, piece.place) for piece in wrong_in(pieces)]
-    assert len(wrong) == len(set(wrong))
+    for piece in wrong:
+        answer, patched = solved(text, with_wrong(right, piece)), mistakes[piece.mistake]
+        assert tree_of(answer) == tree_of(patch(reference, patched, "")), piece.mistake
+    assert len(wrong) == len({(piece.function, piece.place) for piece in wrong})
     if challenge.solutions.is_relative_to(TINY_PACK):
         assert len(wrong) == 1  # the mistakes of these challenges allow no more
     else:
-        right = sum(len(of_function) for of_function in right_order(pieces).values())
-        assert len(wrong) == max(2, round(right / 3))
+        assert len(wrong) == max(2, round(sum(map(len, right.values())) / 3))
 
 
 @pytest.mark.sampled(16)
-@EVERY
-def test_no_order_in_the_file_is_right(challenge: Challenge) -> None:
-    """The order is wrong, whichever piece of a place the learner takes."""
-    for pieces in pieces_in_file(challenge).values():
-        places = [piece.place for piece in pieces]
+@pytest.mark.parametrize("challenge", CHALLENGES, ids=[challenge.id for challenge in CHALLENGES])
+def test_file_is_an_unfinished_stub_that_tells_nothing(challenge: Challenge) -> None:
+    """Every function raises NotImplementedError, and its pieces are the only comments under it.
+
+    Their order is wrong, whichever piece of a place the learner takes. Neither the words of a
+    mistake nor a comment of the reference is in the file.
+    """
+    text, pieces = pack_reader.stub(challenge, "arrange"), pieces_in_file(challenge)
+    functions = dict(functions_of(text))
+    for name, function in functions.items():
+        assert ast.unparse(function.body[-1]) == "raise NotImplementedError"
+        lines = [line for piece in pieces.get(name, []) for line in piece.text.splitlines()]
+        assert [line for line in comments_under(text, function) if line] == lines
+    for name, of_function in pieces.items():
+        assert name in functions
+        places = [piece.place for piece in of_function]
         first = {place: places.index(place) for place in places}
         last = {place: index for index, place in enumerate(places)}
         assert len(first) == 1 or any(
             last[later] < first[earlier] for earlier in first for later in first if earlier < later
         )
-
-
-@pytest.mark.sampled(16)
-@EVERY
-def test_file_is_an_unfinished_stub(challenge: Challenge) -> None:
-    """Every function raises NotImplementedError. Its pieces are the only comments under it."""
-    text, pieces = pack_reader.stub(challenge, "arrange"), pieces_in_file(challenge)
-    for name, function in functions_of(text):
-        assert ast.unparse(function.body[-1]) == "raise NotImplementedError"
-        lines = [line for piece in pieces.get(name, []) for line in piece.text.splitlines()]
-        assert [line for line in comments_under(text, function) if line] == lines
-    assert set(pieces) <= {name for name, _ in functions_of(text)}
-    assert set(challenge.entry) <= {
-        node.name for node in ast.parse(text).body if hasattr(node, "name")
-    }
-
-
-@pytest.mark.sampled(16)
-@EVERY
-def test_text_tells_nothing_about_mistakes(challenge: Challenge) -> None:
-    """Neither the words of a mistake nor a comment of the reference is in the file."""
-    text = pack_reader.stub(challenge, "arrange")
+    names = {node.name for node in ast.parse(text).body if hasattr(node, "name")}
+    assert set(challenge.entry) <= names
     for mistake in read_mistakes(challenge):
         assert mistake.says not in text
         assert mistake.hint not in text
