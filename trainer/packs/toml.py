@@ -176,7 +176,10 @@ def _explain(fault: str, data: Any, shape: Any) -> tuple[Keys, str]:
         )
     if not problem.startswith(("Expected", "Invalid")) and isinstance(value, dict):
         return keys, problem  # __post_init__ of a struct refused the table
-    return keys, f"{_key(keys)} is {_shown(value)}. {_next_step(problem, value, kind)}"
+    step = _next_step(problem, value, kind)
+    if isinstance(value, dict) and problem.startswith("Expected `array`"):
+        step = f"Write each header with two brackets: [[{keys[-1]}]]."
+    return keys, f"{_key(keys)} is {_shown(value)}. {step}"
 
 
 def _locate(steps: str, value: Any, shape: Any) -> tuple[Keys, Any, Any]:
