@@ -168,27 +168,34 @@ class PackChecker:
         A second mistake that the diagnosis names, or that has the same effect, must be declared as
         a twin.
         """
+        mistakes = read_mistakes(challenge)
         try:
             named = self._diagnoser.matching_mistake(judgement)
-            alike = {*self._diagnoser.mistakes_alike(judgement), *named} - {mistake.id}
-        except PackError:  # another mistake does not fit the reference; its own row says so
-            return ""
-        if named and set(named) <= {mistake.id, *mistake.twins}:
-            return ""
+            if named and set(named) <= {mistake.id, *mistake.twins}:
+                return ""
+            alike = {*named, *self._diagnoser.mistakes_alike(judgement)} - {*mistake.twins}
+        except PackError:
+            reference = pack_reader.solution(challenge)
+            if all(reference.count(known.was) == 1 for known in mistakes):
+                raise
+            return ""  # another mistake does not fit the reference; the row of the texts says so
+        pair = [
+            known
+            for known in mistakes
+            if known == mistake or (known.id in alike and mistake.id not in known.twins)
+        ]
         # The sentence about two twins is the same for both, so that it is printed once.
-        mistakes = read_mistakes(challenge)
-        pair = [known for known in mistakes if known.id == mistake.id or known.id in alike]
         earlier, later = pair[0], pair[-1]
+        place = place_of(challenge, later.id)
         if earlier == later:
             return (
-                f"{place_of(challenge, mistake.id)}: the diagnosis does not name mistake "
-                f"{mistake.id!r}, because another mistake fails in the same check. Change one of "
-                "them, or add `twins` to the later one."
+                f"{place}: the diagnosis does not name mistake {mistake.id!r}, because another "
+                "mistake fails in the same check. Change one of them, or add `twins` to the later."
             )
         return (
-            f"{place_of(challenge, later.id)}: mistake {later.id!r} gives the same results as "
-            f"{earlier.id!r} in every case. Add a case to {challenge.folder / 'cases.py'} in which "
-            f'they differ, remove one of them, or add twins = ["{earlier.id}"].'
+            f"{place}: mistake {later.id!r} gives the same results as {earlier.id!r} in every "
+            f"case. Add a case to {challenge.folder / 'cases.py'} in which they differ, remove one "
+            f'of them, or add twins = ["{earlier.id}"].'
         )
 
 
