@@ -110,7 +110,8 @@ def check_pack(
     from trainer.report.pack_table import mistakes_table
 
     known_packs: KnownPacks = context.obj
-    root = (_named_pack(known_packs.named) if folder is None else folder).resolve()
+    typed = _named_pack(known_packs.named) if folder is None else folder
+    root = typed.resolve()  # a grading server works in another folder
     is_built_in = root == pack_reader.built_in_pack()
     packs = [root, *(other for other in known_packs.roots() if other != root and not is_built_in)]
     challenges, problems = _challenges(root, only or ())
@@ -127,11 +128,11 @@ def check_pack(
     problems += bank_problems(root, packs[1:])
     problems = list(dict.fromkeys(problems))  # a missing file stops several items
     for problem in problems:
-        typer.echo(f"BAD  {problem}")
+        typer.echo(f"BAD  {problem.replace(str(root), str(typed))}")
     for hidden in _hidden_when_installed(challenges, is_built_in=is_built_in):
         typer.echo(
-            f"NOTE {hidden.folder}: the built-in pack also has a challenge {hidden.id}. "
-            "So this challenge is found only with --pack, and not if its pack is installed."
+            f"NOTE {hidden.id}: the built-in pack has a challenge with this id, too. "
+            "So yours is found only with --pack, and not if its pack is installed."
         )
     unit = "pair" if with_pairs else "mistake"
     part = f", one {unit} in {every}" if every > 1 else ""
