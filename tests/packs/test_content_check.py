@@ -164,16 +164,10 @@ def test_examples_of_a_translation_may_have_other_comments(pack: Path) -> None:
         (GUIDED, ""),
         (STANDARD, "f in line 12 has fewer than 2 steps"),
         (GUIDED.replace("1. First. -> [B]", "1. First."), "does not name its result"),
-        (
-            GUIDED.replace(
-                "        raise NotImplementedError\n",
-                "        '''not a docstring'''\n        raise NotImplementedError\n",
-            ).replace('"""Doc of f."""', "pass"),
-            "",
-        ),
+        (GUIDED + '\n\nclass B:\n    """Nothing else."""\n', "below every docstring"),
     ],
 )
 def test_stub_without_levels_is_reported(text: str, says: str) -> None:
-    """Functions need steps, and steps need shapes. A string inside a function is ordinary code."""
+    """Functions need steps, steps need shapes, and every level is Python."""
     problems = list(stub_problems(text))
     assert [says in problem for problem in problems] == ([True] if says else []), problems

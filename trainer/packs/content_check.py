@@ -15,7 +15,7 @@ from trainer.packs import pack_reader
 from trainer.packs.follow_up import follow_up_problems, questions_of
 from trainer.packs.mistakes import patch, read_mistakes
 from trainer.packs.question_bank import topic_files
-from trainer.packs.stub_levels import TEXT_LEVELS, at_level, steps
+from trainer.packs.stub_levels import at_level, steps
 from trainer.packs.toml import key_error, line_of, suggestion
 
 FEWEST_MISTAKES = 12
@@ -219,7 +219,7 @@ def _stub_levels(challenge: Challenge, _: Sequence[Path]) -> Iterator[str]:
 def stub_problems(guided: str) -> Iterator[str]:
     """Yield the problems of a stub without full stop.
 
-    Every function needs steps, every step must name its result, and all levels need equal code.
+    Every function needs steps, and every step must name its result.
     """
     nodes = [
         node
@@ -239,20 +239,13 @@ def stub_problems(guided: str) -> Iterator[str]:
     for step in steps(guided):
         if "->" not in step:
             yield f"a step does not name its result after `->`: {step!r}. Add `-> ` and its shape"
-    code = [ast.dump(_bare(ast.parse(at_level(guided, level)))) for level in TEXT_LEVELS]
-    if len(set(code)) > 1:
-        yield "the code of its levels differs. Write every step on a line of its own"
-
-
-def _bare(tree: ast.Module) -> ast.Module:
-    """Return the tree without its docstrings."""
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-            and ast.get_docstring(node) is not None
-        ):
-            del node.body[0]
-    return tree
+    try:
+        ast.parse(at_level(guided, "blank"))
+    except SyntaxError as error:
+        yield (
+            f"without docstrings it is not Python: {error.msg}. "
+            "Write `raise NotImplementedError` below every docstring"
+        )
 
 
 def _also_right(challenge: Challenge, _: Sequence[Path]) -> Iterator[str]:
