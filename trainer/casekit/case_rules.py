@@ -137,14 +137,14 @@ def _unknown_inputs(cases: Sequence[Case]) -> Iterator[str]:
 
     A case may name inputs of other cases, because a challenge often names them once for all.
     """
-    known = {name for case in cases for name in case.inputs}
+    inputs = {name for case in cases for name in case.inputs}
     for field in ("constants", "layout"):
         for case in cases:
             for name in getattr(case, field):
-                if str(name).partition("[")[0] not in known:
+                if str(name).partition("[")[0] not in inputs:
                     yield (
                         f"case {case.name!r}: `{field}` names {name!r}, which is no input of any "
-                        f"case. Name one of {_listed(sorted(known))}"
+                        f"case. Name one of {_listed(sorted(inputs))}"
                     )
 
 

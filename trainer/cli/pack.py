@@ -44,15 +44,15 @@ def new_pack(
     """Write a new pack with one working challenge to change and to copy."""
     from trainer.packs.scaffold import scaffold
 
-    made = scaffold(name, parent)
-    place = shlex.quote(str(made.folder))
-    to_install = made.folder if made.folder.is_absolute() else shlex.quote(f"./{made.folder}")
+    new = scaffold(name, parent)
+    place = shlex.quote(str(new.folder))
+    to_install = new.folder if new.folder.is_absolute() else shlex.quote(f"./{new.folder}")
     typer.echo(
-        f"{made.folder} is a pack with one challenge, {made.challenge}. "
+        f"{new.folder} is a pack with one challenge, {new.challenge}. "
         "Change the challenge or add others. README.md in the pack says how."
     )
     typer.echo(f"  attn-drill pack check {place}    verifies the pack")
-    typer.echo(f"  attn-drill start {made.challenge} --pack {place}    starts its challenge")
+    typer.echo(f"  attn-drill start {new.challenge} --pack {place}    starts its challenge")
     typer.echo(f"  python -m pip install {to_install}    makes the pack known to every command")
 
 

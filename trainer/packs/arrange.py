@@ -213,11 +213,11 @@ def completed(stub: str, reference: str) -> str:
 
 def _complete(stub: ast.Module | ast.ClassDef, reference: ast.Module | ast.ClassDef) -> None:
     """Add the statements to the stub that only the reference has, in the reference's order."""
-    known = {_identity(statement): statement for statement in stub.body}
+    by_identity = {_identity(statement): statement for statement in stub.body}
     waiting = list(stub.body)
     merged = [waiting.pop(0)] if _has_docstring(stub) else []
     for statement in reference.body[_has_docstring(reference) :]:
-        present = known.get(_identity(statement))
+        present = by_identity.get(_identity(statement))
         if present is None:
             merged.append(statement)
             continue

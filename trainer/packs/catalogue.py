@@ -79,7 +79,7 @@ class KnownPacks(msgspec.Struct, frozen=True):
         roots = (pack.root for pack in self._packs([]))
         challenge = pack_reader.look_up(roots, challenge_id)
         if challenge is None:
-            ids = [known.id for known in self.catalogue().challenges]
+            ids = [other.id for other in self.catalogue().challenges]
             raise pack_reader.unknown_id(challenge_id, ids)
         return challenge
 
@@ -91,7 +91,7 @@ class KnownPacks(msgspec.Struct, frozen=True):
         """Read all challenges of all packs. Leave out and report those that cannot be read."""
         troubles: list[str] = []
         packs = tuple(self._packs(troubles))
-        found: dict[str, Challenge] = {}
+        by_id: dict[str, Challenge] = {}
         for folder in (folder for pack in packs for folder in _folders(pack.root, troubles)):
             if folder.name != pack_reader.folder_name(folder.name.lower()):
                 troubles.append(
@@ -104,18 +104,18 @@ class KnownPacks(msgspec.Struct, frozen=True):
             except PackError as error:
                 troubles.append(f"{folder} is left out: {error}")
                 continue
-            if (first := found.setdefault(challenge.id, challenge)) is not challenge:
+            if (first := by_id.setdefault(challenge.id, challenge)) is not challenge:
                 troubles.append(
                     f"{folder} is hidden: {first.folder} has the same id, {first.id}, and comes "
                     "first. Rename one of the two folders to use both."
                 )
         in_order: dict[str, Challenge] = {}
         try:
-            for challenge in pack_reader.prerequisites_first(found.values()):
+            for challenge in pack_reader.prerequisites_first(by_id.values()):
                 in_order[challenge.id] = challenge
         except PackError as error:  # a circle may go through several packs
             troubles.append(str(error))
-        return Catalogue(packs, tuple((in_order | found).values()), tuple(troubles))
+        return Catalogue(packs, tuple((in_order | by_id).values()), tuple(troubles))
 
     def pack_option(self, challenge: Challenge) -> str:
         """Return ` --pack DIR` if a shown command needs it to find this challenge, else ""."""

@@ -154,9 +154,9 @@ def follow_up_problems(challenge: Challenge) -> Iterator[str]:
 
 
 def _figure_problems(question: str, answer: Answer, text: str) -> Iterator[str]:
-    known = set(_PLAIN)
+    explained = set(_PLAIN)
     for source in (question, *answer.figures, *answer.figures.values(), *answer.given):
-        known |= {float(number) for number in _LITERAL.findall(source.replace(",", ""))}
+        explained |= {float(number) for number in _LITERAL.findall(source.replace(",", ""))}
     for key in ("figures", "given"):
         for shown in getattr(answer, key):
             if shown not in text:
@@ -170,7 +170,7 @@ def _figure_problems(question: str, answer: Answer, text: str) -> Iterator[str]:
         if not right:
             yield f"{shown} is shown, but {formula} is {value:g} in the same unit. Correct one"
     for number in _NUMBER.findall(text):
-        if float(number.replace(",", "").rstrip(".")) not in known:
+        if float(number.replace(",", "").rstrip(".")) not in explained:
             yield f"{number} has no formula in `figures` and no source in `given`. Add one"
 
 
@@ -199,11 +199,11 @@ def read_follow_ups(
     challenges: tuple[Challenge, ...], language: str
 ) -> tuple[list[FollowUp], list[str]]:
     """Return the questions with an answer of several challenges, and a sentence per bad file."""
-    found: list[FollowUp] = []
+    answered: list[FollowUp] = []
     troubles: list[str] = []
     for challenge in challenges:
         try:
-            found += [entry for entry in follow_ups(challenge, language) if entry.answer]
+            answered += [entry for entry in follow_ups(challenge, language) if entry.answer]
         except PackError as error:
             troubles.append(f"The answers of {challenge.id} are left out: {error}")
-    return found, troubles
+    return answered, troubles

@@ -62,14 +62,14 @@ def readable_mistakes(
     challenges: Iterable[Challenge],
 ) -> tuple[dict[str, tuple[Mistake, ...]], list[str]]:
     """Return the mistakes of each challenge by id, and a sentence for each unreadable file."""
-    found: dict[str, tuple[Mistake, ...]] = {}
+    by_challenge: dict[str, tuple[Mistake, ...]] = {}
     troubles: list[str] = []
     for challenge in challenges:
         try:
-            found[challenge.id] = read_mistakes(challenge)
+            by_challenge[challenge.id] = read_mistakes(challenge)
         except PackError as error:
             troubles.append(f"The mistakes of {challenge.id} are left out: {error}")
-    return found, troubles
+    return by_challenge, troubles
 
 
 def replaced(source: str, mistake: Mistake, where: str) -> str:
@@ -141,7 +141,7 @@ def statements_of(source: str, mistake: Mistake) -> frozenset[int]:
     The head of a function, a class, a loop or a condition counts as a statement of its own.
     """
     wrong = set(lines_of(source, mistake))
-    found: set[int] = set()
+    statements: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.stmt):
             continue
@@ -150,8 +150,8 @@ def statements_of(source: str, mistake: Mistake) -> frozenset[int]:
         decorators = getattr(node, "decorator_list", [])
         first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
         if wrong & set(range(first, last + 1)):
-            found.add(first)
-    return frozenset(found)
+            statements.add(first)
+    return frozenset(statements)
 
 
 def pairs_of(source: str, mistakes: Sequence[Mistake]) -> Iterator[tuple[Mistake, Mistake]]:

@@ -40,17 +40,17 @@ class Row:
 
 def items(challenge: Challenge) -> list[Item]:
     """Return all items of a challenge, in the order of the rows of `pack check`."""
-    found: list[Item] = [TEXTS, CASES, ("stub", "stub.py"), ("reference", "solution.py")]
-    found += [("also right", path.name) for path in pack_reader.also_right(challenge)]
+    all_items: list[Item] = [TEXTS, CASES, ("stub", "stub.py"), ("reference", "solution.py")]
+    all_items += [("also right", path.name) for path in pack_reader.also_right(challenge)]
     with contextlib.suppress(PackError):  # the item TEXTS reports the error
-        found += [("mistake", mistake.id) for mistake in read_mistakes(challenge)]
-    return found
+        all_items += [("mistake", mistake.id) for mistake in read_mistakes(challenge)]
+    return all_items
 
 
 def pairs(challenge: Challenge) -> list[Item]:
     """Return an item for every pair of known mistakes in different statements of the reference."""
-    found = pairs_of(pack_reader.solution(challenge), read_mistakes(challenge))
-    return [("pair", f"{first.id}{_AND}{second.id}") for first, second in found]
+    both = pairs_of(pack_reader.solution(challenge), read_mistakes(challenge))
+    return [("pair", f"{first.id}{_AND}{second.id}") for first, second in both]
 
 
 def ids_of_pair(name: str) -> tuple[str, str]:

@@ -101,7 +101,7 @@ class PackChecker:
                 wrong = _Wrong(pack_reader.stub(challenge), str(path))
             case "mistake" | "pair":
                 ids = ids_of_pair(name) if kind == "pair" else (name,)
-                mistakes = [known for known in read_mistakes(challenge) if known.id in ids]
+                mistakes = [each for each in read_mistakes(challenge) if each.id in ids]
                 place = place_of(challenge, mistakes[-1].id)
                 source = patch_all(pack_reader.solution(challenge), mistakes, place)
                 wrong = _Wrong(source, place, tuple(mistakes))
@@ -176,13 +176,13 @@ class PackChecker:
             alike = {*named, *self._diagnoser.mistakes_alike(judgement)} - {*mistake.twins}
         except PackError:
             reference = pack_reader.solution(challenge)
-            if all(reference.count(known.was) == 1 for known in mistakes):
+            if all(reference.count(each.was) == 1 for each in mistakes):
                 raise
             return ""  # another mistake does not fit the reference; the row of the texts says so
         pair = [
-            known
-            for known in mistakes
-            if known == mistake or (known.id in alike and mistake.id not in known.twins)
+            each
+            for each in mistakes
+            if each == mistake or (each.id in alike and mistake.id not in each.twins)
         ]
         # The sentence about two twins is the same for both, so that it is printed once.
         earlier, later = pair[0], pair[-1]

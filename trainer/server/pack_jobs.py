@@ -65,10 +65,10 @@ def check_pack(
             server.close()
 
 
-def _jobs(challenge: Challenge, found: Sequence[Item]) -> list[_Job]:
+def _jobs(challenge: Challenge, all_items: Sequence[Item]) -> list[_Job]:
     """Split the items of a challenge into jobs of about the same size."""
-    count = -(-len(found) // _AT_ONCE)
-    return [(challenge, tuple(found[place::count])) for place in range(count)]
+    count = -(-len(all_items) // _AT_ONCE)
+    return [(challenge, tuple(all_items[place::count])) for place in range(count)]
 
 
 def _rows(server: ServerProcess, job: _Job, seeds: tuple[int, ...]) -> list[Row]:
