@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from tests.support.class_results import result
+from tests.support.class_results import outcome, result
 from trainer.classroom.gradebook import gradebook_of
 from trainer.classroom.records import (
     AssignedChallenge,
@@ -113,7 +113,8 @@ def test_another_file_with_an_answer_is_a_reason_to_look() -> None:
 def test_missing_module_is_a_reason_to_look() -> None:
     """The 0 points may be the fault of this machine. After an override, nobody need look."""
     words = "ModuleNotFoundError: No module named 'einops' at line 3"
-    unloaded = result("Ana", "first", "error", load_words=words, score=0.0)
+    failed = (outcome("loads", "failed", message=words),)
+    unloaded = result("Ana", "first", "error", outcomes=failed, score=0.0)
     submissions = [submission("Ana", "first")]
     (row,) = book([unloaded], submissions).rows
     assert row.look == ("first imports einops, which is not here",)
