@@ -259,14 +259,12 @@ class StudentGrade:
         challenges: the grades by challenge. Empty if the student handed in nothing.
         override: the total that a person decided, or None.
         total: the points that count, 0 to 100; None if they are not known.
-        look: the reasons why a person should look at this student, each as a short text.
     """
 
     student: Student
     challenges: Mapping[str, ChallengeGrade]
     override: Override | None
     total: float | None
-    look: tuple[str, ...] = ()
 
     @property
     def is_late(self) -> bool:
