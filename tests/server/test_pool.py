@@ -21,7 +21,10 @@ from trainer.server.process import ServerProcess
 
 
 def test_lost_server_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A submission survives a lost server. If two servers are lost, the submission is refused."""
+    """A submission survives a lost server. If two servers are lost, the submission is refused.
+
+    A server may get ready before the first request.
+    """
     pool.open()
     servers: list[ServerProcess] = []
 
@@ -37,6 +40,8 @@ def test_lost_server_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(pool_module, "ServerProcess", CountedServer)
     try:
+        pool.warm(PACKS)
+        assert len(servers) == 1, "the first request finds a server"
         dying = {1}
         found = unpacked_reply(answer(PACKS, packed(task())))
         assert isinstance(found, Verdict)

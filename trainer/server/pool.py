@@ -69,6 +69,10 @@ class ServerPool:
             sentence += "`attn-drill doctor` shows what this machine can do."
         return Refused(request_id, sentence)
 
+    def warm(self, packs: Packs) -> None:
+        """Start a server that gets ready while this process does something else."""
+        self._give_back(packs, self._take(packs))
+
     def open(self) -> None:
         """Allow servers to start on demand, also after `close`."""
         with self._lock:
@@ -81,8 +85,12 @@ class ServerPool:
             for waiting in self._waiting.values():
                 servers.update(waiting)
             self._at_work, self._waiting, self._is_closed = set(), {}, True
-        for server in servers:
-            server.close()
+        # A server that imports torch takes seconds to end, so all of them end at a time.
+        closing = [threading.Thread(target=server.close) for server in servers]
+        for thread in closing:
+            thread.start()
+        for thread in closing:
+            thread.join()
 
     def _take(self, packs: Packs) -> ServerProcess:
         with self._lock:
