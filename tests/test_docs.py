@@ -111,7 +111,7 @@ def run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     """Run a command of a document in a folder."""
     words = shlex.split(command)
     environment = {**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT)}
-    if words[:2] == ["attn-drill", "grade"] and words[2] != "override":
+    if words[:3] == ["attn-drill", "class", "grade"]:
         words += ["--jobs", "1"]  # a second grading process would only take time
     if words[0] == "attn-drill":
         return forked.run(words[1:], folder, environment)
@@ -196,7 +196,7 @@ def test_every_command_of_the_table_exists() -> None:
         words = match.group(1).split()
         assert words[0].removeprefix("--") in help_text
         if not words[0].startswith("--"):
-            is_subcommand = words[0] == "pack" or words[:2] == ["grade", "override"]
+            is_subcommand = words[0] in ("pack", "class")
             command = words[:2] if is_subcommand else words[:1]
             text = forked.run([*command, "--help"], ROOT, os.environ).stdout
             for option in re.findall(r"--[a-z][a-z-]+", line):
@@ -204,7 +204,8 @@ def test_every_command_of_the_table_exists() -> None:
     files = {path.stem.rstrip("_") for path in (ROOT / "trainer" / "cli").glob("[a-z]*.py")}
     helpers = {
         *("commands", "entry", "parameters", "practise", "menu", "page_files"),
-        *("grade_inputs", "grade_outputs", "grade_override", "grade_record"),
+        *("grade_inputs", "class_run", "class_outputs", "autograde", "class_grade"),
+        *("class_override", "class_autograder"),
         *("planned_review", "light_review", "ask_questions", "ask_follow_ups", "read_answer"),
     }
     assert files - helpers <= named

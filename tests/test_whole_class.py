@@ -79,9 +79,9 @@ class Graded:
         return self.folder / "grades"
 
     def run(self, step: str, *arguments: str) -> None:
-        """Run `attn-drill grade`, and note its output and when each result was written."""
+        """Run `attn-drill class`, and note its output and when each result was written."""
         self.commands[step] = drill(
-            "grade",
+            "class",
             *arguments,
             cwd=self.folder,
             code=None,
@@ -137,14 +137,15 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     graded = Graded(PLAIN, tmp_path_factory.mktemp("plain"))
     paths = list(PLAIN.files)
     handed_in = PLAIN.write_files(graded.folder / "class", paths[: len(paths) // 2])
-    command = ["class", *PLAIN.write_settings(graded.folder), "--jobs", "2", *PACK_OPTIONS]
+    command = ["grade", "class", *PLAIN.write_settings(graded.folder), "--jobs", "2"]
+    command += PACK_OPTIONS
     graded.commands["interrupted"] = interrupted(graded, command)
     graded.note("interrupted")
     graded.early = graded.results()
     PLAIN.write_files(graded.folder / "class", paths[len(paths) // 2 :])
     (graded.folder / "secret.py").write_text("SECRET = 1\n")
     (handed_in / LINKED).symlink_to(graded.folder / "secret.py")
-    graded.run("resumed", *command, "--resume")
+    graded.run("resumed", "grade", "--resume", "grades", "--jobs", "2")
     graded.later = graded.results()
     wrongly = "The mask was explained wrongly."
     graded.run("Zoe Ash", *override("Zoe Ash", "85", wrongly))
@@ -156,9 +157,10 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     if decisions.exists():
         text = decisions.read_text(encoding="utf-8")
         decisions.write_text(re.sub(r"\b61\b", "62", text), encoding="utf-8")
-    command[command.index("--jobs") + 1] = "1"
-    graded.run("edited", *command, "--resume", "--anonymous")
-    graded.run("again", *command, "--regrade", "Ana Lee")
+    again = ["grade", "--resume", "grades", "--jobs", "1"]
+    graded.run("edited", *again, "--write", "markers")
+    (graded.out / "results" / "Ana Lee.json").unlink()
+    graded.run("again", *again)
     return graded
 
 
@@ -166,7 +168,7 @@ def interrupted(
     graded: Graded, command: list[str], results: int = 3
 ) -> "subprocess.CompletedProcess[str]":
     """Grade in a process of its own, and interrupt it after the first results."""
-    program = [sys.executable, "-m", "trainer", "grade", *command]
+    program = [sys.executable, "-m", "trainer", "class", *command]
     environment = {
         **os.environ,
         **CLOCK,
@@ -195,11 +197,11 @@ def override(student: str, points: str, comment: str, *more: str) -> list[str]:
 
 
 def graded_zip(upload: Upload, folder: Path, *options: str) -> tuple[Graded, list[str]]:
-    """Grade the zip of a system. Return the class and the arguments of `grade`."""
+    """Grade the zip of a system. Return the class and the arguments of `class`."""
     graded = Graded(upload, folder)
     upload.write_zip(folder / "submissions.zip")
     settings = upload.write_settings(folder)
-    command = ["submissions.zip", *settings, "--jobs", "1", *PACK_OPTIONS]
+    command = ["grade", "submissions.zip", *settings, "--jobs", "1", *PACK_OPTIONS]
     graded.run("graded", *command, *options)
     return graded, command
 
@@ -211,17 +213,18 @@ def canvas(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     only = ("--challenge", "masked-mean")
     graded.run("Tom Bix", *override("tbix", "60", "Asked for a second look.", *only))
     graded.run("Uma Cole", *override("Uma Cole", "85", "Good explanation."))
-    graded.run("released", *command, "--resume", "--release")
+    graded.run("released", *command, "--resume", "--write", "feedback")
     return graded
 
 
 @pytest.fixture(scope="module")
 def moodle(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     """Grade Moodle's zip. A marker who knows only the anonymous id decides the points."""
-    graded, command = graded_zip(MOODLE, tmp_path_factory.mktemp("moodle"), "--anonymous")
+    formats = ("--write", f"{MOODLE.formats},markers")
+    graded, command = graded_zip(MOODLE, tmp_path_factory.mktemp("moodle"), *formats)
     vic = anonymous_id(graded, "Vic Eld")
     graded.run("Vic Eld", *override(vic, "95", "The input is a copy anyway."))
-    graded.run("released", *command, "--resume", "--release", "--anonymous")
+    graded.run("released", *command, "--resume", "--write", "feedback")
     return graded
 
 
@@ -230,7 +233,7 @@ def blackboard(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     """Grade Blackboard's zip. Decide the points of a student by the user name."""
     graded, command = graded_zip(BLACKBOARD, tmp_path_factory.mktemp("blackboard"))
     graded.run("Rex Zand", *override("rzand", "40", "He showed it to me."))
-    graded.run("released", *command, "--resume", "--release")
+    graded.run("released", *command, "--resume", "--write", "feedback")
     return graded
 
 
@@ -469,13 +472,13 @@ def test_resumed_grading_keeps_early_results(plain: Graded) -> None:
     later = {result["student"]: result for result in plain.later}
     for result in plain.early:
         assert result["id"]
-        assert result["points"] is not None
+        assert (result["points"] is None) == result.get("ungraded", False)
         assert later[result["student"]] == result
 
 
 @pytest.mark.thorough
-def test_decisions_and_regrade_grade_nothing_else(plain: Graded) -> None:
-    """--regrade grades all files of a student, and no other file."""
+def test_only_a_removed_result_is_graded_again(plain: Graded) -> None:
+    """Decisions grade nothing. The file of the student whose result is gone is graded."""
     assert set(plain.written["edited"]) == set(plain.written["resumed"])
     assert plain.changed("edited", "resumed") == []
     assert plain.changed("again", "edited") == ["results/Ana Lee.json"]
@@ -489,19 +492,19 @@ def test_release_grades_nothing(system: Graded) -> None:
 
 @pytest.mark.thorough
 def test_decision_is_in_a_file_that_a_person_can_edit(plain: Graded) -> None:
-    """The file has the decisions that stand. The removed decision is gone."""
+    """The file has every decision. The last entry for a student counts."""
     text = (plain.out / "overrides.toml").read_text(encoding="utf-8")
-    decided = json.dumps(tomllib.loads(text), ensure_ascii=False)
-    assert "The mask was explained wrongly." in decided
-    assert "62" in decided
-    assert "Not for her." not in decided
+    entries = {entry["student"]: entry for entry in tomllib.loads(text)["override"]}
+    assert entries["Zoe Ash"]["comment"] == "The mask was explained wrongly."
+    assert entries["Wes Ott"]["points"] == 62
+    assert entries["Sue Abt"]["removed"]
 
 
 @pytest.mark.thorough
 def test_unknown_student_is_refused_with_near_names(plain: Graded) -> None:
     """The exit code is 2, and the sentence has the names that look alike. Nothing changes."""
     before = (plain.out / "grades.csv").read_bytes()
-    arguments = ["grade", *override("Zoe Ashe", "1", "x")]
+    arguments = ["class", *override("Zoe Ashe", "1", "x")]
     process = drill(*arguments, cwd=plain.folder, code=2, **CLOCK)
     assert "Zoe Ash" in process.stderr.replace("Zoe Ashe", "")
     assert process.stderr.count("\n") == 1
@@ -526,15 +529,14 @@ def small(tmp_path: Path) -> Path:
         pytest.param(["--out", "class"], "inside|same", id="results over the class"),
         pytest.param(["--roster", "none.csv"], r"none\.csv", id="no such roster"),
         pytest.param(["--roster", "names.csv"], r"id.*name.*email", id="roster with one column"),
-        pytest.param(["--submitted", "names.csv"], "submitted", id="times without times"),
-        pytest.param(["--format", "csv,excel"], "excel.*canvas", id="unknown format"),
-        pytest.param(["--regrade", "Ana Lea"], "Ana Lea", id="regrade of nobody"),
+        pytest.param(["--write", "csv,excel"], "excel.*canvas", id="unknown format"),
+        pytest.param(["--assignment", "weights.toml"], "one of the two", id="two assignments"),
     ],
 )
 def test_wrong_use_is_refused(small: Path, arguments: list[str], message: str) -> None:
     """The exit code is 2, stderr has one sentence, and no result is written."""
     options = ["class", "--challenge", "prefix-sum", *PACK_OPTIONS, *arguments]
-    process = drill("grade", *options, cwd=small, code=2)
+    process = drill("class", "grade", *options, cwd=small, code=2)
     assert re.search(message, process.stderr, re.IGNORECASE), process.stderr
     assert process.stderr.count("\n") == 1
     assert not list(small.rglob("*.json"))
@@ -543,7 +545,7 @@ def test_wrong_use_is_refused(small: Path, arguments: list[str], message: str) -
 def test_weight_of_a_check_that_the_challenge_does_not_have_is_refused(small: Path) -> None:
     """The sentence lists the checks that the challenge has."""
     options = ["class", "--assignment", "weights.toml", "--jobs", "1", *PACK_OPTIONS]
-    process = drill("grade", *options, cwd=small, code=2)
+    process = drill("class", "grade", *options, cwd=small, code=2)
     for word in ("masks", "values", "gradients", "memory"):
         assert word in process.stderr
     assert "train/eval" not in process.stderr
@@ -552,7 +554,7 @@ def test_weight_of_a_check_that_the_challenge_does_not_have_is_refused(small: Pa
 def test_grader_that_cannot_isolate_ends_with_3(small: Path) -> None:
     """A fault of the machine is not a wrong use."""
     options = ["class", "--challenge", "prefix-sum", "--jobs", "1", *PACK_OPTIONS]
-    drill("grade", *options, cwd=small, code=3, ATTN_DRILL_ISOLATION="limits")
+    drill("class", "grade", *options, cwd=small, code=3, ATTN_DRILL_ISOLATION="limits")
     assert not list(small.rglob("results/*.json"))
 
 

@@ -1,11 +1,13 @@
-"""Tests of reading and writing `overrides.toml`."""
+"""Tests of reading and extending `overrides.toml`."""
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from trainer.classroom.overrides import add_override, read_overrides, remove_override
-from trainer.classroom.records import Override
+from trainer.classroom.overrides import Entry, append_entry, read_overrides
+from trainer.classroom.records import Override, Student
 from trainer.model.errors import DrillError
 
 BY_HAND = """\
@@ -23,147 +25,92 @@ Two lines,
 student = "Bob"
 challenge = "gqa"
 points = 33.5
-
-# Still open: Cleo
 """
+BOTH = ("gqa", "mha")
+
+
+def find(words: str) -> Student:
+    """Return the student with this name or id."""
+    if words not in ("Ana Lee", "12345", "Bob", "Cleo"):
+        raise DrillError(f"No student is called {words!r}.")
+    return Student("Ana Lee" if words == "12345" else words)
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """Return the path of a file that a person wrote."""
     file = tmp_path / "overrides.toml"
-    file.write_bytes(BY_HAND.encode())
+    file.write_text(BY_HAND)
     return file
 
 
 def test_every_key_is_read(path: Path) -> None:
     """A missing file and an empty file hold no overrides."""
-    assert read_overrides(path) == [
-        Override("Ana Lee", "", 85.0, "Two lines,\n# and no comment"),
-        Override("Bob", "gqa", 33.5),
-    ]
+    ana = Override("Ana Lee", "", 85.0, "Two lines,\n# and no comment")
+    assert read_overrides(path, BOTH, find) == [ana, Override("Bob", "gqa", 33.5)]
     path.write_text("")
-    assert read_overrides(path) == read_overrides(path.parent / "no.toml") == []
+    missing = path.parent / "no.toml"
+    assert read_overrides(path, BOTH, find) == read_overrides(missing, BOTH, find) == []
 
 
-def test_added_override_keeps_what_a_person_wrote(path: Path) -> None:
-    """Removing it brings back the same file."""
-    add_override(path, Override("Cleo", "gqa", 100.0, "Right."))
-    text = path.read_bytes().decode()
-    assert text.startswith(BY_HAND)
-    assert text.removeprefix(BY_HAND) == (
-        '\n[[override]]\nstudent = "Cleo"\nchallenge = "gqa"\npoints = 100\ncomment = "Right."\n'
+def test_last_entry_counts_and_what_a_person_wrote_stays(path: Path) -> None:
+    """An entry may name the student by id, and may take the decision back."""
+    append_entry(path, Entry("12345", "", 90.0, "Right.", "digest"))
+    append_entry(path, Entry("Bob", "gqa", removed=True))
+    append_entry(path, Entry("Cleo", "mha", 0.0))
+    assert path.read_text().startswith(BY_HAND)
+    assert path.read_text().endswith(
+        '\n[[override]]\nstudent = "Bob"\nchallenge = "gqa"\nremoved = true\n'
+        '\n[[override]]\nstudent = "Cleo"\nchallenge = "mha"\npoints = 0\n'
     )
-    assert read_overrides(path)[-1] == Override("Cleo", "gqa", 100.0, "Right.")
-    assert remove_override(path, "Cleo", "gqa")
-    assert path.read_bytes().decode() == BY_HAND
-
-
-def test_last_override_counts(path: Path) -> None:
-    """It counts for its student and challenge. Its place is that of the last entry."""
-    add_override(path, Override("Ana Lee", "", 90.0))
-    add_override(path, Override("Ana Lee", "gqa", 12.25))
-    assert read_overrides(path) == [
-        Override("Bob", "gqa", 33.5),
-        Override("Ana Lee", "", 90.0),
-        Override("Ana Lee", "gqa", 12.25),
+    assert read_overrides(path, BOTH, find) == [
+        Override("Ana Lee", "", 90.0, "Right.", "digest"),
+        Override("Cleo", "mha", 0.0),
     ]
 
 
-def test_new_file_explains_itself(tmp_path: Path) -> None:
-    """The folder is made, too. The head stays when the last override is removed."""
-    path = tmp_path / "grades" / "overrides.toml"
-    add_override(path, Override("Ana", "", 0.0))
-    assert "the last one counts" in path.read_text().replace("\n# ", " ")
-    assert read_overrides(path) == [Override("Ana", "", 0.0)]
-    assert remove_override(path, "Ana", "")
-    assert path.read_text().startswith("# Points")
-    assert read_overrides(path) == []
-
-
-def test_all_overrides_of_a_student_are_removed(path: Path) -> None:
-    """Comments on lines of their own and the other overrides stay."""
-    add_override(path, Override("Ana Lee", "", 90.0))
-    assert remove_override(path, "Ana Lee", "")
-    assert path.read_text() == BY_HAND.replace(
-        BY_HAND[BY_HAND.index("[[") : BY_HAND.index("\n[[ ")], ""
-    )
-    assert read_overrides(path) == [Override("Bob", "gqa", 33.5)]
-    assert not remove_override(path, "Ana Lee", "")
-    assert not remove_override(path, "Bob", "")
-    assert not remove_override(path.parent / "no.toml", "Bob", "")
-
-
-def test_line_ends_and_byte_order_mark_stay(path: Path) -> None:
-    """An editor of Windows writes them. A last line may lack its end."""
-    windows = b"\xef\xbb\xbf" + BY_HAND.rstrip().replace("\n", "\r\n").encode()
-    path.write_bytes(windows)
-    add_override(path, Override("Cleo", "", 1.0))
-    assert path.read_bytes().startswith(windows + b"\r\n\r\n[[override]]\r\n")
-    assert path.read_bytes().count(b"\n") == path.read_bytes().count(b"\r\n")
-    assert len(read_overrides(path)) == 3
-    assert remove_override(path, "Cleo", "")
-    assert path.read_bytes() == windows + b"\r\n"
+def test_total_of_one_challenge_is_its_points(path: Path) -> None:
+    """An entry with the challenge and an entry without it are about the same mark."""
+    append_entry(path, Entry("Bob", "", 1.0))
+    append_entry(path, Entry("Ana Lee", "gqa", removed=True))
+    assert read_overrides(path, ["gqa"], find) == [Override("Bob", "gqa", 1.0)]
 
 
 @pytest.mark.parametrize(
-    "name",
+    "words",
     ['O\'Neil "Bo"', "a\\b", "".join(map(chr, range(1, 0xA0))), "李 Łukasz", "a\u2028b", "]]", "#"],
 )
-def test_every_name_can_be_written(name: str, path: Path) -> None:
-    """Quotation marks, control characters and line ends are escaped."""
-    override = Override(name, name, 50.0, f"{name}\r\n'''\"\"\"")
-    add_override(path, override)
-    assert read_overrides(path)[-1] == override
-    assert remove_override(path, name, name)
-    assert path.read_text() == BY_HAND
-
-
-def test_name_that_is_not_unicode_can_be_written(path: Path) -> None:
-    """It comes from a file name. TOML holds U+FFFD instead."""
-    add_override(path, Override("Ren\udce9", "", 50.0))
-    assert read_overrides(path)[-1].student == "Ren\ufffd"
-    assert remove_override(path, "Ren\udce9", "")
+def test_every_text_can_be_written_into_a_new_file(words: str, tmp_path: Path) -> None:
+    """The file explains itself, and its folder is made, too."""
+    path = tmp_path / "grades" / "overrides.toml"
+    append_entry(path, Entry(words, "", 50.0, f"{words}\r\n'''\"\"\""))
+    (entry,) = tomllib.loads(path.read_text())["override"]
+    assert entry == {"student": words, "points": 50, "comment": f"{words}\r\n'''\"\"\""}
+    assert "The last entry for a student and a challenge counts" in path.read_text()
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("[[ override ]]", "[[overide]]", ', line 11: The key `overide` .* mean "override"'),
-        ("[[ override ]]", "[override.x]", ", line 11: The key `x` is unknown"),
-        ("# Appeals of week 3", "points = 3", r", line 1: The key `points` .* below .*\[\[overr"),
-        ("challenge =", "chalenge =", ', line 13: The key `chalenge` .* mean "challenge"'),
-        ('student = "Bob"', "", r", line 11: The entry has no `student`"),
-        ('student = "Bob"', 'student = " "', ", line 12: `student` is empty"),
-        ('"Bob"', "12345", r', line 12: `student` is 12345; .*Write student = "12345"'),
-        ("points = 85", "", r", line 4: The entry has no `points`"),
-        ("points = 85", "points = 101", ", line 6: `points` is 101; it must be 0 to 100"),
-        ("points = 85", "points = nan", ", line 6: `points` is nan"),
-        ("points = 85", 'points = "85"', ", line 6: .* must be a number. Write points = 85"),
+        ("[[ override ]]", "[[overide]]", ": `overide` is not a key.*`override`"),
+        ("# Appeals of week 3", "points = 3", r", line 1: `points` .* below a header \[\[overr"),
+        ("challenge =", "chalenge =", ", line 13: `chalenge` is not a key .*`challenge`"),
+        ('student = "Bob"', "", r", line 11: .*has no key `student`"),
+        ('student = "Bob"', 'student = ""', ", line 12: `student`"),
+        ('"Bob"', "12345", ", line 12: `student` .*text in quotes"),
+        ('"Bob"', '"Bo"', r", line 12: No student is called 'Bo'\. If the student has left"),
+        ("points = 85", "", r", line 4: The entry of 'Ana Lee' needs `points`, or removed = true"),
+        ("points = 85", "points = 101", ", line 6: `points` .*is 101.*at most 100"),
+        ("points = 85", "points = nan", ", line 6: `points`"),
+        ("points = 85", 'points = "85"', ", line 6: .*Write a number"),
         ('"gqa"', '"gqq"', ', line 13: `challenge` is "gqq", .* mean "gqa"'),
-        (BY_HAND, "override = []", r", line 1: Write each entry below a header \[\[override\]\]"),
-        (BY_HAND, 'override = [{student = "x", points = 1}]', r", line 1: Write each entry"),
-        (BY_HAND, "[override]", r", line 1: `override` is a table; .*two brackets"),
+        (BY_HAND, "[override]", r", line 1: `override`"),
         (BY_HAND, "[[override", " is not valid TOML"),
     ],
 )
 def test_wrong_file_is_refused(old: str, new: str, message: str, path: Path) -> None:
-    """The message names the file, the line and the key. Nothing is written."""
-    wrong = BY_HAND.replace(old, new, 1)
-    path.write_text(wrong)
-    with pytest.raises(DrillError, match=rf"overrides\.toml({message})"):
-        read_overrides(path, ("gqa", "mha"))
-    if "gqq" not in new:
-        with pytest.raises(DrillError):
-            add_override(path, Override("Cleo", "", 1.0))
-        with pytest.raises(DrillError):
-            remove_override(path, "Ana Lee", "")
-    assert path.read_text() == wrong
-
-
-@pytest.mark.parametrize("points", [-0.1, 100.5, float("nan"), float("inf")])
-def test_wrong_points_are_not_written(points: float, path: Path) -> None:
-    """They would make the file unreadable."""
-    with pytest.raises(DrillError, match="they must be 0 to 100"):
-        add_override(path, Override("Ana", "", points))
-    assert path.read_text() == BY_HAND
+    """The message names the file, the line, the key and the next step."""
+    path.write_text(BY_HAND.replace(old, new, 1))
+    with pytest.raises(DrillError) as caught:
+        read_overrides(path, BOTH, find)
+    assert re.search(rf"overrides\.toml({message})", str(caught.value)), caught.value

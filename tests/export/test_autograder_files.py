@@ -32,8 +32,9 @@ def autograder(tmp_path: Path, grade: str) -> tuple[Path, dict[str, str]]:
         (root / "source" / name).write_text(script)
     fake = tmp_path / "fake python"
     fake.write_text(
-        f"#!/usr/bin/env bash\nroot='{root}'\nmade=$root/work/gradescope/submission\n"
-        'if [ "$1 $2" = "-m trainer" ]; then\n  printf "%s\\n" "$@" >"$root/arguments"\n'
+        f"#!/usr/bin/env bash\nroot='{root}'\nmade=$root/work\n"
+        'if [ "$1 $2" = "-m trainer.cli.autograde" ]; then\n'
+        '  printf "%s\\n" "$@" >"$root/arguments"\n'
         f'  {grade}\n  exit\nfi\nexec "{sys.executable}" "$@"\n'
     )
     fake.chmod(0o755)
@@ -47,23 +48,15 @@ def write_results(results: object) -> str:
 
 
 def test_results_of_grade_are_copied(tmp_path: Path) -> None:
-    """`grade` runs for one student with the right assignment, format and folder."""
+    """The grader runs for one student with the right assignment and file."""
     root, environment = autograder(tmp_path, write_results(RESULTS))
     results, process = run(root, environment)
     assert results == RESULTS
     assert process.returncode == 0
     arguments = (root / "arguments").read_text().splitlines()
     assert arguments == [
-        *(
-            "-m",
-            "trainer",
-            "grade",
-            f"{root}/submission",
-            "--single",
-            "--assignment",
-            f"{root}/source/assignment.toml",
-        ),
-        *("--format", "gradescope", "--out", f"{root}/work"),
+        *("-m", "trainer.cli.autograde", f"{root}/submission"),
+        *(f"{root}/source/assignment.toml", f"{root}/work/results.json"),
     ]
     assert {path.name for path in (root / "results").iterdir()} == {"results.json"}
 
@@ -105,7 +98,7 @@ def test_results_exist_before_the_grading_begins(tmp_path: Path) -> None:
         'cp "$root/results/results.json" "$root/before"; ls "$root/work" >"$root/old";'
         f" {write_results(RESULTS)}",
     )
-    old = root / "work" / "gradescope" / "submission"
+    old = root / "work"
     old.mkdir(parents=True)
     (old / "results.json").write_text('{"score": 100}')
     (root / "results").mkdir()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from trainer.classroom import points
+from trainer.classroom.class_record import ClassRecord, SavedOptions, Task
 from trainer.classroom.records import (
     AssignedChallenge,
     Assignment,
@@ -13,6 +14,7 @@ from trainer.classroom.records import (
     Student,
     StudentGrade,
     StudentResult,
+    StudentSubmission,
 )
 from trainer.model.challenge import Mistake
 from trainer.model.checks import Status, Verdict
@@ -324,3 +326,27 @@ def make_gradebook(
         for name in dict.fromkeys(result.student for result in results)
     ]
     return Gradebook(settings, tuple(rows), **more)  # type: ignore[arg-type]
+
+
+def class_record(settings: Assignment, *names: str, **about_submission: object) -> ClassRecord:
+    """Return the record of a class in which each student handed in every challenge."""
+    students = [Student(name, id=f"id-{name}") for name in names]
+    return ClassRecord(
+        version="0",
+        options=SavedOptions(folder="/class", write=["csv"]),
+        seed=1,
+        assignment=settings,
+        students=students,
+        tasks=[
+            Task(
+                StudentSubmission(name, challenge, "f.py", None, **about_submission),  # type: ignore[arg-type]
+                "digest-of-the-task",
+                f"text of {name}",
+            )
+            for name in names
+            for challenge in settings.challenge_ids
+        ],
+        other_files=["notes.txt"],
+        has_roster=False,
+        salt="salt",
+    )

@@ -150,7 +150,7 @@ class Upload:
         name: the folder with the roster, the assignment, the times, and the expected tables.
         files: the content of each file by its path.
         roster: the file name that the system gives to the roster.
-        formats: the value of --format.
+        formats: the value of --write.
         dates: local times of members of the zip, by path.
     """
 
@@ -182,10 +182,9 @@ class Upload:
         (folder / self.roster).write_bytes(self.roster_bytes())
         shutil.copy(given / "assignment.toml", folder)
         options = ["--assignment", "assignment.toml", "--roster", self.roster]
-        options += ["--format", self.formats]
+        options += ["--write", self.formats]
         if (given / "times.csv").exists():
             shutil.copy(given / "times.csv", folder)
-            options += ["--submitted", "times.csv"]
         return options
 
     def roster_bytes(self) -> bytes:

@@ -6,11 +6,14 @@ from the assignment. So a changed weight or due time needs no new grading.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from trainer.classroom.class_record import ClassRecord, Mark, Task
 from trainer.classroom.gradebook import gradebook_of
 from trainer.classroom.lateness import lateness_of
+from trainer.classroom.overrides import OVERRIDES_FILE, read_overrides
 from trainer.classroom.points import score
 from trainer.classroom.records import (
     Assignment,
@@ -20,20 +23,31 @@ from trainer.classroom.records import (
     StudentResult,
     StudentSubmission,
 )
-from trainer.classroom.result_store import ClassFile, GradedTask, ResultStore
+from trainer.classroom.result_store import ResultStore
 from trainer.classroom.students import StudentIndex
 
+TOTAL = ""  # in place of a challenge
 
-def results_of(store: ResultStore, record: ClassFile) -> Iterator[StudentResult]:
-    """Yield the valid results of a class, in the order of its students and challenges."""
-    tasks: dict[str, list[GradedTask]] = {}
-    for task in record.tasks:
-        tasks.setdefault(task.submission.student, []).append(task)
+
+def current_results(store: ResultStore, record: ClassRecord) -> list[StudentResult]:
+    """Return the valid results of a class, in the order of its students and challenges.
+
+    Write those again whose id, points or lateness have changed.
+    """
+    order = record.challenges
+    tasks = {(task.submission.student, task.submission.challenge): task for task in record.tasks}
+    results: list[StudentResult] = []
     for student in record.students:
-        for task in tasks.get(student.name, ()):
-            result = store.read(student.name, task.submission.challenge)
-            if result is not None and result.task == task.task:
-                yield current_result(result, task.submission, student, record.assignment)
+        for challenge in order:
+            task = tasks.get((student.name, challenge))
+            stored = store.read(student.name, challenge) if task else None
+            if task is None or stored is None or stored.task != task.task:
+                continue
+            current = current_result(stored, task.submission, student, record.assignment)
+            if current != stored:
+                store.write(current)
+            results.append(current)
+    return results
 
 
 def current_result(
@@ -52,52 +66,21 @@ def current_result(
     )
 
 
-def follow_renamed(store: ResultStore, before: ClassFile, now: ClassFile) -> None:
-    """Give the results of files whose student has another name now to this name.
-
-    A roster that is given for the first time renames students. Without this, a file would be graded
-    again, and its old result would stay next to the new result.
-
-    Args:
-        store: the results.
-        before: the record of the earlier grading.
-        now: the record of this grading.
-    """
-    keys = {(task.submission.student, task.submission.challenge) for task in now.tasks}
-    by_file = {(task.submission.file, task.submission.challenge): task for task in now.tasks}
-    for old in before.tasks:
-        own = old.submission
-        new = by_file.get((own.file, own.challenge))
-        if new is None or (own.student, own.challenge) in keys:
-            continue
-        result = store.read(own.student, own.challenge)
-        store.remove(own.student, own.challenge)
-        if result is not None and new.task == result.task:
-            store.write(replace(result, student=new.submission.student))
-
-
-def rewrite_changed(store: ResultStore, record: ClassFile) -> None:
-    """Write all results again whose id, points or lateness have changed."""
-    for result in results_of(store, record):
-        if store.read(result.student, result.challenge) != result:
-            store.write(result)
-
-
 def class_gradebook(
-    store: ResultStore, record: ClassFile, overrides: Sequence[Override]
+    record: ClassRecord, results: Iterable[StudentResult], overrides: Sequence[Override]
 ) -> Gradebook:
     """Return the gradebook of a class.
 
     Args:
-        store: the results.
-        record: everything else about the grading.
-        overrides: the decisions of persons, each with the name of its student.
+        record: everything about the grading except its results.
+        results: the results with the points that hold now.
+        overrides: the decisions of persons.
     """
     return gradebook_of(
         record.assignment,
         record.students,
         [task.submission for task in record.tasks],
-        results_of(store, record),
+        results,
         overrides,
         record.other_files,
         has_roster=record.has_roster,
@@ -105,16 +88,68 @@ def class_gradebook(
     )
 
 
-def with_full_name(override: Override, record: ClassFile) -> Override:
-    """Return an override with the name of its student.
-
-    Args:
-        override: the override. It may name the student by id, user name, e-mail address, name or
-            anonymous id.
-        record: the students of the class.
+def decisions(store: ResultStore, record: ClassRecord) -> list[Override]:
+    """Return the decisions in `overrides.toml` that count.
 
     Raises:
-        DrillError: the override names nobody or several students.
+        DrillError: the file has a fault, or names a student or a challenge that does not exist.
     """
-    student = StudentIndex(record.students, record.salt).find(override.student)
-    return replace(override, student=student.name)
+    return [
+        replace(
+            override,
+            is_outdated=bool(override.file)
+            and override.file != decided_file(record, override.student, override.challenge),
+        )
+        for override in read_overrides(
+            store.out / OVERRIDES_FILE,
+            record.challenges,
+            StudentIndex(record.students, record.salt).find,
+        )
+    ]
+
+
+def decided_file(record: ClassRecord, student: str, challenge: str) -> str:
+    """Return the digest of the texts for which points are decided; "" if there is no text.
+
+    Args:
+        record: the submissions of the class.
+        student: the name of the student.
+        challenge: the id of a challenge, or `TOTAL` for the texts of all challenges.
+    """
+    texts = [
+        task.text
+        for task in record.tasks
+        if task.submission.student == student
+        and challenge in (TOTAL, task.submission.challenge)
+        and task.text
+    ]
+    return text_digest("".join(texts)) if texts else ""
+
+
+def text_digest(text: str | None) -> str:
+    """Return a short digest of a text; "" without a text."""
+    if text is None:
+        return ""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def marks_of(gradebook: Gradebook, record: ClassRecord) -> dict[str, dict[str, Mark]]:
+    """Return the marks of a class by student and challenge, with everything that decides them."""
+    tasks = {(task.submission.student, task.submission.challenge): task for task in record.tasks}
+    marks: dict[str, dict[str, Mark]] = {}
+    for row in gradebook.rows:
+        name = row.student.name
+        own = marks.setdefault(name, {})
+        decided = None if row.override is None else row.override.points
+        own[TOTAL] = Mark(row.total, override=decided)
+        for challenge, grade in row.challenges.items():
+            task: Task | None = tasks.get((name, challenge))
+            own[challenge] = Mark(
+                points=grade.points,
+                score=grade.score,
+                penalty=grade.lateness.penalty,
+                override=None if grade.override is None else grade.override.points,
+                task=task.task if task else "",
+                text=task.text if task else "",
+            )
+    return marks

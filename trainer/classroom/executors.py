@@ -5,16 +5,18 @@ Both are a `concurrent.futures.Executor`. To add another engine, add a branch to
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from trainer.classroom.dask_executor import dask_executor
 from trainer.model.errors import DrillError
 from trainer.server.pool import pool
 
 _DASK = re.compile(r"dask://(\[[0-9a-fA-F:.]+\]|[^:/]+):(\d{1,5})")
+_CONNECT_SECONDS = 15
+_CLOSE_SECONDS = 3
 
 
 def check_executor(where: str) -> None:
@@ -28,24 +30,20 @@ def check_executor(where: str) -> None:
 
 
 @contextmanager
-def executor_for(where: str, jobs: int) -> Iterator[tuple[Executor, int]]:
-    """Yield an executor, and how many submissions the executor should have at a time.
+def executor_for(where: str, jobs: int) -> Iterator[Executor]:
+    """Yield the executor for a value of `--executor`.
 
     Args:
         where: `local` or `dask://HOST:PORT`.
-        jobs: how many submissions are graded at a time on this machine. On a cluster, the number
-            of its workers' threads counts instead.
+        jobs: how many submissions are graded at a time on this machine. A cluster grades as many
+            as its workers have threads.
 
     Raises:
-        DrillError: `where` has another form, or the cluster cannot be reached.
+        DrillError: the cluster cannot be reached.
     """
-    check_executor(where)
-    if found := _DASK.fullmatch(where):
-        with dask_executor(f"tcp://{found[1]}:{found[2]}") as executor_and_limit:
-            yield executor_and_limit
-    else:
-        with _local(jobs) as executor:
-            yield executor, jobs
+    match = _DASK.fullmatch(where)
+    with _local(jobs) if match is None else _dask(f"tcp://{match[1]}:{match[2]}") as executor:
+        yield executor
 
 
 @contextmanager
@@ -61,3 +59,35 @@ def _local(jobs: int) -> Iterator[Executor]:
         pool.close()
         executor.shutdown(wait=True)
         pool.open()  # a notebook may grade on in this process
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Executor]:
+    try:
+        from distributed import Client  # noqa: PLC0415  # a separate extra
+    except ImportError:
+        raise DrillError(
+            "Grading on a cluster needs Dask. Install it here and on the workers: pip install"
+            " 'attn-drill[cluster]'."
+        ) from None
+    # A lost connection would fill the terminal with tracebacks, and `grade_jobs` says it in a
+    # sentence.
+    for name in ("distributed", "tornado", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise DrillError(
+            f"No Dask scheduler answers at {address} within {_CONNECT_SECONDS} s: {error}. Start"
+            " one with `dask scheduler`."
+        ) from None
+    try:
+        if not client.nthreads():  # type: ignore[no-untyped-call]
+            raise DrillError(
+                f"The Dask scheduler at {address} has no workers. Start some: `dask worker"
+                f" {address.removeprefix('tcp://')}`."
+            )
+        yield client.get_executor(pure=False)  # type: ignore[no-untyped-call]
+    finally:
+        with suppress(Exception):  # a scheduler that is lost does not answer
+            client.close(timeout=_CLOSE_SECONDS)  # type: ignore[no-untyped-call]

@@ -66,7 +66,7 @@ class StudentSubmission:
         source: the text, or None if it cannot be read.
         trouble: the reason why there is no source, in one sentence, or "".
         submitted: the time of the submission in seconds since the epoch, from the learning
-            management system or from `--submitted`; None if unknown.
+            management system or from the file of times; None if unknown.
         is_marked_late: True if the system's file name says that the submission is late.
         has_late_marks: True if the system marks every late file in its name, so a file without a
             mark is in time.
@@ -173,12 +173,16 @@ class Override:
         challenge: the id of a challenge, or "" for the total.
         points: 0 to 100.
         comment: the reason, or "".
+        file: the digest of the text for which the points were decided, or "".
+        is_outdated: True if the student has handed in another text since.
     """
 
     student: str
     challenge: str
     points: float
     comment: str = ""
+    file: str = ""
+    is_outdated: bool = False
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def read_submitted(path: Path) -> dict[str, float | None]:
 def with_times(
     collected: Collected, times: Mapping[str, float | None]
 ) -> tuple[Collected, list[str]]:
-    """Return the submissions with the times of `--submitted`, which replace the system's times.
+    """Return the submissions with the times of a file, which replace the system's times.
 
     Returns:
         The submissions, and sentences about unused and missing times. Their subject is the file

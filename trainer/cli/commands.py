@@ -13,13 +13,12 @@ import typer
 from trainer import __version__
 from trainer.app.warn import warn
 from trainer.cli import (
-    autograder,
     check,
+    class_,
     compare,
     conventions,
     doctor,
     export,
-    grade,
     heads,
     hint,
     hunt,
@@ -65,11 +64,13 @@ app.command("compare")(compare.compare)
 app.command("heads")(heads.heads)
 app.command("export")(export.export_journal)
 app.command("import")(import_.import_journal)
-app.add_typer(grade.app, name="grade")
-app.command("autograder", cls=PackCommand)(autograder.autograder)
+app.add_typer(class_.app, name="class")
+# The names of 0.2 stay until 1.0.
+app.command("grade", cls=PackCommand, hidden=True)(class_.grade)
+app.command("autograder", cls=PackCommand, hidden=True)(class_.autograder)
 app.command("doctor", cls=PackCommand)(doctor.doctor)
 app.add_typer(pack.app, name="pack")
-for group in (app, grade.app, pack.app):
+for group in (app, class_.app, pack.app):
     for command in group.registered_commands:
         # Typer evaluates annotations that are text six times, which takes half of its time.
         if command.callback is not None:

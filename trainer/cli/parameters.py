@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from trainer.app.open_packs import KnownPacks, open_packs
 from trainer.model.errors import DrillError
 
+_packs: ContextVar[KnownPacks] = ContextVar("packs")
 PACK_HELP = "Use the pack in this folder first, before all others; may be given several times."
 
 
@@ -23,6 +25,12 @@ def name_packs(context: typer.Context, folders: Iterable[Path | str] | None) -> 
     """
     known_packs: KnownPacks = context.obj or open_packs()
     context.obj = known_packs.naming(folders or ())
+    _packs.set(context.obj)
+
+
+def packs_of_run() -> KnownPacks:
+    """Return the packs of this command, for commands with too many parameters for a context."""
+    return _packs.get()
 
 
 # All commands can share this object, because it stores nothing between calls.

@@ -16,7 +16,7 @@ root=${{AUTOGRADER_ROOT:-/autograder}}
 python=${{PYTHON:-$root/source/venv/bin/python}}
 # Less than the ten minutes after which the platform gives a score of 0.
 seconds=${{AUTOGRADER_SECONDS:-540}}
-# More options for `attn-drill grade`, for example --allow-weaker-isolation.
+# More options for `trainer.cli.autograde`, for example --allow-weaker-isolation.
 options=()
 if [ -d "$root/source/pack" ]; then options+=(--pack "$root/source/pack"); fi
 
@@ -38,19 +38,18 @@ export ATTN_DRILL_HOME=$root/work/home PYTHONPATH=$root/source/package
 export PYTHONSAFEPATH=1 PYTHONUTF8=1
 limit=()
 command -v timeout >/dev/null && limit=(timeout --kill-after=10 "$seconds")
-"${{limit[@]}}" "$python" -m trainer grade "$root/submission" --single \\
-  --assignment "$root/source/assignment.toml" --format gradescope \\
-  --out "$root/work" "${{options[@]}}" </dev/null
+made=$root/work/results.json
+"${{limit[@]}}" "$python" -m trainer.cli.autograde "$root/submission" \\
+  "$root/source/assignment.toml" "$made" "${{options[@]}}" </dev/null
 status=$?
 
-made=$root/work/gradescope/submission/results.json
 is_object='import json, sys
 sys.exit(not isinstance(json.load(open(sys.argv[1], encoding="utf-8")), dict))'
 shown="students see that the grader failed"
 if [ "$status" -ne 0 ]; then
-  echo "attn-drill grade ended with $status; $shown" >&2
+  echo "the grader ended with $status; $shown" >&2
 elif ! "$python" -c "$is_object" "$made"; then
-  echo "attn-drill grade did not write a readable $made; $shown" >&2
+  echo "the grader did not write a readable $made; $shown" >&2
 else
   cp "$made" "$results.new" && mv -f "$results.new" "$results"
 fi
@@ -110,7 +109,7 @@ README = """\
    zip, a base image with Python 3.11 or newer (Ubuntu 24.04), and a container with at least 2 GB of
    memory.
 3. "Test Autograder" with a right and a wrong answer. The log of the build ends with a list of what
-   isolates a submission on Gradescope's machines. If `attn-drill grade` refuses to run because the
+   isolates a submission on Gradescope's machines. If the grader refuses to run because the
    isolation is too weak, add `--allow-weaker-isolation` to `options` in `run_autograder`.
 
 - `assignment.toml` names the challenges, and sets what students see. Students hand in the files

@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from trainer.classroom.records import ChallengeGrade, Gradebook, StudentGrade, StudentResult
+from trainer.classroom.points import total
+from trainer.classroom.records import (
+    ChallengeGrade,
+    Gradebook,
+    Override,
+    StudentGrade,
+    StudentResult,
+)
 from trainer.export.grade_words import late_words, override_words
 from trainer.report.class_words import VERDICTS
 
@@ -63,8 +70,8 @@ KINDS = {
     "module": Kind(
         "Imports of modules that do not exist here",
         "These files did not load, so they have 0 points. If students may use the package,"
-        " install it and grade again with --regrade. If the module is the student's own file,"
-        " ask for one file with all code.",
+        " install it, remove their results and grade again with --resume. If the module is the"
+        " student's own file, ask for one file with all code.",
         "imports a module that does not exist here: ",
     ),
     "missing": Kind(
@@ -94,13 +101,13 @@ KINDS = {
     ),
     "late": Kind(
         "Late, but the time is unknown",
-        "No penalty is taken. Give the times with --submitted FILE.",
+        "No penalty is taken. Name a file of times in the assignment, with the key `times`.",
         "late, but the time is unknown, so no penalty is taken",
     ),
     "time": Kind(
         "Time unknown",
-        "Nobody knows whether these submissions are late, so no penalty is taken. Give the"
-        " times with --submitted FILE.",
+        "Nobody knows whether these submissions are late, so no penalty is taken. Name a"
+        " file of times in the assignment, with the key `times`.",
     ),
     "answers": Kind(
         "Other files with an answer",
@@ -188,13 +195,16 @@ def _about_student(row: StudentGrade, gradebook: Gradebook) -> Iterator[tuple[st
         for challenge in missing:
             yield "incomplete", challenge
     if row.override is not None:
-        yield "override", override_words(row.override)
+        points = total(
+            {n: grade.points for n, grade in row.challenges.items()}, gradebook.assignment
+        )
+        yield "override", _decided(row.override, points)
 
 
 def _about_grade(grade: ChallengeGrade, result: StudentResult | None) -> Iterator[tuple[str, str]]:
     """Yield the notes about a submission. A person has already looked at one with an override."""
     if grade.override is not None:
-        yield "override", override_words(grade.override)
+        yield "override", _decided(grade.override, grade.score)
         return
     if grade.is_ungraded:
         yield "ungraded", grade.error
@@ -214,6 +224,15 @@ def _about_grade(grade: ChallengeGrade, result: StudentResult | None) -> Iterato
         yield "time", ""
     if grade.alternatives:
         yield "answers", ", ".join(grade.alternatives)
+
+
+def _decided(override: Override, from_checks: float | None) -> str:
+    """Return a decision. If it was made for another file, also the points of the checks."""
+    words = override_words(override)
+    if not override.is_outdated:
+        return words
+    now = "no points" if from_checks is None else f"{from_checks:g} points"
+    return f"{words} It was decided for another file; the checks give the present file {now}."
 
 
 def near_miss(result: StudentResult) -> str:

@@ -1,17 +1,15 @@
 """The progress of a class's grading, and a summary of its results.
 
-On a terminal the progress is a bar. Elsewhere it is up to ten lines. If no result comes for a
-while, the progress says what it waits for, so that the user sees that the grading still runs.
+On a terminal the progress is a bar. Elsewhere it is up to ten lines.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Iterable
+from typing import TextIO
 
-from rich.console import RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -20,29 +18,18 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.text import Text
 
 from trainer.classroom.records import StudentResult
-from trainer.model.listing import first_of
 from trainer.model.quantities import plural
 from trainer.report.class_words import VERDICTS
 from trainer.report.literal import console
 from trainer.report.visible import visible
 
-if TYPE_CHECKING:
-    from trainer.classroom.grading_jobs import Stall
-
-_QUIET_SECONDS = 30  # without a result, before the progress says what it waits for
-_MOST_WAITING = 3  # shown files that are being graded
 _MOST_LINES = 10  # lines of progress if there is no terminal
-_MOST_NAMES = 10  # shown names with more than one submission
-_MOST_FILES = 4  # shown files of each of these names
 
 
 class ClassProgress(Progress):
     """The submissions that are graded, their verdicts, and the time left.
-
-    Below the bar is a sentence about the thing that the grading waits for.
 
     Args:
         total: how many submissions there are.
@@ -54,8 +41,6 @@ class ClassProgress(Progress):
         out = console(stream)
         self._total, self._done = total, done
         self._done_in_last_line = done
-        self._waiting = ""
-        self._said_waiting = 0  # lines about the present wait
         self._verdicts: Counter[str | None] = Counter()
         narrow = out.width < 70
         times = (
@@ -74,32 +59,8 @@ class ClassProgress(Progress):
         )
         self._submissions = self.add_task("", total=total, completed=done)
 
-    def get_renderables(self) -> Iterator[RenderableType]:
-        """Yield the bar and the sentence, as rich requires."""
-        yield from super().get_renderables()
-        if self._waiting:
-            yield Text(self._waiting)
-
-    def stop(self) -> None:
-        """End the bar. The sentence does not stay."""
-        self._waiting = ""
-        super().stop()
-
-    def show_stall(self, stall: Stall) -> None:
-        """Say what the grading waits for, if no result came for a while.
-
-        Without a terminal this is one line every 30 seconds.
-        """
-        due = int(stall.seconds // _QUIET_SECONDS)
-        if due and not self.disable:
-            self._waiting = _in_words(stall)
-        elif due > self._said_waiting:
-            self._said_waiting = due
-            self.console.print(_in_words(stall), soft_wrap=True)
-
     def count(self, result: StudentResult) -> None:
         """Count the result of one more submission."""
-        self._waiting, self._said_waiting = "", 0
         self._done += 1
         self._verdicts[result.verdict] += 1
         self.update(self._submissions, advance=1, description=in_counts(self._verdicts))
@@ -111,15 +72,6 @@ class ClassProgress(Progress):
             self.console.print(
                 f"{self._done} of {self._total} graded: {in_counts(self._verdicts)}", soft_wrap=True
             )
-
-
-def _in_words(stall: Stall) -> str:
-    """Return a sentence, for example `waiting for ana.py, bob.py: 35 s`."""
-    seconds = f"{stall.seconds:.0f} s"
-    if stall.obstacle:
-        left = plural(stall.left, "submission")
-        return f"waiting for {visible(stall.obstacle)}, {left} left: {seconds}"
-    return f"waiting for {visible(first_of(stall.files, _MOST_WAITING))}: {seconds}"
 
 
 def in_counts(verdicts: Counter[str | None]) -> str:
@@ -150,9 +102,10 @@ def summary(results: Iterable[StudentResult]) -> tuple[str, int]:
         lines.append(f"points from checks: mean {mean:.1f}, median {median:.1f}")
     lines += [f"{count} x {visible(says, lines=True)}" for says, count in mistakes.most_common(3)]
     if ungraded:
-        files = sum(map(len, ungraded.values()))
+        files = sum(len(set(names)) for names in ungraded.values())
+        were = "was" if files == 1 else "were"
         lines.append(
-            f"{plural(files, 'submission')} of {plural(len(ungraded), 'student')} not graded: a"
-            " person must settle them; the report says why."
+            f"{plural(files, 'file')} of {plural(len(ungraded), 'student')} {were} not graded: a"
+            " person must settle this; the report says why."
         )
     return "\n".join(lines), failed

@@ -1,4 +1,4 @@
-"""`attn-drill autograder DIR`: write a Gradescope autograder for one assignment."""
+"""`attn-drill class autograder DIR`: write a Gradescope autograder for one assignment."""
 
 from __future__ import annotations
 
@@ -7,46 +7,33 @@ from typing import Annotated
 
 import typer
 
-from trainer.app.open_packs import KnownPacks
-from trainer.app.warn import say
-from trainer.cli.parameters import complete_id
-from trainer.model.errors import DrillError
-from trainer.packs import pack_reader
+from trainer.cli.class_grade import AssignedId, AssignmentPath
+from trainer.cli.parameters import packs_of_run
 
 
 def autograder(
-    context: typer.Context,
     folder: Annotated[
         Path,
         typer.Argument(metavar="DIR", help="A new folder, or one that this command wrote before."),
     ],
-    challenge_id: Annotated[
-        str | None,
-        typer.Option(
-            "--challenge", metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id
-        ),
-    ] = None,
-    assignment: Annotated[
-        Path | None,
-        typer.Option("--assignment", help="An assignment.toml, instead of --challenge."),
-    ] = None,
+    challenge_id: AssignedId = None,
+    assignment: AssignmentPath = None,
 ) -> None:
     """Write an autograder for Gradescope that grades one assignment with this version.
 
     It includes the challenges of your own packs that the assignment needs.
     """
+    from trainer.app.warn import say
     from trainer.classroom.assignment import read_assignment
+    from trainer.cli.class_run import check_one_of
     from trainer.export.autograder_folder import write_autograder
+    from trainer.packs import pack_reader
 
-    known_packs: KnownPacks = context.obj
-    if (challenge_id is None) == (assignment is None):
-        raise DrillError(
-            "Name the challenge with --challenge ID, or an assignment with --assignment FILE, for"
-            " several challenges or for weights. Give one of the two options."
-        )
+    known_packs = packs_of_run()
+    check_one_of(challenge_id or "", str(assignment or ""))
     if assignment is not None:
-        entries = read_assignment(assignment, known_packs.find).challenges
-        challenges = [known_packs.find(entry.challenge) for entry in entries]
+        settings = read_assignment(assignment, known_packs.find, needs_due=False)
+        challenges = [known_packs.find(name) for name in settings.assignment.challenge_ids]
         text = assignment.read_text(encoding="utf-8")
     else:
         challenges = [known_packs.find(str(challenge_id))]

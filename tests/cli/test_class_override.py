@@ -1,4 +1,4 @@
-"""Tests of `grade override`: the points that a person decided, and errors."""
+"""Tests of `class override`: the points that a person decided, and errors."""
 
 import csv
 import io
@@ -8,16 +8,12 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from tests.support.class_results import result
+from tests.support.class_results import class_record, result
 from trainer.classroom.anonymity import anonymous_ids
-from trainer.classroom.records import (
-    AssignedChallenge,
-    Assignment,
-    Student,
-    StudentSubmission,
-)
-from trainer.classroom.result_store import ClassFile, GradedTask, ResultStore
-from trainer.cli.grade_override import override
+from trainer.classroom.class_record import write_record
+from trainer.classroom.records import AssignedChallenge, Assignment
+from trainer.classroom.result_store import ResultStore
+from trainer.cli.class_override import override
 from trainer.model.errors import DrillError
 
 app = typer.Typer()
@@ -28,30 +24,11 @@ app.command()(override)
 def out(tmp_path: Path) -> Path:
     """Return a folder with the results of two students in two challenges."""
     store = ResultStore(tmp_path, ["first", "second"])
-    students = [Student("Ana Lee", id="12"), Student("Bo")]
-    tasks = []
-    for student in students:
+    both = Assignment("Week 3", (AssignedChallenge("first"), AssignedChallenge("second")))
+    for student in ("Ana Lee", "Bo"):
         for challenge in ("first", "second"):
-            found = result(student.name, challenge)
-            store.write(found)
-            submission = StudentSubmission(student.name, challenge, "f.py", None)
-            tasks.append(GradedTask(submission, found.task))
-    store.write_class_file(
-        ClassFile(
-            version="0",
-            seed=1,
-            per_student_seed=False,
-            assignment=Assignment(
-                "Week 3", (AssignedChallenge("first"), AssignedChallenge("second"))
-            ),
-            students=students,
-            tasks=tasks,
-            other_files=[],
-            has_roster=False,
-            formats=["csv"],
-            salt="salt",
-        )
-    )
+            store.write(result(student, challenge))
+    write_record(tmp_path, class_record(both, "Ana Lee", "Bo"))
     return tmp_path
 
 
@@ -68,27 +45,37 @@ def row(out: Path, student: str = "Ana Lee") -> dict[str, str]:
 
 
 def test_points_of_the_total_are_in_the_tables_at_once(out: Path) -> None:
-    """The file of overrides keeps the decision."""
-    assert run(out, "Ana Lee", "--points", "85", "--comment", 'Said "why".').exit_code == 0
+    """The marks that changed are listed, and the file of overrides keeps the decision."""
+    run(out, "Bo", "--points", "100")  # the first run of this folder writes all marks
+    printed = run(out, "Ana Lee", "--points", "85", "--comment", 'Said "why".').stdout
+    assert "1 mark changed:\n  Ana Lee, total: 100 → 85, override\n" in printed
     found = row(out)
     assert (found["first"], found["second"], found["total"]) == ("100", "100", "85")
     assert found["look"] == 'override: 85 points. Said "why".'
-    assert row(out, "Bo")["total"] == "100"
-    assert "Ana Lee" in (out / "overrides.toml").read_text()
+    assert 'file = "' in (out / "overrides.toml").read_text()
 
 
 def test_points_of_a_challenge_change_the_total(out: Path) -> None:
     """The student may be named by id or by the anonymous id."""
-    marked = anonymous_ids(["Ana Lee"], "salt")["Ana Lee"]
-    run(out, "12", "--points", "50", "--challenge", "first")
+    marked = anonymous_ids(["Ana Lee", "Bo"], "salt")["Ana Lee"]
+    run(out, "id-Ana Lee", "--points", "50", "--challenge", "first")
     run(out, marked, "--points", "70", "--challenge", "second")
     found = row(out)
     assert (found["first"], found["second"], found["total"]) == ("50", "70", "60")
 
 
+def test_decision_for_another_file_is_named(out: Path) -> None:
+    """The reason to look has the points of the checks."""
+    entry = '[[override]]\nstudent = "Bo"\nchallenge = "first"\npoints = 1\nfile = "old"\n'
+    (out / "overrides.toml").write_text(entry)
+    printed = run(out, "Ana Lee", "--points", "85").stdout
+    assert "overrides that were decided for another file: Bo" in printed
+    assert "the checks give the present file 100 points" in row(out, "Bo")["look"]
+
+
 def test_a_decision_can_be_taken_back(out: Path) -> None:
     """A person who wrote the file may have named the student by id."""
-    (out / "overrides.toml").write_text('[[override]]\nstudent = "12"\npoints = 1\n')
+    (out / "overrides.toml").write_text('[[override]]\nstudent = "id-Ana Lee"\npoints = 1\n')
     run(out, "Ana Lee", "--remove")
     assert row(out)["total"] == "100"
     with pytest.raises(DrillError, match="has no points for Ana Lee in first"):
@@ -116,5 +103,5 @@ def test_a_wrong_command_gets_a_sentence(out: Path, arguments: list[str], senten
 
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
     """The sentence names the folder."""
-    with pytest.raises(DrillError, match=r"holds no results of `attn-drill grade`"):
+    with pytest.raises(DrillError, match=r"holds no results of `attn-drill class grade`"):
         run(tmp_path, "Ana", "--points", "1")

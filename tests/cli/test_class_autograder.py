@@ -1,4 +1,4 @@
-"""Test of the command `autograder` with a challenge of a course's own pack."""
+"""Test of the command `class autograder` with a challenge of a course's own pack."""
 
 import os
 import shutil
@@ -39,7 +39,15 @@ def test_autograder_includes_the_challenge_of_a_course(
         "AUTOGRADER_ROOT": str(root),
     }
     process = forked.run(
-        ["autograder", str(root / "source"), "--challenge", "prefix-sum", "--pack", str(course)],
+        [
+            "class",
+            "autograder",
+            str(root / "source"),
+            "--challenge",
+            "prefix-sum",
+            "--pack",
+            str(course),
+        ],
         tmp_path,
         environment,
     )
@@ -59,7 +67,7 @@ def test_autograder_includes_the_challenge_of_a_course(
         assert results.get("score") is not None, graded.stderr
         assert (results["score"] == 100.0) == is_right
     process = forked.run(
-        ["autograder", str(root / "source"), "--challenge", "gqa"], tmp_path, environment
+        ["class", "autograder", str(root / "source"), "--challenge", "gqa"], tmp_path, environment
     )
     assert (process.returncode, process.stderr) == (0, "")
     assert not (root / "source" / "pack").exists()

@@ -1,0 +1,110 @@
+"""Tests of beginning and resuming a grading: whose files and options count."""
+
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from tests.support.paths import TINY_PACK
+from trainer.app.open_packs import open_packs
+from trainer.classroom.class_record import SavedOptions, read_record
+from trainer.cli import class_run
+from trainer.cli.class_run import ClassRun, begin
+from trainer.model.errors import DrillError, GraderError
+from trainer.model.report import Outcome, Report
+from trainer.server.messages import GradeReference, Refused, Verdict
+from trainer.server.pool import pool
+
+PACKS = open_packs([TINY_PACK])
+SOURCE = "def prefix_sum(x, reverse=False):\n    return x\n"
+
+
+@pytest.fixture
+def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SavedOptions:
+    """Return the options of a class with one student. Every fresh seed is 7."""
+    monkeypatch.setattr(class_run, "fresh_seed", lambda: 7)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ana.py").write_text(SOURCE)
+    packs = [str(TINY_PACK)]
+    return SavedOptions(folder=str(tmp_path / "class"), challenge="prefix-sum", packs=packs)
+
+
+def begun(options: SavedOptions, out: str = "out", **changes: object) -> ClassRun:
+    """Begin a grading with some other options."""
+    return begin(structs.replace(options, **changes), Path(out), PACKS)
+
+
+def resumed(**options: object) -> ClassRun:
+    """Resume the grading in the folder `out`, with the packs of the earlier run."""
+    folder = str(Path("out").absolute())
+    return begin(SavedOptions(folder=folder, **options), None, open_packs(), resume=True)  # type: ignore[arg-type]
+
+
+def test_record_has_everything_that_resume_needs(options: SavedOptions, tmp_path: Path) -> None:
+    """It has absolute paths, and the submissions without their text."""
+    run = begun(options)
+    record = read_record(Path("out"))
+    assert record == run.record
+    assert record is not None
+    saved = record.options
+    assert (saved.folder, saved.challenge) == (str(tmp_path / "class"), "prefix-sum")
+    assert (saved.packs, saved.write) == ([str(TINY_PACK)], ["csv", "html"])
+    (task,) = record.tasks
+    assert (task.submission.student, task.submission.source, bool(task.text)) == ("ana", None, True)
+    again = resumed()
+    assert again.before == record
+    assert (again.record, again.jobs) == (record, run.jobs)
+
+
+def test_options_of_a_resumed_run_count_before_those_of_the_record(options: SavedOptions) -> None:
+    """Formats of earlier runs are written again, so that no table is outdated."""
+    begun(options)
+    Path("roster.csv").write_text("id,name\n1,Ana\n2,Bo\n")
+    run = resumed(roster="roster.csv", write=["canvas"])
+    assert run.record.options.write == ["csv", "html", "canvas"]
+    assert [student.id for student in resumed().record.students] == ["1", "2"]
+    Path("a.toml").write_text('seed = 3\nwrite = ["junit"]\n[[challenge]]\nid = "prefix-sum"\n')
+    run = resumed(assignment="a.toml")
+    assert (run.record.seed, run.record.options.write[-1]) == (3, "junit")
+    assert run.jobs[0].seed == 3
+    Path("a.toml").write_text('due = 2030-01-01\n[[challenge]]\nid = "prefix-sum"\n')
+    assert resumed().record.assignment.due is not None
+
+
+def test_assignment_names_the_formats_of_a_first_run(options: SavedOptions) -> None:
+    """The option counts before the file."""
+    Path("a.toml").write_text('write = ["junit"]\n[[challenge]]\nid = "prefix-sum"\n')
+    options = structs.replace(options, challenge="", assignment="a.toml")
+    assert begun(options).record.options.write == ["junit"]
+    assert begun(options, "other", write=["csv"]).record.options.write == ["csv"]
+
+
+@pytest.mark.parametrize("out", ["class", "class/grades", "class/../class/a/b"])
+def test_results_inside_the_submissions_are_refused(options: SavedOptions, out: str) -> None:
+    """They would look like the submission of a student called "grades"."""
+    with pytest.raises(DrillError, match="is inside the folder with the submissions"):
+        begun(options, out)
+
+
+def test_weights_of_missing_checks_are_refused(
+    options: SavedOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server grades the reference, whose report has all checks of the challenge."""
+    Path("a.toml").write_text('[[challenge]]\nid = "prefix-sum"\nweights = { masks = 2 }\n')
+    report = Report("prefix-sum", "f", 1, "passed", (Outcome("values", "passed"),))
+    replies = [Verdict(0, report), Refused(0, "No sandbox.")]
+    asked = []
+
+    def ask(packs: object, request: object) -> object:
+        asked.append(request)
+        return replies.pop(0)
+
+    monkeypatch.setattr(pool, "ask", ask)
+    options = structs.replace(options, challenge="", assignment="a.toml")
+    with pytest.raises(DrillError, match=r"line 3.*masks.*values"):
+        begun(options)
+    with pytest.raises(GraderError, match=r"No sandbox\."):
+        begun(options)
+    assert asked == [GradeReference("prefix-sum", 7)] * 2
+    assert not Path("out").exists()

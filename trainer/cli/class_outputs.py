@@ -1,0 +1,107 @@
+"""Write the tables and pages of a class, and say which marks have changed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+import typer
+
+from trainer.app.open_packs import open_packs
+from trainer.app.warn import say
+from trainer.classroom.changed_marks import ChangedMark, changed_marks
+from trainer.classroom.class_record import ClassRecord, write_record
+from trainer.classroom.class_results import class_gradebook, current_results, decisions, marks_of
+from trainer.classroom.result_store import ResultStore, remove_others, write_atomically
+from trainer.export.grade_tables import ENCODING, cell_of, csv_line
+from trainer.export.writers import WRITERS, GradedClass
+from trainer.model.errors import DrillError
+from trainer.model.listing import first_of
+from trainer.model.quantities import plural
+from trainer.packs import pack_reader
+from trainer.packs.stub_levels import LEVELS
+from trainer.report.class_progress import summary
+from trainer.report.class_words import points
+from trainer.report.visible import visible
+from trainer.report.wording import for_stream
+
+_MOST_NAMED = 5  # students in one sentence
+_MOST_CHANGES = 10  # lines
+
+
+def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord | None) -> int:
+    """Write the tables and pages of a class, and print a summary.
+
+    Args:
+        store: the store of the results. The tables go into its folder.
+        record: everything else about the grading.
+        before: the record of the earlier run with its marks, or None.
+
+    Returns:
+        The number of submissions on which the grader failed.
+
+    Raises:
+        DrillError: overrides.toml has a fault.
+    """
+    results, overrides = current_results(store, record), decisions(store, record)
+    gradebook = class_gradebook(record, results, overrides)
+    graded = GradedClass(gradebook, results, _public_texts(record), record.salt)
+    kept = [store.path(result.student, result.challenge) for result in results]
+    remove_others(store.out / "results", "**/*.json", kept)
+    paths = [store.out / "results"]
+    for name in record.options.write:
+        paths += WRITERS[name](graded, store.out)
+    text, failed = summary(results)
+    typer.echo(for_stream(text, sys.stdout, hanging="    "))
+    if record.has_roster:
+        present = {task.submission.student for task in record.tasks}
+        roster = [student.name for student in record.students if student.is_in_roster]
+        missing = sum(name not in present for name in roster)
+        typer.echo(f"{missing} of the {len(roster)} students of the roster handed in nothing")
+    if outdated := [visible(override.student) for override in overrides if override.is_outdated]:
+        typer.echo(
+            f"overrides that were decided for another file: {first_of(outdated, _MOST_NAMED)}"
+            " (their reasons to look have the points of the checks)"
+        )
+    record = msgspec.structs.replace(record, marks=marks_of(gradebook, record))
+    if before is not None and (changes := changed_marks(before, record)):
+        paths.append(_write_changes(store.out, changes))
+    write_record(store.out, record)
+    say(f"written: {', '.join(map(str, paths))}")
+    return failed
+
+
+def _public_texts(record: ClassRecord) -> dict[str, dict[str, str]]:
+    """Return the right answers and the stubs of each challenge whose pack is here, by name."""
+    packs = open_packs(record.options.packs)
+    texts: dict[str, dict[str, str]] = {}
+    for name in record.challenges:
+        try:
+            challenge = packs.find(name)
+        except DrillError:
+            continue
+        paths = [challenge.solutions / "solution.py", *pack_reader.also_right(challenge)]
+        stubs = {f"the stub ({level})": pack_reader.stub(challenge, level) for level in LEVELS}
+        texts[name] = {path.name: pack_reader.read_text(path) for path in paths} | stubs
+    return texts
+
+
+def _write_changes(out: Path, changes: list[ChangedMark]) -> Path:
+    """Print the first marks that changed, and write all of them as a table."""
+    lines = [("student", "challenge", "before", "after", "reason")]
+    typer.echo(f"{plural(len(changes), 'mark')} changed:")
+    for number, change in enumerate(changes):
+        before, after = (
+            "" if mark is None else points(mark) for mark in (change.before, change.after)
+        )
+        challenge = change.challenge or "total"
+        lines.append((cell_of(change.student), challenge, before, after, change.reason))
+        if number < _MOST_CHANGES:
+            arrow = f"{before or '–'} → {after or '–'}"
+            typer.echo(f"  {visible(change.student)}, {challenge}: {arrow}, {change.reason}")
+    if len(changes) > _MOST_CHANGES:
+        typer.echo(f"  and {len(changes) - _MOST_CHANGES} more in changed_marks.csv")
+    path = out / "changed_marks.csv"
+    write_atomically(path, "".join(map(csv_line, lines)).encode(ENCODING))
+    return path
