@@ -205,7 +205,7 @@ def test_every_command_of_the_table_exists() -> None:
     helpers = {
         *("commands", "entry", "parameters", "practise", "menu", "page_files"),
         *("grade_inputs", "class_run", "class_outputs", "autograde", "class_grade"),
-        *("class_override", "class_autograder"),
+        *("class_override", "class_handout", "class_autograder"),
         *("planned_review", "light_review", "ask_questions", "ask_follow_ups", "read_answer"),
     }
     assert files - helpers <= named

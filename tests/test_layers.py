@@ -193,9 +193,9 @@ def test_tests_mirror_the_source() -> None:
     assert [path for path in tested if not path.startswith(stems)] == []
 
 
-# markupsafe comes with jinja2. Code for pytest, notebooks and clusters runs only where its package
-# is installed.
-NOT_DECLARED = {"markupsafe", "pytest", "_pytest", "IPython"}
+# markupsafe comes with jinja2, and markdown_it with rich. Code for pytest, notebooks and clusters
+# runs only where its package is installed.
+NOT_DECLARED = {"markupsafe", "markdown_it", "pytest", "_pytest", "IPython"}
 
 
 @pytest.mark.thorough

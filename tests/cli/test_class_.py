@@ -11,7 +11,7 @@ from tests.support import forked
 @pytest.mark.parametrize(
     ("words", "options"),
     [
-        (["class"], ("grade", "override", "autograder")),
+        (["class"], ("grade", "override", "handout", "autograder")),
         (["class", "grade"], ("--challenge", "--roster", "--resume", "--write", "--pack")),
         (["grade"], ("--challenge", "--resume", "--pack")),
         (["autograder"], ("--assignment", "--pack")),

@@ -13,7 +13,7 @@ from tests.support.class_results import make_class
 from tests.support.display import DIAGNOSIS, error_map, explained
 from tests.support.heads import facts, random_weights
 from tests.support.html_page import Page
-from tests.support.pages import class_page
+from tests.support.pages import class_page, handout_page
 from tests.support.score_sheet import SHEET
 from trainer.model.report import AttentionWeights, EffectiveMask, Mismatch
 from trainer.report import heads_page, pages, report_page, score_sheet_page
@@ -45,6 +45,7 @@ PAGES = {
         make_class(("first", "second")), "first", "second"
     ),
     "class without results": lambda: class_page([], "first"),
+    "handout": lambda: handout_page(),
     "score sheet": lambda: score_sheet_page.to_html(SHEET),
     "short score sheet": lambda: score_sheet_page.to_html(replace(SHEET, questions=())),
     "heads": lambda: heads_page.to_html(facts(random_weights(3), "a\x1b[31m\n<b>"), "<i>\u202ew"),

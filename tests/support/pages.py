@@ -3,9 +3,32 @@
 from tests.support.class_results import assignment, make_gradebook
 from trainer.classroom.records import StudentResult
 from trainer.export.class_page import class_html
+from trainer.export.handout import Task, handout_html
 
 
 def class_page(results: list[StudentResult], *challenges: str) -> str:
     """Return the HTML page of a class."""
     gradebook = make_gradebook(results, assignment(challenges))
     return "".join(class_html(results, gradebook))
+
+
+PROMPT = """\
+# The heading
+
+| name | shape |
+| ---- | ----: |
+| `x` | `[B, L]` |
+
+<script>alert(1)</script>
+\x1b[31m
+"""
+
+
+def handout_page(**settings: object) -> str:
+    """Return the HTML page that students get with two tasks."""
+    both = assignment(("first", "second"), **settings)
+    tasks = [
+        Task(assigned, f"<{assigned.challenge}>", "f.py", ("f", "g"), PROMPT, ("loads", "values"))
+        for assigned in both.challenges
+    ]
+    return "".join(handout_html(both, tasks))

@@ -1,0 +1,47 @@
+"""`attn-drill class handout FILE --out DIR`: write what the students of an assignment get."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trainer.cli.parameters import packs_of_run
+
+
+def handout(
+    assignment: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The assignment.toml.", show_default=False)
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", help="The folder for the page and the stubs.")
+    ] = Path("handout"),
+) -> None:
+    """Write the tasks of an assignment as one HTML page, and the stub of each task."""
+    from trainer.app.grade_file import fresh_seed
+    from trainer.app.start_challenge import language
+    from trainer.app.warn import say
+    from trainer.classroom.assignment import check_weights, read_assignment
+    from trainer.classroom.result_store import write_atomically
+    from trainer.cli.class_run import due_checks
+    from trainer.export.handout import Task, handout_html
+    from trainer.packs import pack_reader
+
+    known_packs = packs_of_run()
+    settings = read_assignment(assignment, known_packs.find, needs_due=False)
+    seed = fresh_seed()
+    tasks = []
+    paths = [out / "handout.html"]
+    for assigned in settings.assignment.challenges:
+        challenge = known_packs.find(assigned.challenge)
+        file = f"{challenge.folder.name}.py"
+        checks = due_checks(challenge.id, known_packs, seed)
+        prompt = pack_reader.prompt(challenge, language())
+        tasks.append(Task(assigned, challenge.title, file, challenge.entry, prompt, checks))
+        paths.append(out / file)
+        write_atomically(out / file, pack_reader.stub(challenge).encode())
+    checks_of = {task.assigned.challenge: task.checks for task in tasks}
+    check_weights(settings.assignment, checks_of.__getitem__, assignment)
+    write_atomically(paths[0], "".join(handout_html(settings.assignment, tasks)).encode())
+    say(f"written: {', '.join(map(str, paths))}")
