@@ -459,30 +459,37 @@ _SUM = ("check", "prefix-sum", "sum.py", "--pack", "pack")
 
 
 @pytest.mark.thorough
-def test_notes_come_after_the_verdict_if_they_are_wanted(sums: Path) -> None:
-    """A pipe has none by default. A challenge without answers offers no follow-up questions."""
+def test_notes_come_after_the_verdict_on_a_terminal(
+    sums: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe has none. A challenge without answers offers no follow-up questions."""
     plain = drill(*_SUM, cwd=sums).stdout
     assert "passed" in plain.split("reference")[-1], "the line about the next steps"
     assert "interviewer" not in plain
     assert "follow-up" not in plain
-    text = drill(*_SUM, "--notes", cwd=sums).stdout
+    monkeypatch.setattr(check, "_is_terminal", lambda: True)
+    text = drill(*_SUM, cwd=sums).stdout
     assert text.startswith("PASSED")
     assert text.index("comes back") < text.index("What an interviewer would say")
     assert "assert (x == x).all()\n  Python reads a value of a tensor here" in text
-    assert json.loads(drill(*_SUM, "--notes", "--json", cwd=sums).stdout)["verdict"] == "passed"
+    assert json.loads(drill(*_SUM, "--json", cwd=sums).stdout)["verdict"] == "passed"
 
 
-def test_failure_has_no_notes(sums: Path) -> None:
+def test_failure_has_no_notes(sums: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a right answer is worth an interviewer's remarks."""
+    monkeypatch.setattr(check, "_is_terminal", lambda: True)
     (sums / "sum.py").write_text("def prefix_sum(x, reverse=False):\n    return x\n")
-    assert "interviewer" not in drill(*_SUM, "--notes", cwd=sums, code=1).stdout
+    assert "interviewer" not in drill(*_SUM, cwd=sums, code=1).stdout
 
 
-def test_pack_whose_realistic_call_is_broken_changes_no_exit_code(sums: Path) -> None:
+def test_pack_whose_realistic_call_is_broken_changes_no_exit_code(
+    sums: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The verdict stays, and the sentence names the file."""
+    monkeypatch.setattr(check, "_is_terminal", lambda: True)
     with (sums / "pack" / "challenges" / "prefix_sum" / "cases.py").open("a") as file:
         file.write("\n\ndef realistic():\n    return 1 / 0\n")
-    text = drill(*_SUM, "--notes", cwd=sums).stdout
+    text = drill(*_SUM, cwd=sums).stdout
     assert "The answer could not be measured: " in text
     assert re.search(r"cases\.py, line \d+: realistic\(\) raises ZeroDivisionError", text)
 

@@ -193,7 +193,7 @@ def test_table_needs_no_torch(tmp_path: Path) -> None:
     """Without --measure, numpy is not imported either."""
     script = (
         "import sys; from trainer.cli import commands; sys.argv = ['attn-drill', 'compare']; "
-        "assert commands._run() == 0; "
+        "assert commands.run() == 0; "
         "print(sorted(set(sys.modules) & {'torch', 'numpy'}), file=sys.stderr)"
     )
     done = subprocess.run(

@@ -145,7 +145,7 @@ def test_hunts_and_questions_need_no_torch(arguments: list[str], tmp_path: Path)
     """They need no numpy and no rich either."""
     script = (
         "import json, sys; from trainer.cli import commands; "
-        "sys.argv = ['attn-drill', *sys.argv[1:]]; code = commands._run(); "
+        "sys.argv = ['attn-drill', *sys.argv[1:]]; code = commands.run(); "
         "modules = sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}); "
         "print(json.dumps(modules), file=sys.stderr); sys.exit(code)"
     )

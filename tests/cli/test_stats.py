@@ -98,7 +98,7 @@ def test_stats_export_and_import_need_no_torch(tmp_path: Path) -> None:
     """They need no numpy, and export and import need no rich."""
     script = (
         "import sys; from trainer.cli import commands; sys.argv = ['attn-drill', *sys.argv[1:]]; "
-        "code = commands._run(); sys.stdout.flush(); "
+        "code = commands.run(); sys.stdout.flush(); "
         "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}), file=sys.stderr); "
         "sys.exit(code)"
     )

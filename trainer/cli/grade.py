@@ -1,4 +1,4 @@
-"""`attn-drill grade DIR`: grade the submissions of a class. `grade override`: set points by hand.
+"""`attn-drill class grade DIR`: grade the submissions of a class.
 
 Each submission is isolated from the grader and from the other submissions.
 """
@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainer.app.open_packs import KnownPacks
-from trainer.cli.grade_override import override
-from trainer.cli.parameters import DefaultCommandGroup, PackCommand, complete_id
+from trainer.cli.parameters import complete_id
 from trainer.model.errors import DrillError, GraderError
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ def grade(
         ),
     ] = False,
 ) -> None:
-    """Grade a class's submissions. `attn-drill grade override --help`: set points by hand."""
+    """Grade a class's submissions."""
     from trainer.app.grade_file import check_seed, cores
     from trainer.classroom.assignment import check_due
     from trainer.classroom.class_results import follow_renamed
@@ -218,15 +217,6 @@ def grade(
             f"{failed} could not be graded because the grader failed: `error` in"
             f" {store.out / 'results'} gives the reason. --resume tries them again."
         )
-
-
-app = typer.Typer(
-    cls=DefaultCommandGroup,
-    help="Grade a class's submissions, and set points by hand.",
-    rich_markup_mode=None,
-)
-app.command(DefaultCommandGroup.DEFAULT, cls=PackCommand)(grade)
-app.command("override")(override)
 
 
 def _names(students: Collection[str], record: ClassFile) -> frozenset[str]:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from trainer.app.open_packs import KnownPacks
-from trainer.cli.parameters import PackCommand
+from trainer.cli.parameters import DrillCommand, PackCommand
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, PackError
 from trainer.packs import pack_reader
@@ -24,7 +24,7 @@ def pack() -> None:
     """Author and verify challenges."""
 
 
-@app.command("new")
+@app.command("new", cls=DrillCommand, short_help="write a new pack with one challenge")
 def new_pack(
     name: Annotated[
         str,
@@ -53,7 +53,7 @@ def new_pack(
     typer.echo(f"  python -m pip install {to_install}    makes the pack known to every command")
 
 
-@app.command("check", cls=PackCommand)
+@app.command("check", cls=PackCommand, short_help="verify the challenges of a pack")
 def check_pack(
     context: typer.Context,
     folder: Annotated[

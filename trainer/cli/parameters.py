@@ -1,7 +1,8 @@
-"""Parameters that several commands share: `--pack DIR`, the challenge, the learner's file."""
+"""The classes of commands, and parameters that several of them share."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from trainer.app.open_packs import KnownPacks, open_packs
+from trainer.cli.errors import json_form
 from trainer.model.errors import DrillError
 
 PACK_HELP = "Use the pack in this folder first, before all others; may be given several times."
@@ -38,7 +40,20 @@ _PACK_OPTION = TyperOption(
 )
 
 
-class PackCommand(TyperCommand):
+class DrillCommand(TyperCommand):
+    """A command. With `--json`, its errors are objects too."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, after noting how an error in them is to be shown."""
+        json_form.set(self.error_as_json if "--json" in args else None)
+        return super().parse_args(ctx, args)
+
+    def error_as_json(self, sentence: str) -> str:
+        """Return an error as a JSON object."""
+        return json.dumps({"error": sentence})
+
+
+class PackCommand(DrillCommand):
     """A command that takes `--pack DIR`. The program also takes it before the command's name."""
 
     def __init__(
@@ -46,30 +61,64 @@ class PackCommand(TyperCommand):
     ) -> None:
         super().__init__(*arguments, params=[*(params or ()), _PACK_OPTION], **options)
 
-    def format_usage(self, ctx: Any, formatter: Any) -> None:
-        """Write the usage. The default command of a group has no name, and leaves no blank."""
-        path = " ".join(ctx.command_path.split())
-        formatter.write_usage(path, " ".join(self.collect_usage_pieces(ctx)))
 
-
-class DefaultCommandGroup(TyperGroup):
-    """A command with subcommands. Without the name of a subcommand, the default command runs.
-
-    `attn-drill grade DIR` runs the default command, and `attn-drill grade override` another.
-    """
-
-    DEFAULT = "default"
+class OldGradeCommand(PackCommand):
+    """The command `grade` of version 0.2, which had the subcommand `override`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Add the name of the default command if the arguments name no subcommand."""
-        if not args or args[0] not in self.commands:
-            args = [self.DEFAULT, *args]
+        """Parse the arguments. Refuse the subcommand and name the new command."""
+        if args[:1] == ["override"]:
+            raise DrillError(
+                "`attn-drill grade override` is `attn-drill class override` now, with the same "
+                "arguments. (A folder called override is `./override`.)"
+            )
         return super().parse_args(ctx, args)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Return the subcommand. Hide the default command's name from usage messages."""
-        name, command, rest = super().resolve_command(ctx, args)
-        return "" if name == self.DEFAULT else name, command, rest
+
+class DrillGroup(TyperGroup):
+    """A command with subcommands. Without the name of a subcommand it shows its help."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments."""
+        return super().parse_args(ctx, args or ["--help"])
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the subcommands. click would cut their helps on a narrow terminal."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, each.get_short_help_str(60)) for name, each in self.commands.items()]
+            )
+
+
+SECTIONS = (
+    "Practise",
+    "Look closer",
+    "Rehearse",
+    "Keep track",
+    "Teach and extend",
+    "Machine and tools",
+)
+
+
+class SectionedGroup(TyperGroup):
+    """The program. Its help lists the commands in sections."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections, then the options."""
+        commands = {name: each for name, each in self.commands.items() if not each.hidden}
+        longest = max(map(len, commands))
+        formatter.write_paragraph()
+        for section in SECTIONS:
+            formatter.write_heading(section)
+            with formatter.indentation():
+                formatter.write_dl(
+                    [
+                        (name.ljust(longest), each.get_short_help_str(60))
+                        for name, each in commands.items()
+                        if each.rich_help_panel == section
+                    ]
+                )
+        TyperCommand.format_options(self, ctx, formatter)
 
 
 def complete_id(context: typer.Context, incomplete: str) -> list[str]:
