@@ -158,4 +158,4 @@ def test_question_bank_that_cannot_be_read_is_a_failure_like_others(pack: Path) 
     folder.mkdir(exist_ok=True)
     (folder / "own.toml").write_text('titel = "Own"\nquestion = []\n')
     (trouble,) = _bank_troubles(pack, ())
-    assert "own.toml: `titel` is not a key. Did you mean `title`?" in trouble
+    assert "own.toml, line 1: `titel` is not a key. Did you mean `title`?" in trouble

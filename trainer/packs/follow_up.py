@@ -18,7 +18,7 @@ from trainer.model.challenge import Challenge
 from trainer.model.errors import PackError
 from trainer.packs import pack_reader
 from trainer.packs.arithmetic import evaluate
-from trainer.packs.toml_file import read_toml
+from trainer.packs.toml import read_toml
 
 _ITEM = re.compile(r"^(\d+)\. +(.*)$")
 _IS_ABOVE_A_LIST = re.compile(
@@ -131,7 +131,7 @@ def follow_ups(challenge: Challenge, language: str = "en") -> tuple[FollowUp, ..
     path = answers_path(challenge)
     entries: tuple[AnswerEntry, ...] = ()
     if path.exists():
-        data: FollowUpFile = read_toml(path, FollowUpFile)
+        data = read_toml(path, FollowUpFile, PackError)
         entries = data.answer
     found = []
     for number, question in enumerate(questions, start=1):
@@ -158,7 +158,7 @@ def follow_up_troubles(challenge: Challenge) -> Iterator[str]:
     path = answers_path(challenge)
     if not path.exists():
         return
-    data: FollowUpFile = read_toml(path, FollowUpFile)
+    data = read_toml(path, FollowUpFile, PackError)
     for language in ("en", "zh"):
         count = len(questions_of(pack_reader.prompt(challenge, language)))
         if count != len(data.answer):

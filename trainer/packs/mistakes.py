@@ -8,7 +8,7 @@ import msgspec
 
 from trainer.model.challenge import Challenge, Mistake
 from trainer.model.errors import PackError
-from trainer.packs.toml_file import read_toml
+from trainer.packs.toml import read_toml
 
 
 class MistakeEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -35,7 +35,7 @@ def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
         PackError: if the file cannot be read, an id occurs twice, or a twin is not above.
     """
     path = challenge.solutions / "mistakes.toml"
-    data: MistakesFile = read_toml(path, MistakesFile)
+    data = read_toml(path, MistakesFile, PackError)
     seen: set[str] = set()
     for entry in data.mistake:
         if entry.id in seen:

@@ -21,7 +21,7 @@ from trainer.model.errors import DrillError, PackError
 from trainer.packs.arrange import arranged
 from trainer.packs.mistakes import read_mistakes
 from trainer.packs.stub_levels import TEXT_LEVELS, Level, TextLevel, at_level
-from trainer.packs.toml_file import read_toml
+from trainer.packs.toml import read_toml
 
 TRAINER = Path(__file__).resolve().parents[1]
 # A table with the empty line under it, or the place before a list.
@@ -94,7 +94,7 @@ def read_text(path: Path) -> str:
 
 def read_challenge(folder: Path) -> Challenge:
     """Read `challenges/<folder>/challenge.toml`."""
-    data: ChallengeFile = read_toml(folder / "challenge.toml", ChallengeFile)
+    data = read_toml(folder / "challenge.toml", ChallengeFile, PackError)
     if not data.entry:
         raise PackError(
             f"{folder / 'challenge.toml'}: `entry` names nothing. "
@@ -254,10 +254,10 @@ def usual_rules(challenge: Challenge, language: str = "en") -> str:
     """
     built_in = built_in_pack() / "challenges" / "rules.toml"
     own = challenge.folder.parent / "rules.toml"
-    file: RulesFile = read_toml(built_in, RulesFile)
+    file = read_toml(built_in, RulesFile, PackError)
     rules = file.rules
     if own != built_in and own.is_file():
-        own_file: RulesFile = read_toml(own, RulesFile)
+        own_file = read_toml(own, RulesFile, PackError)
         rules = rules | own_file.rules
     if unknown := [name for name in challenge.rules if name not in rules]:
         raise PackError(

@@ -12,7 +12,7 @@ import msgspec
 
 from trainer.model.errors import PackError
 from trainer.packs.arithmetic import Value, evaluate
-from trainer.packs.toml_file import read_toml
+from trainer.packs.toml import read_toml
 
 Unit = Literal["", "B", "%", "x", "FLOP"]
 _NAMED = re.compile(r"\{(\w+)\}")
@@ -164,7 +164,7 @@ def _files(root: Path) -> list[Path]:
 
 
 def _read(path: Path) -> TopicFile:
-    data: TopicFile = read_toml(path, TopicFile)
+    data = read_toml(path, TopicFile, PackError)
     return data
 
 

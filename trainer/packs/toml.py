@@ -1,0 +1,262 @@
+"""Read TOML files that a person wrote into msgspec types.
+
+An error is one sentence with the file, the line, the key, its value and the next step.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_type_hints
+
+import msgspec
+
+from trainer.model.errors import DrillError
+
+T = TypeVar("T")
+# The keys and the indices that lead to a value: ("challenge", 1, "weights", "masks").
+Keys = tuple[str | int, ...]
+
+_MOST_SHOWN = 60  # characters of a wrong value
+# The next step for some of tomllib's sentences.
+_SYNTAX_HINTS = {
+    "Invalid value": "Put text in quotes. Write true and false in small letters.",
+    "Expected newline": "Text needs quotes, and a time needs seconds: 2026-12-01 23:59:00.",
+    "Expected '='": 'Put a key with a blank or a sign like @ in quotes: "ana@uni.example" = …',
+    "twice": "Remove one of the two. A list of tables needs two brackets, [[…]], in each header.",
+    "codec": "Save the file as UTF-8.",
+    "Cannot": "A key is there twice: remove one of the two.",
+}
+_TYPES = {
+    "str": "text in quotes",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list in [ ]",
+    "object": "a table",
+}
+_BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
+# msgspec ends its sentences with the place: - at `$.part[1].says`, or - at `key` in `$.weights`.
+_PLACE = re.compile(r" - at (?P<of_key>`key` in )?`\$(?P<steps>.*)`$")
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]|(\[\.\.\.\])")
+_BLOCK = re.compile(r"('''|\"\"\").*?\1", re.DOTALL)  # text of several lines
+_LINE = re.compile(r"\s*(\[\[?)?\s*((?:[\w-]+|\"[^\"]*\"|'[^']*'|\s*\.\s*)+)\s*[\]=]")
+_NAME = re.compile(r"[\w-]+|\"[^\"]*\"|'[^']*'")
+
+
+def read_toml(path: Path, shape: type[T], error: type[DrillError] = DrillError) -> T:
+    """Read a TOML file.
+
+    A struct may have rules of its own: its `__post_init__` raises ValueError with a sentence about
+    the table. A class that msgspec does not know is called with the value, and raises ValueError
+    with the next step as a sentence.
+
+    Args:
+        path: the file.
+        shape: the msgspec type of the file.
+        error: the class of the error.
+
+    Raises:
+        DrillError: the file is missing, is not TOML, or does not fit the type.
+    """
+    try:
+        data = tomllib.loads(_text(path))
+    except FileNotFoundError:
+        raise error(f"{path} is missing. Add it.") from None
+    except OSError as fault:
+        raise error(f"{path} cannot be read: {fault.strerror or fault}.") from None
+    except ValueError as fault:  # not UTF-8 or not TOML
+        hints = (hint for words, hint in _SYNTAX_HINTS.items() if words in str(fault))
+        raise error(
+            f"{path} is not valid TOML: {fault}. {next(hints, 'Correct this place.')}"
+        ) from None
+    try:
+        return msgspec.convert(data, shape, dec_hook=_of_own_type)
+    except msgspec.ValidationError as fault:
+        keys, sentence = _explain(str(fault), data, shape)
+        raise key_error(path, keys, sentence, error) from None
+
+
+def key_error(
+    path: Path, keys: Keys, sentence: str, error: type[DrillError] = DrillError
+) -> DrillError:
+    """Return an error about a key of a TOML file. It names the line of the key."""
+    line = line_of(_text(path), keys)
+    return error(f"{path}{f', line {line}' if line else ''}: {sentence}")
+
+
+def line_of(text: str, keys: Keys) -> int | None:
+    """Return the line of a key, otherwise of the nearest table around it, or None.
+
+    Only keys at the beginning of a line are found, not those inside { }.
+    """
+    nearest, line_of_nearest = 0, None
+    table: Keys = ()
+    counts: Counter[Keys] = Counter()  # of each [[table]]
+    # Text of several lines may hold lines that look like keys.
+    text = _BLOCK.sub(lambda block: "\n" * block[0].count("\n"), text)
+    for number, line in enumerate(text.split("\n"), start=1):
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        bracket, names = match[1], [name.strip("\"'") for name in _NAME.findall(match[2])]
+        place = () if bracket else table
+        for position, name in enumerate(names, start=1):
+            place = (*place, name)
+            if bracket == "[[" and position == len(names):
+                counts[place] += 1
+            if bracket and place in counts:
+                place = (*place, counts[place] - 1)
+        if bracket:
+            table = place
+        if len(place) > nearest and keys[: len(place)] == place:
+            nearest, line_of_nearest = len(place), number
+    return line_of_nearest
+
+
+def as_toml(value: object) -> str:
+    """Return a text, a number, a truth value or a time as TOML."""
+    if isinstance(value, str):
+        # TOML has the escapes of JSON, but it does not allow DEL.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
+def suggestion(word: str, choices: Iterable[str]) -> str:
+    """Return the sentence that names the most similar choice, otherwise all choices."""
+    choices = tuple(choices)
+    # People write small letters and underscores for "train/eval" or "bad sizes".
+    spellings = {choice.lower().replace("_", " "): choice for choice in choices}
+    near = difflib.get_close_matches(word.lower().replace("_", " "), spellings, 1, 0.5)
+    if near:
+        return f'Did you mean "{spellings[near[0]]}"?'
+    return f"The choices are {', '.join(choices)}."
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8-sig")
+
+
+def _of_own_type(kind: type, value: Any) -> Any:
+    return kind(value)
+
+
+def _explain(fault: str, data: Any, shape: Any) -> tuple[Keys, str]:
+    """Return the place of a fault, and a sentence with the key and the next step.
+
+    Args:
+        fault: the message of msgspec, for example "Expected `int`, got `str` - at `$.minutes`".
+        data: the content of the file.
+        shape: the type of the file.
+    """
+    match = _PLACE.search(fault)
+    problem = fault[: match.start()] if match else fault
+    keys, value, kind = _locate(match["steps"] if match else "", data, shape)
+    if named := re.match(r"Object missing required field `(.*)`", problem):
+        return keys, f"{_table(keys) or 'the file'} has no key `{named[1]}`. Add it."
+    if named := re.match(r"Object contains unknown field `(.*)`", problem):
+        place = f" of {_table(keys)}" if keys else ""
+        advice = _right_place(named[1], keys, kind, shape)
+        return (*keys, named[1]), f"`{named[1]}` is not a key{place}. {advice}"
+    if match and match["of_key"]:
+        word = problem.partition("'")[2].rstrip("'")
+        return (*keys, word), f"`{word}` is not a key of {_table(keys)}. " + suggestion(
+            word, get_args(get_args(kind)[0])
+        )
+    if not problem.startswith(("Expected", "Invalid")) and isinstance(value, dict):
+        return keys, problem  # __post_init__ of a struct refused the table
+    return keys, f"{_key(keys)} is {_shown(value)}. {_next_step(problem, value, kind)}"
+
+
+def _locate(steps: str, value: Any, shape: Any) -> tuple[Keys, Any, Any]:
+    """Return the keys, the value and the type at a place of msgspec, e.g. `.challenge[1].id`."""
+    keys: Keys = ()
+    for name, index, _ in _STEP.findall(steps):
+        if name:
+            key: str | int = name
+            shape = get_type_hints(_without_none(shape))[name]
+        else:
+            shape = next(kind for kind in reversed(get_args(shape)) if kind is not Ellipsis)
+            # msgspec writes [...] for a key that is not in the type.
+            key = int(index) if index else _first_misfit(value, shape)
+        keys, value = (*keys, key), value[key]
+    return keys, value, _without_none(shape)
+
+
+def _first_misfit(table: dict[str, Any], shape: Any) -> str:
+    """Return the first key of a table whose value does not fit a type."""
+    for key, value in table.items():
+        try:
+            msgspec.convert(value, shape, dec_hook=_of_own_type)
+        except msgspec.ValidationError:
+            return key
+    raise AssertionError("msgspec refused a value of this table")
+
+
+def _without_none(shape: Any) -> Any:
+    arguments = get_args(shape)
+    return arguments[0] if arguments[1:] == (type(None),) else shape
+
+
+def _right_place(key: str, keys: Keys, kind: Any, shape: Any) -> str:
+    """Return the next step for a key that its table does not have."""
+    if keys and key in _fields(shape):
+        return "Move it to the top of the file, above the first header in [ ]."
+    for name, field in {} if keys else get_type_hints(shape).items():
+        if key in _fields((*get_args(field), None)[0]):
+            return f"Move it below a header [[{name}]]."
+    return suggestion(key, _fields(kind)).replace('"', "`")
+
+
+def _fields(shape: Any) -> tuple[str, ...]:
+    return getattr(shape, "__struct_fields__", ())
+
+
+def _next_step(problem: str, value: Any, kind: Any) -> str:
+    """Return the next step for a wrong value."""
+    if problem.startswith("Invalid enum value"):
+        words = [f'"{word}"' for word in get_args(kind)]
+        return f"Write {' or '.join(words)}."
+    if match := re.match(r"Expected `(array|str)` of length (?:([<>]=?) )?(\d+)", problem):
+        length = " ".join(filter(None, (_BOUNDS.get(match[2]), match[3])))
+        return f"Write {'a list' if match[1] == 'array' else 'text'} of length {length}."
+    if match := re.match(r"Expected `\w+` ([<>]=?) (\S+)", problem):
+        return f"Write a number that is {_BOUNDS[match[1]]} {match[2].removesuffix('.0')}."
+    if match := re.match(r"Expected `(.*)`, got", problem):
+        return f"Write {' or '.join(_TYPES.get(word, word) for word in match[1].split(' | '))}."
+    return problem  # a class that msgspec does not know refused the value
+
+
+def _key(keys: Keys) -> str:
+    """Return words for a key: `("mistake", 3, "says")` is "`says` of [[mistake]] number 4"."""
+    *parent, last = keys
+    if isinstance(last, int):
+        return f"{_key(tuple(parent))} (entry {last + 1})"
+    return f"`{last}`" + (f" of {_table(tuple(parent))}" if parent else "")
+
+
+def _table(keys: Keys) -> str:
+    """Return words for a table: `("mistake", 3)` is "[[mistake]] number 4"."""
+    if not keys:
+        return ""
+    *_, name, index = (None, *keys)
+    return f"[[{name}]] number {index + 1}" if isinstance(index, int) else f"`{index}`"
+
+
+def _shown(value: Any) -> str:
+    """Return a value for a message, in the words of TOML."""
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return f"a list of length {len(value)}"
+    text = as_toml(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
