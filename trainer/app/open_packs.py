@@ -7,13 +7,14 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
+from trainer.app.settings import settings
 from trainer.model.challenge import Challenge
 from trainer.packs import known_packs
-from trainer.packs.known_packs import VARIABLE, Catalogue, Places
+from trainer.packs.known_packs import Catalogue, Places
 
 
 class KnownPacks(Places, frozen=True):
-    """The packs of one run: named by `--pack` and in ATTN_DRILL_PACK, built in, installed.
+    """The packs of one run: named by `--pack` and in the settings, built in, installed.
 
     A folder is read when a challenge is looked up, so a bad `--pack` is reported only then.
     """
@@ -55,5 +56,5 @@ class KnownPacks(Places, frozen=True):
 
 
 def open_packs(named: Iterable[Path | str] = ()) -> KnownPacks:
-    """Return the known packs: the folders `named`, and those that the environment names."""
-    return KnownPacks(variable=os.environ.get(VARIABLE, "")).naming(named)
+    """Return the known packs: the folders `named`, and those of the settings."""
+    return KnownPacks(variable=os.pathsep.join(settings().packs)).naming(named)
