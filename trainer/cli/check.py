@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainer.app.find_file import asked, find_file, is_default_file
 from trainer.app.open_packs import KnownPacks
+from trainer.app.settings import settings
 from trainer.app.warn import say, warn_journal
+from trainer.cli.answer import find_answer
 from trainer.cli.page_files import check_page_name, write_page
-from trainer.cli.parameters import LearnerFile, PackCommand, complete_id
-from trainer.cli.read_answer import read_answer
+from trainer.cli.parameters import AsJson, LearnerFile, PackCommand, complete_id
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.limits import DEFAULT
-from trainer.model.submission import Submission
 from trainer.practice.journal import default_journal
 
 if TYPE_CHECKING:
@@ -51,11 +50,11 @@ _WHY = typer.Option(
     show_default=False,
 )
 _HINTS_FIRST = typer.Option(
-    "--hints-first",
+    "--hints-first/--no-hints-first",
     help="Show the place first, then with one key each the line, a question and the cause.",
+    show_default=False,
 )
 _HTML = typer.Option("--html", metavar="FILE.html", help="Also write the report as one page.")
-_JSON = typer.Option("--json", help="Print one JSON object and nothing else.")
 _TIME = typer.Option(
     "--time-limit",
     metavar="S",
@@ -73,9 +72,9 @@ def check(
         int | None, typer.Option("--case", help="Use only the case with this number.")
     ] = None,
     why: Annotated[bool | None, _WHY] = None,
-    hints_first: Annotated[bool, _HINTS_FIRST] = False,
+    hints_first: Annotated[bool | None, _HINTS_FIRST] = None,
     html: Annotated[Path | None, _HTML] = None,
-    as_json: Annotated[bool, _JSON] = False,
+    as_json: AsJson = False,
     time_limit: Annotated[float, _TIME] = DEFAULT.seconds,
     memory_limit: Annotated[int, _MEMORY] = DEFAULT.memory_mib,
 ) -> None:
@@ -86,16 +85,20 @@ def check(
     journal = default_journal()
     if html is not None:
         check_page_name(html)
-    challenge, file = asked(challenge_id, file, journal, known_packs)
-    path = find_file(challenge, file, journal, known_packs)
-    submission = Submission(str(path), read_answer(challenge, path))
+    answer = find_answer(challenge_id, file, journal, known_packs)
+    challenge, submission = answer.challenge, answer.submission
     grade_file.check_limits(time_limit, memory_limit)
     seed = grade_file.fresh_seed() if seed is None else seed
     grade_file.check_seed(seed)
-    hunted = grade_file.hunted_mistakes(journal, challenge, path)
-    limits = {"seconds": time_limit, "memory_mib": memory_limit}
+    hunted = grade_file.hunted_mistakes(journal, challenge, answer.path)
     with grade_file.graded_file(
-        known_packs, challenge, submission, seed, case, **limits
+        known_packs,
+        challenge,
+        submission,
+        seed,
+        case,
+        seconds=time_limit,
+        memory_mib=memory_limit,
     ) as checked:
         report = checked.report
         grade = ""
@@ -106,7 +109,7 @@ def check(
             )
             warn_journal(journal)
         stage: Stage = "cause" if (not hunted if why is None else why) else "line"
-        shown_file = "" if is_default_file(challenge, file, journal, known_packs) else None
+        shown_file = "" if answer.is_default else None
         journal.close()
         options = known_packs.pack_option(challenge)
         if html is not None:
@@ -118,7 +121,8 @@ def check(
 
             typer.echo(to_json(report))
         else:
-            _show(checked, challenge, hunted, stage, shown_file, options, in_stages=hints_first)
+            in_stages = settings().hints_first if hints_first is None else hints_first
+            _show(checked, challenge, hunted, stage, shown_file, options, in_stages=in_stages)
             if html is not None:
                 say(f"\n{html} has the report as a page.")
             if report.verdict == "passed" and not hunted and case is None:
@@ -134,7 +138,7 @@ def _show(
     file: str | None,
     options: str,
     *,
-    in_stages: bool,
+    in_stages: bool | None,
 ) -> None:
     """Show the report.
 

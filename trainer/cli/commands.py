@@ -17,21 +17,17 @@ from trainer.cli import (
     compare,
     conventions,
     doctor,
-    export,
     grade,
     grade_override,
     heads,
     hint,
     hunt,
-    import_,
     interview,
+    journal,
     list_,
     pack,
     quiz,
-    repro,
-    reset,
     review,
-    solution,
     start,
     stats,
     trace,
@@ -64,10 +60,10 @@ class_app.command("autograder", cls=PackCommand, short_help="write an autograder
 )
 journal_app = _group("Export or import your history.")
 journal_app.command("export", cls=DrillCommand, short_help="write a copy of the journal")(
-    export.export_journal
+    journal.export_journal
 )
 journal_app.command("import", cls=DrillCommand, short_help="add the entries of such a copy")(
-    import_.import_journal
+    journal.import_journal
 )
 tools_app = _group("Compare attention variants, describe heads.")
 tools_app.command("compare", cls=DrillCommand, short_help="compare MHA, GQA, MQA and MLA")(
@@ -92,10 +88,10 @@ for section, name, function, short_help in (
     ("Practise", "start", start.start, "write a stub and practise it"),
     ("Practise", "check", check.check, "grade your file"),
     ("Practise", "hint", hint.hint, "show the next of three hints"),
-    ("Practise", "solution", solution.solution, "show the reference after a pass"),
-    ("Practise", "reset", reset.reset, "begin again with a fresh stub"),
+    ("Practise", "solution", hint.solution, "show the reference after a pass"),
+    ("Practise", "reset", start.reset, "begin again with a fresh stub"),
     ("Look closer", "trace", trace.trace, "show each line's result next to the reference's"),
-    ("Look closer", "repro", repro.repro, "write the failing case as a script"),
+    ("Look closer", "repro", trace.repro, "write the failing case as a script"),
     ("Look closer", "conventions", conventions.conventions, "show where public code disagrees"),
     ("Rehearse", "review", review.review, "write again what is due"),
     ("Rehearse", "quiz", quiz.quiz, "answer questions"),
@@ -120,8 +116,8 @@ app.command("grade", cls=OldGradeCommand, hidden=True)(grade.grade)
 app.command("autograder", cls=PackCommand, hidden=True)(autograder.autograder)
 app.command("compare", cls=DrillCommand, hidden=True)(compare.compare)
 app.command("heads", cls=DrillCommand, hidden=True)(heads.heads)
-app.command("export", cls=DrillCommand, hidden=True)(export.export_journal)
-app.command("import", cls=DrillCommand, hidden=True)(import_.import_journal)
+app.command("export", cls=DrillCommand, hidden=True)(journal.export_journal)
+app.command("import", cls=DrillCommand, hidden=True)(journal.import_journal)
 for group in (app, class_app, journal_app, pack.app, tools_app):
     for command in group.registered_commands:
         # Typer evaluates annotations that are text six times, which takes half of its time.

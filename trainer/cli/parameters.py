@@ -138,15 +138,4 @@ LearnerFile = Annotated[
     Path | None,
     typer.Argument(metavar="[FILE]", help="Your file; by default the path of the stub."),
 ]
-SeedOfCases = Annotated[
-    int | None,
-    typer.Option(
-        "--seed", min=0, help="Use the cases of this seed; by default those of your last attempt."
-    ),
-]
-CaseNumber = Annotated[
-    int | None,
-    typer.Option(
-        "--case", help="Use the case with this number; by default the first case that fails."
-    ),
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from trainer.app.open_packs import KnownPacks
+from trainer.app.settings import settings
 from trainer.app.start_challenge import (
     hand_out,
     hand_out_afresh,
@@ -128,7 +129,7 @@ def practise(
         journal: the learner's journal.
         purpose: the purpose of the first session.
         hints_first: show the line, a question and the cause of a failure with one key each. None:
-            only if the stub was handed out at the level guided.
+            as in the settings, else only if the stub was handed out at the level guided.
         level: ask the learner first whether to begin again with a stub of this level.
 
     Raises:
@@ -140,14 +141,14 @@ def practise(
     while True:
         since = since_start(journal.facts(subject=challenge.id))
         is_guided = handed_out_level(challenge, journal) == "guided"
-        in_stages = is_guided if hints_first is None else hints_first
+        in_stages = settings().hints_first if hints_first is None else hints_first
         request = SessionRequest(
             challenge,
             path.resolve(),
             prompt_text(challenge),
             since.seconds,
             challenge.minutes * 60.0,
-            stage="where" if in_stages else "cause",
+            stage="where" if (is_guided if in_stages is None else in_stages) else "cause",
             purpose=purpose,
             packs=known_packs.roots(),
             challenges=tuple(known_packs.catalogue().challenges),

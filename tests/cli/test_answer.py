@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from trainer.app.open_packs import KnownPacks
-from trainer.cli.read_answer import read_answer
+from trainer.cli.answer import read_answer
 from trainer.model.errors import DrillError
 
 
