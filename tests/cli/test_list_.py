@@ -33,11 +33,11 @@ def test_every_challenge_has_its_title_and_its_state(
         )
         assert re.search(rf"{challenge.level} +{challenge.minutes} +new", lines[start])
         assert (challenge.asked in lines[start]) == (columns >= 100)
-        assert columns < 120 or lines[start].endswith(", ".join(challenge.builds_on))
         first_word = challenge.title.split()[0]
         assert first_word in lines[start if columns >= 70 else start + 1]
         text = " ".join(lines[start : start + 3])
         assert all(word in text for word in challenge.title.split())
+        assert columns < 100 or all(base in text for base in challenge.builds_on)
 
 
 def test_state_follows_the_journal(solved: Path) -> None:
@@ -45,7 +45,7 @@ def test_state_follows_the_journal(solved: Path) -> None:
     drill("check", "gqa", cwd=solved)
     listed = json.loads(drill("list", "--json", cwd=solved).stdout)
     assert {item["id"]: item["state"] for item in listed}["gqa"] == "passed"
-    assert re.search(r"^gqa +Grouped.* +passed$", drill("list", cwd=solved).stdout, re.MULTILINE)
+    assert re.search(r"^gqa .* passed  Grouped", drill("list", cwd=solved).stdout, re.MULTILINE)
 
 
 def read_all(terminal: int) -> str:
@@ -107,4 +107,4 @@ def test_title_of_a_pack_is_shown_as_it_is(
     file.write_text(re.sub(r"(?m)^title = .*", lambda _: f'title = "{title}"', file.read_text()))
     _, out, _ = run("list", "--pack", str(pack))
     (line,) = [line for line in out.splitlines() if line.startswith("extra ")]
-    assert line.split(None, 1)[1].startswith(f"{shown} (p)".strip())
+    assert line.endswith(f"  {shown} (p)" if shown else "  (p)")

@@ -1,5 +1,6 @@
-"""Tests of `attn-drill quiz`."""
+"""The command `quiz`: questions, follow-up questions, and the list of topics."""
 
+import json
 import os
 import re
 import signal
@@ -11,9 +12,12 @@ from random import Random
 import pytest
 
 from tests.support import forked
-from tests.support.cli import drill
+from tests.support.cli import GQA, drill
+from tests.support.known_packs import make_pack
+from tests.support.menu import record_pass
 from tests.support.quiz import POOL
 from trainer.packs import pack_reader
+from trainer.packs.follow_up import follow_ups
 from trainer.practice.facts import Reviewed
 from trainer.practice.journal import Journal
 from trainer.practice.progress import rated_reviews
@@ -190,6 +194,10 @@ def test_list_has_topics_and_challenges(tmp_path: Path) -> None:
             ("gqa", POOL.about("gqa")),
         ):
             assert re.search(rf"(?m)^{name} +{len(pool.questions)} +{len(pool.lines)}( |$)", shown)
+    listed = json.loads(drill("quiz", "--list", "--json", cwd=tmp_path).stdout)
+    (gqa,) = (row for row in listed["challenge"] if row["name"] == "gqa")
+    assert (gqa["questions"], gqa["title"]) == (len(POOL.about("gqa").questions), GQA.title)
+    assert "add --list" in drill("quiz", "--json", cwd=tmp_path, code=2).stdout
 
 
 def test_quiz_fits_a_narrow_terminal(tmp_path: Path) -> None:
@@ -222,3 +230,43 @@ def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
     refused = drill("quiz", *arguments, cwd=tmp_path, code=2)
     assert says in refused.stderr
     assert refused.stdout == ""
+
+
+def test_quiz_asks_the_follow_up_questions_of_a_passed_challenge(
+    tmp_path: Path, home: Path
+) -> None:
+    """Chinese has no blanks, and still fits the terminal."""
+    record_pass(home, "gqa", 1e9)
+    count = len(follow_ups(GQA))
+    shown = drill(
+        *("quiz", "--follow-up", "gqa"),
+        cwd=tmp_path,
+        given="\n3\n" * count,
+        COLUMNS="50",
+        ATTN_DRILL_LANG="zh",
+    ).stdout
+    assert f"{count} of {count} rated." in shown
+    chinese = [line for line in shown.splitlines() if not line.isascii()]
+    assert len(chinese) > count
+    assert max(len(line) + sum(ord(sign) > 0x2FFF for sign in line) for line in chinese) <= 50
+    reviews = rated_reviews(Journal(home).facts(), "follow-up:gqa:")
+    assert [review.item for review in reviews] == [entry.item for entry in follow_ups(GQA)]
+
+
+def test_answers_are_hidden_until_the_pass_or_the_solution(tmp_path: Path, home: Path) -> None:
+    """The message names the next step."""
+    drill("start", "gqa", cwd=tmp_path)
+    refused = drill("quiz", "--follow-up", "gqa", cwd=tmp_path, code=2)
+    assert "The answers come after the pass: `attn-drill start gqa`." in refused.stderr
+    assert refused.stdout == ""
+    drill("solution", "gqa", "--give-up", cwd=tmp_path)
+    assert "Think, then press Enter." in drill("quiz", "--follow-up", "gqa", cwd=tmp_path).stdout
+
+
+def test_pack_without_answers_is_refused(tmp_path: Path, home: Path) -> None:
+    """The message names other questions."""
+    pack = make_pack(tmp_path / "pack", "few")
+    record_pass(home, "few", 1e9)
+    arguments = ("quiz", "--follow-up", "few", "--pack", str(pack))
+    refused = drill(*arguments, cwd=tmp_path, code=2)
+    assert "few has no follow-up questions with answers." in refused.stderr
