@@ -29,8 +29,13 @@ ROWS = [["a", "10", "new", "A title of several words that is long"], ["bcd", "5"
         ),
         (
             30,
-            ["id   min  state", "a     10  new", "  A title of several words", "  that is long"]
-            + ["bcd    5  old"],
+            [
+                "id   min  state",
+                "a     10  new",
+                "  A title of several words",
+                "  that is long",
+                "bcd    5  old",
+            ],
         ),
     ],
 )

@@ -178,7 +178,6 @@ TOO_LONG = {
     "heads.py",
     "pack.py",
     "interview.py",
-    "hunt.py",
     "check.py",
 }
 

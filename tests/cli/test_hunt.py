@@ -74,17 +74,6 @@ def test_reveal_says_that_the_pack_no_longer_has_the_mistake(tmp_path: Path, hom
     assert "it no longer has this hunt's bugs" in shown
 
 
-def test_changed_file_is_kept_and_untouched_file_is_replaced(tmp_path: Path) -> None:
-    """A new hunt never overwrites work."""
-    drill("hunt", "gqa", cwd=tmp_path)
-    drill("hunt", "gqa", cwd=tmp_path)
-    assert [path.name for path in tmp_path.glob("gqa_hunt*")] == ["gqa_hunt.py"]
-    (tmp_path / "gqa_hunt.py").write_text("my work\n")
-    assert "kept as gqa_hunt.old-1.py" in drill("hunt", "gqa", cwd=tmp_path).stdout
-    assert (tmp_path / "gqa_hunt.old-1.py").read_text() == "my work\n"
-    compile((tmp_path / "gqa_hunt.py").read_text(), "gqa_hunt.py", "exec")
-
-
 @pytest.mark.thorough
 def test_check_finds_the_file_in_other_folders(tmp_path: Path, home: Path) -> None:
     """`--dir` creates the folder. A file that was moved into this folder is found too."""
