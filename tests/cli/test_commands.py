@@ -177,7 +177,6 @@ TOO_LONG = {
     "grade.py",
     "heads.py",
     "pack.py",
-    "interview.py",
     "check.py",
 }
 
