@@ -1,5 +1,6 @@
-"""The command `doctor`: versions, packs and the isolation on this machine."""
+"""The command `doctor`: versions, packs, settings and the isolation on this machine."""
 
+import json
 import re
 from pathlib import Path
 
@@ -15,6 +16,31 @@ def test_doctor_shows_versions_and_isolation(tmp_path: Path) -> None:
     text = drill("doctor", cwd=tmp_path).stdout
     assert "torch 2.13.0 (tested with 2.13.0;" in text.replace("+cpu", "")
     assert re.search(r"(held|OPEN)  open a network socket", text)
+    report = json.loads(drill("doctor", "--json", cwd=tmp_path).stdout)
+    assert report["packages"]["torch"].startswith("2.13.0")
+    assert report["packs"][0]["folder"] == str(BUILT_IN)
+    assert "open a network socket" in report["isolation"]["held"]
+
+
+def test_doctor_shows_the_settings_and_where_they_come_from(tmp_path: Path, home: Path) -> None:
+    """A mistake in the file is one sentence."""
+    home.mkdir()
+    (home / "config.toml").write_text('level = "blank"\nlanguage = "en"\nhints_first = false\n')
+    text = drill("doctor", cwd=tmp_path, ATTN_DRILL_LANG="zh").stdout
+    assert f"settings    in {home / 'config.toml'}\n" in text
+    rows = re.findall(r"^  (\w+) +(\S+)  \((.*)\)$", text, re.MULTILINE)
+    assert rows == [
+        ("language", "zh", "ATTN_DRILL_LANG"),
+        ("packs", "-", "default"),
+        ("theme", "-", "default"),
+        ("level", "blank", "config.toml"),
+        ("hints_first", "False", "config.toml"),
+        ("review_minutes", "-", "default"),
+    ]
+    (home / "config.toml").write_text("levle = 1\n")
+    refused = drill("doctor", cwd=tmp_path, code=2).stderr
+    assert "config.toml, line 1: `levle` is not a key. Did you mean `level`?" in refused
+    assert len(refused.splitlines()) == 1
 
 
 def test_doctor_counts_the_challenges_of_every_pack(

@@ -94,6 +94,31 @@ def test_level_of_other_work_is_asked_in_the_session(
     assert Path("gqa.py").read_text() == "my work\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "option", "stage"),
+    [
+        ("", None, "cause"),
+        ("hints_first = true", None, "where"),
+        ("hints_first = true", False, "cause"),
+        ("hints_first = false", True, "where"),
+    ],
+)
+def test_settings_may_show_hints_first(
+    text: str,
+    option: bool | None,
+    stage: str,
+    home: Path,
+    journal: Journal,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The option wins."""
+    home.mkdir()
+    (home / "config.toml").write_text(text)
+    requests = run_sessions(monkeypatch, RESULT)
+    practise(GQA, Path("gqa.py"), PACKS, journal, hints_first=option)
+    assert [request.stage for request in requests] == [stage]
+
+
 def test_review_keeps_the_old_file_and_a_review_under_way(
     journal: Journal, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,6 +50,17 @@ def test_start_and_reset_take_a_level(tmp_path: Path, home: Path, level: str) ->
     assert "guided" in drill("start", "gqa", "--level", "steep", cwd=tmp_path, code=2).stderr
 
 
+def test_settings_have_the_level_of_a_new_stub(tmp_path: Path, home: Path) -> None:
+    """A file that is there keeps its level, and `--level` wins."""
+    home.mkdir()
+    (home / "config.toml").write_text('level = "blank"\n')
+    drill("start", "gqa", cwd=tmp_path)
+    assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(GQA, "blank")
+    drill("reset", "gqa", "--level", "guided", cwd=tmp_path)
+    drill("start", "gqa", cwd=tmp_path)
+    assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(GQA, "guided")
+
+
 def test_start_says_that_a_file_keeps_its_level(tmp_path: Path) -> None:
     """The command that gives the level is named. An untouched stub is replaced at once."""
     drill("start", "gqa", "--level", "blank", cwd=tmp_path)
