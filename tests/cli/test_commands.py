@@ -49,7 +49,9 @@ def test_only_the_command_line_imports_commands() -> None:
 def test_annotations_of_all_commands_are_evaluated() -> None:
     """Typer evaluates annotations that are text again and again, at every start."""
     groups = [app, *(group.typer_instance for group in app.registered_groups)]
-    commands = [command.callback for group in groups for command in group.registered_commands]
+    commands = [
+        command.callback for group in groups if group for command in group.registered_commands
+    ]
     assert len(commands) > 20
     for command in commands:
         assert command is not None
@@ -119,7 +121,7 @@ def test_every_command_has_a_section_and_a_short_help() -> None:
     assert hidden == {"grade", "autograder", "compare", "heads", "export", "import"}
     for name, command in program.commands.items():
         if name not in hidden:
-            assert command.rich_help_panel in SECTIONS, name
+            assert getattr(command, "rich_help_panel", None) in SECTIONS, name
             below = command.commands.values() if isinstance(command, TyperGroup) else ()
             for each in (command, *below):
                 assert 0 < len(each.short_help or "") <= 60, (name, each.name)

@@ -24,10 +24,10 @@ def list_challenges(context: typer.Context, as_json: AsJson = False) -> None:
     journal = default_journal()
     progress = progress_of(journal.facts())
     warn_journal(journal)
-    rows: list[dict[str, Any]] = []
+    rows = []
     for challenge in catalogue.challenges:
         pack = catalogue.pack_of(challenge)
-        row = {
+        row: dict[str, Any] = {
             "id": challenge.id,
             "title": challenge.title,
             "level": challenge.level,

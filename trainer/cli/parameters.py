@@ -115,10 +115,13 @@ class SectionedGroup(TyperGroup):
                     [
                         (name.ljust(longest), each.get_short_help_str(60))
                         for name, each in commands.items()
-                        if each.rich_help_panel == section
+                        if getattr(each, "rich_help_panel", "") == section
                     ]
                 )
-        TyperCommand.format_options(self, ctx, formatter)
+        super().format_options(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write nothing, because the sections come before the options."""
 
 
 def complete_id(context: typer.Context, incomplete: str) -> list[str]:
