@@ -17,7 +17,7 @@ import pytest
 from tests.support.cli import TILED, drill
 from tests.support.menu import BUILT_IN
 from tests.support.paths import TINY_PACK
-from trainer.cli import check
+from trainer.cli import answer
 from trainer.packs import pack_reader
 from trainer.practice.facts import Attempted
 from trainer.practice.journal import Journal
@@ -381,7 +381,7 @@ def test_key_shows_the_next_part_in_a_terminal(
     monkeypatch.setattr("typer.getchar", lambda: next(typed))
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    shown = [check._wait_for_key(words) for words in ("the line", "a question", "why")[: len(keys)]]
+    shown = [answer.wait_for_key(words) for words in ("the line", "a question", "why")[: len(keys)]]
     assert shown == [True] * parts + [False] * (len(keys) - parts)
     text = capsys.readouterr().out
     assert text.count("Any key shows ") == len(keys)
@@ -390,7 +390,7 @@ def test_key_shows_the_next_part_in_a_terminal(
 
 def test_pipe_has_no_keys(capsys: pytest.CaptureFixture[str]) -> None:
     """All parts are shown without a prompt."""
-    assert check._wait_for_key("the line")
+    assert answer.wait_for_key("the line")
     assert capsys.readouterr().out == ""
 
 
@@ -416,8 +416,7 @@ def test_check_of_the_file_of_a_hunt_counts_as_a_hunt(tmp_path: Path, home: Path
     passed = drill(*command, cwd=tmp_path).stdout
     assert "The bug: " in passed
     assert "The bug: " not in failed
-    rows = drill("list", cwd=tmp_path).stdout.splitlines()
-    assert next(row for row in rows if row.startswith("rmsnorm ")).split()[-1] == "new"
+    assert re.search(r"(?m)^rmsnorm .* new +RMSNorm$", drill("list", cwd=tmp_path).stdout)
     assert {attempt.purpose for attempt in counted_attempts(Journal(home).facts())} == {"hunt"}
     assert rated_reviews(Journal(home).facts()) == []
 
@@ -467,7 +466,7 @@ def test_notes_come_after_the_verdict_on_a_terminal(
     assert "passed" in plain.split("reference")[-1], "the line about the next steps"
     assert "interviewer" not in plain
     assert "follow-up" not in plain
-    monkeypatch.setattr(check, "_is_terminal", lambda: True)
+    monkeypatch.setattr(answer, "is_terminal", lambda: True)
     text = drill(*_SUM, cwd=sums).stdout
     assert text.startswith("PASSED")
     assert text.index("comes back") < text.index("What an interviewer would say")
@@ -477,7 +476,7 @@ def test_notes_come_after_the_verdict_on_a_terminal(
 
 def test_failure_has_no_notes(sums: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a right answer is worth an interviewer's remarks."""
-    monkeypatch.setattr(check, "_is_terminal", lambda: True)
+    monkeypatch.setattr(answer, "is_terminal", lambda: True)
     (sums / "sum.py").write_text("def prefix_sum(x, reverse=False):\n    return x\n")
     assert "interviewer" not in drill(*_SUM, cwd=sums, code=1).stdout
 
@@ -486,7 +485,7 @@ def test_pack_whose_realistic_call_is_broken_changes_no_exit_code(
     sums: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The verdict stays, and the sentence names the file."""
-    monkeypatch.setattr(check, "_is_terminal", lambda: True)
+    monkeypatch.setattr(answer, "is_terminal", lambda: True)
     with (sums / "pack" / "challenges" / "prefix_sum" / "cases.py").open("a") as file:
         file.write("\n\ndef realistic():\n    return 1 / 0\n")
     text = drill(*_SUM, cwd=sums).stdout

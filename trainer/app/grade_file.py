@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from trainer.app.open_packs import KnownPacks
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
-from trainer.model.limits import DEFAULT
+from trainer.model.limits import DEFAULT, Limits
 from trainer.model.submission import Submission
 from trainer.practice.facts import Attempted, Hunted, Purpose
 from trainer.practice.journal import Journal
@@ -47,14 +47,15 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def check_limits(seconds: float, memory_mib: int) -> None:
-    """Raise DrillError if the limits make no sense. `seconds` are CPU seconds."""
+def check_limits(seconds: float, memory_mib: int) -> Limits:
+    """Return limits of CPU seconds and memory, or raise DrillError if they make no sense."""
     if not 0 < seconds <= 86_400:
         raise DrillError(
             f"--time-limit is {seconds:g}; it must be more than 0 and at most 86400 seconds."
         )
     if not 16 <= memory_mib <= 1 << 20:
         raise DrillError(f"--memory-limit is {memory_mib}; it must be 16 to 1048576 MiB.")
+    return Limits(seconds, memory_mib)
 
 
 def check_seed(seed: int) -> None:
@@ -164,8 +165,7 @@ def graded_file(
     *,
     diagnosed: bool = True,
     planted: tuple[str, ...] = (),
-    seconds: float = DEFAULT.seconds,
-    memory_mib: int = DEFAULT.memory_mib,
+    limits: Limits = DEFAULT,
 ) -> Iterator[CheckedFile]:
     """Grade one file with its own grading server, which stays open inside the block.
 
@@ -177,8 +177,7 @@ def graded_file(
         case: grade this case only, by its number in a report.
         diagnosed: if the file fails, also look for the mistake and the line.
         planted: the ids of the mistakes that a bug hunt put into the file.
-        seconds: CPU seconds for all cases.
-        memory_mib: memory beyond torch's own, in MiB.
+        limits: of the run.
 
     Raises:
         DrillError: if there is no such case, or the content of the pack is broken.
@@ -189,8 +188,8 @@ def graded_file(
         submission,
         seed,
         case,
-        seconds=seconds,
-        memory_mib=memory_mib,
+        seconds=limits.seconds,
+        memory_mib=limits.memory_mib,
         planted=planted,
         is_diagnosed=diagnosed,
     )

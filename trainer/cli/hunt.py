@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import prompt_text
 from trainer.app.warn import say, warn_journal
+from trainer.cli.answer import Answer, Output, grade_answer
 from trainer.cli.ask import width
 from trainer.cli.parameters import ChallengeId
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
-from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.practice.facts import Hunted
 from trainer.practice.journal import Journal, default_journal
 from trainer.practice.learner_files import read_source
-
-if TYPE_CHECKING:
-    from trainer.model.report import Report
 
 _DIR = typer.Option("--dir", help="The folder of the file to repair; by default this one.")
 _SEED = typer.Option("--seed", help="Draw the same mistake again; with --check, the same cases.")
@@ -79,12 +75,15 @@ def hunt(
             f"`attn-drill hunt {challenge.id}{known_packs.pack_option(challenge)}` begins one."
         )
     if reveal:
-        _show_mistakes(challenge, last)
+        from trainer.report.hunt_text import describe_mistakes
+
+        typer.echo(describe_mistakes(challenge, last.mistakes, width()))
         return
     from trainer.hunt.hunt_file import find_hunt
 
     path = find_hunt(challenge, folder, last)
-    report = _grade(challenge, path, seed, last, known_packs, journal, why=why)
+    answer = Answer(challenge, path, read_source(path))
+    report = grade_answer(answer, seed, known_packs, Output(why or None))
     if report.verdict != "passed":
         raise typer.Exit(1)
     _offer_follow_up(challenge, path, last, known_packs, journal)
@@ -169,50 +168,6 @@ def _repair(
         follow_up, hand_out_follow_up(challenge, follow_up, path, journal), known_packs, journal
     )
     return False
-
-
-def _grade(
-    challenge: Challenge,
-    path: Path,
-    seed: int | None,
-    last: Hunted,
-    known_packs: KnownPacks,
-    journal: Journal,
-    *,
-    why: bool,
-) -> Report:
-    """Grade the repaired file, show the report and record the attempt.
-
-    Without `why`, the report hides the mistake and the line, because finding them is the task.
-    """
-    from trainer.app import grade_file
-    from trainer.report.terminal import show
-
-    source = read_source(path)
-    seed = grade_file.fresh_seed() if seed is None else seed
-    submission = Submission(str(path), source)
-    planted = last.mistakes if len(last.mistakes) > 1 or why else ()
-    report = grade_file.grade_file(
-        known_packs, challenge, submission, seed, diagnosed=bool(planted), planted=planted
-    )
-    grade_file.record_attempt(journal, challenge, report, source, "hunt")
-    warn_journal(journal)
-    pack_option = known_packs.pack_option(challenge)
-    again = f"attn-drill hunt {challenge.id} --check --why{pack_option}"
-    show(report, sys.stdout, stage="cause" if why else "where", how_to_see=f"`{again}`")
-    typer.echo()
-    if report.verdict == "passed":
-        _show_mistakes(challenge, last)
-    else:
-        say("Not repaired yet. Go on, and grade the file again with the same command.")
-        typer.echo(f"  attn-drill hunt {challenge.id} --reveal{pack_option}  gives up")
-    return report
-
-
-def _show_mistakes(challenge: Challenge, last: Hunted) -> None:
-    from trainer.report.hunt_text import describe_mistakes
-
-    typer.echo(describe_mistakes(challenge, last.mistakes, width()))
 
 
 def _offer_follow_up(
