@@ -187,8 +187,8 @@ def _show_after_pass(
     from trainer.packs.follow_up import read_follow_ups
 
     challenge, now = answer.challenge, time.time()
-    steps = next_steps(challenge, known_packs.catalogue().challenges, default_journal(), now)
-    say("\n" + steps.in_words(now, grade, ""))
+    challenges = known_packs.catalogue().challenges
+    say("\n" + next_steps(challenge, challenges, default_journal(), now, grade))
     if is_terminal():
         from trainer.report.lesson_text import render_notes
         from trainer.report.literal import console

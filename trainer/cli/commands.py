@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from inspect import get_annotations
 from pathlib import Path
 from typing import Annotated
@@ -43,34 +44,37 @@ from trainer.cli.parameters import (
     name_packs,
 )
 
-
-def _group(text: str) -> typer.Typer:
-    return typer.Typer(help=text, rich_markup_mode=None)
+Rows = dict[str, tuple[type[DrillCommand], Callable[..., None], str]]
 
 
-class_app = _group("Grade a class, set points by hand, make a Gradescope autograder.")
-class_app.command("grade", cls=PackCommand, short_help="grade the submissions of a class")(
-    grade.grade
+def _group(text: str, commands: Rows) -> typer.Typer:
+    group = typer.Typer(help=text, rich_markup_mode=None)
+    for name, (kind, function, short_help) in commands.items():
+        group.command(name, cls=kind, short_help=short_help)(function)
+    return group
+
+
+class_app = _group(
+    "Grade a class, set points by hand, make a Gradescope autograder.",
+    {
+        "grade": (PackCommand, grade.grade, "grade the submissions of a class"),
+        "override": (DrillCommand, grade_override.override, "set points by hand"),
+        "autograder": (PackCommand, autograder.autograder, "write an autograder for Gradescope"),
+    },
 )
-class_app.command("override", cls=DrillCommand, short_help="set the points of a student by hand")(
-    grade_override.override
+journal_app = _group(
+    "Export or import your history.",
+    {
+        "export": (DrillCommand, journal.export_journal, "write a copy of the journal"),
+        "import": (DrillCommand, journal.import_journal, "add the entries of such a copy"),
+    },
 )
-class_app.command("autograder", cls=PackCommand, short_help="write an autograder for Gradescope")(
-    autograder.autograder
-)
-journal_app = _group("Export or import your history.")
-journal_app.command("export", cls=DrillCommand, short_help="write a copy of the journal")(
-    journal.export_journal
-)
-journal_app.command("import", cls=DrillCommand, short_help="add the entries of such a copy")(
-    journal.import_journal
-)
-tools_app = _group("Compare attention variants, describe heads.")
-tools_app.command("compare", cls=DrillCommand, short_help="compare MHA, GQA, MQA and MLA")(
-    compare.compare
-)
-tools_app.command("heads", cls=DrillCommand, short_help="describe heads of saved weights")(
-    heads.heads
+tools_app = _group(
+    "Compare attention variants, describe heads.",
+    {
+        "compare": (DrillCommand, compare.compare, "compare MHA, GQA, MQA and MLA"),
+        "heads": (DrillCommand, heads.heads, "describe the heads of saved weights"),
+    },
 )
 
 app = typer.Typer(
@@ -112,12 +116,15 @@ for section, name, function, short_help in (
     kind = check.CheckCommand if function is check.check else PackCommand
     app.command(name, cls=kind, short_help=short_help, rich_help_panel=section)(function)
 # The names of version 0.2.
-app.command("grade", cls=OldGradeCommand, hidden=True)(grade.grade)
-app.command("autograder", cls=PackCommand, hidden=True)(autograder.autograder)
-app.command("compare", cls=DrillCommand, hidden=True)(compare.compare)
-app.command("heads", cls=DrillCommand, hidden=True)(heads.heads)
-app.command("export", cls=DrillCommand, hidden=True)(journal.export_journal)
-app.command("import", cls=DrillCommand, hidden=True)(journal.import_journal)
+for name, kind, function in (
+    ("grade", OldGradeCommand, grade.grade),
+    ("autograder", PackCommand, autograder.autograder),
+    ("compare", DrillCommand, compare.compare),
+    ("heads", DrillCommand, heads.heads),
+    ("export", DrillCommand, journal.export_journal),
+    ("import", DrillCommand, journal.import_journal),
+):
+    app.command(name, cls=kind, hidden=True)(function)
 for group in (app, class_app, journal_app, pack.app, tools_app):
     for command in group.registered_commands:
         # Typer evaluates annotations that are text six times, which takes half of its time.

@@ -72,14 +72,7 @@ class PlannedReview:
 def planned_review(
     minutes: int, named: Challenge | None, known_packs: KnownPacks, journal: Journal
 ) -> PlannedReview:
-    """Plan a review of everything that is due, or of one challenge, due or not.
-
-    Args:
-        minutes: the minutes that the learner has.
-        named: the only challenge to review, or None.
-        known_packs: the packs of this run.
-        journal: the learner's journal.
-    """
+    """Plan a review of everything that is due, or of the named challenge, due or not."""
     now = time.time()
     challenges = (named,) if named else known_packs.catalogue().challenges
     scheduled = {} if named else items(rated_reviews(journal.facts()), now)

@@ -129,13 +129,7 @@ def _longest_due(
 
 
 def _show(entries: Sequence[AgendaEntry], questions: dict[str, int], now: float) -> None:
-    """Show what is due and what will be due.
-
-    Args:
-        entries: the agenda.
-        questions: the number of due follow-up questions by challenge id.
-        now: the current time in seconds since the epoch.
-    """
+    """Show what is due and what will be due. `questions` has the number of each challenge."""
     from trainer.practice.agenda import in_days
 
     due = [(entry.challenge.id, "due") for entry in entries if entry.section == "due"]
@@ -166,12 +160,7 @@ def _show(entries: Sequence[AgendaEntry], questions: dict[str, int], now: float)
 
 
 def _overrule(journal: Journal, challenge: Challenge | None, word: str) -> None:
-    """Give the last review another grade.
-
-    Args:
-        journal: the journal.
-        challenge: the challenge, or None for the last review of all challenges.
-        word: the new grade.
+    """Give the last review of a challenge, or of all challenges, another grade.
 
     Raises:
         DrillError: if there is no review.
