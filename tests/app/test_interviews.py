@@ -21,14 +21,6 @@ def test_plan_has_the_problems_and_the_questions(home: Path) -> None:
     assert first.minutes == 45
 
 
-@pytest.mark.thorough
-def test_debugging_round_has_bugs_and_a_continuation(home: Path) -> None:
-    """Only its first problem has bugs."""
-    plan = plan_interview(Journal(home), KNOWN, 30, None, 3, 2)
-    assert [stage.role for stage in plan.stages] == ["debugging", "follow-up"]
-    assert [len(stage.bugs) for stage in plan.stages] == [2, 0]
-
-
 @pytest.mark.parametrize(
     ("minutes", "bugs", "says"),
     [(4, 0, "--minutes is 4; it must be 5 to 240"), (30, 6, "--bugs is 6; it must be 1 to 5")],

@@ -110,65 +110,21 @@ def test_json_is_one_object_with_the_keys_of_the_contract(tmp_path: Path) -> Non
     }
 
 
-def write_bad(folder: Path, kind: str) -> str:
-    """Make something that is not a submission, and return its path."""
-    path = folder / "bad.py"
-    match kind:
-        case "missing":
-            return "nowhere.py"
-        case "folder":
-            path.mkdir()
-        case "empty":
-            path.write_text(" \n")
-        case "nul":
-            path.write_bytes(b"x = 1\0")
-        case "latin-1":
-            path.write_bytes("x = 'ä'".encode("latin-1"))
-        case "huge":
-            with path.open("wb") as file:
-                file.truncate(60 << 20)
-        case "device":
-            return "/dev/zero"
-    return "bad.py"
-
-
-@pytest.mark.parametrize(
-    ("kind", "says"),
-    [
-        pytest.param("missing", "There is no file nowhere.py", id="missing"),
-        pytest.param("folder", "bad.py is a folder", id="folder"),
-        pytest.param("empty", "bad.py is empty", id="empty"),
-        pytest.param("nul", "NUL byte at offset 5", id="nul"),
-        pytest.param("latin-1", "not UTF-8: byte 0xe4 at offset 5", id="latin-1"),
-        pytest.param("huge", "62,914,560 bytes", id="60 MB"),
-        pytest.param("device", "not a regular file", id="device"),
-    ],
-)
-def test_bad_file_exits_with_2_and_one_sentence(tmp_path: Path, kind: str, says: str) -> None:
+def test_bad_file_exits_with_2_and_one_sentence(tmp_path: Path) -> None:
     """With --json the sentence is in the object."""
-    name = write_bad(tmp_path, kind)
-    done = drill("check", "gqa", name, cwd=tmp_path, code=2)
-    assert done.stdout == ""
-    assert says in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-    error = json.loads(drill("check", "gqa", name, "--json", cwd=tmp_path, code=2).stdout)
-    assert error["verdict"] is None
-    assert says in error["error"]
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
-def test_unreadable_file_exits_with_2(solved: Path) -> None:
-    """The sentence says that the file cannot be read."""
-    (solved / "rmsnorm.py").chmod(0)
-    assert "cannot be read" in drill("check", "rmsnorm", "rmsnorm.py", cwd=solved, code=2).stderr
-
-
-def test_home_that_cannot_be_written_is_reported(solved: Path) -> None:
-    """The file is still graded."""
-    (solved / "file").write_text("")
-    done = drill("check", "rmsnorm", cwd=solved, ATTN_DRILL_HOME=str(solved / "file" / "home"))
-    assert done.stdout.startswith("PASSED")
-    assert "progress is not kept" in done.stderr
+    (tmp_path / "folder.py").mkdir()
+    for name, says in (
+        ("nowhere.py", "There is no file nowhere.py"),
+        ("folder.py", "folder.py is a folder"),
+        ("/dev/zero", "not a regular file"),
+    ):
+        done = drill("check", "gqa", name, cwd=tmp_path, code=2)
+        assert done.stdout == ""
+        assert says in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+        error = json.loads(drill("check", "gqa", name, "--json", cwd=tmp_path, code=2).stdout)
+        assert error["verdict"] is None
+        assert says in error["error"]
 
 
 def test_full_disk_is_reported(solved: Path, home: Path) -> None:
@@ -388,18 +344,6 @@ def test_key_shows_the_next_part_in_a_terminal(
     assert "\nAny key shows the line; q stops. \n" in text
 
 
-def test_pipe_has_no_keys(capsys: pytest.CaptureFixture[str]) -> None:
-    """All parts are shown without a prompt."""
-    assert answer.wait_for_key("the line")
-    assert capsys.readouterr().out == ""
-
-
-def test_json_of_a_pass_has_no_diagnosis(solved: Path) -> None:
-    """The key is null, like every key that does not apply."""
-    report = json.loads(drill("check", "rmsnorm", "rmsnorm.py", "--json", cwd=solved).stdout)
-    assert report["diagnosis"] is None
-
-
 @pytest.mark.thorough
 def test_check_of_the_file_of_a_hunt_counts_as_a_hunt(tmp_path: Path, home: Path) -> None:
     """The mistake is hidden until --why or a pass.
@@ -471,12 +415,8 @@ def test_notes_come_after_the_verdict_on_a_terminal(
     assert text.startswith("PASSED")
     assert text.index("comes back") < text.index("What an interviewer would say")
     assert "assert (x == x).all()\n  Python reads a value of a tensor here" in text
-    assert json.loads(drill(*_SUM, "--json", cwd=sums).stdout)["verdict"] == "passed"
-
-
-def test_failure_has_no_notes(sums: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only a right answer is worth an interviewer's remarks."""
-    monkeypatch.setattr(answer, "is_terminal", lambda: True)
+    report = json.loads(drill(*_SUM, "--json", cwd=sums).stdout)
+    assert (report["verdict"], report["diagnosis"]) == ("passed", None)
     (sums / "sum.py").write_text("def prefix_sum(x, reverse=False):\n    return x\n")
     assert "interviewer" not in drill(*_SUM, cwd=sums, code=1).stdout
 

@@ -1,8 +1,5 @@
 """Tests of `attn-drill hunt`."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -115,32 +112,3 @@ def test_missing_file_is_reported_and_folder_is_kept(tmp_path: Path) -> None:
     (tmp_path / "gqa_hunt.py").mkdir()
     assert "is a folder" in drill("hunt", "gqa", cwd=tmp_path, code=2).stderr
     assert (tmp_path / "gqa_hunt.py").is_dir()
-
-
-@pytest.mark.thorough
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["hunt", "gqa"],
-        ["hunt", "mini-gpt", "--bugs", "1"],
-        ["quiz", "--count", "8"],
-        ["quiz", "--list"],
-        ["review", "gqa", "--minutes", "5"],  # a gap is graded in another process
-    ],
-    ids=" ".join,
-)
-def test_hunts_and_questions_need_no_torch(arguments: list[str], tmp_path: Path) -> None:
-    """They need no numpy and no rich either."""
-    script = (
-        "import json, sys; from trainer.cli import commands; "
-        "sys.argv = ['attn-drill', *sys.argv[1:]]; code = commands.run(); "
-        "modules = sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}); "
-        "print(json.dumps(modules), file=sys.stderr); sys.exit(code)"
-    )
-    command = [sys.executable, "-c", script, *arguments]
-    done = subprocess.run(
-        command, cwd=tmp_path, input="a\n?\n?\n", capture_output=True, text=True, check=True
-    )
-    assert json.loads(done.stderr) == []
-    assert done.stdout

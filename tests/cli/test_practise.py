@@ -63,21 +63,6 @@ def test_interrupted_session_raises(journal: Journal, monkeypatch: pytest.Monkey
         practise(GQA, Path("gqa.py"), PACKS, journal)
 
 
-def test_without_a_screen_the_commands_are_shown(
-    journal: Journal, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A second start keeps the file and names `reset`."""
-    start_challenge(GQA, Path("gqa.py"), PACKS, journal, watch=False)
-    shown = capsys.readouterr().out
-    assert "Grouped-query attention" in shown
-    assert "gqa.py is the stub: write your answer there." in shown
-    assert "  attn-drill check gqa    grades it    par time 20 min" in shown
-    Path("gqa.py").write_text("my work\n")
-    start_challenge(GQA, Path("gqa.py"), PACKS, journal, watch=False)
-    assert "`attn-drill reset gqa` gives a fresh stub" in capsys.readouterr().out
-    assert Path("gqa.py").read_text() == "my work\n"
-
-
 def test_level_of_other_work_is_asked_in_the_session(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,6 @@ from tests.support.menu import record_pass
 from tests.support.quiz import POOL
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import follow_ups
-from trainer.practice.facts import Reviewed
 from trainer.practice.journal import Journal
 from trainer.practice.progress import rated_reviews
 from trainer.quiz.drawn_questions import Choice, DrawnQuestion, FindLine
@@ -91,37 +90,6 @@ def test_quiz_shows_and_records_all_answers(tmp_path: Path, home: Path) -> None:
         (question.item, 3) for question in questions[:-1]
     ] + [(questions[-1].item, 1)]
     assert [review.reason for review in reviews] == given[1:]
-
-
-@pytest.mark.thorough
-def test_answered_question_is_not_repeated_today(tmp_path: Path, home: Path) -> None:
-    """A question that has been due for long comes first, whatever the seed."""
-    due = next(name for name in POOL.lines if name.startswith("line:mla:"))
-    Journal(home).add(Reviewed(due, 1000.0, rating=3, reason=""))
-    first = quiz("--count", "3", "--seed", "1", given="?\n?\n?\n", cwd=tmp_path)
-    assert "1 of 3" in first
-    before = [review.item for review in rated_reviews(Journal(home).facts())]
-    assert before[1] == due
-    quiz("--count", "3", "--seed", "1", given="?\n?\n?\n", cwd=tmp_path)
-    again = [review.item for review in rated_reviews(Journal(home).facts())][4:]
-    assert len(again) == 3
-    assert not set(again) & set(before)
-
-
-@pytest.mark.thorough
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("given", "score"),
-    [
-        ("?\n", "0 of 1 right."),
-        ("", "Nothing was answered."),
-        ("?\n?\nq\n", "0 of 2 right."),
-        ("?\nnonsense", "0 of 1 right."),
-    ],
-)
-def test_end_of_input_ends_the_quiz(given: str, score: str, tmp_path: Path) -> None:
-    """The summary is shown. A last line without a line end counts."""
-    assert score in quiz("--seed", "2", given=given, cwd=tmp_path)
 
 
 @pytest.mark.thorough
@@ -200,20 +168,14 @@ def test_list_has_topics_and_challenges(tmp_path: Path) -> None:
     assert "add --list" in drill("quiz", "--json", cwd=tmp_path, code=2).stdout
 
 
-def test_quiz_fits_a_narrow_terminal(tmp_path: Path) -> None:
-    """This holds for the progress and the summary too."""
-    shown = quiz("--count", "3", "--seed", "1", given="x\n?\n?\n?\n", cwd=tmp_path, COLUMNS="40")
-    assert "0 of 3 right." in shown
-    assert max(map(len, shown.splitlines())) <= 40
-
-
 @pytest.mark.thorough
-def test_quiz_works_in_ascii(tmp_path: Path) -> None:
-    """Characters that the encoding lacks do not stop the quiz."""
-    shown = quiz(
-        "--count", "60", "--seed", "1", given="?\n" * 60, cwd=tmp_path, PYTHONIOENCODING="ascii"
-    )
+def test_quiz_fits_a_narrow_terminal_and_works_in_ascii(tmp_path: Path) -> None:
+    """This holds for the progress and the summary too. The end of the input ends the quiz."""
+    given = "x\n" + "?\n" * 60
+    options = ("--count", "80", "--seed", "1")
+    shown = quiz(*options, given=given, cwd=tmp_path, COLUMNS="40", PYTHONIOENCODING="ascii")
     assert "0 of 60 right." in shown
+    assert max(map(len, shown.splitlines())) <= 40
 
 
 @pytest.mark.sampled(3)

@@ -19,10 +19,12 @@ def test_start_never_overwrites_a_file(tmp_path: Path) -> None:
     first = drill("start", "gqa", cwd=tmp_path)
     assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(GQA)
     assert "Grouped-query attention" in first.stdout
+    assert "gqa.py is the stub: write your answer there." in first.stdout
+    assert "  attn-drill check gqa    grades it    par time 20 min" in first.stdout
     (tmp_path / "gqa.py").write_text("my work\n")
     second = drill("start", "gqa", cwd=tmp_path)
     assert (tmp_path / "gqa.py").read_text() == "my work\n"
-    assert "attn-drill reset gqa" in second.stdout
+    assert "`attn-drill reset gqa` gives a fresh stub" in second.stdout
 
 
 def test_start_makes_the_folder_and_takes_the_language(tmp_path: Path) -> None:
