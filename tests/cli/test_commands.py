@@ -116,7 +116,9 @@ def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, ho
         env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr.strip() == ("['rich']" if "compare" in arguments or "stats" in arguments else "[]")
+    assert done.stderr.strip() == (
+        "['rich']" if "compare" in arguments or "stats" in arguments else "[]"
+    )
     assert done.stdout
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections import Counter
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -38,95 +39,72 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     journal = default_journal()
     progress_of(journal.facts())
     chosen = msgspec.to_builtins(settings())
-    found = {
+    counts = Counter(known.pack_of(challenge).root for challenge in known.challenges)
+    facts: dict[str, Any] = {
         "attn-drill": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": {name: _version(name) for name in _PACKAGES},
-        "packs": [
-            {
-                "name": pack.name,
-                "how": pack.how,
-                "folder": str(pack.root),
-                "challenges": sum(known.pack_of(each) == pack for each in known.challenges),
-            }
+        "packs": {
+            str(pack.root): f"{counts[pack.root]} challenges ({pack.name}, {pack.how})"
             for pack in known.packs
-        ],
+        },
         "settings": {
             key: {"value": chosen[key], "from": place} for key, place in sources().items()
         },
+        "config.toml": str(config_path()),
         "journal": journal.trouble or str(journal.path),
     }
     if not as_json:
-        _show(found)
-        typer.echo("isolation   attempts that a submission could make, tried just now:")
+        _show(facts)
     hidden = (root / part for root in known.roots for part in ("challenges", "solutions"))
     isolation = _isolation([pack_reader.TRAINER, *hidden])
     if as_json:
-        say_json({**found, "isolation": isolation})
-    else:
-        _show_isolation(isolation)
+        say_json({**facts, "isolation": isolation})
+        return
+    typer.echo(f"isolation   {isolation.pop('by')}; each attempt was tried just now:")
+    for attempt, result in isolation.items():
+        typer.echo(f"  {result:<5}  {attempt}")
+    if "OPEN" in isolation.values():
+        typer.echo(
+            "Isolation is limited on this machine: check your own files only. "
+            "`class grade` refuses without --allow-weaker-isolation."
+        )
+
+
+def _show(facts: dict[str, Any]) -> None:
+    """Show everything but the isolation, which takes seconds to try."""
+    for key, value in facts.items():
+        if not isinstance(value, dict):
+            typer.echo(f"{key:<11} {value}")
+            continue
+        typer.echo(key)
+        for name, detail in value.items():
+            if isinstance(detail, dict):  # a setting
+                chosen = "-" if detail["value"] in (None, ()) else detail["value"]
+                detail = f"{chosen} ({detail['from']})"
+            typer.echo(f"  {name:<14} {detail}")
 
 
 def _version(name: str) -> str:
+    tested = f" (tested with {_TESTED_TORCH})" if name == "torch" else ""
     try:
-        return metadata.version(name)
+        return metadata.version(name) + tested
     except metadata.PackageNotFoundError:
         return "is missing: install attn-drill again"
 
 
-def _show(found: dict[str, Any]) -> None:
-    """Show everything but the isolation, which takes a second to try."""
-    typer.echo(f"attn-drill {__version__}, Python {found['python']}, {found['platform']}")
-    for name, version in found["packages"].items():
-        tested = f" (tested with {_TESTED_TORCH})" if name == "torch" else ""
-        typer.echo(f"  {name} {version}{tested}")
-    label = "challenges"
-    for pack in found["packs"]:
-        where = f"{pack['folder']} ({pack['name']}, {pack['how']})"
-        typer.echo(f"{label:<10}  {pack['challenges']} in {where}")
-        label = ""
-    typer.echo(f"settings    in {config_path()}")
-    for key, setting in found["settings"].items():
-        value = setting["value"]
-        shown = ", ".join(value) if isinstance(value, tuple) else value
-        is_set = value not in (None, ())
-        typer.echo(f"  {key:<14}  {shown if is_set else '-'}  ({setting['from']})")
-    typer.echo(f"journal     {found['journal']}")
-
-
-def _isolation(hidden: list[Path]) -> dict[str, Any] | None:
-    """Return the result of each attempt to break out of the sandbox; None without fork."""
+def _isolation(hidden: list[Path]) -> dict[str, str]:
+    """Return the result of each attempt to break out of the sandbox."""
     if not hasattr(os, "fork"):
-        return None
+        advice = "Use Linux, macOS or the Windows Subsystem for Linux (WSL)"
+        return {"by": f"none: this system has no fork, so nothing can be graded. {advice}"}
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from trainer.worker import forkserver_client
     from trainer.worker.selftest import run_selftest
 
     forkserver_client.prepare()  # torch is imported here already
     result = run_selftest(hidden)
-    return {
-        "by": result.isolation,
-        "held": dict(result.refused),
-        "works": dict(result.works),
-        "open": bool(result.open),
-    }
-
-
-def _show_isolation(isolation: dict[str, Any] | None) -> None:
-    if isolation is None:
-        typer.echo(
-            "  This system has no fork, so nothing can be graded. Use Linux, macOS or the Windows "
-            "Subsystem for Linux (WSL)."
-        )
-        return
-    typer.echo(f"  by {_MEANS[isolation['by']]}")
-    for attempt, is_held in isolation["held"].items():
-        typer.echo(f"  {'held' if is_held else 'OPEN'}  {attempt}")
-    for feature, it_works in isolation["works"].items():
-        typer.echo(f"  {'works' if it_works else 'FAILS'} {feature}")
-    if isolation["open"]:
-        typer.echo(
-            "Isolation is limited on this machine: check your own files only. "
-            "`class grade` refuses without --allow-weaker-isolation."
-        )
+    held = {attempt: "held" if held else "OPEN" for attempt, held in result.refused.items()}
+    works = {feature: "works" if works else "FAILS" for feature, works in result.works.items()}
+    return {"by": _MEANS[result.isolation], **held, **works}
