@@ -30,19 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """A learner's answer.
-
-    Attributes:
-        challenge: the challenge that it answers.
-        path: its file.
-        source: its text.
-        is_default: whether the commands find the file without the argument FILE.
-    """
+    """A learner's answer to a challenge."""
 
     challenge: Challenge
     path: Path
     source: str
-    is_default: bool = False
+    is_default: bool = False  # the commands find the file without the argument FILE
 
     @property
     def submission(self) -> Submission:
@@ -52,19 +45,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class Output:
-    """How a report is shown.
+    """How a report is shown."""
 
-    Attributes:
-        why: name the likely mistake; None: unless a hunt put it into the file.
-        in_stages: wait for a key before each part.
-        html: also write the report to this page.
-        as_json: print the report as JSON and nothing else.
-    """
-
-    why: bool | None = None
-    in_stages: bool = False
-    html: Path | None = None
-    as_json: bool = False
+    why: bool | None = None  # name the likely mistake; None: unless a hunt put it into the file
+    in_stages: bool = False  # wait for a key before each part
+    html: Path | None = None  # also write a page
+    as_json: bool = False  # print nothing else
 
     def stage(self, *, is_hunt: bool) -> Stage:
         """Return the most that the report tells. To find the line is the task of a hunt."""
@@ -110,6 +96,7 @@ def grade_answer(
 ) -> Report:
     """Grade an answer, record the attempt unless it is for one case, and show the report."""
     from trainer.app import grade_file
+    from trainer.server.messages import Grade
 
     journal = default_journal()
     challenge = answer.challenge
@@ -117,16 +104,17 @@ def grade_answer(
     grade_file.check_seed(seed)
     hunted = grade_file.hunted_mistakes(journal, challenge, answer.path)
     planted = hunted if len(hunted) > 1 or output.why else ()
-    with grade_file.graded_file(
-        known_packs,
-        challenge,
+    request = Grade(
+        challenge.id,
         answer.submission,
         seed,
         case,
-        diagnosed=not hunted or bool(planted),
+        seconds=limits.seconds,
+        memory_mib=limits.memory_mib,
         planted=planted,
-        limits=limits,
-    ) as checked:
+        is_diagnosed=not hunted or bool(planted),
+    )
+    with grade_file.graded_file(known_packs, request) as checked:
         grade = ""
         if case is None:
             purpose: Purpose = "hunt" if hunted else "practice"
@@ -214,9 +202,6 @@ def wait_for_key(following: str) -> bool:
     """Wait for a key before the next part of a report. Return False if the reader stops.
 
     Without a terminal nobody can press a key, so all parts are shown.
-
-    Args:
-        following: the next part in words.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return True

@@ -58,11 +58,7 @@ def typed(
 
 
 def ask_question(question: DrawnQuestion, journal: Journal) -> bool:
-    """Ask a question, show the right answer and record the review. Return whether it was right.
-
-    Raises:
-        StoppedError: as for `typed`. Nothing is recorded.
-    """
+    """Ask a question, show the right answer and record the review. Return whether it was right."""
     from trainer.quiz.drawn_questions import Judged
     from trainer.report.question_text import prompt
 
@@ -86,11 +82,7 @@ def ask_question(question: DrawnQuestion, journal: Journal) -> bool:
 
 
 def ask_follow_up(follow_up: FollowUp, journal: Journal) -> None:
-    """Show a question, then its model answer, and record the learner's own rating.
-
-    Raises:
-        StoppedError: as for `typed`. Nothing is recorded.
-    """
+    """Show a question, then its model answer, and record the learner's own rating."""
     _show_prose(follow_up.question)
     typed("Think, then press Enter. ", lambda _: True)
     _show_prose(follow_up.answer)
@@ -108,11 +100,7 @@ def ask_follow_up(follow_up: FollowUp, journal: Journal) -> None:
 
 
 def ask_gaps(exercise: GapExercise, grade: Grade) -> int:
-    """Ask for the code of each gap, and return how many answers are right.
-
-    Raises:
-        StoppedError: as for `typed`.
-    """
+    """Ask for the code of each gap, and return how many answers are right."""
     from trainer.report.question_text import indented
 
     sentences = (

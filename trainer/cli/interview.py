@@ -110,10 +110,12 @@ def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:
     def grade(challenge: Challenge, source: str, path: Path, planted: tuple[str, ...]) -> Report:
         """Grade a file that the learner hands in, with a new seed."""
         from trainer.app.grade_file import fresh_seed, grade_file
+        from trainer.server.messages import Grade
 
         typer.echo(f"{path.name} is being graded.")
         submission = Submission(str(path), source)
-        return grade_file(known_packs, challenge, submission, fresh_seed(), planted=planted)
+        request = Grade(challenge.id, submission, fresh_seed(), planted=planted)
+        return grade_file(known_packs, request)
 
     ending = solve_problems(run, known_packs.roots(), language(), grade)
     if ending == "next":

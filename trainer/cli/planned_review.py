@@ -51,13 +51,7 @@ _FORM_NAMES = {
 
 @dataclass(frozen=True)
 class PlannedReview:
-    """A planned review.
-
-    Attributes:
-        plan: its parts.
-        challenges: the challenges by id.
-        follow_ups: the follow-up questions by item.
-    """
+    """A planned review, with the challenges by id and the follow-up questions by item."""
 
     plan: ReviewPlan
     challenges: Mapping[str, Challenge]

@@ -27,19 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Questions:
-    """All questions of the packs.
-
-    Attributes:
-        pool: the questions.
-        topics: the titles of the topics of the bank, by name.
-        challenges: the titles of the challenges, by id.
-        troubles: a sentence for each file that cannot be read.
-    """
+    """All questions of the packs."""
 
     pool: QuestionPool
-    topics: Mapping[str, str]
-    challenges: Mapping[str, str]
-    troubles: tuple[str, ...]
+    topics: Mapping[str, str]  # the titles of the topics of the bank, by name
+    challenges: Mapping[str, str]  # their titles by id
+    troubles: tuple[str, ...]  # a sentence for each file that cannot be read
 
     @property
     def names(self) -> list[str]:
@@ -127,12 +120,7 @@ def quiz(
 
 
 def _ask_follow_ups(challenge_id: str, known_packs: KnownPacks, journal: Journal) -> None:
-    """Ask all follow-up questions of a challenge whose answers the learner may see.
-
-    Raises:
-        DrillError: if no challenge has this id, if the challenge is not passed and its solution
-            was not shown, or if its pack has no answers.
-    """
+    """Ask all follow-up questions of a challenge whose answers the learner may see."""
     from trainer.app.start_challenge import language
     from trainer.packs.follow_up import follow_ups
 

@@ -160,11 +160,7 @@ def _show(entries: Sequence[AgendaEntry], questions: dict[str, int], now: float)
 
 
 def _overrule(journal: Journal, challenge: Challenge | None, word: str) -> None:
-    """Give the last review of a challenge, or of all challenges, another grade.
-
-    Raises:
-        DrillError: if there is no review.
-    """
+    """Give the last review of a challenge, or of all challenges, another grade."""
     if challenge is None:
         reviews = rated_reviews(journal.facts(), "challenge:")
     else:

@@ -95,14 +95,11 @@ def repro(
 
 
 def _failing_case(known_packs: KnownPacks, answer: Answer, seed: int) -> int:
-    """Return the number of the first case that fails.
-
-    Raises:
-        DrillError: if no case fails.
-    """
+    """Return the number of the first case that fails."""
     from trainer.app.grade_file import grade_file
+    from trainer.server.messages import Grade
 
-    report = grade_file(known_packs, answer.challenge, answer.submission, seed)
+    report = grade_file(known_packs, Grade(answer.challenge.id, answer.submission, seed))
     numbers = [outcome.number for outcome in report.outcomes if outcome.status == "failed"]
     number = next((number for number in numbers if number is not None), None)
     if number is None:
