@@ -1,163 +1,140 @@
-"""The builds: their files, and that a submission finds no reference in an installation."""
+"""The builds: their files, their metadata, and a wheel in a fresh environment."""
 
-import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
 
-from tests.support.known_packs import BUILT_IN
-from tests.support.sandbox import needs_kernel
+from tests.support.paths import ROOT
 
-needs_pip = pytest.mark.skipif(
-    importlib.util.find_spec("pip") is None, reason="this environment has no pip"
+BUILD = (
+    "import sys; from hatchling.build import build_editable, build_sdist, build_wheel; "
+    "kinds = {'editable': build_editable, 'wheel': build_wheel, 'sdist': build_sdist}; "
+    "print(kinds[sys.argv[1]](sys.argv[2]))"
 )
+FORGE = {
+    "GITHUB_SERVER_URL": "https://forge.example",
+    "GITHUB_REPOSITORY": "owner/attn-drill",
+    "GITHUB_REF_NAME": "v1.2.3",
+}
+
+
+def build(kind: str, root: Path, place: Path, environment: dict[str, str]) -> Path:
+    """Build the project in `root`, and return the file."""
+    place.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD, kind, str(place)],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return place / done.stdout.split()[-1]
 
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Build an editable install, a wheel, and a wheel from the source archive, of the checkout."""
+    """Build an editable install, a wheel of a forge, and a wheel from the source archive."""
     folder = tmp_path_factory.mktemp("built")
-    code = (
-        "import sys; from hatchling.build import build_editable, build_sdist, build_wheel; "
-        "kinds = {'editable': build_editable, 'wheel': build_wheel, 'sdist': build_sdist}; "
-        "print(kinds[sys.argv[1]](sys.argv[2]))"
-    )
-
-    def built(kind: str, root: Path, place: Path) -> Path:
-        place.mkdir()
-        done = subprocess.run(
-            [sys.executable, "-c", code, kind, str(place)],
-            cwd=root,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return place / done.stdout.split()[-1]
-
-    made = {kind: built(kind, BUILT_IN, folder / kind) for kind in ("editable", "wheel", "sdist")}
-    with tarfile.open(made.pop("sdist")) as archive:
+    plain = {name: value for name, value in os.environ.items() if name not in FORGE}
+    with tarfile.open(build("sdist", ROOT, folder / "sdist", plain)) as archive:
         archive.extractall(folder, filter="data")
     (source,) = folder.glob("attn_drill-*/")
-    made["wheel of the source archive"] = built("wheel", source, folder / "again")
-    return made
+    return {
+        "editable": build("editable", ROOT, folder / "editable", plain),
+        "wheel": build("wheel", ROOT, folder / "wheel", {**plain, **FORGE}),
+        "wheel of the source archive": build("wheel", source, folder / "again", plain),
+    }
 
 
 @pytest.mark.thorough
-def test_only_wheels_contain_the_pack(wheels: dict[str, Path]) -> None:
-    """An editable install uses the pack of the checkout. Submissions could read a second copy."""
-    names_in_wheels = {
-        kind: [
-            name for name in zipfile.ZipFile(path).namelist() if name.startswith("trainer/_pack/")
-        ]
-        for kind, path in wheels.items()
-    }
-    assert names_in_wheels.pop("editable") == []
+def test_wheels_contain_pack_and_templates(wheels: dict[str, Path]) -> None:
+    """An editable install uses the files of the checkout."""
     expected = {
-        f"trainer/_pack/{path.relative_to(BUILT_IN).as_posix()}"
+        f"trainer/_pack/{path.relative_to(ROOT).as_posix()}"
         for part in ("challenges", "solutions")
-        for path in (BUILT_IN / part).rglob("*.*")
-        if path.is_file()
+        for path in (ROOT / part).rglob("*.*")
+        if path.is_file() and "__pycache__" not in path.parts
     }
     expected |= {f"trainer/_pack/docs/conventions{word}.md" for word in ("", ".zh")}
-    expected = {name for name in expected if "__pycache__" not in name}
-    for names in names_in_wheels.values():
-        assert set(names) == expected
+    templates = (ROOT / "trainer" / "report" / "templates").iterdir()
+    expected |= {f"trainer/report/templates/{path.name}" for path in templates}
+    for kind, path in wheels.items():
+        names = zipfile.ZipFile(path).namelist()
+        data = {name for name in names if re.match(r"trainer/(_pack|report/templates)/", name)}
+        assert data == (set() if kind == "editable" else expected), kind
 
 
 @pytest.mark.thorough
-def test_wheels_contain_the_templates_of_the_pages(wheels: dict[str, Path]) -> None:
-    """An editable install uses the templates of the checkout, as all files of `trainer/`."""
-    expected = {path.name for path in (BUILT_IN / "trainer" / "report" / "templates").iterdir()}
-    assert len(expected) > 4
-    for kind in ("wheel", "wheel of the source archive"):
-        names = zipfile.ZipFile(wheels[kind]).namelist()
-        folder = "trainer/report/templates/"
-        assert {name.removeprefix(folder) for name in names if name.startswith(folder)} == expected
+def test_the_description_has_absolute_links_on_a_forge_only(wheels: dict[str, Path]) -> None:
+    """A page on an index is far from the repository. A clone has no address."""
+    texts = {}
+    for kind, path in wheels.items():
+        archive = zipfile.ZipFile(path)
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        message = message_from_bytes(archive.read(name))
+        urls = message.get_all("Project-URL") or []
+        texts[kind] = archive.read(name).decode().partition("\n\n")[2]
+        assert [url.partition(",")[0] for url in urls] == (
+            ["Source", "Documentation", "Changelog", "Issues"] if kind == "wheel" else []
+        )
+    readme = (ROOT / "README.md").read_text()
+    assert texts["editable"].strip() == texts["wheel of the source archive"].strip()
+    assert texts["editable"].strip() == readme.strip()
+    address = "https://forge.example/owner/attn-drill"
+    targets = re.findall(r"\]\(([^)]*)\)", texts["wheel"])
+    assert len(targets) == len(re.findall(r"\]\(", readme))
+    assert all(target.startswith("http") for target in targets)
+    assert f"({address}/blob/v1.2.3/docs/practice.md)" in texts["wheel"]
+    assert f"({address}/raw/v1.2.3/docs/report.svg)" in texts["wheel"]
 
 
-def installed(how: str, wheels: dict[str, Path], folder: Path) -> tuple[Path, dict[str, str]]:
-    """Install attn-drill offline, without its dependencies; return the Python and its variables.
+@pytest.mark.thorough
+def test_a_wheel_works_in_a_fresh_environment(wheels: dict[str, Path], tmp_path: Path) -> None:
+    """The commands run with the pack of the wheel, in a folder without the checkout.
 
     The dependencies come from the environment of this test.
     """
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
-    }
-    python = Path(sys._base_executable)  # type: ignore[attr-defined]
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--disable-pip-version-check",
-        "install",
-        "-q",
-        "--no-deps",
-        "--no-index",
-    ]
-    if how == "user":
-        base = folder / "base"
-        environment["PYTHONUSERBASE"] = str(base)
-        code = "import site; print(site.getusersitepackages())"
-        site = Path(
-            subprocess.run(
-                [python, "-c", code], env=environment, capture_output=True, text=True, check=True
-            ).stdout.strip()
-        )
-        site.mkdir(parents=True)
-        pip += ["--target", str(site), str(wheels["wheel"])]
-    else:
-        subprocess.run(
-            [sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True
-        )
-        python = folder / "venv" / "bin" / "python"
-        (site,) = (folder / "venv" / "lib").glob("*/site-packages")
-        pip[3:3] = ["--python", str(python)]
-        # `pip install -e` installs the wheel that is called "editable" here.
-        pip += [str(wheels["wheel" if how == "wheel" else "editable"])]
-    subprocess.run(pip, env=environment, check=True, capture_output=True)
+    pytest.importorskip("pip", reason="this environment has no pip")
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(venv / "bin" / "python"), "install", "-q"]
+    subprocess.run([*pip, "--no-deps", "--no-index", str(wheels["wheel"])], check=True)
+    (site,) = (venv / "lib").glob("*/site-packages")
     sites = [path for path in sys.path if path.endswith("site-packages")]
-    (site / "needs.pth").write_text("".join(f"{path}\n" for path in sites))
-    environment["ATTN_DRILL_HOME"] = str(folder / "home")
-    return python, environment
+    (site / "dependencies.pth").write_text("".join(f"{path}\n" for path in sites))
+    work = tmp_path / "work"
+    work.mkdir()
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
+    def drill(*arguments: str) -> str:
+        done = subprocess.run(
+            [venv / "bin" / "attn-drill", *arguments],
+            cwd=work,
+            env={**inherited, "ATTN_DRILL_HOME": str(tmp_path / "home")},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
-@pytest.mark.sampled(3)
-@pytest.mark.thorough
-@needs_pip
-@needs_kernel
-@pytest.mark.parametrize(
-    "how",
-    [
-        pytest.param("editable", marks=pytest.mark.thorough),
-        pytest.param("user", marks=pytest.mark.thorough),
-        "wheel",
-    ],
-)
-def test_a_submission_cannot_read_the_installed_pack(
-    wheels: dict[str, Path], tmp_path: Path, how: str
-) -> None:
-    """The reference may lie among the installed packages, which a worker may read."""
-    python, environment = installed(how, wheels, tmp_path)
-    find = "import pathlib, trainer; print(pathlib.Path(trainer.__file__).parent)"
-    found = subprocess.run(
-        [python, "-c", find], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    package = Path(found.stdout.strip())
-    pack = BUILT_IN if how == "editable" else package / "_pack"
-    reference = pack / "solutions" / "gqa" / "solution.py"
-    assert reference.is_file()
-    (tmp_path / "gqa.py").write_text(
-        f"import numpy, torch\nprint(len(open({str(reference)!r}).read()))\n"
-    )
-    command = [python, "-m", "trainer", "check", "gqa", "gqa.py", "--json"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert json.loads(done.stdout)["verdict"] == "error", done.stderr
-    assert f"it tried to read or change {reference}" in done.stdout
+    assert "grade" in drill("--help")
+    assert "sdpa" in drill("list")
+    drill("start", "sdpa")
+    assert (work / "sdpa.py").exists()
+    reference = site / "trainer" / "_pack" / "solutions" / "sdpa" / "solution.py"
+    (work / "sdpa.py").write_text(reference.read_text())
+    assert json.loads(drill("check", "sdpa", "--json"))["verdict"] == "passed"
+    (work / "class").mkdir()
+    (work / "class" / "ana.py").write_text(reference.read_text())
+    drill("grade", "class", "--challenge", "sdpa", "--out", "out", "--allow-weaker-isolation")
+    assert ",100" in (work / "out" / "grades.csv").read_text()

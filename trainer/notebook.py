@@ -42,64 +42,47 @@ class NotebookError(DrillError):
 
 @dataclass(frozen=True, repr=False)
 class DrillResult:
-    """The verdict on a cell. IPython shows the report.
+    """The verdict on a cell. IPython shows the report."""
 
-    Attributes:
-        report: the object that `attn-drill check --json` prints.
-        source: the graded text. Its lines are the lines of the cell; the first line, `%%drill`,
-            is a comment.
-        text: the report as text for a terminal.
-    """
-
-    report: dict[str, Any]
-    source: str
-    text: str
-
-    @property
-    def verdict(self) -> str:
-        """The verdict, for example "passed" or "failed"."""
-        return str(self.report["verdict"])
+    report: dict[str, Any]  # the object that `attn-drill check --json` prints
+    text: str  # the report as text for a terminal
 
     @property
     def passed(self) -> bool:
         """True if every check passed."""
-        return self.verdict == "passed"
+        return bool(self.report["verdict"] == "passed")
 
     def __repr__(self) -> str:
         return self.text if is_utf(sys.stdout) else in_ascii(self.text)
 
     def _repr_html_(self) -> str:
         """Return the report as an HTML fragment for dark and light notebooks."""
-        return "".join(
-            page(
-                "notebook", coloured=coloured, text=self.text, colour=not os.environ.get("NO_COLOR")
-            )
-        )
+        has_colour = not os.environ.get("NO_COLOR")
+        return "".join(page("notebook", coloured=coloured, text=self.text, colour=has_colour))
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser for the words after `%%drill`."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            prog="%%drill",
-            description="Run this cell, then grade it like a file. It needs its own imports.",
-            add_help=False,
-            allow_abbrev=False,
-        )
-        self.add_argument("challenge", metavar="ID", help="the challenge, for example gqa")
-        self.add_argument("--seed", type=int, help="grade on the cases of this seed")
-        self.add_argument("--case", type=int, help="only this case, by its number in the report")
-        self.add_argument(
-            "--why",
-            action=argparse.BooleanOptionalAction,
-            default=True,
-            help="show the likely mistake, or hide it as an interview does",
-        )
-        self.add_argument("--help", action="store_true", help="show this text")
+    """A parser for the words after `%%drill`. Its errors do not end the kernel."""
 
     def error(self, message: str) -> NoReturn:
         raise DrillError(f"{message}. `%drill --help` shows the options.")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="%%drill",
+        description="Run this cell, then grade it like a file. It needs its own imports.",
+        add_help=False,
+        allow_abbrev=False,
+    )
+    parser.add_argument("challenge", metavar="ID", help="the challenge, for example gqa")
+    parser.add_argument("--seed", type=int, help="grade on the cases of this seed")
+    parser.add_argument("--case", type=int, help="only this case, by its number in the report")
+    parser.add_argument(
+        "--no-why", dest="why", action="store_false", help="hide the likely mistake"
+    )
+    parser.add_argument("--help", action="store_true", help="show this text")
+    return parser
 
 
 def register(ipython: Any) -> None:
@@ -119,8 +102,7 @@ def register(ipython: Any) -> None:
 
 def _drill(ipython: Any, line: str, cell: str | None) -> DrillResult | None:
     """Run a cell and grade it. Return None for `--help` or if the cell was interrupted."""
-    parser = _Parser()
-    words = line.split()
+    parser, words = _parser(), line.split()
     if "--help" in words:
         print(parser.format_help(), end="")
         return None
@@ -135,17 +117,20 @@ def _drill(ipython: Any, line: str, cell: str | None) -> DrillResult | None:
     if options.seed is not None:
         check_seed(options.seed)
     check_system()
-    # Keep the line of the magic as a comment, so that line numbers in a report are those of the
-    # cell.
     decode_source(cell.encode("utf-8", "surrogatepass"), "The cell", "Write your answer in it.")
+    # The line of the magic stays as a comment, so that line numbers are those of the cell.
     source = f"# %%drill {line.strip()}\n{cell}"
     execution = ipython.run_cell(source)
     if isinstance(execution.error_in_exec, KeyboardInterrupt):
         return None
-    submission = Submission(f"{challenge.id} (notebook cell)", source)
     reply = pool.ask(
-        tuple(str(root) for root in known_packs.roots()),
-        Grade(challenge.id, submission, options.seed, options.case),
+        tuple(map(str, known_packs.roots())),
+        Grade(
+            challenge.id,
+            Submission(f"{challenge.id} (notebook cell)", source),
+            options.seed,
+            options.case,
+        ),
     )
     if isinstance(reply, Refused):
         raise GraderError(reply.sentence)
@@ -156,16 +141,15 @@ def _drill(ipython: Any, line: str, cell: str | None) -> DrillResult | None:
         record_attempt(journal, challenge, report, source, "practice")
         warn_journal(journal)
         journal.close()
-    return DrillResult(to_object(report), source, _as_text(report, why=options.why))
+    return DrillResult(to_object(report), _as_text(report, "cause" if options.why else "line"))
 
 
-def _as_text(report: Report, *, why: bool) -> str:
+def _as_text(report: Report, stage: Stage) -> str:
     """Return the report and the next steps, in the width of the terminal."""
     width = shutil.get_terminal_size().columns
     out = console(width=width, color_system=None, legacy_windows=False)
     with out.capture() as capture:
-        stage: Stage = "cause" if why else "line"
-        how_to_see = "grade again with --why"
+        how_to_see = "grade again without --no-why"
         out.print(render(report, width, stage=stage, how_to_see=how_to_see))
         out.print(Text("\n" + "\n".join(_next_steps(report))))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
@@ -180,11 +164,9 @@ def _next_steps(report: Report) -> list[str]:
         steps.append(f"Not counted as an attempt: the cell {report.unfinished}.")
     if "NameError" in failure.message:
         steps.append("The cell is graded alone: names from other cells are not defined in it.")
-    command = f"%%drill {report.challenge} --seed {report.seed}"
-    if failure.number is not None:
-        command += f" --case {failure.number}"
+    case = "" if failure.number is None else f" --case {failure.number}"
     return [
         *steps,
-        f"this case again  {command}",
+        f"this case again  %%drill {report.challenge} --seed {report.seed}{case}",
         f"a hint           !attn-drill hint {report.challenge}",
     ]

@@ -20,13 +20,21 @@ from trainer.classroom.records import (
     Assignment,
     Override,
     Student,
+    StudentResult,
     StudentSubmission,
 )
 from trainer.classroom.result_store import ClassFile, GradedTask, ResultStore
 from trainer.model.errors import DrillError
+from trainer.model.report import Report
 
 DUE = 1_800_000_000.0
 PLAIN = Assignment("Week 3", (AssignedChallenge("first"),))
+
+
+def report_of(found: StudentResult) -> Report:
+    """Return the report of a result that was graded."""
+    assert found.report is not None
+    return found.report
 
 
 def record(assignment: Assignment = PLAIN, *names: str) -> ClassFile:
@@ -83,8 +91,8 @@ def test_changed_weights_and_due_times_change_the_points_without_a_new_grading(
         record(replace(PLAIN, challenges=(heavy,), due=DUE), "Ana"),
     )
     (first,), (second,) = results_of(store, before), results_of(store, after)
-    assert first.score == score(first.statuses(), PLAIN.challenges[0], "failed")
-    assert second.score == score(first.statuses(), heavy, "failed") < first.score
+    assert first.score == score(report_of(first), PLAIN.challenges[0], PLAIN)
+    assert second.score == score(report_of(first), heavy, PLAIN) < first.score
     assert (first.late, second.late) == (False, True)
 
 

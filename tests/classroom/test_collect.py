@@ -587,11 +587,11 @@ def test_bytes_that_are_not_utf_8_are_replaced_in_names(tmp_path: Path) -> None:
     Path(os.fsdecode(os.path.join(folder, b"\xfd", b"\xfc.pdf"))).write_text("x")
     got = collect(tmp_path / "in", ONE)
     assert [
-        (submission.student, submission.source, submission.unsettled)
+        (submission.student, submission.source, submission.is_ungraded)
         for submission in got.submissions
     ] == [
-        ("li\ufffd", "x = 1\n", ()),
-        ("\ufffd", None, ("\ufffd/", "\ufffd.py", "\ufffd.py")),
+        ("li\ufffd", "x = 1\n", False),
+        ("\ufffd", None, True),
     ]
     assert got.ignored == ["n\ufffd.pdf"]
     (root := tmp_path / "one").mkdir()
@@ -790,14 +790,16 @@ def test_several_submissions_of_the_same_name_are_not_read(
     )
     got = collect(path, challenges)
     stems = {challenge.id: Path(challenge.file_name).stem for challenge in challenges}
-    unsettled = [submission for submission in got.submissions if submission.unsettled]
-    assert [(submission.student, submission.challenge) for submission in unsettled] == [
+    ungraded = [
+        submission for submission in got.submissions if "None of them" in submission.trouble
+    ]
+    assert [(submission.student, submission.challenge) for submission in ungraded] == [
         (name, challenge) for challenge in stems
     ]
-    for submission in unsettled:
+    for submission in ungraded:
         expected = tuple(place.format(stems[submission.challenge]) for place in places)
         assert (submission.source, submission.submitted) == (None, None)
-        assert submission.unsettled == expected
+        assert submission.is_ungraded
         assert submission.trouble.startswith(
             f"{len(places)} submissions have the name {name}: {', '.join(expected)}. "
         )
@@ -806,24 +808,22 @@ def test_several_submissions_of_the_same_name_are_not_read(
             " --resume."
         )
     assert got.ignored == ignored
-    graded = [
-        submission
-        for submission in got.submissions
-        if not submission.unsettled and submission.source
-    ]
+    graded = [submission for submission in got.submissions if submission.source]
     students = {submission.student for submission in graded}
     assert {"yan", "zoe"} <= students
     names = {Path(place).stem for place in files}
     assert all(student in names or re.match(r"(li|yan|zoe)", student) for student in students)
-    unsettled_places = {place for submission in unsettled for place in submission.unsettled}
-    assert not {submission.file for submission in graded} & unsettled_places
+    stated = " ".join(submission.trouble for submission in ungraded)
+    assert not any(submission.file in stated.split(", ") for submission in graded)
 
 
 def test_settled_name_is_read_again(tmp_path: Path) -> None:
     """If one of two files with the same name is removed, the other is the submission."""
     root = write_files(tmp_path / "in", named_files("ana.py", "Ana/gqa.py", "zoe.py"))
-    unsettled = [submission.unsettled for submission in collect(root, ONE).submissions]
-    assert unsettled == [("Ana/gqa.py", "ana.py"), ()]
+    assert [submission.is_ungraded for submission in collect(root, ONE).submissions] == [
+        True,
+        False,
+    ]
     (root / "ana.py").unlink()
     check_collected(collect(root, ONE), {"Ana": "Ana/gqa.py", "zoe": "zoe.py"})
 
@@ -855,7 +855,7 @@ def test_message_names_ten_files_of_the_same_name(tmp_path: Path) -> None:
     names.sort()
     got = collect(write_files(tmp_path / "in", named_files(*names)), ONE)
     (submission,) = got.submissions
-    assert submission.unsettled == tuple(names)
+    assert submission.is_ungraded
     assert f"{names[9]} and 3 more." in submission.trouble
     assert got.ignored == [
         f"{name} (13 submissions have the name {names[0][:-3]})" for name in names[10:]
@@ -1151,6 +1151,7 @@ def named_in_trouble(path: str, submissions: Sequence[StudentSubmission]) -> boo
     prefix = r"^(li_1_\d_|A_7_assignsubmission_file_|q_cai_attempt_[\d-]+_)(?!/|\.py)|^[^/]*/"
     tail = re.escape(re.sub(prefix, "", path))
     return any(
-        re.search(rf"(^|[\s:]){tail}([,.\s]|$)", submission.trouble) or path in submission.unsettled
+        re.search(rf"(^|[\s:])({tail}|{re.escape(path)})([,.\s]|$)", submission.trouble)
+        or path == submission.file
         for submission in submissions
     )

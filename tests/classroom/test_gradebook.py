@@ -1,6 +1,7 @@
 """Tests of the gradebook: points, penalties, overrides, and the reasons to look at a student."""
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -198,3 +199,17 @@ def test_a_student_without_files_has_an_empty_row() -> None:
     assert [row.student.name for row in found.rows] == ["Ana", "Bo"]
     empty = found.rows[1]
     assert (empty.total, dict(empty.challenges), empty.look) == (None, {}, ("handed in nothing",))
+
+
+@pytest.mark.parametrize(("ungraded", "points"), [("empty", None), ("zero", 0.0)])
+def test_submission_that_a_person_must_settle_has_no_points(
+    ungraded: Literal["empty", "zero"], points: float | None
+) -> None:
+    """Its cell and the total stay empty, unless the assignment asks for zeros."""
+    unreadable = result("Ana", "first", None, error="gqa.pdf is no Python file.", is_ungraded=True)
+    (row,) = book(
+        [unreadable], [submission("Ana", "first")], (), replace(ONE, ungraded=ungraded), [ANA]
+    ).rows
+    grade = row.challenges["first"]
+    assert (grade.points, row.total, grade.is_ungraded) == (points, points, True)
+    assert "first is not graded: gqa.pdf is no Python file." in row.look

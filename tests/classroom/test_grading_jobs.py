@@ -24,7 +24,7 @@ from trainer.export.student_results import with_failure, with_trouble
 from trainer.server.messages import Grade, Refused, packed, unpacked_request
 
 ANA = submission("ana")
-TWO_FILES = replace(ANA, source=None, trouble="Two.", unsettled=("ana.py", "ana/x.py"))
+TWO_FILES = replace(ANA, source=None, trouble="Two.")
 
 
 def plan_with_assignment(**changes: object) -> GradingPlan:
@@ -88,22 +88,22 @@ def test_submission_on_which_the_grader_failed_is_graded_again(tmp_path: Path) -
     assert pending_jobs(jobs, store) == jobs
 
 
-def test_unsettled_submission_is_pending_only_after_a_change(tmp_path: Path) -> None:
+def test_ungraded_submission_is_pending_only_after_a_change(tmp_path: Path) -> None:
     """`--resume` does not grade it again. If a file is removed, the other file is graded."""
     store = ResultStore(tmp_path, ["prefix-sum"])
-    twice = submission("ana", None, trouble="2 submissions.", unsettled=("ana.py", "ana/x.py"))
+    twice = submission("ana", None, trouble="2 submissions.")
     (job,) = jobs_of(plan(), [twice])
     result = _result(job, None)
     store.write(result)
-    assert (result.verdict, result.score, result.error, result.unsettled) == (
+    assert (result.verdict, result.score, result.error, result.is_ungraded) == (
         None,
         None,
         "2 submissions.",
-        ("ana.py", "ana/x.py"),
+        True,
     )
     assert store.read("ana", "prefix-sum") == result
     assert pending_jobs([job], store) == []
-    other = jobs_of(plan(), [replace(twice, unsettled=("ana.py", "Ana/x.py"))])
+    other = jobs_of(plan(), [replace(twice, trouble="3 submissions.")])
     settled = jobs_of(plan(), [ANA])
     assert (pending_jobs(other, store), pending_jobs(settled, store)) == (other, settled)
 

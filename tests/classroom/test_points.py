@@ -1,64 +1,70 @@
 """Tests of the points of a result."""
 
 import math
+from collections.abc import Mapping
 from random import Random
 
 import pytest
 
-from trainer.classroom.points import FORM, WEIGHTS, check_points, score, total
+from trainer.classroom.points import WEIGHTS, check_points, score, total
 from trainer.classroom.records import AssignedChallenge, Assignment
-from trainer.model.checks import CHECK_ORDER, Status, Verdict
+from trainer.model.challenge import Mistake
+from trainer.model.checks import CHECK_ORDER, Verdict
+from trainer.model.report import Diagnosis, Outcome, Report
 
-# In the tables below, p is a check that passed, f a check that failed, and s a skipped check.
-STATUS: dict[str, Status] = {"p": "passed", "f": "failed", "s": "skipped"}
-# The checks of a challenge that has all of them. Their default weights are 0.5 + 0.5 + 4 + 3 + 2
-# + 1 + 1 + 1 + 1 + 1 + 1 = 16.
-ALL = dict.fromkeys(CHECK_ORDER, "p")
+# The checks of a challenge that has all of them, all right. Their default weights are 0.2 + 0.2 + 4
+# + 3 + 2 + 1 + 1 + 1 + 1 + 1 + 1 = 15.4.
+ALL = dict.fromkeys(CHECK_ORDER, 1.0)
+NO_SCALE = Diagnosis(mistakes=(Mistake("no-scale", "", "", "", ""),), is_only_mistake=True)
+
+
+def report(
+    shares: Mapping[str, float], verdict: Verdict = "failed", diagnosis: Diagnosis | None = None
+) -> Report:
+    """Return a report with these shares of its checks."""
+    outcomes = tuple(
+        Outcome(check, "passed" if share == 1 else "failed") for check, share in shares.items()
+    )
+    return Report("gqa", "gqa.py", 1, verdict, outcomes, shares=shares, diagnosis=diagnosis)
 
 
 def points(
-    statuses: dict[str, str], weights: dict[str, float] | None = None, verdict: Verdict = "failed"
+    shares: Mapping[str, float],
+    weights: Mapping[str, float] | None = None,
+    verdict: Verdict = "failed",
+    diagnosis: Diagnosis | None = None,
+    one_mistake: float = 0.0,
 ) -> float:
-    """Return the points of a result. The statuses are letters."""
-    due = {check: STATUS[letter] for check, letter in statuses.items()}
-    return score(due, AssignedChallenge("gqa", weights or {}), verdict)
+    """Return the points of a report."""
+    assigned = AssignedChallenge("gqa", weights or {})
+    assignment = Assignment("x", (assigned,), one_mistake=one_mistake)
+    return score(report(shares, verdict, diagnosis), assigned, assignment)
 
 
 @pytest.mark.parametrize(
-    ("statuses", "expected"),
+    ("shares", "expected"),
     [
         pytest.param(ALL, 100.0, id="everything"),
-        pytest.param(ALL | {"masks": "f"}, 81.2, id="13 of 16: 81.25, rounded to even"),
-        pytest.param(ALL | {"work": "s"}, 93.8, id="15 of 16, skipped is not passed"),
-        pytest.param(ALL | {"gradients": "f", "properties": "f"}, 81.2, id="two checks fail"),
-        pytest.param(ALL | {"shapes": "f"}, 93.8, id="shapes without dtype bring nothing"),
-        pytest.param(ALL | {"dtype": "f"}, 93.8, id="dtype without shapes brings nothing"),
-        pytest.param(ALL | {"values": "f"}, 50.0, id="wrong values cost 4 + 4 points of 16"),
-        pytest.param(
-            {"values": "p", "masks": "f"}, 57.1, id="4 of 7: checks that are not due do not count"
-        ),
-        pytest.param({"loads": "p", "values": "f"}, 0.0, id="loading brings nothing"),
-        pytest.param({"values": "p", "from scratch": "f"}, 100.0, id="a check without weight"),
-        pytest.param({"loads": "p"}, 0.0, id="no due check has a weight"),
+        pytest.param(ALL | {"masks": 0.0}, 80.5, id="12.4 of 15.4"),
+        pytest.param(ALL | {"masks": 0.5}, 90.3, id="13.9 of 15.4: half of the cases with masks"),
+        pytest.param(ALL | {"values": 0.5}, 72.7, id="2 lost, and half of 4.4 that need values"),
+        pytest.param(ALL | {"values": 0.0}, 45.5, id="7 of 15.4"),
+        pytest.param({"values": 1.0, "masks": 0.0}, 57.1, id="4 of 7: the due checks count"),
+        pytest.param({"loads": 1.0, "values": 0.0}, 0.0, id="loading brings nothing"),
+        pytest.param({"values": 1.0, "from scratch": 0.0}, 100.0, id="a check without weight"),
+        pytest.param({"masks": 0.5, "shapes": 1.0}, 53.1, id="1.7 of 3.2: no check of values"),
+        pytest.param({"loads": 1.0}, 0.0, id="no due check has a weight"),
         pytest.param({}, 0.0, id="no check is due"),
     ],
 )
-def test_default_weights(statuses: dict[str, str], expected: float) -> None:
+def test_default_weights(shares: dict[str, float], expected: float) -> None:
     """The expected points were computed by hand."""
-    assert points(statuses) == expected
-
-
-@pytest.mark.parametrize("check", [check for check, weight in WEIGHTS.items() if not weight])
-def test_check_that_only_shows_that_a_file_runs_needs_values(check: str) -> None:
-    """An assignment may give it a weight. An empty body still has no points for it."""
-    weights = {check: 4.0, "values": 4.0}
-    assert points({check: "p", "values": "f"}, weights) == 0.0
-    assert points({check: "p", "values": "p", "masks": "f"}, weights) == 72.7  # 8 of 11
+    assert points(shares) == expected
 
 
 def test_default_weights_are_those_of_the_documentation() -> None:
     """All other checks bring nothing."""
-    weights = {"values": 4, "masks": 3, "gradients": 2, "shapes": 0.5, "dtype": 0.5}
+    weights = {"values": 4, "masks": 3, "gradients": 2, "shapes": 0.2, "dtype": 0.2}
     weights |= dict.fromkeys(("train/eval", "properties", "bad sizes"), 1)
     weights |= dict.fromkeys(("vectorised", "memory", "work"), 1)
     assert {check: weight for check, weight in WEIGHTS.items() if weight} == weights
@@ -66,110 +72,86 @@ def test_default_weights_are_those_of_the_documentation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("others", "expected"),
-    [
-        pytest.param({"values": "f"}, 10.0, id="1 of 5 would be 20"),
-        pytest.param({"values": "f", "masks": "s", "gradients": "s"}, 10.0, id="1 of 10"),
-        pytest.param(
-            {"values": "f", "masks": "s", "gradients": "s", "work": "s"}, 9.1, id="1 of 11"
-        ),
-        pytest.param({}, 100.0, id="no other check is due"),
-    ],
+    "check", ["loads", "runs", "shapes", "dtype", "bad sizes", "vectorised", "memory", "work"]
 )
-def test_zeros_of_the_right_shape_and_dtype_get_at_most_10(
-    others: dict[str, str], expected: float
-) -> None:
-    """`return torch.zeros_like(x)` passes shapes and dtype. The shares still sum to 1."""
-    statuses = {"shapes": "p", "dtype": "p"} | others
-    assert points(statuses) == expected
-    assert points(dict.fromkeys(statuses, "p")) == 100.0
-
-
-def test_assignment_can_give_more_for_shapes() -> None:
-    """The limit of 10 holds for the default weights only."""
-    statuses = {"shapes": "p", "dtype": "p", "values": "f"}
-    assert points(statuses, {"shapes": 4.0}) == 52.9  # 4.5 of 8.5
-    assert points(statuses | {"dtype": "f"}, {"shapes": 4.0}) == 0.0
-
-
-@pytest.mark.parametrize("check", ["bad sizes", "vectorised", "memory", "work"])
-@pytest.mark.parametrize("values", ["f", "s"])
-def test_check_needs_right_values(check: str, values: str) -> None:
-    """An answer with wrong values that is fast is still wrong."""
-    assert points({"values": values, check: "p"}) == 0.0
-    assert points({"values": values, check: "p"}, {check: 100.0}) == 0.0
-    assert points({"values": "p", check: "p"}) == 100.0
+def test_check_that_looks_at_no_values_needs_right_values(check: str) -> None:
+    """An answer with wrong values that is fast is still wrong, also with another weight."""
+    assert points({"values": 0.0, check: 1.0}, {check: 100.0}) == 0.0
+    assert points({"values": 0.5, check: 1.0}, {"values": 1.0, check: 1.0}) == 50.0
 
 
 @pytest.mark.parametrize(
-    ("weights", "statuses", "expected"),
+    ("weights", "shares", "expected"),
     [
-        pytest.param({"values": 1}, {"values": "p", "masks": "f"}, 25.0, id="masks keep 3"),
+        pytest.param({"values": 1}, {"values": 1.0, "masks": 0.0}, 25.0, id="masks keep 3"),
         pytest.param(
-            {"masks": 0}, {"values": "p", "masks": "f"}, 100.0, id="a check that costs nothing"
+            {"masks": 0}, {"values": 1.0, "masks": 0.0}, 100.0, id="a check that costs nothing"
         ),
-        pytest.param({"from scratch": 4}, {"values": "p", "from scratch": "f"}, 50.0, id="new"),
-        pytest.param({"values": 0}, {"values": "p"}, 0.0, id="no weights"),
+        pytest.param({"from scratch": 4}, {"values": 1.0, "from scratch": 0.0}, 50.0, id="new"),
+        pytest.param({"values": 0}, {"values": 1.0}, 0.0, id="no weights"),
         pytest.param(
             {"values": 1e308, "masks": 1e308, "work": 1e308},
-            {"values": "p", "masks": "p", "work": "f"},
+            {"values": 1.0, "masks": 1.0, "work": 0.0},
             66.7,
             id="weights whose sum is infinite",
         ),
         pytest.param(
             {"values": 5e-324, "masks": 5e-324},
-            {"values": "p", "masks": "f"},
+            {"values": 1.0, "masks": 0.0},
             50.0,
             id="the smallest possible weights",
-        ),
-        pytest.param(
-            {"values": 1e308},
-            {"shapes": "p", "dtype": "p", "values": "f"},
-            0.0,
-            id="shapes are nothing next to a huge weight",
         ),
     ],
 )
 def test_changed_weights(
-    weights: dict[str, float], statuses: dict[str, str], expected: float
+    weights: dict[str, float], shares: dict[str, float], expected: float
 ) -> None:
     """The other checks keep their default weights."""
-    assert points(statuses, weights) == expected
+    assert points(shares, weights) == expected
 
 
 def test_verdict_can_decide_alone() -> None:
     """A pass always gives 100 points, and library attention gives 0."""
-    statuses = {"shapes": "p", "dtype": "p", "values": "p"}
-    assert points(statuses, verdict="not-allowed") == 0.0
-    assert points({"values": "p"}, {"values": 0.0}, "passed") == 100.0
-    assert points(statuses | {"masks": "f"}, verdict="timeout") == 61.4  # 10 + 4/7 of 90
+    assert points(ALL, verdict="not-allowed") == 0.0
+    assert points({"values": 1.0}, {"values": 0.0}, "passed") == 100.0
+    assert points({"values": 0.5}, verdict="timeout") == 50.0
+
+
+@pytest.mark.parametrize(
+    ("shares", "diagnosis", "expected"),
+    [
+        pytest.param({"values": 0.1}, NO_SCALE, 60.0, id="the only mistake"),
+        pytest.param({"values": 0.9}, NO_SCALE, 90.0, id="more points from the checks"),
+        pytest.param({"values": 0.1}, None, 10.0, id="no mistake is named"),
+        pytest.param(
+            {"values": 0.1}, Diagnosis(mistakes=NO_SCALE.mistakes), 10.0, id="it is not proved"
+        ),
+    ],
+)
+def test_answer_with_one_mistake_has_at_least_the_points_for_it(
+    shares: dict[str, float], diagnosis: Diagnosis | None, expected: float
+) -> None:
+    """The assignment gives 60 points to an answer that one known mistake explains completely."""
+    assert points(shares, diagnosis=diagnosis, one_mistake=60.0) == expected
+    assert points(shares, diagnosis=diagnosis) == 100 * shares["values"]
 
 
 def test_each_check_shows_its_points() -> None:
-    """By hand: values bring 4 of 5 shares of 90 points, bad sizes 1 of 5."""
-    statuses: dict[str, Status] = {
-        "loads": "passed",
-        "shapes": "passed",
-        "dtype": "passed",
-        "values": "failed",
-        "bad sizes": "passed",
-    }
-    parts = {
-        part.check: part for part in check_points(statuses, AssignedChallenge("gqa"), "failed")
-    }
-    assert list(parts) == list(statuses)
-    shares = {check: round(part.share, 6) for check, part in parts.items()}
-    assert shares == {"loads": 0, "shapes": 0.05, "dtype": 0.05, "values": 0.72, "bad sizes": 0.18}
-    assert [check for check, part in parts.items() if part.points] == ["shapes", "dtype"]
-    assert {part.status for part in parts.values() if part.is_earned} == {"passed"}
-    none = check_points(statuses, AssignedChallenge("gqa"), "not-allowed")
-    assert not any(part.is_earned for part in none)
+    """By hand: of 5.2 shares, values bring 4, bad sizes 1 and shapes 0.2."""
+    shares = {"loads": 1.0, "shapes": 1.0, "values": 0.5, "bad sizes": 1.0}
+    parts = check_points(report(shares), AssignedChallenge("gqa"))
+    assert [(part.check, part.status, round(part.points, 1)) for part in parts] == [
+        ("loads", "passed", 0.0),
+        ("shapes", "passed", 1.9),
+        ("values", "failed", 38.5),
+        ("bad sizes", "passed", 9.6),
+    ]
 
 
 def test_score_stays_between_0_and_100() -> None:
-    """For random statuses and weights.
+    """For random shares and weights.
 
-    The shares sum to 1 or 0. The score never falls if another check passes.
+    The shares of all points sum to 1 or 0. The score never falls if another check is right.
     """
     random = Random(3)
     for _ in range(300):
@@ -178,25 +160,13 @@ def test_score_stays_between_0_and_100() -> None:
             check: random.choice((0.0, 1.0, random.random() * 10))
             for check in random.sample(CHECK_ORDER, random.randrange(len(CHECK_ORDER)))
         }
-        statuses: dict[str, Status] = {
-            check: random.choice(("passed", "failed", "skipped")) for check in due
-        }
-        assigned = AssignedChallenge("gqa", weights)
-        whole = math.fsum(part.share for part in check_points(statuses, assigned, "failed"))
+        shares = {check: random.choice((0.0, random.random(), 1.0)) for check in due}
+        parts = check_points(report(shares), AssignedChallenge("gqa", weights))
+        whole = math.fsum(part.share for part in parts)
         assert whole == 0 or math.isclose(whole, 1)
-        before = score(statuses, assigned, "failed")
+        before = points(shares, weights)
         assert 0 <= before <= 100
-        assert score({**statuses, due[0]: "passed"}, assigned, "failed") >= before
-
-
-def test_default_weights_give_nothing_for_loading() -> None:
-    """A student who hands in the stub unchanged gets 0 points.
-
-    The stub loads, has the right interface and does not call a library.
-    """
-    passed = ("loads", "interface", "parameters", "runs", "from scratch")
-    assert points({check: "p" if check in passed else "f" for check in CHECK_ORDER}) == 0.0
-    assert not FORM & set(passed)
+        assert points({**shares, due[0]: 1.0}, weights) >= before
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.support.class_results import (
     make_gradebook,
     result,
     student_grade,
-    unsettled,
+    ungraded,
 )
 from trainer.classroom.excerpts import name_words
 from trainer.classroom.records import (
@@ -55,10 +55,10 @@ def test_summary_of_five_students_has_the_right_counts() -> None:
     assert (summary.students, summary.submissions) == (5, 5)
     assert summary.verdicts == {"failed": 2, "passed": 1, None: 1, "not-allowed": 1}
     assert challenge.verdicts == summary.verdicts
-    scores = [0.0, 21.4, 35.7, 100.0]
+    scores = [0.0, 14.9, 29.9, 100.0]
     assert challenge.scores.mean == pytest.approx(sum(scores) / 4)
     assert challenge.scores.median == pytest.approx((scores[1] + scores[2]) / 2)
-    assert challenge.scores.bins == (1, 0, 1, 1, 0, 0, 0, 0, 0, 1)
+    assert challenge.scores.bins == (1, 1, 1, 0, 0, 0, 0, 0, 0, 1)
     assert challenge.checks[:3] == (
         CheckRate("values", 4, 2, 0),
         CheckRate("masks", 4, 1, 1),
@@ -138,7 +138,7 @@ def test_excerpt_with_the_fewest_hidden_places_is_shown() -> None:
 
 def test_several_submissions_of_the_same_name_are_not_a_failed_grading() -> None:
     """These submissions have no score and no check."""
-    results = [result("Ann"), unsettled(), result("Di", verdict=None, error="it broke")]
+    results = [result("Ann"), ungraded(), result("Di", verdict=None, error="it broke")]
     summary = summary_of(results)
     assert (summary.total.count, summary.verdicts) == (1, {"passed": 1, None: 2})
 

@@ -80,25 +80,12 @@ def test_html_page_has_all_heads(saved: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        pytest.param(["nowhere.npy"], "There is no file nowhere.npy", id="no file"),
-        pytest.param(
-            ["w.safetensors", "--head", "14"],
-            "--head is 14; w.safetensors has heads 0 to 13",
-            id="no such head",
-        ),
-        pytest.param(["w.safetensors", "--head", "-1"], "--head is -1", id="negative head"),
-        pytest.param(["w.safetensors", "--name", "attm"], "Did you mean attn", id="no such tensor"),
-        pytest.param(
-            ["w.safetensors", "--html", "w.safetensors"],
-            "must end in .html",
-            id="would replace the weights",
-        ),
-        pytest.param(
-            ["w.safetensors", "--html", "nowhere/out.html"],
-            "nowhere/out.html cannot be written",
-            id="no such folder",
-        ),
-        pytest.param([], "Missing argument", id="no argument"),
+        (["nowhere.npy"], "nowhere.npy cannot be read as"),
+        (["w.safetensors", "--head", "14"], "--head is 14; w.safetensors has heads 0 to 13"),
+        (["w.safetensors", "--head", "-1"], "--head is -1"),
+        (["w.safetensors", "--name", "attm"], "no tensor 'attm'; it has attn"),
+        (["w.safetensors", "--html", "w.safetensors"], "must end in .html"),
+        (["w.safetensors", "--html", "nowhere/out.html"], "nowhere/out.html cannot be written"),
     ],
 )
 def test_usage_errors_exit_with_2(saved: Path, arguments: list[str], says: str) -> None:

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.checks import BUGS, GQA, SOLUTION
 from tests.support.diagnosis import CHALLENGES, SEED, diagnosed
-from tests.support.grading import report_of
+from tests.support.grading import diagnoser_of, report_of
 from tests.support.judged import with_mistakes
 from tests.support.paths import TESTS
 from trainer.diagnosis.milestones import concerns
 from trainer.diagnosis.patched_references import PatchedReferences
 from trainer.grading.grader import Grader
+from trainer.model.submission import Submission
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
 from trainer.worker.worker_client import WorkerRun
@@ -506,3 +508,25 @@ def test_order_of_the_numbers_of_a_line_is_not_said_of_the_output(grader: Grader
     _, found = diagnosed(grader, challenge, source.replace(line, wrong))
     assert found.layout is not None
     assert found.layout.startswith("at the marked line, these are the right numbers")
+
+
+@pytest.mark.parametrize(
+    ("bugs", "is_only"),
+    [
+        pytest.param(("no scale",), True, id="one mistake"),
+        pytest.param(("no scale", "no refusal"), False, id="bad sizes are accepted, too"),
+        pytest.param(("no scale", "a long input raises"), False, id="another crash"),
+    ],
+)
+def test_mistake_is_the_only_mistake_if_every_check_fails_as_with_it(
+    grader: Grader, bugs: tuple[str, ...], is_only: bool
+) -> None:
+    """Points follow from this, so equal values are not enough."""
+    source = SOLUTION
+    for bug in bugs:
+        source = source.replace(*BUGS[bug])
+    judgement = grader.grade(GQA, Submission("gqa.py", source), SEED).with_shares()
+    diagnosis = diagnoser_of(grader).report(judgement).diagnosis
+    assert diagnosis is not None
+    assert diagnosis.is_only_mistake == is_only
+    assert not is_only or [mistake.id for mistake in diagnosis.mistakes] == ["no-scale"]

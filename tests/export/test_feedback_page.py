@@ -14,7 +14,7 @@ from tests.support.class_results import (
     grade_of,
     result,
     student_grade,
-    unsettled,
+    ungraded,
 )
 from tests.support.html_page import Page
 from trainer.classroom.records import (
@@ -59,8 +59,8 @@ def test_total_says_how_it_came_about() -> None:
     grades = [grade_of(results[0], lateness=LATE, points=80.0), grade_of(results[1])]
     by_checks = student_grade(Student("Ann"), grades, settings)
     shown = words("".join(feedback_html(by_checks, results, settings)))
-    assert "Ann 79.1 of 100 points" in shown
-    assert "first 100 −20 80 33% second 78.6 78.6 67%" in shown
+    assert "Ann 78.4 of 100 points" in shown
+    assert "first 100 −20 80 33% second 77.6 77.6 67%" in shown
     assert "due: 1998-07-09" in shown
     assert "with an extension" in shown
     assert "late: 2 days, −20 points" in shown
@@ -84,10 +84,10 @@ def test_override_of_a_challenge_takes_no_penalty() -> None:
 def test_table_has_the_points_of_each_check() -> None:
     """One sentence explains the weights, and a pass without points has a reason."""
     shown = words(page([FAILED], assignment()))
-    assert "(shapes and dtype 1, values 4, masks 3, gradients 2," in shown
-    assert "values ✗ failed 0.0 of 28.6" in shown
-    assert "gradients – did not run 0.0 of 14.3" in shown
-    assert "vectorised ✓ passed, but values did not 0.0 of 7.1" in shown
+    assert "(shapes 0.2, dtype 0.2, values 4, masks 3, gradients 2," in shown
+    assert "values ✗ failed, 0% right 0.0 of 29.9" in shown
+    assert "gradients – incomplete, 0% right 0.0 of 14.9" in shown
+    assert "vectorised ✓ passed, but only 0% of values are right 0.0 of 7.5" in shown
 
 
 @pytest.mark.parametrize("shown", SHOWN)
@@ -99,7 +99,7 @@ def test_page_shows_only_what_students_see(shown: str, why: bool) -> None:
     assert ("123456" in text) == (shown == "report")
     assert ("SECRET" in text) <= (shown == "report")
     assert (NO_SCALE.says in text) == (shown == "report" and why)
-    assert ("of 28.6" in text) == (shown != "verdict")
+    assert ("of 29.9" in text) == (shown != "verdict")
     assert ("vectorised" in text) == (shown != "verdict")
     assert "34" not in text or shown == "report"
 
@@ -137,7 +137,7 @@ def test_missing_submission_has_the_next_step() -> None:
     assert "10 of 100 points" in empty
 
 
-@pytest.mark.parametrize("found", [result("Ann", verdict=None), unsettled("Ann")])
+@pytest.mark.parametrize("found", [result("Ann", verdict=None), ungraded("Ann")])
 def test_submission_that_was_not_graded_has_no_points(found: StudentResult) -> None:
     """The sentence for the teacher is left out."""
     text = words(page([found], assignment()))

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.support.class_outputs import EVERYONE, FAILED, rows
-from tests.support.class_results import SETTLE, result, unsettled
+from tests.support.class_results import SETTLE, result, ungraded
 from trainer.classroom.records import (
     AssignedChallenge,
     Assignment,
@@ -35,7 +35,7 @@ def test_columns_are_those_of_the_contract() -> None:
     assert grades_by_challenge_csv([]).splitlines() == [
         "student,challenge,verdict,score,checks_passed,checks_total,likely_mistake,seconds"
     ]
-    cells = ("Ann", "first", "failed", "21.4", "11", "14", "no-scale+heads-tiled", "1.25")
+    cells = ("Ann", "first", "failed", "14.9", "11", "14", "no-scale+heads-tiled", "1.25")
     assert rows([FAILED]) == [dict(zip(COLUMNS, cells, strict=True))]
 
 
@@ -51,7 +51,7 @@ def test_failed_grading_has_no_score() -> None:
 
 def test_several_submissions_of_the_same_name_are_one_row() -> None:
     """The row has no score. It names the files and the next step."""
-    (row,) = rows([unsettled()])
+    (row,) = rows([ungraded()])
     assert {column: cell for column, cell in row.items() if cell and column != "seconds"} == {
         "student": "bob",
         "challenge": "first",

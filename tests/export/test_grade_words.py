@@ -31,10 +31,10 @@ def test_table_of_points_sums_to_the_score() -> None:
     """Each line has a check, its points of the most points, and its status in words."""
     ann = result("Ann", verdict="failed", failed=("masks",), skipped=("gradients",))
     lines = points_lines(ann, FIRST)
-    assert lines[2].split() == ["values", "28.6", "of", "28.6", "passed"]
-    assert lines[3].split() == ["masks", "0.0", "of", "21.4", "failed"]
-    assert lines[4].split() == ["gradients", "0.0", "of", "14.3", "did", "not", "run"]
-    assert lines[-1].split() == ["all", "checks", "64.3", "of", "100.0"]
+    assert lines[2].split() == ["values", "29.9", "of", "29.9", "passed"]
+    assert lines[3].split() == ["masks", "0.0", "of", "22.4", "failed,", "0%", "right"]
+    assert lines[4].split()[3:] == ["14.9", "incomplete,", "0%", "right"]
+    assert lines[-1].split() == ["all", "checks", "62.7", "of", "100.0"]
     rows = points_rows(ann, FIRST)
     assert sum(row.points for row in rows) == pytest.approx(ann.score, abs=0.05)
     assert sum(row.most for row in rows) == pytest.approx(100)
@@ -43,13 +43,12 @@ def test_table_of_points_sums_to_the_score() -> None:
 
 
 def test_pass_without_points_has_a_reason() -> None:
-    """Fast code with wrong values, a right shape with a wrong dtype, and library code."""
+    """Fast code with wrong values, and library code."""
     words = {
         row.check: row.words
         for row in points_rows(result("Ann", verdict="failed", failed=("values", "dtype")), FIRST)
     }
-    assert words["vectorised"] == words["bad sizes"] == "passed, but values did not"
-    assert words["shapes"] == "passed, but dtype did not"
+    assert words["vectorised"] == words["bad sizes"] == "passed, but only 0% of values are right"
     assert words["masks"] == "passed"
     void = points_rows(result("Ann", verdict="not-allowed", failed=("from scratch",)), FIRST)
     assert {row.words for row in void} == {"passed, but not from scratch"}
@@ -64,11 +63,12 @@ def test_submission_without_points_has_no_table() -> None:
 
 
 def test_weights_are_those_of_the_assignment() -> None:
-    """Shapes and dtype count together, unless the assignment gives them weights."""
+    """The other checks keep their weights. The points sum to 100."""
     changed = AssignedChallenge("first", {"values": 5.0, "bad sizes": 0.0})
     rows = {row.checks: row.weight for row in weight_rows(changed, CHECKS)}
     assert rows == {
-        "shapes and dtype": 1.0,
+        "shapes": 0.2,
+        "dtype": 0.2,
         "values": 5.0,
         "masks": 3.0,
         "gradients": 2.0,
@@ -77,15 +77,9 @@ def test_weights_are_those_of_the_assignment() -> None:
         "vectorised": 1.0,
     }
     assert sum(row.points for row in weight_rows(changed, CHECKS)) == pytest.approx(100)
-    own = AssignedChallenge("first", {"shapes": 1.0})
-    rows = {row.checks: row.weight for row in weight_rows(own, ("dtype", "shapes", "values"))}
-    assert rows == {"shapes": 1.0, "dtype": 0.5, "values": 4.0}
-    few = weight_rows(FIRST, ("shapes", "dtype", "values"))
-    assert [(row.checks, round(row.points)) for row in few] == [
-        ("shapes and dtype", 10),
-        ("values", 90),
-    ]
-    assert "(shapes and dtype 1, values 4)" in weights_in_words(few)
+    few = weight_rows(FIRST, ("dtype", "values"))
+    assert [(row.checks, round(row.points, 1)) for row in few] == [("dtype", 4.8), ("values", 95.2)]
+    assert "(dtype 0.2, values 4)" in weights_in_words(few)
     assert weights_in_words(()) == ""
 
 

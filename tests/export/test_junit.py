@@ -5,14 +5,14 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from tests.support.class_outputs import EVERYONE, FAILED
-from tests.support.class_results import SETTLE, unsettled
+from tests.support.class_results import SETTLE, ungraded
 from trainer.export.junit import junit_xml
 from trainer.report.visible import visible
 
 
 def test_several_submissions_of_the_same_name_are_an_error() -> None:
     """The suite has one test case with the sentence."""
-    (suite,) = ElementTree.fromstring(junit_xml([unsettled()]))
+    (suite,) = ElementTree.fromstring(junit_xml([ungraded()]))
     assert suite.get("name") == "bob: first"
     assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
     error = suite.find("testcase/error")

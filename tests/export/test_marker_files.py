@@ -91,7 +91,7 @@ def test_a_reason_with_a_name_is_hidden() -> None:
         student="Zoe Ng", challenge="first", file="zoe.py", report=report, score=0.0, text=trouble
     )
     failed = StudentResult(
-        student="Zoe Ng", challenge="first", file="zoe.py", error=trouble, unsettled=("a", "b")
+        student="Zoe Ng", challenge="first", file="zoe.py", error=trouble, is_ungraded=True
     )
     for found in (hidden(unread), hidden(failed)):
         assert "Zoe" not in repr(found)

@@ -8,7 +8,7 @@ from tests.support.class_results import (
     make_gradebook,
     result,
     student_grade,
-    unsettled,
+    ungraded,
 )
 from trainer.classroom.records import Gradebook, Lateness, Override, Student
 from trainer.export.to_look_at import (
@@ -23,9 +23,9 @@ ONE = assignment()
 TWO = assignment(("first", "second"))
 
 
-def notes(gradebook: Gradebook, *clashing: tuple[str, str]) -> dict[str, tuple[Noted, ...]]:
+def notes(gradebook: Gradebook) -> dict[str, tuple[Noted, ...]]:
     """Return the notes by heading."""
-    return {look.heading: look.notes for look in to_look_at(gradebook, set(clashing))}
+    return {look.heading: look.notes for look in to_look_at(gradebook)}
 
 
 def test_each_reason_has_its_heading() -> None:
@@ -39,7 +39,7 @@ def test_each_reason_has_its_heading() -> None:
         student_grade(
             Student("Bo", notes=("Bo fits two students.",)), [grade_of(result("Bo"))], ONE
         ),
-        student_grade(Student("bob"), [grade_of(unsettled())], ONE),
+        student_grade(Student("bob"), [grade_of(ungraded())], ONE),
         student_grade(Student("Cy"), [grade_of(result("Cy", verdict=None, error="no room"))], ONE),
         student_grade(Student("Di"), [unreadable], ONE),
         student_grade(Student("Ed"), [grade_of(result("Ed"), override=decided)], ONE),
@@ -48,14 +48,12 @@ def test_each_reason_has_its_heading() -> None:
         student_grade(Student("Hal"), [grade_of(result("Hal"))], ONE, look=("looks odd",)),
         student_grade(Student("Ida"), [grade_of(result("Ida"))], ONE),
     )
-    found = notes(Gradebook(ONE, rows, ("old/: a folder",), has_roster=True), ("bob", "first"))
+    found = notes(Gradebook(ONE, rows, ("old/: a folder",), has_roster=True))
     assert found == {
-        "Names that clash": (
-            Noted("Bo", "", "Bo fits two students."),
-            Noted("bob", "first", unsettled().error or ""),
-        ),
-        "Not graded": (Noted("Cy", "first", "no room"),),
-        "Files that are missing or cannot be read": (Noted("Di", "first", "di.py is empty."),),
+        "Names that clash": (Noted("Bo", "", "Bo fits two students."),),
+        "Not graded": (Noted("bob", "first", ungraded().error or ""),),
+        "The grader failed": (Noted("Cy", "first", "no room"),),
+        "Nothing for a challenge": (Noted("Di", "first", "di.py is empty."),),
         "Files that belong to nobody": (Noted("flo", "", "flo.py"),),
         "Handed in nothing": (Noted("Ann"),),
         "Late, but the time is unknown": (Noted("Gus", "first", "the student has an extension"),),

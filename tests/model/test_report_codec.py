@@ -1,6 +1,7 @@
 """A report as a JSON object, and back."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -89,6 +90,17 @@ def test_report_survives_the_way_through_json() -> None:
     assert report.outcomes == REPORT.outcomes
     assert report.diagnosis == REPORT.diagnosis
     assert to_object(report) == to_object(REPORT)
+
+
+def test_shares_of_a_class_survive() -> None:
+    """Other reports do not have these keys."""
+    assert "shares" not in to_object(REPORT)
+    assert REPORT.diagnosis is not None
+    assert "only_mistake" not in to_object(REPORT)["diagnosis"]
+    only = replace(REPORT.diagnosis, is_only_mistake=True)
+    report = replace(REPORT, diagnosis=only, shares={"values": 0.25, "masks": 1.0})
+    read = from_object(json.loads(json.dumps(to_object(report))))
+    assert (read.shares, read.diagnosis) == (report.shares, only)
 
 
 def test_report_without_a_diagnosis_has_a_null() -> None:

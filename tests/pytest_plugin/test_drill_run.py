@@ -1,161 +1,170 @@
-"""Tests of whole runs of `pytest --drill` with a fake grading server."""
+"""Tests of runs of `pytest --drill`, with the real grading server."""
 
+import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tests.support.pytest_plugin import SHOWN, TINY, config_of, requests, run
-from trainer.pytest_plugin import drill_run
+from tests.support.paths import ROOT, TINY_PACK
+from tests.support.pytest_plugin import Ran, project, run
+from trainer.pytest_plugin.drill_run import DrillRun
+
+DRILLS = tuple(f"--drill=prefix-sum={name}.py" for name in ("good", "forgetful", "broken"))
 
 
-def test_old_pytest_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a project with three answers."""
+    return project(tmp_path_factory.mktemp("graded") / "project")
+
+
+@pytest.fixture(scope="module")
+def graded(place: Path) -> Ran:
+    """Return a run on all three answers."""
+    return run(place, *DRILLS, "--drill-seed=5")
+
+
+def test_each_check_is_a_test(graded: Ran) -> None:
+    """A check that needs a failed check fails, too. The ordinary test does not run."""
+    assert graded.code == 1
+    good = [name for name in graded.results if name.startswith("good::")]
+    assert {graded.results[name] for name in good} == {"passed"}
+    checks = [name.removeprefix("good::") for name in good]
+    assert list(graded.results) == [
+        f"{file}::{check}" for file in ("good", "forgetful", "broken") for check in checks
+    ]
+    broken = [f"broken::{check}" for check in checks]
+    assert graded.failed()[-len(broken) :] == broken
+    wrong = graded.failed()[: -len(broken)]
+    assert wrong[0] == "forgetful::values"
+    for name in wrong[1:]:
+        assert graded.texts[name] == "not run: needs values\nnot run: needs values"
+
+
+def test_first_failed_check_shows_the_report_of_check(graded: Ran) -> None:
+    """The report has the difference, the line, the printed text and the next commands.
+
+    JUnit's message and the summary have one line.
+    """
+    text = graded.texts["forgetful::values"]
+    assert text.startswith("backwards: 14 of 14 values of out differ")
+    assert re.search(r"FAILED  prefix-sum  \d+ of 12 checks passed  seed 5", text)
+    assert "❯ 6 │     return torch.cumsum(x, dim=-1)" in text
+    assert "│ here" in text
+    assert "this case again  attn-drill check prefix-sum forgetful.py --seed 5 --case 2" in text
+    assert graded.texts["broken::loads"].startswith("SyntaxError: expected ':' at line 1\n")
+    assert "FAILED broken.py::loads - SyntaxError: expected ':' at line 1\n" in graded.out
+    assert "drill: prefix-sum, seed 5" in graded.out
+    assert "Traceback" not in graded.out
+    assert "trainer/pytest_plugin" not in graded.out
+
+
+@pytest.mark.thorough
+def test_workers_of_xdist_grade_with_the_seed_of_the_controller(place: Path, graded: Ran) -> None:
+    """The results are the same as without workers."""
+    shared = run(place, *DRILLS, "-n", "2")
+    assert shared.results == graded.results
+    seeds = set(re.findall(r"seed (\d+)", shared.out + "".join(shared.texts.values())))
+    assert len(seeds) == 1, seeds
+
+
+@pytest.mark.thorough
+def test_tests_are_chosen_as_usual(place: Path, graded: Ran) -> None:
+    """`-k`, an id, a folder, and the tests that failed last choose tests."""
+    drill = "--drill=prefix-sum=forgetful.py"
+    assert run(place, drill, "-k", "values or loads").results == {
+        "forgetful::loads": "passed",
+        "forgetful::values": "failure",
+    }
+    only = run(place, drill, "forgetful.py::gradients")
+    assert (only.code, only.failed()) == (1, ["forgetful::gradients"])
+    whole = run(place, drill, ".")
+    assert whole.failed() == [name for name in graded.failed() if name.startswith("forgetful")]
+    assert whole.results["test_own::test_own"] == "passed"
+    assert list(run(place, drill, "--lf").results) == whole.failed()
+
+
+@pytest.mark.thorough
+def test_settings_of_the_docs_work_in_an_editor(place: Path) -> None:
+    """An editor lists the tests, then runs one of them by its absolute path."""
+    block = re.search(r"```json\n(.*?)```", (ROOT / "docs" / "editors.md").read_text(), re.DOTALL)
+    assert block is not None
+    args = json.loads(block[1])["python.testing.pytestArgs"]
+    assert args == ["--drill", "gqa=gqa.py"]
+    args[1] = "prefix-sum=good.py"
+    listed = run(place, *args, "--collect-only", "-q")
+    assert "good.py::values\n" in listed.out
+    ran = run(place, *args, f"--rootdir={place}", f"{place}/good.py::values")
+    assert (ran.code, ran.results) == (0, {"good::values": "passed"})
+
+
+@pytest.mark.thorough
+def test_no_file_is_imported(tmp_path: Path) -> None:
+    """Files outside the root folder, and a file for two challenges, have names of their own."""
+    place = project(tmp_path / "project")
+    for path in ("test_wrong.py", "../outside.py", "../other.py"):
+        (place / path).write_text("raise SystemExit\n")
+    names = ("test_wrong.py", "../outside.py", "../other.py")
+    drills = [f"--drill=prefix-sum={name}" for name in names]
+    ran = run(place, *drills, "--drill=signs=test_wrong.py", "-k", "loads", ".")
+    assert ran.code == 1
+    assert sorted(name.partition("::")[2] for name in ran.results) == [
+        "../other.py loads",
+        "../outside.py loads",
+        "prefix-sum loads",
+        "signs loads",
+    ]
+    assert set(ran.results.values()) == {"failure"}
+
+
+@pytest.mark.thorough
+def test_fault_of_the_grader_is_an_error(place: Path) -> None:
+    """The run stops with a sentence."""
+    (place / "refuse.py").write_text(
+        "import trainer.server.pool as pool\n"
+        "from trainer.server.messages import Refused\n"
+        "pool.ServerPool.ask = lambda *_: Refused(0, 'This machine will not.')\n"
+    )
+    ran = run(place, "-p", "refuse", DRILLS[0], PYTHONPATH=f"{place}:{ROOT}")
+    assert ran.code == 2
+    assert "This machine will not." in ran.out
+    assert "Traceback" not in ran.out
+
+
+def config_of(place: Path, **options: Any) -> Any:
+    """Return a configuration of pytest with the parts that the plugin reads."""
+    defaults = {
+        "attn_drill": ["prefix-sum=good.py"],
+        "attn_drill_seed": None,
+        "attn_drill_packs": [str(TINY_PACK)],
+    }
+    return SimpleNamespace(
+        getoption=(defaults | options).get, invocation_params=SimpleNamespace(dir=place)
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"attn_drill": ["good.py"]}, "--drill is 'good.py'; it must be ID=FILE"),
+        ({"attn_drill": ["prefix-sum="]}, "--drill is 'prefix-sum='; it must be ID=FILE"),
+        ({"attn_drill": ["prefix-sun=good.py"]}, "No challenge is called 'prefix-sun'. Did you"),
+        ({"attn_drill": ["prefix-sum=none.py"]}, "There is no file {place}/none.py."),
+        ({"attn_drill_packs": ["."]}, "names {place}, which is not a pack"),
+        ({"attn_drill_seed": -1}, "--seed is -1; it must be 0 to"),
+    ],
+)
+def test_bad_options_are_usage_errors(place: Path, options: dict[str, Any], sentence: str) -> None:
+    """The message has the given value and the possible values."""
+    with pytest.raises(pytest.UsageError, match=re.escape(sentence.format(place=place))):
+        DrillRun(config_of(place, **options))
+
+
+def test_old_pytest_is_refused(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
     """The sentence has the needed version and the installed version."""
     monkeypatch.setattr(pytest, "version_tuple", (7, 4, 4))
     with pytest.raises(pytest.UsageError, match="--drill needs pytest 8 or newer; this is"):
-        drill_run.take_part(config_of(Path()))
-
-
-@pytest.mark.thorough
-def test_without_paths_only_the_hidden_checks_run(folder: Path) -> None:
-    """The first failed test of a file shows the whole report.
-
-    Every failed test shows the command that repeats it.
-    """
-    files = ["--drill=prefix-sum=right.py", "--drill=prefix-sum=values.py"]
-    ran = run(folder, *files, "--drill-seed=77", "--color=yes", "-rfs")
-    assert ran.code == 1
-    assert {name: result for name, result in ran.results.items() if result != "passed"} == {
-        "values.values::first": "failure",
-        "values.values::second (B, 1)": "failure",
-        "values.properties::first": "skipped",
-        "values.properties::second (B, 1)": "skipped",
-        "values.bad sizes::two is odd": "failure",
-    }
-    assert len(ran.results) == 18
-    assert "drill: prefix-sum, seed 77" in ran.out
-    whole, brief = ran.texts["values.values::first"], ran.texts["values.values::second (B, 1)"]
-    assert "✗ values" in whole
-    assert "✗ values" not in brief
-    assert f"values  case 2: second [B, 1]\n  {SHOWN} …\n  sizes  B=2\n" in brief
-    assert brief.startswith(f"{SHOWN} …\n")
-    command = "pytest --drill=prefix-sum=values.py --drill-seed=77 "
-    test_id = "'values.py::values::second (B, 1)'"
-    assert f"this test again  {command}--drill-pack={TINY} {test_id}" in brief
-    assert "--drill-seed=77" in whole
-    assert "Traceback" not in ran.out
-    assert "trainer/pytest_plugin" not in ran.out
-    assert "[2] values.py:1: needs values\n" in ran.out
-    assert f"FAILED\x1b[0m values.py::\x1b[1mvalues::first\x1b[0m - {SHOWN}" in ran.out
-    assert re.search(
-        "\x1b[^m]+mFAILED\x1b[^m]+m  \x1b[^m]+mprefix-sum", ran.out
-    )  # the report's colours
-    assert not any("\x1b" in text or "#x1B" in text for text in ran.texts.values())
-    expected = ["started", "GradeReference right", "Grade right", "Grade values", "closed"]
-    assert requests(folder) == expected
-
-
-def test_collect_only_grades_no_file(folder: Path) -> None:
-    """`--collect-only` also works without xdist and without the cache."""
-    options = ["--co", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
-    ran = run(folder, "--drill", "prefix-sum=values.py", *options)
-    assert ran.code == 0
-    assert "values.py::runs::second (B, 1)\n" in ran.out
-    assert requests(folder) == ["started", "GradeReference right", "closed"]
-
-
-@pytest.mark.thorough
-def test_last_failed_tests_run_again(folder: Path) -> None:
-    """`--lf` finds the tests under another seed.
-
-    If they cannot be checked any more, they are skipped and the run fails. The next run has all
-    tests.
-    """
-    ran = run(folder, "--drill", "prefix-sum=values.py")
-    assert ran.count() == {"passed": 4, "failure": 3, "skipped": 2}
-    (folder / "values.py").write_text("# loads")
-    ran = run(folder, "--drill", "prefix-sum=values.py", "--lf")
-    assert (ran.code, ran.count()) == (1, {"skipped": 3})
-    ran = run(folder, "--drill", "prefix-sum=values.py", "--lf")
-    assert (ran.code, ran.count()) == (1, {"failure": 1, "skipped": 8})
-    (folder / "values.py").write_text("# values")
-    run(folder, "--drill", "prefix-sum=values.py")
-    (folder / "values.py").write_text("# right")
-    options = ["--lf", "--drill-memory-limit=64"]
-    ran = run(folder, "--drill", "prefix-sum=values.py", *options, MIB="64")
-    assert (ran.code, ran.count()) == (0, {"passed": 3})
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param([], id="alone"),
-        pytest.param(["-n", "2"], id="xdist", marks=pytest.mark.thorough),
-    ],
-)
-def test_run_with_skipped_tests_and_no_failed_test_is_not_a_pass(
-    folder: Path, options: list[str]
-) -> None:
-    """The tests are skipped with the reason, the terminal names the failure, and the code is 1."""
-    drills = ["--drill=prefix-sum=loads.py", "--drill=prefix-sum=right.py", "--drill-seed=3"]
-    ran = run(folder, *drills, *options, "-k", "values")
-    assert (ran.code, ran.count()) == (1, {"skipped": 2, "passed": 2}), ran.out
-    cause = "loads failed: SyntaxError: `--drill-time-limit` at line 7"
-    reason = f"needs loads, so this was not checked: {cause}"
-    assert ran.texts["loads.values::first"].startswith(f"{reason}\n")
-    assert f"loads.py did not pass: {cause}\n" in ran.out
-    assert "\nall tests  pytest --drill=prefix-sum=loads.py --drill-seed=3 " in ran.out
-    assert "right.py did not pass" not in ran.out
-
-
-@pytest.mark.thorough  # a refused reference has workers of xdist by default, too
-def test_workers_of_xdist_share_one_grading(folder: Path) -> None:
-    """Only the controller asks the server. Tests and results are the same as without workers."""
-    args = ["--drill", "prefix-sum=values.py", "--drill", "prefix-sum=loads.py", ".", "-v"]
-    alone, shared = run(folder, *args), run(folder, *args, "-n", "2")
-    expected = ["started", "GradeReference right", "Grade values", "Grade loads", "closed"]
-    assert requests(folder) == expected * 2
-    assert shared.results == alone.results
-    assert shared.code == alone.code == 1
-    seeds = set(re.findall(r"--drill-seed=(\d+)", shared.out))
-    assert seeds == set(re.findall(r"drill: prefix-sum, seed (\d+)", shared.out))
-    assert len(seeds) == 1
-    assert shared.out.count("✗ values") == shared.out.count("✗ loads") == 1
-    assert f"FAILED values.py::values::first - {SHOWN}" in shared.out
-    assert shared.texts["loads::loads"].startswith("SyntaxError: `--drill-time-limit` at line 7\n")
-
-
-# The message for each kind of file.
-SENTENCES = {
-    "lost": "Grading lost.py ended the grading process 2 times (out of luck).",
-    "refused": "This machine will not.",
-    "values": "The reference of prefix-sum itself does not pass here",
-}
-
-
-@pytest.mark.thorough
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(
-    ("files", "reference", "options", "expected"),
-    [
-        (["lost", "right"], "right", [], {"error": 9, "passed": 9}),
-        (["refused"], "right", ["-n", "2"], {"error": 9}),
-        (["right"], "refused", ["-n", "2"], {"error": 1}),
-        (["right"], "values", [], {"error": 1}),
-    ],
-    ids=["lost server", "refused file", "refused reference", "wrong reference"],
-)
-def test_fault_of_the_grader_is_an_error(
-    folder: Path, files: list[str], reference: str, options: list[str], expected: dict[str, int]
-) -> None:
-    """The tests have an error with a message instead of a failure, and the exit code is 3."""
-    drills = [f"--drill=prefix-sum={file}.py" for file in files]
-    ran = run(folder, *drills, *options, REFERENCE=reference)
-    assert (ran.code, ran.count()) == (3, expected), ran.out
-    assert SENTENCES[files[0] if reference == "right" else reference] in ran.out
-    for words in ("Traceback", "trainer/pytest_plugin", "During handling"):
-        assert words not in ran.out
-    sent = requests(folder)
-    assert any(request.startswith("Grade ") for request in sent) == (reference == "right")
-    assert sent.count("Grade lost") == 2 * files.count("lost")
-    assert sent[-1] == "closed"
+        DrillRun(config_of(place))

@@ -6,34 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.class_results import result, unsettled
+from tests.support.class_results import result, ungraded
 from trainer.classroom.grading_jobs import Stall
 from trainer.report.class_progress import ClassProgress, summary
 
 
-def test_summary_names_the_files_with_the_same_student() -> None:
+def test_summary_counts_the_submissions_that_a_person_must_settle() -> None:
     """The grader did not fail on them, and the next step is named."""
-    text, failed = summary([result("ann"), unsettled(), result("di", verdict=None)])
+    text, failed = summary([result("ann"), ungraded(), result("di", verdict=None)])
     assert failed == 1
     assert "3 results: 1 passed, 2 not graded" in text
-    assert "\n1 to settle: more than one submission of one name\n  bob: bob.py, bob/x.py\n" in text
-    assert text.endswith("\nRemove or rename all but one of each name, then add --resume.")
-    assert "to settle" not in summary([result("ann"), result("di", verdict=None)])[0]
-
-
-def test_summary_lists_at_most_ten_names() -> None:
-    """Of many names only ten are listed."""
-    text, _ = summary([unsettled(f"student number {index}") for index in range(13)])
-    assert "student number 9: bob.py," in text
-    assert "student number 10:" not in text
-    assert "and 3 more names" in text
-
-
-def test_summary_lists_at_most_four_files_of_a_name() -> None:
-    """Control characters in a name are shown as escapes."""
-    places = [f"{index}\x1b[31m.py" for index in range(6)]
-    text, _ = summary([result("bob\n", verdict=None, unsettled=places)])
-    assert r"bob\n: 0\x1b[31m.py, 1\x1b[31m.py, 2\x1b[31m.py, 3\x1b[31m.py and 2 more" in text
+    assert text.endswith(
+        "\n1 submission of 1 student not graded: a person must settle them; the report says why."
+    )
+    assert "settle" not in summary([result("ann"), result("di", verdict=None)])[0]
 
 
 def test_progress_without_a_terminal_is_ten_lines() -> None:

@@ -2,16 +2,15 @@
 
 import math
 import re
+from dataclasses import replace
 
 from tests.support.heads import facts, random_weights
-from trainer.report.heads_page import cells, to_html
-from trainer.tools.attention_heads import facts_of
+from trainer.report.heads_page import to_html
 
 
 def test_page_shows_every_head() -> None:
     """Every head is in the table and has a picture. Names are escaped."""
-    tensors = {"<b>layer</b>": random_weights(2, 3)}
-    heads = list(facts_of(tensors, range(6), range(6), cells))
+    heads = facts(random_weights(2, 3), "<b>layer</b>")
     page = to_html(heads, "<i>w.npy")
     assert not re.search(r"<script|<i>|<b>layer", page)
     for head in heads:
@@ -39,5 +38,6 @@ def test_page_draws_every_cell() -> None:
 
 def test_page_reports_heads_without_a_picture() -> None:
     """The number of these heads is shown."""
-    heads = list(facts_of({"": random_weights(5)}, range(5), range(3), cells))
+    heads = facts(random_weights(5))
+    heads[3:] = [replace(head, grid=()) for head in heads[3:]]
     assert "2 more heads are not shown here" in to_html(heads, "w.npy")

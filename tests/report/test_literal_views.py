@@ -59,7 +59,7 @@ STATS = statistics_of(
     reviews=(review("challenge:a", 39),),
     starts={"a": [81, 41, 3.5]},
 )
-COSTS = configure(d_model=64, num_heads=4)
+COSTS = configure(settings=["d_model=64,num_heads=4"])
 PROMPT = "# Title\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n- one … two – three\n\n---\n"
 
 
@@ -102,7 +102,7 @@ VIEWS = {
     "trace": drawn(lambda _: render_trace(TRACE)),
     "lesson": drawn(lambda _: render_notes(LESSON, f"\ny = '{'x' * 90}'\n")),
     "statistics": drawn(lambda width: statistics_text.render(STATS, {"basics": "–"}, NOW, width)),
-    "costs": drawn(lambda width: cost_table.render(COSTS, None, costs(COSTS), None, width)),
+    "costs": drawn(lambda width: cost_table.render(COSTS, None, costs(COSTS), width)),
     "heads": drawn(lambda width: heads_text.render(HEADS, "w.npy", width)),
     "score sheet": lambda stream: score_sheet.show(SHEET, stream),
     "prompt": drawn(lambda _: Trimmed(prompt_markdown(PROMPT))),

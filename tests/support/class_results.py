@@ -87,7 +87,6 @@ def result(
         name: "failed" if name in failed else "skipped" if name in skipped else "passed"
         for name in CHECKS
     }
-    score = points.score(statuses, AssignedChallenge(challenge, weights or {}), verdict)
     about_report: dict[str, object] = {
         "file": f"{student[:20]}.py",
         "seed": 123456,
@@ -98,16 +97,15 @@ def result(
             mistakes=tuple(mistakes), first_line=Frame(34, "", "") if failed else None
         ),
         "elapsed_seconds": 1.25,
+        "shares": {name: float(status == "passed") for name, status in statuses.items()},
     }
     about_result: dict[str, object] = {
-        "score": score,
         "text": report_text(challenge, verdict, statuses),
         "excerpt": excerpt(student) if mistakes else None,
         "task": "digest-of-the-task",
     }
     if verdict is None:
         about_result |= {
-            "score": None,
             "text": "",
             "error": "the grader ran out of disk <here> & stopped\x1b[2J",
         }
@@ -117,6 +115,9 @@ def result(
     report = None
     if verdict is not None:
         report = Report(challenge=challenge, verdict=verdict, **about_report)  # type: ignore[arg-type]
+        assigned = AssignedChallenge(challenge, weights or {})
+        score = points.score(report, assigned, Assignment("", (assigned,)))
+        about_result = {"score": score} | about_result
     return StudentResult(
         student=student, challenge=challenge, file=file, report=report, **about_result
     )  # type: ignore[arg-type]
@@ -138,9 +139,9 @@ SETTLE = (
 )
 
 
-def unsettled(student: str = "bob", challenge: str = "first") -> StudentResult:
+def ungraded(student: str = "bob", challenge: str = "first") -> StudentResult:
     """Return the result for a student's name that two files have."""
-    return result(student, challenge, None, file=TWICE[0], error=SETTLE, unsettled=TWICE)
+    return result(student, challenge, None, file=TWICE[0], error=SETTLE, is_ungraded=True)
 
 
 def _outcomes(name: str, status: Status) -> list[Outcome]:
@@ -295,6 +296,7 @@ def grade_of(result: StudentResult, **more: object) -> ChallengeGrade:
         "points": result.score,
         "error": result.error or "",
         "missing_module": result.missing_module,
+        "is_ungraded": result.is_ungraded,
     }
     return ChallengeGrade(result.challenge, result.file, **about | more)  # type: ignore[arg-type]
 

@@ -1,13 +1,11 @@
-"""References and units for tests of the attention costs."""
+"""References for tests of the tools."""
 
 import runpy
 from typing import Any
 
-from trainer.packs import pack_reader
-
-MIB = 1 << 20
+from tests.support.paths import ROOT
 
 
 def reference(folder: str) -> dict[str, Any]:
     """Return the names that the reference of a challenge defines."""
-    return runpy.run_path(str(pack_reader.built_in_pack() / "solutions" / folder / "solution.py"))
+    return runpy.run_path(str(ROOT / "solutions" / folder / "solution.py"))

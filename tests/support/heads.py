@@ -3,33 +3,19 @@
 import torch
 from torch import Tensor
 
-from trainer.tools.attention_heads import HeadFacts, count_heads, facts_of
-
-
-def full_size(length: int) -> tuple[int, int]:
-    """Return a picture size with a cell for every weight."""
-    return length, length
+from trainer.tools.attention_heads import HeadFacts, describe, heads_of
 
 
 def facts(
-    weights: Tensor | list[list[float]], name: str = "", size: int | None = None
+    weights: Tensor | list[list[float]], name: str = "", size: int = 1 << 13
 ) -> list[HeadFacts]:
-    """Return the facts about one tensor, with pictures of `size` cells."""
+    """Return the facts about one tensor, with pictures of at most `size` rows and columns."""
     tensor = torch.tensor(weights, dtype=torch.float64) if isinstance(weights, list) else weights
-    count = count_heads({name: tensor})
-    return list(
-        facts_of(
-            {name: tensor},
-            range(count),
-            range(count),
-            full_size if size is None else lambda _: (size, size),
-        )
-    )
+    return [describe(head, lambda _: (size, size)) for head in heads_of({name: tensor})]
 
 
 def random_weights(*leading: int, length: int = 7, seed: int = 0) -> Tensor:
     """Return rows of a softmax, float64 [..., L, L]."""
     draw = torch.Generator().manual_seed(seed)
-    return torch.softmax(
-        2 * torch.randn(*leading, length, length, generator=draw, dtype=torch.float64), dim=-1
-    )
+    scores = torch.randn(*leading, length, length, generator=draw, dtype=torch.float64)
+    return torch.softmax(2 * scores, dim=-1)

@@ -44,11 +44,10 @@ def current_result(
         assigned for assigned in assignment.challenges if assigned.challenge == result.challenge
     )
     lateness = lateness_of(submission, student, assignment)
-    graded = result.verdict is not None
     return replace(
         result,
         id=student.id,
-        score=score(result.statuses(), assigned, result.verdict) if graded else None,
+        score=score(result.report, assigned, assignment) if result.report else None,
         late=lateness.is_late,
     )
 

@@ -304,7 +304,7 @@ def _read(file: File, submission: StudentSubmission, challenge: Challenge) -> St
     )
     if file.times > 1:
         trouble = valid_text(f"{file.trouble.removesuffix(HAND_IN_FILE)}{_SETTLE}")
-        return replace(submission, trouble=trouble, unsettled=(submission.file,) * file.times)
+        return replace(submission, trouble=trouble)
     try:
         return replace(submission, source=file.read(challenge.entry))
     except FileError as error:
@@ -335,11 +335,8 @@ def _unsettled(
             f"{len(places)} submissions have the name {name}: {first_of(places, _MOST_NAMED)}."
             f"{explained} {_SETTLE}"
         )
-        shown = tuple(map(valid_text, places))
         submissions.append(
-            StudentSubmission(
-                name, challenge.id, shown[0], None, valid_text(trouble), unsettled=shown
-            )
+            StudentSubmission(name, challenge.id, valid_text(places[0]), None, valid_text(trouble))
         )
     for own in files:
         for file in own:

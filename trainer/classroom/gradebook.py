@@ -108,6 +108,8 @@ def _grade(
 ) -> ChallengeGrade:
     lateness = lateness_of(submission, student, assignment)
     points = result.score
+    if result.is_ungraded and assignment.ungraded == "zero":
+        points = 0.0
     if override is not None:
         # No penalty is taken from points that a person decided.
         points, lateness = override.points, replace(lateness, penalty=0.0)
@@ -124,6 +126,7 @@ def _grade(
         error=result.error or submission.trouble,
         missing_module=result.missing_module,
         alternatives=submission.alternatives,
+        is_ungraded=result.is_ungraded,
     )
 
 

@@ -101,7 +101,7 @@ def _job(plan: GradingPlan, submission: StudentSubmission) -> Job:
             "refused" if submission.source is None else "source",
             submission.trouble if submission.source is None else submission.source,
         ),
-        *(submission.file, *submission.unsettled),
+        submission.file,
     )
     digest = hashlib.sha256()
     for part in decisive:
@@ -121,7 +121,8 @@ def pending_jobs(jobs: Sequence[Job], store: ResultStore, again: Collection[str]
     """Return the jobs that have no valid result.
 
     A result is valid if nothing that decides it has changed since. A result is never valid if the
-    grader failed. The result of an unsettled submission is valid until the files change. Points
+    grader failed. The result of a submission that a person must settle is
+    valid until the files change. Points
     and lateness are computed from a result whenever it is read, so they decide nothing.
 
     Args:
@@ -138,7 +139,7 @@ def pending_jobs(jobs: Sequence[Job], store: ResultStore, again: Collection[str]
         if (
             result is None
             or result.task != job.digest
-            or (result.verdict is None and not result.unsettled)
+            or (result.verdict is None and not result.is_ungraded)
         ):
             pending.append(job)
     return pending
@@ -290,4 +291,5 @@ def _request(plan: GradingPlan, job: Job, source: str) -> Grade:
         needs_isolation=not plan.allow_weaker,
         seconds=plan.assignment.seconds,
         memory_mib=plan.assignment.memory_mib,
+        is_for_points=True,
     )

@@ -1,4 +1,4 @@
-"""Compute the points of a result from the statuses of its checks."""
+"""Compute the points of a result from the share of each check that is right."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from trainer.classroom.records import AssignedChallenge, Assignment
-from trainer.model.checks import CHECK_ORDER, Status, Verdict
+from trainer.model.checks import CHECK_ORDER, Status
+from trainer.model.report import Report
 
 # Right values are the point of a challenge. Checks that only show that a file can be graded bring
 # no points, and the absence of forbidden code brings none either. So a student who hands in the
 # stub unchanged gets 0 points.
 WEIGHTS: Mapping[str, float] = dict.fromkeys(CHECK_ORDER, 0.0) | {
-    "shapes": 0.5,
-    "dtype": 0.5,
+    "shapes": 0.2,
+    "dtype": 0.2,
     "values": 4.0,
     "masks": 3.0,
     "gradients": 2.0,
@@ -25,21 +26,10 @@ WEIGHTS: Mapping[str, float] = dict.fromkeys(CHECK_ORDER, 0.0) | {
     "memory": 1.0,
     "work": 1.0,
 }
-# A tensor of zeros can have the right shape and dtype. So both checks count together, and bring at
-# most a tenth of the points, also in challenges with few checks.
-FORM = frozenset(("shapes", "dtype"))
-MOST_FORM_SHARE = 0.1
-# An answer with wrong values that is fast, or that refuses bad sizes, is still wrong. So is an
-# answer that only loads. All other checks need right values already when they run.
-_NEEDS_VALUES = frozenset(
-    (
-        "bad sizes",
-        "vectorised",
-        "memory",
-        "work",
-        *(c for c, weight in WEIGHTS.items() if not weight),
-    )
-)
+# Each of these checks compares values itself. An answer with wrong values that is fast, has the
+# right shape or refuses bad sizes is still wrong, so every other check counts as far as the values
+# are right.
+_ABOUT_VALUES = ("values", "masks", "gradients", "train/eval", "properties")
 
 
 @dataclass(frozen=True)
@@ -50,62 +40,71 @@ class CheckPoints:
         check: the name of the check.
         status: the status over all cases.
         share: the share of all points that the check can bring, 0 to 1.
-        is_earned: True if the check brings its share.
+        right: the share of the check that counts as right, 0 to 1.
     """
 
     check: str
     status: Status
     share: float
-    is_earned: bool
+    right: float
 
     @property
     def points(self) -> float:
         """The points that the student gets, 0 to 100."""
-        return 100 * self.share if self.is_earned else 0.0
+        return 100 * self.share * self.right
 
 
-def check_points(
-    statuses: Mapping[str, Status], assigned: AssignedChallenge, verdict: Verdict | None
-) -> tuple[CheckPoints, ...]:
+def check_points(report: Report, assigned: AssignedChallenge) -> tuple[CheckPoints, ...]:
     """Return the points of each due check, in the order of the checks.
 
-    The shares sum to 1. They are all 0 if no due check has a weight.
+    If the library did the work (verdict "not-allowed"), no check brings points.
 
     Args:
-        statuses: the status of each due check over all cases. A skipped check did not pass.
+        report: the report on the submission, with the shares of its checks unless it passed.
         assigned: the challenge with the weights that its assignment changes.
-        verdict: with "not-allowed" no check brings points, because the library did the work.
     """
-    shares = _shares(statuses, assigned.weights)
+    statuses = report.statuses()
+    weights = weight_shares(statuses, assigned)
+    right = {check: _right(check, report) for check in statuses}
     return tuple(
-        CheckPoints(
-            check, status, shares[check], verdict != "not-allowed" and _is_earned(check, statuses)
-        )
+        CheckPoints(check, status, weights[check], right[check])
         for check, status in statuses.items()
     )
 
 
-def score(
-    statuses: Mapping[str, Status], assigned: AssignedChallenge, verdict: Verdict | None
-) -> float:
-    """Return the points of one result, 0 to 100, rounded to one decimal.
+def _right(check: str, report: Report) -> float:
+    if report.verdict in ("passed", "not-allowed"):
+        return float(report.verdict == "passed")
+    right = report.shares.get(check, 0.0)
+    return right if check in _ABOUT_VALUES else right * report.shares.get("values", 1.0)
+
+
+def score(report: Report, assigned: AssignedChallenge, assignment: Assignment) -> float:
+    """Return the points of one report, 0 to 100, rounded to one decimal.
+
+    A pass always gives 100. An answer that one known mistake explains completely gets at least the
+    points that the assignment gives for one mistake.
 
     Args:
-        statuses: the status of each due check over all cases.
+        report: the report on the submission.
         assigned: the challenge with the weights that its assignment changes. If no due check has a
-            weight, a pass gives 100 points and every other verdict gives 0.
-        verdict: "passed" always gives 100, and "not-allowed" always gives 0.
+            weight, only a pass gives points.
+        assignment: the assignment of the class.
     """
-    if verdict == "passed":
+    if report.verdict == "passed":
         return 100.0
-    return round(math.fsum(part.points for part in check_points(statuses, assigned, verdict)), 1)
+    points = math.fsum(part.points for part in check_points(report, assigned))
+    if report.diagnosis is not None and report.diagnosis.is_only_mistake:
+        points = max(points, assignment.one_mistake)
+    return round(points, 1)
 
 
 def total(points: Mapping[str, float | None], assignment: Assignment) -> float | None:
     """Return the points of a student over all challenges, 0 to 100, rounded to one decimal.
 
     Each challenge counts by its worth. Return None if the points of a challenge are missing or
-    None: the grader failed on that challenge, and the rest is not enough for a mark.
+    None: the grader failed on that challenge, or a person must settle it, and the rest is not
+    enough for a mark.
     """
     largest = max(assigned.worth for assigned in assignment.challenges)
     weighted: list[float] = []
@@ -118,34 +117,18 @@ def total(points: Mapping[str, float | None], assignment: Assignment) -> float |
     return round(math.fsum(weighted) / whole, 1)
 
 
-def _shares(checks: Iterable[str], changed: Mapping[str, float]) -> dict[str, float]:
-    """Return the share of all points of each check. The shares sum to 1 or are all 0."""
-    weights = {check: changed.get(check, WEIGHTS[check]) for check in checks}
+def weight_shares(checks: Iterable[str], assigned: AssignedChallenge) -> dict[str, float]:
+    """Return the share of all points of each check. The shares sum to 1 or are all 0.
+
+    Args:
+        checks: the checks that are due.
+        assigned: the challenge with the weights that its assignment changes.
+    """
+    weights = {check: assigned.weights.get(check, WEIGHTS[check]) for check in checks}
     largest = max(weights.values(), default=0.0)
     if not largest:
         return weights
     # Divide by the largest weight so that no sum is infinite.
     parts = {check: weight / largest for check, weight in weights.items()}
-    if not FORM & changed.keys():
-        parts = _with_limited_form(parts)
     whole = math.fsum(parts.values())
     return {check: part / whole for check, part in parts.items()}
-
-
-def _with_limited_form(parts: Mapping[str, float]) -> dict[str, float]:
-    """Return the parts, with less for shapes and dtype if they are more than a tenth of all."""
-    form = math.fsum(part for check, part in parts.items() if check in FORM)
-    others = math.fsum(part for check, part in parts.items() if check not in FORM)
-    most = others * MOST_FORM_SHARE / (1 - MOST_FORM_SHARE)
-    factor = most / form if others and form > most else 1.0
-    return {check: part * factor if check in FORM else part for check, part in parts.items()}
-
-
-def _is_earned(check: str, statuses: Mapping[str, Status]) -> bool:
-    """Return whether a check brings its points."""
-    needed = {check}
-    if check in FORM:
-        needed |= FORM
-    elif check in _NEEDS_VALUES:
-        needed.add("values")
-    return all(statuses.get(name, "passed") == "passed" for name in needed)

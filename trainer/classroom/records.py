@@ -70,8 +70,6 @@ class StudentSubmission:
         is_marked_late: True if the system's file name says that the submission is late.
         has_late_marks: True if the system marks every late file in its name, so a file without a
             mark is in time.
-        unsettled: the paths of all files that have this student's name, if there are several and
-            a person must choose one of them. There is no source then.
         is_missing: True if the student handed in other files, but none for this challenge.
         alternatives: the paths of other files that define the answer, too.
     """
@@ -83,10 +81,14 @@ class StudentSubmission:
     trouble: str = ""
     submitted: float | None = None
     is_marked_late: bool = False
-    unsettled: tuple[str, ...] = ()
     is_missing: bool = False
     alternatives: tuple[str, ...] = ()
     has_late_marks: bool = False
+
+    @property
+    def is_ungraded(self) -> bool:
+        """True if a person must settle which text counts: nothing can be graded until then."""
+        return self.source is None and not self.is_missing
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,9 @@ class Assignment:
         extensions: more time for single students, by id, user name, e-mail address or name.
         utc_offset: seconds from UTC to the time zone in which times are shown; None for the time
             zone of this machine.
+        ungraded: "zero" gives 0 points to a submission that a person must settle. By default it has
+            no points, and its cells stay empty.
+        one_mistake: the least points of an answer that one known mistake explains completely.
     """
 
     title: str
@@ -150,6 +155,8 @@ class Assignment:
     penalty: float = 0.0
     extensions: Mapping[str, Extension] = field(default_factory=dict)
     utc_offset: float | None = None
+    ungraded: Literal["empty", "zero"] = "empty"
+    one_mistake: float = 0.0
 
     @property
     def challenge_ids(self) -> list[str]:
@@ -217,6 +224,7 @@ class ChallengeGrade:
         error: the reason why the submission was not graded or has no readable file, or "".
         missing_module: the module that the file imports and that does not exist here, or "".
         alternatives: the paths of other files that define the answer, too.
+        is_ungraded: True if a person must settle which file counts, or get a readable file.
     """
 
     challenge: str
@@ -229,6 +237,7 @@ class ChallengeGrade:
     error: str = ""
     missing_module: str = ""
     alternatives: tuple[str, ...] = ()
+    is_ungraded: bool = False
 
     @property
     def has_unknown_time(self) -> bool:
@@ -330,8 +339,8 @@ class StudentResult:
         load_words: the reason why the file does not load, in words that cannot reveal a case; "" if
             it loads or was never run.
         task: the digest of everything that decides the result. `--resume` compares it.
-        unsettled: the files that have this student's name, if a person must choose one of them.
-            There is no report then, and `error` gives the next step.
+        is_ungraded: True if a person must settle which file counts, or get a readable file. There
+            is no report then, and `error` gives the reason and the next step.
     """
 
     student: str
@@ -346,7 +355,7 @@ class StudentResult:
     excerpt: Excerpt | None = None
     load_words: str = ""
     task: str = ""
-    unsettled: tuple[str, ...] = ()
+    is_ungraded: bool = False
 
     @property
     def verdict(self) -> Verdict | None:

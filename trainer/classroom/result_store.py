@@ -140,8 +140,8 @@ def encode_result(result: StudentResult) -> bytes:
         "late": result.late,
         "task": result.task,
     }
-    if result.unsettled:
-        content["unsettled"] = list(result.unsettled)
+    if result.is_ungraded:
+        content["ungraded"] = True
     return json.dumps(content, allow_nan=False).encode("ascii") + b"\n"
 
 
@@ -166,7 +166,7 @@ def decode_result(text: bytes) -> StudentResult:
         excerpt=None if excerpt is None else Excerpt(**{**excerpt, "lines": (*excerpt["lines"],)}),
         load_words=content.get("load_words", ""),
         task=content["task"],
-        unsettled=tuple(content.get("unsettled", ())),
+        is_ungraded=content.get("ungraded", False),
     )
 
 

@@ -354,10 +354,8 @@ def _result(job: Job, reply: Reply | None) -> StudentResult:
         file=submission.file,
         task=job.digest,
     )
-    if submission.unsettled:
-        return replace(
-            with_failure(result, submission.trouble), unsettled=tuple(submission.unsettled)
-        )
+    if submission.is_ungraded:
+        return replace(with_failure(result, submission.trouble), is_ungraded=True)
     if reply is None:
         return with_trouble(result, submission.trouble)
     if isinstance(reply, Refused) and reply.is_for_all:

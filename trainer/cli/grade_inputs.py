@@ -163,10 +163,12 @@ def _listed(names: Sequence[str]) -> str:
 
 def _to_settle(submissions: Sequence[StudentSubmission]) -> list[str]:
     """Return a sentence for each student with several submissions, from which a person chooses."""
-    unsettled = {
-        submission.student: submission.trouble for submission in submissions if submission.unsettled
+    ungraded = {
+        submission.student: submission.trouble
+        for submission in submissions
+        if submission.is_ungraded
     }
-    sentences = list(unsettled.values())
+    sentences = list(ungraded.values())
     if len(sentences) <= _MOST_SENTENCES:
         return sentences
     more = len(sentences) - _MOST_SENTENCES

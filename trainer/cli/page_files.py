@@ -27,7 +27,6 @@ def write_page(path: Path, page: str) -> None:
         DrillError: if the file cannot be written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")
     except OSError as error:
         raise DrillError(

@@ -38,6 +38,7 @@ from trainer.diagnosis.patched_references import Ids, PatchedReferences
 from trainer.diagnosis.recorded_case import RecordedCase, recorded_case
 from trainer.diagnosis.repairs import repair_of
 from trainer.diagnosis.reruns import Reruns
+from trainer.diagnosis.same_failure import failures
 from trainer.diagnosis.several_functions import function_of, wrong_by_function
 from trainer.diagnosis.source_analysis import function_lines, line_of_tuple
 from trainer.diagnosis.telling_case import case_of_the_mask, most_informative_case
@@ -124,7 +125,12 @@ class Diagnoser:
         """
         try:
             with closing(Reruns(self._workers, judgement)) as reruns:
-                return diagnose(self.references(judgement.case_set), judgement, reruns, known)
+                references = self.references(judgement.case_set)
+                diagnosis = diagnose(references, judgement, reruns, known)
+                if diagnosis is not None and judgement.report.shares:
+                    is_only = _is_only_mistake(references, judgement, reruns, diagnosis.mistakes)
+                    diagnosis = replace(diagnosis, is_only_mistake=is_only)
+                return diagnosis
         except ForkServerLostError:
             self._workers.replace_fork_server()
         except Exception as error:
@@ -173,6 +179,23 @@ def matching_mistake(references: PatchedReferences, judgement: Judgement, reruns
         return ()
     with _silence():
         return _Diagnosis(references, judgement, reruns, first).single_mistake()
+
+
+def _is_only_mistake(
+    references: PatchedReferences,
+    judgement: Judgement,
+    reruns: Reruns,
+    mistakes: Sequence[Mistake],
+) -> bool:
+    """Return whether the reference with one mistake fails every check exactly as the submission.
+
+    It runs in a worker like a submission, so everything that is graded is compared.
+    """
+    if len(mistakes) != 1:
+        return False
+    source = references.patched((mistakes[0].id,)) or ""
+    report = references.report(judgement.case_set, source, reruns.grade)
+    return failures(report) == failures(judgement.report)
 
 
 @contextmanager

@@ -37,13 +37,11 @@ class ResultFacts:
         likely: the ids of the likely mistakes, or "".
         passed: the number of checks that passed.
         due: the number of checks.
-        is_unsettled: True if a person must choose one of several files.
     """
 
     likely: str
     passed: int
     due: int
-    is_unsettled: bool
 
 
 def class_html(
@@ -65,7 +63,6 @@ def class_html(
     summary = summarise(_noted(results(), facts), gradebook)
     assignment = gradebook.assignment
     assigned_by_id = {assigned.challenge: assigned for assigned in assignment.challenges}
-    unsettled = {key for key, found in facts.items() if found.is_unsettled}
     grades = {
         (row.student.name, grade.challenge): grade
         for row in gradebook.rows
@@ -79,7 +76,7 @@ def class_html(
         challenges=list(assigned_by_id),
         mistakes=_most_common_first(summary),
         weights=_weights(summary, assignment),
-        looks=to_look_at(gradebook, unsettled),
+        looks=to_look_at(gradebook),
         missing="" if for_markers else missing_words(gradebook),
         for_markers=for_markers,
         gradebook=gradebook,
@@ -113,7 +110,7 @@ def _noted(
     """Yield the results, and put the facts of each into `facts`."""
     for result in results:
         facts[result.student, result.challenge] = ResultFacts(
-            likely(result), *checks_passed(result), bool(result.unsettled)
+            likely(result), *checks_passed(result)
         )
         yield result
 

@@ -86,7 +86,7 @@ def cells(result: StudentResult) -> tuple[str, ...]:
         points(result.score) if graded and result.score is not None else "",
         str(passed) if graded else "",
         str(total) if graded else "",
-        cell_of((result.error or "") if result.unsettled else likely(result)),
+        cell_of((result.error or "") if result.is_ungraded else likely(result)),
         f"{result.seconds:.2f}",
     )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
-from trainer.classroom.points import FORM, WEIGHTS, CheckPoints, check_points
+from trainer.classroom.points import WEIGHTS, CheckPoints, check_points, weight_shares
 from trainer.classroom.records import AssignedChallenge, Lateness, Override, StudentResult
 from trainer.model.checks import CHECK_ORDER, Status, Verdict
 from trainer.model.quantities import plural
@@ -15,7 +16,7 @@ from trainer.report.class_words import points as in_points
 STATUS_WORDS: Mapping[Status, str] = {
     "passed": "passed",
     "failed": "failed",
-    "skipped": "did not run",
+    "skipped": "incomplete",
 }
 
 
@@ -43,7 +44,7 @@ class WeightRow:
     """A row of the table of weights.
 
     Attributes:
-        checks: the name of the check, or of the checks that count together.
+        checks: the name of the check.
         weight: the weight.
         points: the points of 100 that the check brings.
     """
@@ -60,7 +61,7 @@ def points_rows(result: StudentResult, assigned: AssignedChallenge) -> tuple[Poi
         result: the result of the student.
         assigned: the challenge with the weights that the assignment changes.
     """
-    parts = check_points(result.statuses(), assigned, result.verdict)
+    parts = () if result.report is None else check_points(result.report, assigned)
     return tuple(
         PointsRow(
             part.check,
@@ -89,14 +90,16 @@ def points_lines(result: StudentResult, assigned: AssignedChallenge) -> tuple[st
 
 
 def status_words(part: CheckPoints, verdict: Verdict | None) -> str:
-    """Return the status of a check in words, with the reason if a pass brings no points."""
+    """Return the status of a check in words, with the share of it that counts as right."""
     words = STATUS_WORDS[part.status]
-    if part.status != "passed" or part.is_earned:
+    if part.right == 1 or not part.share:
         return words
     if verdict == "not-allowed":
         return f"{words}, but not from scratch"
-    needed = ", ".join(FORM - {part.check}) if part.check in FORM else "values"
-    return f"{words}, but {needed} did not"
+    percent = f"{math.floor(100 * part.right)}%"
+    if part.status == "passed":  # the share of the values decides
+        return f"{words}, but only {percent} of values are right"
+    return f"{words}, {percent} right"
 
 
 def weight_rows(assigned: AssignedChallenge, due: Iterable[str]) -> tuple[WeightRow, ...]:
@@ -107,21 +110,12 @@ def weight_rows(assigned: AssignedChallenge, due: Iterable[str]) -> tuple[Weight
         due: the names of the challenge's checks.
     """
     wanted = set(due)
-    statuses: dict[str, Status] = {check: "passed" for check in CHECK_ORDER if check in wanted}
-    parts = {part.check: part for part in check_points(statuses, assigned, "passed")}
-    are_joined = parts.keys() >= FORM and not FORM & assigned.weights.keys()
-    rows: list[WeightRow] = []
-    for check, part in parts.items():
-        weight = assigned.weights.get(check, WEIGHTS[check])
-        if not part.share or (are_joined and check == "dtype"):
-            continue
-        if are_joined and check == "shapes":
-            others = [parts[other] for other in sorted(FORM)]
-            joined = 100 * sum(other.share for other in others)
-            rows.append(WeightRow("shapes and dtype", sum(WEIGHTS[name] for name in FORM), joined))
-        else:
-            rows.append(WeightRow(check, weight, 100 * part.share))
-    return tuple(rows)
+    parts = weight_shares((check for check in CHECK_ORDER if check in wanted), assigned)
+    return tuple(
+        WeightRow(check, assigned.weights.get(check, WEIGHTS[check]), 100 * share)
+        for check, share in parts.items()
+        if share
+    )
 
 
 def weights_in_words(rows: Iterable[WeightRow]) -> str:

@@ -76,10 +76,9 @@ def anonymous_results(
 def _result(result: StudentResult, anonymous_id: str, names: HiddenNames) -> StudentResult:
     file = _file(result.file, anonymous_id)
     excerpt = result.excerpt and anonymised(result.excerpt, names.words_of(result.student))
-    hidden = replace(result, student=anonymous_id, id="", file=file, excerpt=excerpt, unsettled=())
+    hidden = replace(result, student=anonymous_id, id="", file=file, excerpt=excerpt)
     if result.report is None:
-        unsettled = (_HIDDEN,) if result.unsettled else ()
-        return replace(hidden, error=_HIDDEN, text="", excerpt=None, unsettled=unsettled)
+        return replace(hidden, error=_HIDDEN, text="", excerpt=None)
     outcomes = tuple(
         replace(
             outcome,

@@ -39,7 +39,7 @@ _NOT_LOADED = (
     "Nothing else could be checked. Correct the file, and import it in a new Python process to make"
     " sure that it loads. Then ask your teacher whether you may hand it in again."
 )
-_SKIPPED = "not run: a check that it needs did not pass"
+_SKIPPED = "incomplete: not every case could be judged"
 _VOID = "The answer brings no points: it was not written from scratch, as the challenge requires."
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -187,7 +187,7 @@ def _challenge(
     assignment: Assignment,
     max_points: int,
 ) -> StudentChallenge:
-    if result is not None and result.unsettled:
+    if result is not None and result.is_ungraded:
         return StudentChallenge(assigned.challenge, "not graded", UNSETTLED, 0, 0)
     if result is None or result.verdict is None:
         return StudentChallenge(assigned.challenge, "not graded", NOT_GRADED, 0, 0)
@@ -241,7 +241,7 @@ def _says(result: StudentResult, assignment: Assignment) -> str:
 def _checks(
     assigned: AssignedChallenge, result: StudentResult, assignment: Assignment, max_points: int
 ) -> tuple[StudentCheck, ...]:
-    parts = check_points(result.statuses(), assigned, result.verdict)
+    parts = () if result.report is None else check_points(result.report, assigned)
     worth = apportioned({part.check: part.share for part in parts}, max_points)
     explained = result.report.first_failure() if result.report else None
     found: list[StudentCheck] = []
@@ -252,7 +252,7 @@ def _checks(
                 says = visible(result.text, lines=True) or says
             if assignment.shown == "report" or _never_ran(result):
                 line = explained.frames[-1].line if explained.frames else None
-        gained = worth[part.check] if part.is_earned else 0
+        gained = round(worth[part.check] * part.right)
         found.append(StudentCheck(part.check, part.status, gained, worth[part.check], says, line))
     # A submission that cannot be read has no checks, and a submission that did not pass must not
     # have only passed checks. Then an additional entry shows the verdict.
@@ -277,7 +277,7 @@ def _says_of_check(part: CheckPoints, result: StudentResult, assignment: Assignm
     if part.status == "skipped":
         return _SKIPPED
     if part.status == "passed":
-        return "" if part.is_earned or not part.share else status_words(part, result.verdict)
+        return "" if part.right == 1 or not part.share else status_words(part, result.verdict)
     if assignment.shown == "report":
         return _messages(result, part.check)
     return _load_reason(result) if part.check == "loads" else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trainer.classroom.records import ChallengeGrade, Gradebook, StudentGrade
@@ -47,31 +47,30 @@ class Look:
     notes: tuple[Noted, ...]
 
 
-def to_look_at(gradebook: Gradebook, unsettled: Set[tuple[str, str]]) -> tuple[Look, ...]:
-    """Return everything to look at, the most urgent first.
-
-    Args:
-        gradebook: the grades of the class.
-        unsettled: the students and challenges with several files, of which a person must choose
-            one.
-    """
+def to_look_at(gradebook: Gradebook) -> tuple[Look, ...]:
+    """Return everything to look at, the most urgent first."""
     looks = [
         Look(
             "Names that clash",
-            "A person must decide whose file it is, or which file counts. Rename the files, then"
-            " grade again with --resume.",
-            (*_clashes(gradebook, unsettled),),
+            "A person must decide whose file it is. Rename the file, then grade again with"
+            " --resume.",
+            (*_clashes(gradebook),),
         ),
         Look(
             "Not graded",
-            "The grading failed; the submission is not to blame. Grade again with --resume.",
-            (*_not_graded(gradebook, unsettled),),
+            "A person must settle which file counts, or ask for another file. Then grade again"
+            " with --resume.",
+            (*_not_graded(gradebook),),
         ),
         Look(
-            "Files that are missing or cannot be read",
-            "These submissions have 0 points. Ask the student for another file, then grade again"
-            " with --resume.",
-            (*_unreadable(gradebook),),
+            "The grader failed",
+            "The submission is not to blame. Grade again with --resume.",
+            (*_failed(gradebook),),
+        ),
+        Look(
+            "Nothing for a challenge",
+            "These students handed in files for other challenges only, so they have 0 points here.",
+            (*_missing(gradebook),),
         ),
         Look(
             "Imports of modules that do not exist here",
@@ -155,23 +154,25 @@ def _grades(gradebook: Gradebook) -> Iterator[tuple[StudentGrade, ChallengeGrade
             yield row, grade
 
 
-def _clashes(gradebook: Gradebook, unsettled: Set[tuple[str, str]]) -> Iterator[Noted]:
+def _clashes(gradebook: Gradebook) -> Iterator[Noted]:
     for row in gradebook.rows:
-        name = row.student.name
         for sentence in row.student.notes:
-            yield Noted(name, reason=sentence)
-        for grade in row.challenges.values():
-            if (name, grade.challenge) in unsettled:
-                yield Noted(name, grade.challenge, grade.error)
+            yield Noted(row.student.name, reason=sentence)
 
 
-def _not_graded(gradebook: Gradebook, unsettled: Set[tuple[str, str]]) -> Iterator[Noted]:
+def _not_graded(gradebook: Gradebook) -> Iterator[Noted]:
     for row, grade in _grades(gradebook):
-        if grade.verdict is None and (row.student.name, grade.challenge) not in unsettled:
+        if grade.is_ungraded:
+            yield Noted(row.student.name, grade.challenge, grade.error)
+
+
+def _failed(gradebook: Gradebook) -> Iterator[Noted]:
+    for row, grade in _grades(gradebook):
+        if grade.verdict is None and not grade.is_ungraded:
             yield Noted(row.student.name, grade.challenge, grade.error or "no reason is known")
 
 
-def _unreadable(gradebook: Gradebook) -> Iterator[Noted]:
+def _missing(gradebook: Gradebook) -> Iterator[Noted]:
     for row, grade in _grades(gradebook):
         if grade.verdict is not None and grade.error:
             yield Noted(row.student.name, grade.challenge, grade.error)

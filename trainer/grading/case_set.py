@@ -21,6 +21,7 @@ from trainer.grading.challenge_content import Content, in_authors_words, load_co
 from trainer.grading.expected import Expected
 from trainer.grading.prepared_case import PreparedCase
 from trainer.grading.reference import Reference
+from trainer.grading.trivial_answers import trivial_credits
 from trainer.model.case import Case, Refusal
 from trainer.model.challenge import Challenge
 from trainer.model.errors import GraderError, PackError
@@ -67,6 +68,11 @@ class CaseSet:
     def expect(self) -> list[Expected]:
         """Return the expected results of every case. The first call computes them."""
         return [prepared.expected for prepared in self.prepared]
+
+    @cached_property
+    def trivial_credits(self) -> Mapping[str, Sequence[float]]:
+        """The share of right outputs in each case, by trivial answer."""
+        return trivial_credits(self.prepared)
 
     @property
     def ties(self) -> tuple[tuple[str, str], ...]:

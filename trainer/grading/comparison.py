@@ -11,7 +11,7 @@ from torch import Tensor
 from trainer.grading.case_set import CaseSet
 from trainer.grading.expected import Expected
 from trainer.grading.prepared_case import PreparedCase
-from trainer.grading.tensor_comparison import compare_values
+from trainer.grading.tensor_comparison import compare_values, has_wrong_entry
 from trainer.model.case import Case
 from trainer.model.report import Frame, Mismatch, Outcome
 from trainer.worker.protocol import (
@@ -93,6 +93,7 @@ class Comparison:
         self._compared: dict[tuple[int, int], Mismatch | None] = {}
         self._gradients: dict[tuple[int, str], Mismatch | None] = {}
         self._ran: dict[int, bool] = {}
+        self._wrong: dict[int, set[str]] = {}
         self._ahead = 0  # number of runs that were compared while the worker was running
 
     @property
@@ -249,10 +250,29 @@ class Comparison:
 
     def wrong_outputs(self, result: CaseResult) -> set[str]:
         """Return the names of the outputs of the first call that are not as expected."""
-        expected = result.expected
+        outputs = {*result.expected.outputs, *result.expected.plain}
         wrong = {mismatch.tensor for mismatch in self.attribute_mismatches(result)}
-        wrong |= {found.tensor for found in self._value_mismatches(result, 0)}
-        return wrong & {*expected.outputs, *expected.plain}
+        return outputs & (wrong | self._wrong_values(result))
+
+    def _wrong_values(self, result: CaseResult) -> set[str]:
+        """Return the names of the outputs of the first call without the expected value."""
+        if result.index not in self._wrong:
+            self._wrong[result.index] = set(self._find_wrong_values(result))
+        return self._wrong[result.index]
+
+    def _find_wrong_values(self, result: CaseResult) -> Iterator[str]:
+        expected, outputs = result.expected, result.reply.outputs
+        for name, want in expected.outputs.items():
+            value = self.value_of(outputs.get(name))
+            if value is None or value.shape != want.value.shape:
+                yield name
+                continue
+            if has_wrong_entry(want.value, value, expected.bounds[name]):
+                yield name
+        for name, text in expected.plain.items():
+            got = outputs.get(name)
+            if got is None or (got.plain, got.text) != (result.case.plain[name], text):
+                yield name
 
     def ran(self, result: CaseResult) -> bool:
         """Return whether the first call of a case gave outputs of the right shapes."""
@@ -270,7 +290,7 @@ class Comparison:
         if not self.ran(result):
             return False
         is_random = result.case.dropout is not None
-        return is_random or self.value_mismatch(result) is None
+        return is_random or not self._wrong_values(result)
 
 
 def _missing(name: str, dims: str, shape: tuple[int, ...], got: Returned | None) -> Mismatch:

@@ -13,6 +13,7 @@ from trainer.grading.checks_counted import growth_pairs, loop_between
 from trainer.grading.comparison import CaseResult, Comparison
 from trainer.grading.judge import judge
 from trainer.grading.ready_workers import Workers
+from trainer.grading.shares import shares
 from trainer.grading.unfinished import unfinished
 from trainer.model.case import Case
 from trainer.model.challenge import Challenge
@@ -45,6 +46,10 @@ class Judgement:
     def assignment(self) -> Assigned:
         """The assignment of the learner's layers that the report is based on."""
         return self.comparison.reply.assignment
+
+    def with_shares(self) -> Judgement:
+        """Return the judgement with the share of each check that is right in its report."""
+        return replace(self, report=replace(self.report, shares=shares(self.comparison)))
 
     def of_all_cases(self) -> Judgement:
         """Return the judgement of all cases that the worker ran.

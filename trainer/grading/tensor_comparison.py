@@ -40,13 +40,7 @@ def compare_values(
         None if every entry is within its bound. Otherwise the number of wrong entries, the largest
         difference and its index.
     """
-    exact, received = expected.to(torch.float64), actual.to(torch.float64)
-    difference = (received - exact).abs()
-    within = difference <= allowed
-    if bool(within.all()):
-        return None
-    # inf - inf is NaN, but equal infinities agree.
-    wrong = ~(within | (received == exact))
+    wrong, difference = _differences(expected, actual, allowed)
     count = int(wrong.sum())
     if count == 0:
         return None
@@ -72,6 +66,19 @@ def compare_values(
         expected_summary=_summary(expected),
         actual_summary=_summary(actual),
     )
+
+
+def has_wrong_entry(expected: Tensor, actual: Tensor, allowed: Tensor) -> bool:
+    """Return whether `compare_values` would find a difference, without describing it."""
+    return bool(_differences(expected, actual, allowed)[0].any())
+
+
+def _differences(expected: Tensor, actual: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+    """Return which entries are wrong, and the absolute difference of each entry."""
+    exact, received = expected.to(torch.float64), actual.to(torch.float64)
+    difference = (received - exact).abs()
+    # inf - inf is NaN, but equal infinities agree.
+    return ~((difference <= allowed) | (received == exact)), difference
 
 
 def _unravel(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -5,7 +5,8 @@ Commands that do not grade do not need to import this module.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from trainer.model.case import Case
@@ -217,6 +218,8 @@ class Diagnosis:
         elsewhere: the first wrong lines of other functions of the challenge, one for each function
             with other wrong lines.
         attention: the attention weights in the explained case; None if there are none.
+        is_only_mistake: whether the reference with this mistake fails every check exactly as the
+            submission. This is known only if the report is for a class.
     """
 
     mistakes: tuple[Mistake, ...] = ()
@@ -235,6 +238,7 @@ class Diagnosis:
     cleared: tuple[str, ...] = ()
     elsewhere: tuple[WrongFunction, ...] = ()
     attention: AttentionWeights | None = None
+    is_only_mistake: bool = False
 
     @property
     def span(self) -> tuple[int, int] | None:
@@ -327,6 +331,8 @@ class Report:
     # The callables of the contract; () if they are not known.
     signatures: tuple[Signature, ...] = ()
     repair: Repair | None = None  # the progress of a bug hunt; None for other files
+    # The share of each due check that is right, 0 to 1; {} if the report is not for a class.
+    shares: Mapping[str, float] = field(default_factory=dict)
 
     def statuses(self) -> dict[str, Status]:
         """Return the status of each check that was due, over all cases, in order."""

@@ -37,9 +37,9 @@ _MASK = {"says": "difference", "batch_item": "item", "actual": "actual", "expect
 
 
 def to_object(report: Report) -> dict[str, Any]:
-    """Return the report as plain dicts and lists."""
+    """Return the report as plain dicts and lists. Keys that are only for a class may be missing."""
     diagnosis = report.diagnosis
-    return {
+    found = {
         "schema": SCHEMA,
         "challenge": report.challenge,
         "file": report.file,
@@ -50,6 +50,9 @@ def to_object(report: Report) -> dict[str, Any]:
         "stdout": report.stdout,
         "elapsed_seconds": round(report.elapsed_seconds, 3),
     }
+    if report.shares:
+        found["shares"] = dict(report.shares)
+    return found
 
 
 def _check(outcome: Outcome) -> dict[str, Any]:
@@ -72,6 +75,7 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
         "span": None if span is None else list(span),
         **_object(diagnosis, _DIAGNOSIS),
         "effective_mask": None if mask is None else _object(mask, _MASK),
+        **({"only_mistake": True} if diagnosis.is_only_mistake else {}),
     }
 
 
@@ -100,6 +104,7 @@ def from_object(found: Mapping[str, Any]) -> Report:
         outcomes=tuple(_outcome_from(check) for check in found["checks"]),
         stdout=found["stdout"],
         elapsed_seconds=found["elapsed_seconds"],
+        shares=found.get("shares", {}),
         diagnosis=None if diagnosis is None else _diagnosis_from(diagnosis),
     )
 
@@ -125,6 +130,7 @@ def _diagnosis_from(found: Mapping[str, Any]) -> Diagnosis:
         start=_start_from(found["span"]),
         **_fields(found, _DIAGNOSIS),
         effective_mask=None if mask is None else EffectiveMask(**_fields(mask, _MASK)),
+        is_only_mistake=found.get("only_mistake", False),
     )
 
 

@@ -1,89 +1,106 @@
-"""Take part in a run of pytest with `--drill`.
+"""Take part in a run of pytest with `--drill`: grade each file at its collection.
 
-The files are graded at collection, and the items report the results. The files named by `--drill`
-are collected by this plugin only, so that pytest never imports them. Under xdist, the controller
-grades the files before it starts its workers, and sends them the reports.
+Each check is a test. The files named by `--drill` are collected by this plugin only, so that pytest
+never imports them. Under xdist, each worker grades the files itself, with the seed of the
+controller.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from trainer.pytest_plugin.failure import FailedTest, in_one_line
-from trainer.pytest_plugin.grade_files import (
-    GradedFile,
-    Options,
-    grade,
-    read_options,
-    repeating_command,
-)
-from trainer.pytest_plugin.items import DrillFile, DrillItem
-from trainer.pytest_plugin.test_results import is_hidden_failure, settle_results
+from trainer.app.grade_file import check_seed, fresh_seed
+from trainer.app.open_packs import open_packs
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError
+from trainer.model.report import Outcome, Report
+from trainer.model.submission import Submission
+from trainer.practice.learner_files import read_source
+from trainer.report.literal import console
+from trainer.report.terminal import next_commands, render
 from trainer.report.visible import visible
-from trainer.server.messages import rows_of
+from trainer.server.messages import Grade, Refused, Verdict
+from trainer.server.pool import ServerPool
 
-_KEY = "attn_drill"
+_KEY = "attn_drill_seed"
 _LEAST_PYTEST = 8
-_Graded = tuple[GradedFile, ...]
-
-
-def take_part(config: pytest.Config) -> None:
-    """Register the hooks of this run.
-
-    Raises:
-        pytest.UsageError: an option is wrong, or pytest is too old.
-    """
-    if int(pytest.version_tuple[0]) < _LEAST_PYTEST:
-        raise pytest.UsageError(
-            f"--drill needs pytest {_LEAST_PYTEST} or newer; this is {pytest.__version__}. "
-            "Install a newer one."
-        )
-    if hasattr(config, "workerinput"):
-        encoded = config.workerinput[_KEY]
-        options, graded = msgspec.msgpack.decode(encoded, type=tuple[Options, _Graded])
-        run = DrillRun(config, options, graded)
-    else:
-        run = DrillRun(config, read_options(config))
-    config.pluginmanager.register(run, "attn-drill-run")
+_WIDTH = 80
 
 
 class DrillRun:
     """The hooks of a run.
 
-    The class has no properties, because pytest 8.0 reads all attributes of a plugin.
+    Raises:
+        pytest.UsageError: an option is wrong, a file cannot be read, or pytest is too old.
     """
 
-    def __init__(
-        self, config: pytest.Config, options: Options, graded: _Graded | None = None
-    ) -> None:
-        self._config, self._options, self._graded = config, options, graded
-        self._paths = dict.fromkeys(Path(drill.path) for drill in options.drills)
+    def __init__(self, config: pytest.Config) -> None:
+        if int(pytest.version_tuple[0]) < _LEAST_PYTEST:
+            raise pytest.UsageError(
+                f"--drill needs pytest {_LEAST_PYTEST} or newer; this is {pytest.__version__}. "
+                "Install a newer one."
+            )
+        self._pool = ServerPool()
         self._collected: set[Path] = set()
-        # The outcomes of the tests that ran, by challenge and path.
-        self._outcomes: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        self._answers: dict[Path, dict[str, tuple[Challenge, Submission]]] = {}
+        self._reports: dict[Path, tuple[Report, ...]] = {}
+        seed = getattr(config, "workerinput", {}).get(_KEY, config.getoption(_KEY))
+        self.seed = fresh_seed() if seed is None else seed
+        packs = [_absolute(config, name) for name in config.getoption("attn_drill_packs")]
+        self._packs = open_packs(packs)
+        try:
+            check_seed(self.seed)
+            for text in config.getoption("attn_drill"):
+                challenge_id, _, file = text.partition("=")
+                if not (challenge_id and file):
+                    raise DrillError(
+                        f"--drill is {text!r}; it must be ID=FILE, a challenge and the file that "
+                        "answers it. `attn-drill list` shows the challenges."
+                    )
+                challenge, path = self._packs.find(challenge_id), _absolute(config, file)
+                answer = (challenge, Submission(file, read_source(path)))
+                self._answers.setdefault(path, {})[challenge.id] = answer
+            self._roots = tuple(str(folder) for folder in self._packs.roots())
+        except DrillError as error:
+            raise pytest.UsageError(str(error)) from None
         if config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR:
-            # The command line has no paths, and there is no setting `testpaths`. Then only the
-            # files of `--drill` run. A path with `[` or `:` is left out, because pytest reads `[`
-            # and `::` as parts of a node id; `pytest_collection_modifyitems` adds the file.
-            config.args = [str(path) for path in self._paths if not set("[:") & set(str(path))]
+            # Without paths and `testpaths`, only the files of `--drill` run. pytest reads `[` in a
+            # path as a part of a test id; `pytest_collection_modifyitems` adds such files.
+            config.args = [str(path) for path in self._answers if "[" not in str(path)]
 
-    def graded(self) -> _Graded:
-        """Return all files with their reports. The first call grades the files."""
-        if self._graded is None:
-            is_only_listed = self._config.getoption("collectonly")
-            self._graded = grade(self._options, is_only_listed=is_only_listed)
-        return self._graded
+    def reports(self, path: Path) -> tuple[Report, ...]:
+        """Grade a file once, and return a report for each challenge that it answers.
+
+        Raises:
+            pytest.Collector.CollectError: the grader itself failed.
+        """
+        if path not in self._reports:
+            reports = []
+            for challenge, submission in self._answers[path].values():
+                reply = self._pool.ask(self._roots, Grade(challenge.id, submission, self.seed))
+                if isinstance(reply, Refused):
+                    raise pytest.Collector.CollectError(reply.sentence)
+                assert isinstance(reply, Verdict)
+                reports.append(reply.report)
+            self._reports[path] = tuple(reports)
+        return self._reports[path]
+
+    def commands(self, path: Path, report: Report) -> Iterator[str]:
+        """Yield the commands that help after a failure."""
+        challenge, submission = self._answers[path][report.challenge]
+        options = self._packs.pack_option(challenge)
+        for label, command in next_commands(report, submission.name, options):
+            yield f"{label:<16} {command}"
 
     def pytest_report_header(self) -> str:
         """Return a line with the challenges and the seed."""
-        challenges = dict.fromkeys(drill.challenge for drill in self._options.drills)
-        return f"drill: {', '.join(challenges)}, seed {self._options.seed}"
+        ids = dict.fromkeys(name for answers in self._answers.values() for name in answers)
+        return f"drill: {', '.join(ids)}, seed {self.seed}"
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collect_file(
@@ -91,110 +108,108 @@ class DrillRun:
     ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
         """Collect the files of `--drill`, so that no other plugin imports them."""
         collectors = yield
-        return [self._file(parent, file_path)] if file_path in self._paths else collectors
-
-    def _file(self, parent: pytest.Collector, path: Path) -> DrillFile:
-        answers = [graded for graded in self.graded() if graded.drill.path == str(path)]
-        file: DrillFile = DrillFile.from_parent(parent, path=path, answers=answers)
-        return file
-
-    def pytest_collectstart(self, collector: pytest.Collector) -> None:
-        """Record that pytest found a file of `--drill` itself."""
-        if isinstance(collector, DrillFile):
-            self._collected.add(collector.path)
+        return [self._file(parent, file_path)] if file_path in self._answers else collectors
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
-        """Add the files of `--drill` that pytest did not find itself."""
-        for path in self._paths:
-            if path not in self._collected:
-                items.extend(session.genitems(self._file(session, path)))
+        """Add the files of `--drill` that are not below the paths of this run."""
+        for path in self._answers.keys() - self._collected:
+            items.extend(session.genitems(self._file(session, path)))
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Adapt the results to the tests that were chosen to run.
-
-        Grade nothing here, because pytest also calls this hook after an interrupt.
-        """
-        drill_items = [item for item in session.items if isinstance(item, DrillItem)]
-        for graded in self._graded or ():
-            chosen = [item for item in drill_items if item.graded is graded]
-            results = settle_results([item.result for item in chosen], graded.report)
-            for item, result in zip(chosen, results, strict=True):
-                item.result = result
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Add the file to the report of a test."""
-        report = yield
-        if isinstance(item, DrillItem):
-            drill = item.graded.drill
-            # pytest sends all attributes to the controller.
-            report.attn_drill_file = [drill.challenge, drill.path]  # type: ignore[attr-defined]
-        return report
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Record the outcome of a test. Under xdist only the controller has all outcomes."""
-        file = getattr(report, "attn_drill_file", None)
-        if file is not None and report.when == "call":
-            self._outcomes[file[0], file[1]].add(report.outcome)
-
-    def _hidden_failures(self) -> Iterator[GradedFile]:
-        """Yield the files that did not pass although no test failed and a test was skipped."""
-        for graded in self._graded or ():
-            outcomes = self._outcomes[graded.drill.challenge, graded.drill.path]
-            if is_hidden_failure(outcomes, graded.report):
-                yield graded
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say that a file did not pass if no test says so."""
-        hidden = list(self._hidden_failures())
-        if hidden:
-            terminalreporter.section("drill: not passed", red=True)
-        for graded in hidden:
-            first, drill = graded.report.first_failure(), graded.drill
-            cause = f"{first.check} failed: {first.message}" if first else graded.report.verdict
-            command = repeating_command(self._config, drill, graded.report.seed, [])
-            terminalreporter.line(
-                f"{visible(drill.submission.name)} did not pass: {in_one_line(cause)}\n"
-                "The skipped tests were not checked, and the test that failed was not chosen.\n"
-                f"all tests  {command}"
-            )
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_report_to_serializable(
-        self, report: pytest.CollectReport | pytest.TestReport
-    ) -> Generator[None, Any, Any]:
-        """Send a failure to the controller, because only the controller knows the terminal."""
-        data = yield
-        if isinstance(report.longrepr, FailedTest):
-            data[_KEY] = msgspec.msgpack.encode(report.longrepr, enc_hook=rows_of)
-        return data
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_report_from_serializable(self, data: dict[str, Any]) -> Generator[None, Any, Any]:
-        """Decode a failure that a worker sent."""
-        failure = data.pop(_KEY, None)
-        report = yield
-        if failure is not None:
-            report.longrepr = msgspec.msgpack.decode(failure, type=FailedTest)
-        return report
+    def _file(self, parent: pytest.Collector, path: Path) -> DrillFile:
+        self._collected.add(path)
+        file: DrillFile = DrillFile.from_parent(parent, path=path, run=self)
+        return file
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Send the reports to a worker of xdist."""
-        options_and_reports = (self._options, self.graded())
-        node.workerinput[_KEY] = msgspec.msgpack.encode(options_and_reports, enc_hook=rows_of)
+        """Send the seed to a worker of xdist."""
+        node.workerinput[_KEY] = self.seed
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Change the exit code if no test failed, but the grader failed or a file did not pass."""
-        if hasattr(self._config, "workerinput"):
-            return
-        if any(graded.refusal for graded in self._graded or ()):
-            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
-        elif session.exitstatus == pytest.ExitCode.OK and any(self._hidden_failures()):
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    def pytest_unconfigure(self) -> None:
+        """End the grading process."""
+        self._pool.close()
+
+
+class DrillFile(pytest.File):
+    """A file of `--drill`."""
+
+    def __init__(self, run: DrillRun, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._run = run
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Grade the file, and yield a test for each check."""
+        reports = self._run.reports(self.path)
+        for report in reports:
+            words = []
+            if not self.path.is_relative_to(self.config.rootpath):
+                words.append(report.file)  # pytest gives all files outside rootpath the same id
+            if len(reports) > 1:
+                words.append(report.challenge)
+            for check, status in report.statuses().items():
+                failures = [
+                    outcome
+                    for outcome in report.outcomes
+                    if outcome.check == check and outcome.status == status != "passed"
+                ]
+                name = " ".join([*words, check])
+                yield DrillItem.from_parent(
+                    self, name=name, run=self._run, report=report, failures=failures
+                )
+
+
+class DrillItem(pytest.Item):
+    """A check. Its result is already known: `failures` has its failed or skipped outcomes."""
+
+    def __init__(
+        self, run: DrillRun, report: Report, failures: list[Outcome], **arguments: Any
+    ) -> None:
+        super().__init__(**arguments)
+        self._run, self._report, self._failures = run, report, failures
+        self.extra_keyword_matches.add(report.challenge)  # for `-k gqa`
+
+    def runtest(self) -> None:
+        """Fail if the check failed or was skipped."""
+        if self._failures:
+            pytest.fail(self._text(), pytrace=False)
+
+    def _text(self) -> str:
+        """Return the whole report for the first failed check, and else the check's messages."""
+        if self._report.first_failure() not in self._failures:
+            return "\n".join(map(_headline, self._failures))
+        out = console(width=_WIDTH, color_system=None, legacy_windows=False)
+        with out.capture() as capture:
+            out.print(render(self._report, _WIDTH, has_commands=False))
+        lines = capture.get().rstrip().splitlines()
+        return "\n".join([*lines, "", *self._run.commands(self.path, self._report)])
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Return the text, and for the summary the line and the message of the failure."""
+        representation: Any = super().repr_failure(excinfo, style)
+        if isinstance(excinfo.value, pytest.fail.Exception):
+            crash, failure = representation.reprcrash, self._failures[0]
+            crash.path, crash.message = str(self.path), _headline(failure)
+            crash.lineno = failure.frames[-1].line if failure.frames else 1
+        return representation
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the file, its first line and a heading."""
+        return self.path, 0, self.name
+
+
+def _headline(outcome: Outcome) -> str:
+    """Return case and message in one line that cannot act on the terminal."""
+    start = "not run: " if outcome.status == "skipped" else ""
+    case = f"{outcome.case}: " if outcome.case else ""
+    return " ".join(visible(f"{start}{case}{outcome.advised_message}", lines=True).split())
+
+
+def _absolute(config: pytest.Config, name: str) -> Path:
+    """Return an absolute path without resolving symlinks, as pytest does.
+
+    Expand `~` here, because a shell does not expand `~` after `=`.
+    """
+    return Path(os.path.abspath(config.invocation_params.dir / os.path.expanduser(name)))

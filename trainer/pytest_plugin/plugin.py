@@ -1,7 +1,7 @@
 """Add the option `pytest --drill gqa=gqa.py`.
 
-The option runs the hidden checks on that file, with a test for each check and case. If attn-drill
-is installed, every run of pytest imports this module. So the module imports only pytest, and does
+The option runs the hidden checks on that file, with a test for each check. If attn-drill is
+installed, every run of pytest imports this module. So the module imports only pytest, and does
 nothing without the option.
 """
 
@@ -10,14 +10,6 @@ from __future__ import annotations
 import pytest
 
 _NAMES = ("attn_drill", __name__)  # the names of the entry point and for `-p`
-_FILES = (
-    "Run the hidden checks of a challenge on this file, e.g. gqa=gqa.py. Can be given several "
-    "times. Other tests also run if paths or `testpaths` name some."
-)
-_SEED = "Grade on the cases of this seed; a fresh seed by default."
-_PACKS = "Look for challenges in this pack first."
-_SECONDS = "CPU seconds for all cases; 10 by default."
-_MIB = "Memory beyond torch's own, in MiB; 2048 by default."
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -28,32 +20,28 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
             pluginmanager.set_blocked(name)
     group = parser.getgroup("attn-drill", "attn-drill: hidden checks on attention implementations")
     group.addoption(
-        "--drill", dest="attn_drill", metavar="ID=FILE", help=_FILES, action="append", default=[]
-    )
-    group.addoption("--drill-seed", dest="attn_drill_seed", type=int, metavar="N", help=_SEED)
-    group.addoption(
-        "--drill-pack",
-        dest="attn_drill_packs",
-        metavar="DIR",
-        help=_PACKS,
+        "--drill",
+        dest="attn_drill",
+        metavar="ID=FILE",
+        help="Run the hidden checks of a challenge on this file, e.g. gqa=gqa.py. Can be given "
+        "several times. Other tests also run if paths or `testpaths` name some.",
         action="append",
         default=[],
     )
     group.addoption(
-        "--drill-time-limit",
-        dest="attn_drill_seconds",
-        type=float,
-        default=10.0,  # as in `model.limits`, which a run without `--drill` does not import
-        metavar="S",
-        help=_SECONDS,
+        "--drill-seed",
+        dest="attn_drill_seed",
+        type=int,
+        metavar="N",
+        help="Grade on the cases of this seed; a fresh seed by default.",
     )
     group.addoption(
-        "--drill-memory-limit",
-        dest="attn_drill_mib",
-        type=int,
-        default=2048,
-        metavar="MIB",
-        help=_MIB,
+        "--drill-pack",
+        dest="attn_drill_packs",
+        metavar="DIR",
+        help="Look for challenges in this pack first.",
+        action="append",
+        default=[],
     )
 
 
@@ -65,6 +53,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if config.getoption("attn_drill"):
         # Imported only here, because every run of pytest imports this module.
-        from trainer.pytest_plugin.drill_run import take_part  # noqa: PLC0415
+        from trainer.pytest_plugin.drill_run import DrillRun  # noqa: PLC0415
 
-        take_part(config)
+        config.pluginmanager.register(DrillRun(config), "attn-drill-run")

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import RenderableType
@@ -132,16 +131,16 @@ def in_counts(verdicts: Counter[str | None]) -> str:
 
 def summary(results: Iterable[StudentResult]) -> tuple[str, int]:
     """Return a few lines about the results of a class, and the number of failed gradings."""
-    unsettled: dict[str, tuple[str, ...]] = {}
+    ungraded: dict[str, list[str]] = {}
     verdicts: Counter[str | None] = Counter()
     mistakes: Counter[str] = Counter()
     scores: list[float] = []
     failed = 0
     for result in results:
         verdicts[result.verdict] += 1
-        failed += result.verdict is None and not result.unsettled
-        if result.unsettled:
-            unsettled.setdefault(result.student, result.unsettled)
+        failed += result.verdict is None and not result.is_ungraded
+        if result.is_ungraded:
+            ungraded.setdefault(result.student, []).append(result.file)
         if result.score is not None:
             scores.append(result.score)
         mistakes.update({mistake.says for mistake in result.mistakes})
@@ -150,17 +149,10 @@ def summary(results: Iterable[StudentResult]) -> tuple[str, int]:
         mean, median = statistics.fmean(scores), statistics.median(scores)
         lines.append(f"points from checks: mean {mean:.1f}, median {median:.1f}")
     lines += [f"{count} x {visible(says, lines=True)}" for says, count in mistakes.most_common(3)]
-    lines += _to_settle(unsettled)
+    if ungraded:
+        files = sum(map(len, ungraded.values()))
+        lines.append(
+            f"{plural(files, 'submission')} of {plural(len(ungraded), 'student')} not graded: a"
+            " person must settle them; the report says why."
+        )
     return "\n".join(lines), failed
-
-
-def _to_settle(unsettled: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return lines about students who are not graded because several files have their name."""
-    if not unsettled:
-        return []
-    lines = [f"{len(unsettled)} to settle: more than one submission of one name"]
-    for student, places in islice(unsettled.items(), _MOST_NAMES):
-        lines.append(f"  {visible(student)}: {visible(first_of(places, _MOST_FILES))}")
-    if len(unsettled) > _MOST_NAMES:
-        lines.append(f"  and {len(unsettled) - _MOST_NAMES} more names")
-    return [*lines, "Remove or rename all but one of each name, then add --resume."]

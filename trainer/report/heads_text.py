@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group, JustifyMethod, RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from trainer.model.quantities import plural
@@ -27,7 +27,10 @@ MOST_DRAWN = 12
 SCHEMA = "attn-drill.heads/1"
 _ROOM, _WHOLE_ROOM = 22, 64  # most columns of a small and a large picture
 _GAP = 2  # columns between two pictures
-_WIDE = 60  # least width at which columns of the table are two blanks apart
+_LEGEND = (
+    "Queries down, keys across. ░ ▒ ▓ █ from 1/16, 1/8, 1/4, 1/2 of the head's max. "
+    "A cell of a long head is the mean over neighbouring positions."
+)
 
 
 def cells(length: int, width: int = 80, *, whole: bool = False) -> tuple[int, int]:
@@ -54,11 +57,7 @@ def _room(width: int, whole: bool) -> int:
 
 
 def render(
-    facts: Sequence[HeadFacts],
-    file: str,
-    width: int = 80,
-    *,
-    whole: bool = False,
+    facts: Sequence[HeadFacts], file: str, width: int = 80, *, whole: bool = False
 ) -> RenderableType:
     """Return the table, the notes and the pictures as one renderable.
 
@@ -69,31 +68,20 @@ def render(
         whole: draw the picture of the only head in full size.
     """
     drawn = [head for head in facts if head.grid]
-    room = _room(width, whole)
-    parts: list[RenderableType] = [_headline(facts, file), Text()]
+    title = Text(one_line(file), style="bold").append(f"  {summary(facts)}", style="not bold")
+    parts: list[RenderableType] = [title, Text()]
     if any(head.tensor for head in drawn):
         parts += [_names(drawn), Text()]
-    parts.append(_table(drawn, width))
+    parts.append(_table(drawn))
     if notes := [_note(head) for head in drawn if head.notes]:
         parts += [Text(), *notes]
-    parts += [Text(), _pictures(drawn, width, room), Text(), _legend(drawn)]
+    parts += [Text(), _pictures(drawn, width, _room(width, whole)), Text(), Text(_LEGEND, QUIET)]
     if more := len(facts) - len(drawn):
         strange = sum(bool(head.notes) for head in facts if not head.grid)
         also = f", {strange} of them unlike attention weights" if strange else ""
-        parts.append(
-            Text(
-                f"{plural(more, 'more head')}{also}: "
-                "--head N shows one, --html OUT.html all, --json all numbers."
-            )
-        )
+        options = "--head N shows one, --html OUT.html all, --json all numbers."
+        parts.append(Text(f"{plural(more, 'more head')}{also}: {options}"))
     return Trimmed(Group(*parts))
-
-
-def _headline(facts: Sequence[HeadFacts], file: str) -> Text:
-    """Return the file's name and a summary of the heads."""
-    line = Text(one_line(file), style="bold")
-    line.append(f"  {summary(facts)}", style="not bold")
-    return line
 
 
 def summary(facts: Sequence[HeadFacts]) -> str:
@@ -121,37 +109,28 @@ def _names(facts: Sequence[HeadFacts]) -> RenderableType:
     return table
 
 
-def _table(facts: Sequence[HeadFacts], width: int) -> RenderableType:
+def _table(facts: Sequence[HeadFacts]) -> RenderableType:
     """Return a row for each head. A mark after its class stands for its notes."""
-    has_lengths = len({head.length for head in facts}) > 1
-    columns: dict[str, list[RenderableType]] = {
-        "head": [str(head.head_index) for head in facts],
-        "index": [index_in_words(head) for head in facts],
-        "L": [str(head.length) if has_lengths else "" for head in facts],
-        "entropy": [_defined(head.entropy, number) for head in facts],
-        "/ln L": [_defined(head.entropy_share, "{:.0%}".format) for head in facts],
-        "distance": [_defined(head.distance, number) for head in facts],
-        "class": [_kind(head) for head in facts],
-    }
-    columns = {heading: column for heading, column in columns.items() if any(column)}
-    table = LiteralTable(
-        box=None, pad_edge=False, collapse_padding=width < _WIDE, header_style=QUIET
-    )
-    for heading in columns:
-        justify: JustifyMethod = "left" if heading == "class" else "right"
-        table.add_column(heading, justify=justify)
-    for row in zip(*columns.values(), strict=True):
-        table.add_row(*row)
+    table = LiteralTable(box=None, pad_edge=False, collapse_padding=True, header_style=QUIET)
+    for heading in ("head", "index", "L", "entropy", "/ln L", "distance"):
+        table.add_column(heading, justify="right")
+    table.add_column("class")
+    for head in facts:
+        kind = Text(head.kind or "-").append(" !" if head.notes else "", style=WRONG)
+        table.add_row(
+            str(head.head_index),
+            index_in_words(head),
+            str(head.length),
+            _defined(head.entropy, number),
+            _defined(head.entropy_share, "{:.0%}".format),
+            _defined(head.distance, number),
+            kind,
+        )
     return table
 
 
 def _defined(value: float, words: Callable[[float], str]) -> str:
     return "-" if math.isnan(value) else words(value)
-
-
-def _kind(head: HeadFacts) -> Text:
-    kind = Text(head.kind or "-")
-    return kind.append(" !", style=WRONG) if head.notes else kind
 
 
 def index_in_words(head: HeadFacts) -> str:
@@ -203,31 +182,19 @@ def _shade(value: float, most: float) -> str:
     return " ░▒▓█"[sum(value >= most / part for part in (16, 8, 4, 2))] if most else " "
 
 
-def _legend(facts: Sequence[HeadFacts]) -> Text:
-    pooled = any(len(head.grid) < head.length for head in facts)
-    words = "Queries down, keys across. ░ ▒ ▓ █ from 1/16, 1/8, 1/4, 1/2 of the head's max."
-    return Text(
-        words + (" A cell is the mean over neighbouring positions." if pooled else ""), style=QUIET
-    )
-
-
 def as_object(facts: Sequence[HeadFacts], file: str) -> dict[str, Any]:
     """Return the facts as dicts and lists for JSON. An undefined number is None."""
     return {"schema": SCHEMA, "file": file, "heads": [_object(head) for head in facts]}
 
 
 def _object(head: HeadFacts) -> dict[str, Any]:
-    scalars = {
-        "entropy": head.entropy,
-        "entropy_share": head.entropy_share,
-        "distance": head.distance,
-    }
+    numbers = {name: getattr(head, name) for name in ("entropy", "entropy_share", "distance")}
     return {
         "number": head.head_index,
         "tensor": head.tensor or None,
         "index": list(head.index),
         "length": head.length,
-        **{name: value if math.isfinite(value) else None for name, value in scalars.items()},
+        **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
         "class": head.kind or None,
         "notes": list(head.notes),
     }

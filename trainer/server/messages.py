@@ -62,6 +62,9 @@ class Grade(msgspec.Struct, tag=True, frozen=True):
     )  # limit of memory in MiB, in addition to torch's own memory
     planted: tuple[str, ...] = ()  # the ids of the mistakes that a bug hunt put into the file
     is_diagnosed: bool = True  # whether a failure is explained
+    # Whether points follow from the report: it has the shares of the checks, and says if the named
+    # mistake is the only one.
+    is_for_points: bool = False
 
 
 class GradeReference(msgspec.Struct, tag=True, frozen=True):

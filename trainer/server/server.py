@@ -147,6 +147,8 @@ class GradingServer:
                 yield Verdict(request.id, judgement.report, is_final=False)
             if judgement.report.verdict == "passed":
                 self._passed = judgement
+            elif request.is_for_points:
+                judgement = judgement.with_shares()
             report = judgement.report
             if request.is_diagnosed and (report.verdict != "passed" or request.planted):
                 report = self._diagnoser.report(judgement, request.planted)

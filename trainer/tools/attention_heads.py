@@ -1,7 +1,7 @@
-"""Describe each head of given attention weights: its entropy, distance, class and a small picture.
+"""Describe each head of attention weights: its entropy, distance, class and a small picture.
 
 Entropy is mean_i(-sum_j p_ij ln p_ij). Distance is sum_ij p_ij |i - j| / sum_ij p_ij. All sums are
-in float64 over some rows at a time, so that a long head needs no more memory than a short head.
+in float64.
 """
 
 from __future__ import annotations
@@ -13,218 +13,130 @@ from itertools import product
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from trainer.model.errors import DrillError
 
-MOST_HEADS = 1 << 16
-_ENTRIES_AT_ONCE = 1 << 22
+MOST_HEADS = 1 << 14
+MOST_POSITIONS = 1 << 13
 
 Grid = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
-class HeadFacts:
-    """The facts about one head. A value that is not defined is NaN.
+class Head:
+    """The weights of one head in a file."""
 
-    Attributes:
-        head_index: The index of the head among all heads of the file, from 0.
-        tensor: The name of the tensor in the file, or "" if it has no name.
-        index: The indices in the leading dimensions, for example (layer, batch, head). () for a
-            single matrix.
-        length: The sequence length L.
-        entropy: The mean entropy over the queries, in nats.
-        entropy_share: The entropy divided by ln L. NaN for L = 1.
-        distance: The mean distance between query and key, in positions.
-        kind: "positional", "global", "backward", "forward" or "mixed". "" if some weights are not
-            finite.
-        notes: Phrases that say how the weights are unlike attention weights.
-        grid: The picture, queries by keys: means over blocks of weights, NaN for a block with a
-            weight that is not finite. () if no picture was requested.
-    """
+    head_index: int  # among all heads of the file, from 0
+    tensor: str  # the name of its tensor; "" if it has none
+    index: tuple[int, ...]  # in the leading dimensions, for example (layer, batch, head)
+    weights: Tensor  # [L, L]
+
+
+@dataclass(frozen=True)
+class HeadFacts:
+    """The facts about one head. A value that is not defined is NaN."""
 
     head_index: int
     tensor: str
     index: tuple[int, ...]
     length: int
-    entropy: float
-    entropy_share: float
-    distance: float
-    kind: str
-    notes: tuple[str, ...] = ()
+    entropy: float  # mean over the queries, in nats
+    entropy_share: float  # the entropy divided by ln L; NaN for L = 1
+    distance: float  # mean distance between query and key, in positions
+    kind: str  # positional, global, backward, forward or mixed; "" if a weight is not finite
+    notes: tuple[str, ...] = ()  # phrases that say how the weights are unlike attention weights
+    # The picture, queries by keys: means over neighbouring weights, NaN where a weight is not
+    # finite. () if no picture was wanted.
     grid: Grid = ()
 
 
-def count_heads(tensors: Mapping[str, Tensor]) -> int:
-    """Return the number of heads in all tensors [..., L, L].
+def heads_of(tensors: Mapping[str, Tensor]) -> list[Head]:
+    """Return the heads of tensors [..., L, L], in the order of tensors and leading dimensions.
 
     Raises:
-        DrillError: If there are more than `MOST_HEADS` heads.
+        DrillError: If there are too many heads, or if a head is too long.
     """
     count = sum(math.prod(tensor.shape[:-2]) for tensor in tensors.values())
     if count > MOST_HEADS:
         raise DrillError(
-            f"There are {count:,} heads; at most {MOST_HEADS:,} are shown. "
+            f"There are {count:,} heads; at most {MOST_HEADS:,} are described. "
             "Save fewer heads, or choose a tensor with --name."
         )
-    return count
+    longest = max(tensor.shape[-1] for tensor in tensors.values())
+    if longest > MOST_POSITIONS:
+        raise DrillError(
+            f"A head has {longest:,} positions; at most {MOST_POSITIONS:,} are described. "
+            "Save the weights of a shorter sequence."
+        )
+    named = (
+        (name, index, tensor[index])
+        for name, tensor in tensors.items()
+        for index in product(*map(range, tensor.shape[:-2]))
+    )
+    return [Head(head_index, *head) for head_index, head in enumerate(named)]
 
 
-def facts_of(
-    tensors: Mapping[str, Tensor],
-    heads: range,
-    drawn: range,
-    cells: Callable[[int], tuple[int, int]],
-) -> Iterator[HeadFacts]:
-    """Yield the facts about some heads, in order.
+def describe(head: Head, cells: Callable[[int], tuple[int, int]] | None = None) -> HeadFacts:
+    """Return the facts about a head.
 
     Args:
-        tensors: The floating-point tensors by name, each [..., L, L].
-        heads: The indices of the heads, counted from 0 over all tensors.
-        drawn: The indices of the heads that get a picture.
-        cells: Returns the numbers of rows and columns of a picture for a length L.
+        head: The head.
+        cells: Returns the numbers of rows and columns of a picture for a length L. None for no
+            picture.
     """
-    first = 0
-    for name, tensor in tensors.items():
-        length = tensor.shape[-1]
-        flat = tensor.reshape(-1, length, length)  # [N, L, L]
-        indices = list(product(*map(range, tensor.shape[:-2])))
-        at_once = max(1, _ENTRIES_AT_ONCE // length**2)
-        stop = min(heads.stop - first, len(flat))
-        for lowest in range(max(heads.start - first, 0), stop, at_once):
-            block = flat[lowest : min(lowest + at_once, stop)]  # [n, L, L]
-            measured = _measure(block)
-            for position, head in enumerate(block):
-                head_index = first + lowest + position
-                sums = {sum_name: value[position] for sum_name, value in measured.items()}
-                grid = _pooled(head, *cells(length)) if head_index in drawn else ()
-                yield _facts(
-                    head_index,
-                    name,
-                    indices[lowest + position],
-                    length,
-                    sums,
-                    _tolerance(tensor.dtype),
-                    grid,
-                )
-        first += len(flat)
-
-
-def _tolerance(dtype: torch.dtype) -> float:
-    """Return the allowed difference between the sum of a row and 1.
-
-    Every weight is rounded to the dtype separately, so the sum is not exactly 1.
-    """
-    return max(1e-3, 2 * torch.finfo(dtype).eps)
-
-
-def _measure(heads: Tensor) -> dict[str, Tensor]:
-    """Return sums over each head of [n, L, L] by name: float64 [n], and [n, L] for `rows`."""
-    length = heads.shape[-1]
+    weights = head.weights.to(torch.float64)
+    length = len(weights)
     position = torch.arange(length)
-    sums: dict[str, Tensor] = {}
-    rows = []
-    at_once = max(1, _ENTRIES_AT_ONCE // (length * len(heads)))
-    for start in range(0, length, at_once):
-        block = heads[:, start : start + at_once].to(torch.float64)  # [n, r, L]
-        offset = position - position[start : start + at_once, None]  # [r, L], key minus query
-        part = {
-            "entropy": -torch.xlogy(block, block).sum((-2, -1)),
-            "moved": (block * offset.abs()).sum((-2, -1)),
-            "diagonal": block.diagonal(start, -2, -1).sum(-1),
-            "first key": block[:, :, 0].sum(-1),
-            "below": (block.tril(start - 1)).sum((-2, -1)),
-            "above": (block.triu(start + 1)).sum((-2, -1)),
-            "not finite": (~block.isfinite()).sum((-2, -1)),
-            "negative": (block < 0).sum((-2, -1)),
-        }
-        sums = {name: value + sums.get(name, 0) for name, value in part.items()}
-        rows.append(block.sum(-1))
-    return {**sums, "rows": torch.cat(rows, dim=-1)}
-
-
-def _facts(
-    head_index: int,
-    tensor: str,
-    index: tuple[int, ...],
-    length: int,
-    sums: dict[str, Tensor],
-    tolerance: float,
-    grid: Grid,
-) -> HeadFacts:
-    entropy = float(sums["entropy"]) / length + 0.0  # never -0.0
-    total = float(sums["rows"].sum())
+    distances = (position - position[:, None]).abs_()
+    entropy = float(-torch.xlogy(weights, weights).sum()) / length + 0.0  # never -0.0
+    total = float(weights.sum())
+    is_finite = bool(weights.isfinite().all())
     return HeadFacts(
-        head_index=head_index,
-        tensor=tensor,
-        index=index,
+        head_index=head.head_index,
+        tensor=head.tensor,
+        index=head.index,
         length=length,
         entropy=entropy,
         entropy_share=entropy / math.log(length) if length > 1 else math.nan,
-        distance=float(sums["moved"]) / total if total else math.nan,
-        kind=_kind({name: float(value) for name, value in sums.items() if name != "rows"}, length),
-        notes=tuple(_notes(sums, length, tolerance)),
-        grid=grid,
+        distance=float((weights * distances).sum()) / total if total else math.nan,
+        kind=_kind(weights) if is_finite else "",
+        # Every weight is rounded to its dtype separately, so a row does not sum to 1 exactly.
+        notes=tuple(_notes(weights, max(1e-3, 2 * torch.finfo(head.weights.dtype).eps))),
+        grid=_pooled(weights, *cells(length)) if cells else (),
     )
 
 
-def _kind(sums: dict[str, float], length: int) -> str:
+def _kind(weights: Tensor) -> str:
     """Return the first class whose condition holds."""
-    if sums["not finite"]:
-        return ""
-    if sums["diagonal"] / length > 0.5:
+    below, above = float(weights.tril(-1).sum()), float(weights.triu(1).sum())
+    if float(weights.diagonal().mean()) > 0.5:
         return "positional"
-    if sums["first key"] / length > 0.3:
+    if float(weights[:, 0].mean()) > 0.3:
         return "global"
-    if sums["below"] > 2 * sums["above"]:
+    if below > 2 * above:
         return "backward"
-    if sums["above"] > 2 * sums["below"]:
+    if above > 2 * below:
         return "forward"
     return "mixed"
 
 
-def _notes(sums: dict[str, Tensor], length: int, tolerance: float) -> Iterator[str]:
-    not_finite, negative = int(sums["not finite"]), int(sums["negative"])
-    if not_finite:
-        verb = "is" if not_finite == 1 else "are"
-        yield f"{not_finite} of {length * length} weights {verb} not finite"
-    if negative:
-        verb = "is" if negative == 1 else "are"
-        yield f"{negative} of {length * length} weights {verb} negative"
-    rows = sums["rows"][sums["rows"].isfinite()]
-    off = rows[(rows - 1).abs() > tolerance]
+def _notes(weights: Tensor, tolerance: float) -> Iterator[str]:
+    for adjective, wrong in (("not finite", ~weights.isfinite()), ("negative", weights < 0)):
+        if count := int(wrong.sum()):
+            verb = "is" if count == 1 else "are"
+            yield f"{count} of {weights.numel()} weights {verb} {adjective}"
+    sums = weights.sum(-1)
+    off = sums[sums.isfinite() & ((sums - 1).abs() > tolerance)]
     if len(off):
         verb = "does" if len(off) == 1 else "do"
-        span = _span(float(off.min()), float(off.max()))
-        yield f"{len(off)} of {length} rows {verb} not sum to 1 ({span})"
+        least, most = f"{float(off.min()):.4g}", f"{float(off.max()):.4g}"
+        span = least if least == most else f"{least} to {most}"
+        yield f"{len(off)} of {len(weights)} rows {verb} not sum to 1 ({span})"
 
 
-def _span(low: float, high: float) -> str:
-    least, most = f"{low:.4g}", f"{high:.4g}"
-    return least if least == most else f"{least} to {most}"
-
-
-def _pooled(head: Tensor, rows: int, columns: int) -> Grid:
-    """Return the means over blocks of a matrix [L, L], in at most L rows and columns."""
-    length = len(head)
-    queries, keys = _averages(length, rows), _averages(length, columns)
-    grid, broken = (torch.zeros(len(queries), len(keys), dtype=torch.float64) for _ in range(2))
-    at_once = max(1, _ENTRIES_AT_ONCE // length)
-    for start in range(0, length, at_once):
-        values = head[start : start + at_once].to(torch.float64)  # [r, L]
-        finite = values.isfinite()
-        share = queries[:, start : start + at_once]
-        # Replace NaN by 0 first: 0 times NaN would make every cell NaN.
-        grid += share @ values.where(finite, 0) @ keys.T
-        broken += share @ (~finite).to(torch.float64) @ keys.T
-    return tuple(tuple(row) for row in grid.where(broken == 0, math.nan).tolist())
-
-
-def _averages(length: int, blocks: int) -> Tensor:
-    """Return a matrix [blocks, L] whose rows average over blocks of neighbouring positions.
-
-    The lengths of the blocks differ by at most one position.
-    """
-    blocks = min(blocks, length)
-    block = torch.arange(length) * blocks // length  # [L], the block of each position
-    member = (block == torch.arange(blocks)[:, None]).to(torch.float64)
-    return member / member.sum(-1, keepdim=True)
+def _pooled(weights: Tensor, rows: int, columns: int) -> Grid:
+    """Return means over neighbouring weights, in at most L rows and columns."""
+    finite = weights.where(weights.isfinite(), math.nan)
+    size = (min(rows, len(weights)), min(columns, len(weights)))
+    return tuple(map(tuple, functional.adaptive_avg_pool2d(finite[None], size)[0].tolist()))
