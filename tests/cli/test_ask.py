@@ -16,6 +16,7 @@ from trainer.cli.ask import (
     ask_follow_up,
     ask_gaps,
     ask_question,
+    is_coloured,
     read_line,
     typed,
 )
@@ -65,6 +66,15 @@ def test_lines_of_a_pipe_are_echoed(answer: Answer) -> None:
     lines, shown = answer(lambda: [read_line("line: ") for _ in range(4)], ["2", "", "last"])
     assert lines == ["2\n", "\n", "last\n", None]
     assert shown == "line: 2\nline: \nline: last\nline: \n"
+
+
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_only_a_terminal_has_colours(no_color: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NO_COLOR removes them."""
+    assert not is_coloured()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    assert is_coloured() == (not no_color)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from trainer.interview.state import (
     state_of,
 )
 from trainer.packs import pack_reader
-from trainer.practice.facts import InterviewBegan, InterviewFinished
+from trainer.practice.facts import InterviewBegan
 from trainer.practice.journal import Journal
 from trainer.practice.progress import counted_attempts, rated_reviews
 from trainer.session.interview_state import recorded_events
@@ -110,45 +110,6 @@ def test_one_interview_at_a_time(tmp_path: Path) -> None:
     drill("--fresh", cwd=tmp_path)
     assert len(list(tmp_path.glob("interview-*/*.py"))) == 2
     assert len(list(tmp_path.glob("interview-*"))) == 2
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("left_at_once")
-def test_resumed_interview_still_grades_nothing(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`--no-grader` is a property of the interview."""
-    drill("--minutes", "5", "--no-grader", cwd=tmp_path)
-    drill("--resume", cwd=tmp_path)
-    entry = Journal(home).last(InterviewBegan)
-    assert entry is not None
-    plan = plan_from(entry.plan)
-    assert plan is not None
-    assert not plan.is_graded
-    drill("--fresh", cwd=tmp_path)
-    entry = Journal(home).last(InterviewBegan)
-    assert entry is not None
-    assert entry.plan["is_graded"]
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("left_at_once")
-@pytest.mark.parametrize("is_finished", [False, True])
-def test_interview_of_an_older_version_is_named(
-    tmp_path: Path, home: Path, is_finished: bool
-) -> None:
-    """Its questions had other answers, so it has no sheet and cannot go on. A new one can begin."""
-    stages = [{"challenge": "sdpa", "role": "main problem", "seconds": 270.0}]
-    plan = {"minutes": 5, "seed": 1, "stages": stages, "questions": ["x"], "folder": "."}
-    journal = Journal(home)
-    name = journal.add(InterviewBegan("", 1.0, plan=plan))
-    if is_finished:
-        journal.add(InterviewFinished("", 3.0, interview=name))
-    for option in ("--sheet", "--resume"):
-        refused = drill(option, cwd=tmp_path, code=2)
-        assert "interview is under way" in refused.stderr or "no finished" in refused.stderr
-        assert len(refused.stderr.splitlines()) == 1
-    assert "The interview waits" in drill("--minutes", "5", cwd=tmp_path).stdout
 
 
 @pytest.mark.usefixtures("left_at_once")

@@ -7,6 +7,7 @@ import pytest
 from trainer.app.interviews import plan_interview
 from trainer.app.open_packs import KnownPacks
 from trainer.model.errors import DrillError
+from trainer.practice.facts import InterviewBegan
 from trainer.practice.journal import Journal
 from trainer.session.interviews import begun, last_interview, resumed, sheet_of
 
@@ -36,6 +37,16 @@ def test_interview_is_begun_once_in_a_folder_and_resumed(
     ]
     last.finish()
     assert len(sheet_of(last).problems) == len(plan.stages)
+
+
+def test_interview_of_an_older_version_cannot_go_on(home: Path) -> None:
+    """Its questions had other answers."""
+    stages = [{"challenge": "sdpa", "role": "main problem", "seconds": 270.0}]
+    plan = {"minutes": 5, "seed": 1, "stages": stages, "questions": ["x"], "folder": "."}
+    Journal(home).add(InterviewBegan("", 1.0, plan=plan))
+    assert last_interview(Journal(home), KNOWN) is None
+    with pytest.raises(DrillError, match="No interview is under way"):
+        resumed(None, [])
 
 
 def test_challenge_that_is_gone_is_named(home: Path, tmp_path: Path) -> None:
