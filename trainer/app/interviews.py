@@ -20,7 +20,7 @@ from trainer.practice.schedule import items
 
 def plan_interview(
     journal: Journal,
-    known: Catalogue,
+    catalogue: Catalogue,
     minutes: int,
     topic: str | None,
     seed: int | None,
@@ -36,7 +36,7 @@ def plan_interview(
         hunts.check_bugs(bugs)
     if not least <= minutes <= most:
         raise DrillError(f"--minutes is {minutes}; it must be {least} to {most}.")
-    challenges = known.challenges
+    challenges = catalogue.challenges
     mains = planning.main_problems(challenges, topic)
     questions, troubles = read_follow_ups(tuple(challenges), language())
     warn(troubles)

@@ -31,7 +31,7 @@ def next_steps(
     progress = progress_of(journal.facts())
     passed = {name for name, state in progress.items() if state.state == "passed"}
     passed.add(challenge.id)  # the journal may be unwritable
-    known = {other.id for other in challenges} | {challenge.id}
+    ids = {other.id for other in challenges} | {challenge.id}
     coming = [
         other.id
         for other in challenges
@@ -39,7 +39,7 @@ def next_steps(
         and other.id not in passed
         and passed.issuperset(other.builds_on)
     ]
-    parts = [f"{len(passed & known)} of {len(known)} passed"]
+    parts = [f"{len(passed & ids)} of {len(ids)} passed"]
     if coming:
         build = "it builds" if len(coming) == 1 else "they build"
         parts.append(f"next: {', '.join(coming)} ({build} on {challenge.id})")

@@ -34,12 +34,12 @@ _MEANS = {
 def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     """Show versions and what this machine supports."""
     known_packs: KnownPacks = context.obj
-    known = known_packs.catalogue()
-    warn(known.troubles)
+    catalogue = known_packs.catalogue()
+    warn(catalogue.troubles)
     journal = default_journal()
     progress_of(journal.facts())
     chosen = msgspec.to_builtins(settings())
-    counts = Counter(known.pack_of(challenge).root for challenge in known.challenges)
+    counts = Counter(catalogue.pack_of(challenge).root for challenge in catalogue.challenges)
     facts: dict[str, Any] = {
         "attn-drill": __version__,
         "python": platform.python_version(),
@@ -47,7 +47,7 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
         "packages": {name: _version(name) for name in _PACKAGES},
         "packs": {
             str(pack.root): f"{counts[pack.root]} challenges ({pack.name}, {pack.how})"
-            for pack in known.packs
+            for pack in catalogue.packs
         },
         "settings": {
             key: {"value": chosen[key], "from": place} for key, place in sources().items()
@@ -57,7 +57,7 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     }
     if not as_json:
         _show(facts)
-    hidden = (root / part for root in known.roots for part in ("challenges", "solutions"))
+    hidden = (root / part for root in catalogue.roots for part in ("challenges", "solutions"))
     isolation = _isolation([pack_reader.TRAINER, *hidden])
     if as_json:
         say_json({**facts, "isolation": isolation})

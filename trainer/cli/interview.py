@@ -69,8 +69,8 @@ def interview(
     from trainer.session import interviews
 
     known_packs: KnownPacks = context.obj
-    known, journal = known_packs.catalogue(), default_journal()
-    last = interviews.last_interview(journal, known)
+    catalogue, journal = known_packs.catalogue(), default_journal()
+    last = interviews.last_interview(journal, catalogue)
     warn_journal(journal)
     if sheet:
         _print_again(last, html)
@@ -90,9 +90,9 @@ def interview(
             interviews.check_none_under_way(last)
         count = (4 if bugs is None else bugs) if debug else 0
         minutes = 45 if minutes is None else minutes
-        plan = plan_interview(journal, known, minutes, topic, seed, count)
+        plan = plan_interview(journal, catalogue, minutes, topic, seed, count)
         plan = replace(plan, is_graded=not no_grader)
-        run = interviews.begun(journal, known, plan, folder, () if html else (_SHEET_NAME,))
+        run = interviews.begun(journal, catalogue, plan, folder, () if html else (_SHEET_NAME,))
     _hold(run, known_packs, html)
 
 

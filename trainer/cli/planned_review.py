@@ -87,9 +87,9 @@ def known_follow_ups(
     if not counts:
         return {}
     asked = tuple(challenge for challenge in challenges if challenge.id in counts)
-    found, troubles = read_follow_ups(asked, language())
+    follow_ups, troubles = read_follow_ups(asked, language())
     warn(troubles)
-    return {follow_up.item: follow_up for follow_up in found}
+    return {follow_up.item: follow_up for follow_up in follow_ups}
 
 
 def show_plan(review: PlannedReview, minutes: int, *, as_json: bool = False) -> None:

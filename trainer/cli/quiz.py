@@ -46,11 +46,11 @@ def all_questions(known_packs: KnownPacks) -> Questions:
     from trainer.packs.question_bank import read_bank
     from trainer.quiz.question_order import pool_of
 
-    known = known_packs.catalogue()
-    bank = read_bank(known.roots)
-    mistakes, unreadable = readable_mistakes(known.challenges)
-    pool = pool_of(bank.questions, known.challenges, mistakes)
-    challenges = {challenge.id: challenge.title for challenge in known.challenges}
+    catalogue = known_packs.catalogue()
+    bank = read_bank(catalogue.roots)
+    mistakes, unreadable = readable_mistakes(catalogue.challenges)
+    pool = pool_of(bank.questions, catalogue.challenges, mistakes)
+    challenges = {challenge.id: challenge.title for challenge in catalogue.challenges}
     return Questions(pool, bank.titles, challenges, (*bank.troubles, *unreadable))
 
 
@@ -223,6 +223,8 @@ def _summarise(
         typer.echo("\nNothing was answered.")
         return
     now = time.time()
-    known = items(rated_reviews(journal.facts(), "question:", "line:"), now)
-    typer.echo("\n" + summary(results, [item for item in known.values() if not item.is_due(now)]))
-    _show_progress(pool, known, now)
+    reviewed = items(rated_reviews(journal.facts(), "question:", "line:"), now)
+    typer.echo(
+        "\n" + summary(results, [item for item in reviewed.values() if not item.is_due(now)])
+    )
+    _show_progress(pool, reviewed, now)

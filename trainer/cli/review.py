@@ -114,8 +114,8 @@ def _longest_due(
         typer.echo()
         return due[0]
     scheduled = items(rated_reviews(facts, "follow-up:"), now)
-    known = known_follow_ups(challenges, scheduled, now)
-    questions = due_follow_ups([scheduled[name] for name in scheduled if name in known], now)
+    readable = known_follow_ups(challenges, scheduled, now)
+    questions = due_follow_ups([scheduled[name] for name in scheduled if name in readable], now)
     if as_json:
         rows = [
             {"challenge": entry.challenge.id, "section": entry.section, "due_at": entry.item.due_at}

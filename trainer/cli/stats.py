@@ -28,18 +28,18 @@ def stats(
     from trainer.report.statistics_text import EMPTY, as_values, render
 
     known_packs: KnownPacks = context.obj
-    known = known_packs.catalogue()
-    bank = read_bank(known.roots)
+    catalogue = known_packs.catalogue()
+    bank = read_bank(catalogue.roots)
     journal = default_journal()
     facts = journal.facts()
     warn_journal(journal)
     diagnosed = {fact.subject for fact in facts if isinstance(fact, Diagnosed)}
     mistakes, troubles = readable_mistakes(
-        challenge for challenge in known.challenges if challenge.id in diagnosed
+        challenge for challenge in catalogue.challenges if challenge.id in diagnosed
     )
     warn(troubles)
     now = time.time()
-    learner = statistics(facts, known.challenges, mistakes, now)
+    learner = statistics(facts, catalogue.challenges, mistakes, now)
     if as_json:
         typer.echo(json.dumps(as_values(learner, bank.titles), allow_nan=False))
     elif not any(isinstance(fact, Attempted | Reviewed) for fact in facts):

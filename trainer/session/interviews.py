@@ -23,29 +23,29 @@ from trainer.report.score_sheet import minutes
 from trainer.session.interview_state import Interview, first_text, recorded_events
 
 
-def last_interview(journal: Journal, known: Catalogue) -> Interview | None:
+def last_interview(journal: Journal, catalogue: Catalogue) -> Interview | None:
     """Return the last interview, or None if there is none or this version cannot read it."""
     entry = journal.last(InterviewBegan)
     plan = plan_from(entry.plan) if entry is not None else None
     if entry is None or plan is None:
         return None
-    return _interview(journal, known, entry.id, entry.at, plan)
+    return _interview(journal, catalogue, entry.id, entry.at, plan)
 
 
 def _interview(
-    journal: Journal, known: Catalogue, name: str, began: float, plan: InterviewPlan
+    journal: Journal, catalogue: Catalogue, name: str, began: float, plan: InterviewPlan
 ) -> Interview:
     """Return an interview of the journal, with its questions and events."""
-    questions, _ = read_follow_ups(tuple(known.challenges), language())
+    questions, _ = read_follow_ups(tuple(catalogue.challenges), language())
     asked = planned_questions(plan, questions)
-    challenges = {challenge.id: challenge for challenge in known.challenges}
+    challenges = {challenge.id: challenge for challenge in catalogue.challenges}
     events = recorded_events(journal, name)
     return Interview(name, began, plan, asked, challenges, journal, events)
 
 
 def begun(
     journal: Journal,
-    known: Catalogue,
+    catalogue: Catalogue,
     plan: InterviewPlan,
     folder: Path | None,
     other_files: Sequence[str] = (),
@@ -54,7 +54,7 @@ def begun(
 
     Args:
         journal: the learner's journal.
-        known: the challenges.
+        catalogue: the challenges.
         plan: the plan.
         folder: the folder of the files; None for a new folder in this one.
         other_files: names of files that the interview will also write there.
@@ -64,7 +64,7 @@ def begun(
     """
     now = time.time()
     place = _new_folder(now) if folder is None else folder
-    by_id = {challenge.id: challenge for challenge in known.challenges}
+    by_id = {challenge.id: challenge for challenge in catalogue.challenges}
     problems = [by_id[stage.challenge] for stage in plan.stages]
     for name in [*(problem.file_name for problem in problems), *other_files]:
         if os.path.lexists(place / name):
@@ -75,7 +75,7 @@ def begun(
     write_new(place / problems[0].file_name, first_text(problems[0], plan.stages[0]))
     plan = replace(plan, folder=str(place.resolve()))
     name = journal.add(InterviewBegan("", now, plan=asdict(plan)))
-    run = _interview(journal, known, name, now, plan)
+    run = _interview(journal, catalogue, name, now, plan)
     entry = journal.last(InterviewBegan)
     if entry is None or entry.id != run.id:
         run.news.append(
