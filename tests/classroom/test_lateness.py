@@ -101,7 +101,7 @@ def test_two_extensions_of_one_student_are_refused() -> None:
     twice = {"12": Extension(days=1), "Ana Lee": Extension(days=1)}
     check_extensions(assignment(extensions=twice), [ANA])
     differing = assignment(extensions=twice | {"ana@uni.example": Extension(days=2)})
-    with pytest.raises(DrillError, match="gives Ana Lee two different extensions: 12, ana@uni"):
+    with pytest.raises(DrillError, match="gives Ana Lee two different extensions: 12, Ana Lee"):
         check_extensions(differing, [ANA])
 
 

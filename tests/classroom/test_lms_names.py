@@ -1,270 +1,120 @@
-"""Tests of file names from learning management systems: students, dates, and guessed users."""
+"""Tests of file names from learning management systems."""
 
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
-from tests.support.collect import ONE, Files, named_files, write_files, write_zip
-from trainer.classroom.collect import collect
-from trainer.classroom.lms_names import read_names
+from trainer.classroom.lms_names import (
+    LmsName,
+    blackboard_user,
+    read_name,
+    system_of_names,
+    user_in_receipt,
+)
+from trainer.classroom.records import System
 
 DAY = "2026-11-20-10-11-12"
-
-# Names that eve gave her files so that they look like files of bob. Each id is "form of the name
-# that eve chose in the form of the system that received the file".
-FORGED = [
-    pytest.param(
-        named_files(
-            f"hw_eve_attempt_{DAY}_x_bob_attempt_{DAY}_gqa.py", f"hw_bob_attempt_{DAY}_gqa.py"
-        ),
-        {
-            "bob": f"hw_bob_attempt_{DAY}_gqa.py",
-            "eve": f"hw_eve_attempt_{DAY}_x_bob_attempt_{DAY}_gqa.py",
-        },
-        id="Blackboard in Blackboard",
-    ),
-    pytest.param(
-        named_files(
-            f"hw_eve_attempt_{DAY}_hw_bob_attempt_2026-11-19-00-00-00_gqa.py",
-            f"hw_yan_attempt_{DAY}_gqa.py",
-        ),
-        {
-            "eve": f"hw_eve_attempt_{DAY}_hw_bob_attempt_2026-11-19-00-00-00_gqa.py",
-            "yan": f"hw_yan_attempt_{DAY}_gqa.py",
-        },
-        id="Blackboard in Blackboard, an earlier date",
-    ),
-    pytest.param(
-        named_files(
-            f"hw_eve_attempt_{DAY}_Bob_7_assignsubmission_file_gqa.py",
-            f"hw_bob_attempt_{DAY}_gqa.py",
-        ),
-        {
-            "bob": f"hw_bob_attempt_{DAY}_gqa.py",
-            "eve": f"hw_eve_attempt_{DAY}_Bob_7_assignsubmission_file_gqa.py",
-        },
-        id="Moodle in Blackboard",
-    ),
-    pytest.param(
-        named_files(f"hw_eve_attempt_{DAY}_bob_1_2_gqa.py", f"hw_bob_attempt_{DAY}_gqa.py"),
-        {"bob": f"hw_bob_attempt_{DAY}_gqa.py", "eve": f"hw_eve_attempt_{DAY}_bob_1_2_gqa.py"},
-        id="Canvas in Blackboard",
-    ),
-    pytest.param(
-        named_files(f"eve_11_12_hw_bob_attempt_{DAY}_gqa.py", "bob_13_14_gqa.py"),
-        {"bob": "bob_13_14_gqa.py", "eve": f"eve_11_12_hw_bob_attempt_{DAY}_gqa.py"},
-        id="Blackboard in Canvas",
-    ),
-    pytest.param(
-        named_files(
-            f"eve_11_12_hw_bob_attempt_{DAY}_gqa.py", f"eve_11_13_hw_bob_attempt_{DAY}.txt"
-        ),
-        {"eve": f"eve_11_12_hw_bob_attempt_{DAY}_gqa.py"},
-        id="Blackboard with a receipt in Canvas",
-    ),
-    pytest.param(
-        named_files(
-            "eve_11_12_assignsubmission_file_gqa.py",
-            "eve_LATE_11_12_Bob_7_assignsubmission_file_a.py",
-            "bob_13_14_gqa.py",
-        ),
-        {"bob": "bob_13_14_gqa.py", "eve": "eve_11_12_assignsubmission_file_gqa.py"},
-        id="Moodle in Canvas",
-    ),
-    pytest.param(
-        named_files("eve_11_12_bob_13_14_gqa.py", "bob_13_14_gqa.py"),
-        {"bob": "bob_13_14_gqa.py", "eve": "eve_11_12_bob_13_14_gqa.py"},
-        id="Canvas in Canvas",
-    ),
-    pytest.param(
-        named_files(
-            "Eve_6_assignsubmission_file_Bob_7_assignsubmission_file_gqa.py",
-            "Bob_7_assignsubmission_file_gqa.py",
-        ),
-        {
-            "Bob": "Bob_7_assignsubmission_file_gqa.py",
-            "Eve": "Eve_6_assignsubmission_file_Bob_7_assignsubmission_file_gqa.py",
-        },
-        id="Moodle in Moodle",
-    ),
-    pytest.param(
-        named_files(
-            f"Eve_6_assignsubmission_file_hw_bob_attempt_{DAY}_gqa.py",
-            "Bob_7_assignsubmission_file_gqa.py",
-        ),
-        {
-            "Bob": "Bob_7_assignsubmission_file_gqa.py",
-            "Eve": f"Eve_6_assignsubmission_file_hw_bob_attempt_{DAY}_gqa.py",
-        },
-        id="Blackboard in Moodle",
-    ),
-    pytest.param(
-        named_files(
-            "Eve_6_assignsubmission_file_bob_1_2_gqa.py", "Bob_7_assignsubmission_file_gqa.py"
-        ),
-        {
-            "Bob": "Bob_7_assignsubmission_file_gqa.py",
-            "Eve": "Eve_6_assignsubmission_file_bob_1_2_gqa.py",
-        },
-        id="Canvas in Moodle",
-    ),
-]
+BLACKBOARD = f"hw_eve_attempt_{DAY}"
 
 
-@pytest.mark.parametrize("form", ["folder", "zip"])
-@pytest.mark.parametrize(("files", "expected"), FORGED)
-def test_no_student_is_graded_as_another(
-    form: str, files: Files, expected: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("system", "name", "is_folder", "expected"),
+    [
+        (
+            "canvas",
+            "leeana_LATE_101_555_gqa-1.py",
+            False,
+            LmsName("canvas", "leeana", "101", "gqa-1.py", "", 555, is_marked_late=True),
+        ),
+        ("canvas", "a_1_2_b_3_4_x.py", False, LmsName("canvas", "a", "1", "b_3_4_x.py", upload=2)),
+        ("canvas", "leeana_101_555_hw", True, None),
+        ("canvas", "notes.pdf", False, None),
+        ("moodle", "A_B_7_assignsubmission_file", True, LmsName("moodle", "A_B", "7", "")),
+        (
+            "moodle",
+            "A B_7_assignsubmission_file_x.py",
+            False,
+            LmsName("moodle", "A B", "7", "x.py"),
+        ),
+        ("moodle", "A B_7_assignsubmission_file", False, None),
+        (
+            "blackboard",
+            f"{BLACKBOARD}_x_bob_attempt_{DAY}_gqa.py",
+            False,
+            LmsName("blackboard", "hw_eve", "", f"x_bob_attempt_{DAY}_gqa.py", DAY),
+        ),
+        (
+            "blackboard",
+            f"{BLACKBOARD}.txt",
+            False,
+            LmsName("blackboard", "hw_eve", "", "", DAY, is_receipt=True),
+        ),
+        ("", "leeana_101_555_gqa.py", False, None),
+    ],
+)
+def test_name_of_a_system_is_read(
+    system: System, name: str, is_folder: bool, expected: LmsName | None
 ) -> None:
-    """Only the part of a name that the system wrote decides who the student is."""
-    path = (
-        write_files(tmp_path / "in", files)
-        if form == "folder"
-        else write_zip(tmp_path / "in.zip", files)
-    )
-    submissions = collect(path, ONE).submissions
-    assert {submission.student: submission.file for submission in submissions} == expected
-    assert not any("None of them" in submission.trouble for submission in submissions)
+    """The first mark counts: the student chose the text after it."""
+    assert read_name(name, is_folder, system) == expected
 
 
-def test_date_in_the_students_own_file_name_does_not_count(tmp_path: Path) -> None:
-    """The system's date decides if a submission is late."""
-    files = named_files(f"hw_eve_attempt_{DAY}_hw_eve_attempt_2026-01-01-00-00-00_gqa.py")
-    (submission,) = collect(write_files(tmp_path / "in", files), ONE).submissions
-    assert submission.submitted == datetime(2026, 11, 20, 10, 11, 12).timestamp()
+@pytest.mark.parametrize(
+    ("names", "system"),
+    [
+        (["li_1_2_a.py", "bo_3_4_b.py", "notes.pdf"], "canvas"),
+        (["A_1_assignsubmission_file_x.py", "B_2_assignsubmission_file_1_2_y.py"], "moodle"),
+        ([f"Lab_3_1_{user}_attempt_{DAY}_x.py" for user in ("ana", "bo")], "blackboard"),
+        ([f"eve_1_2_hw_bob_attempt_{DAY}_x.py", "bob_3_4_x.py"], "canvas"),
+        (["ana.py", "bob.py", "plan_1_2_n.pdf"], ""),
+        ([], ""),
+    ],
+)
+def test_one_class_comes_from_one_system(names: list[str], system: System) -> None:
+    """So eve cannot write a name in the form of another system."""
+    assert system_of_names([(name, False) for name in names]) == system
 
 
-def receipt(head: str, user: str, name: str = "Some Body") -> dict[str, str]:
-    """Return a file from Blackboard and its receipt.
-
-    Args:
-        head: the `<assignment>_<user>` of the file names.
-        user: the user in the receipt.
-        name: the name of the student in the receipt.
-    """
-    text = (
-        f"Name: {name} ({user})\r\nAssignment: x\r\nDate Submitted: y\r\n\r\n"
-        "Submission Field:\r\nName: Bob (bob)\r\n"
-    )
-    return {
-        f"{head}_attempt_{DAY}_gqa.py": f"# {head}\n",
-        f"{head}_attempt_{DAY}.txt": text,
-    }
+def test_time_of_an_attempt() -> None:
+    """It is local time. There is none if it is not a date."""
+    name = read_name(f"{BLACKBOARD}_x.py", False, "blackboard")
+    assert name is not None
+    assert name.submitted == datetime(2026, 11, 20, 10, 11, 12).timestamp()
+    other = read_name(f"{BLACKBOARD.replace('11-20', '99-20')}_x.py", False, "blackboard")
+    assert other is not None
+    assert other.submitted is None
 
 
-def bare(*heads: str) -> dict[str, str]:
-    """Return files from Blackboard without receipts."""
-    return named_files(*(f"{head}_attempt_{DAY}_gqa.py" for head in heads))
+@pytest.mark.parametrize(
+    ("text", "user"),
+    [
+        ("Name: Ana Lee (alee)\r\nAssignment: x (y)\r\n", "alee"),
+        ("\ufeff名称：王 (wxm)\n", "wxm"),
+        ("Name: Eve (bob) (eve)\n", "eve"),
+        ("x = (1)\nName: Ana (ana)\n", ""),
+        (" " * 1_000_000, ""),
+        ("", ""),
+    ],
+)
+def test_user_in_a_receipt(text: str, user: str) -> None:
+    """The first line names the user, in any language."""
+    assert user_in_receipt(text) == user
 
 
-USERS = [
-    pytest.param(
-        bare("Homework 1_jane_doe", "Homework 1_john_roe"),
-        {"jane_doe", "john_roe"},
-        False,
-        id="users share letters",
-    ),
-    pytest.param(
-        bare("hw_jane_doe", "hw_ana"), {"jane_doe", "ana"}, False, id="some users have underscores"
-    ),
-    pytest.param(
-        bare("HW_3_ana", "HW_3_bob_lee"),
-        {"ana", "bob_lee"},
-        True,
-        id="the assignment has underscores",
-    ),
-    pytest.param(
-        bare("hw_a", "hw_a_b"), {"a", "a_b"}, False, id="a user is the beginning of another"
-    ),
-    pytest.param(bare("hw_a_", "hw_a_b"), {"a_", "a_b"}, False, id="a user ends in an underscore"),
-    pytest.param(bare("hw_ana"), {"ana"}, False, id="a single user"),
-    pytest.param(bare("hw_jane_doe"), {"jane_doe"}, True, id="a single user, with underscores"),
-    pytest.param(
-        bare("gqa_jane_doe"), {"jane_doe"}, False, id="a single user, the challenge's name"
-    ),
-    pytest.param(
-        bare("Grouped-query attention_jane_doe"),
-        {"jane_doe"},
-        False,
-        id="a single user, the challenge's title",
-    ),
-    pytest.param(bare("hw1_jane_doe", "hw2_ana"), {"jane_doe", "ana"}, True, id="two assignments"),
-    pytest.param(bare("ana"), {"ana"}, False, id="no assignment"),
-    pytest.param(bare("_ana", "hw_"), {"ana", "hw_"}, False, id="underscores at the ends"),
-    pytest.param(
-        bare("Lab_3_1_bob", "Lab_3_1_ana"),
-        {"bob", "ana"},
-        True,
-        id="an assignment like Canvas's numbers",
-    ),
-    pytest.param(
-        bare("hw_bob_1_2", "hw_ana"), {"bob_1_2", "ana"}, False, id="a user like Canvas's numbers"
-    ),
-    pytest.param(receipt("HW_3_1_jane_doe", "jane_doe"), {"jane_doe"}, False, id="a receipt"),
-    pytest.param(
-        receipt("HW_3_jane_doe", "jane_doe") | bare("HW_3_van_dam"),
-        {"jane_doe", "van_dam"},
-        False,
-        id="a receipt of another",
-    ),
-    pytest.param(
-        receipt("hw_van_dam", "van_dam") | bare("hw_van_berg"),
-        {"van_dam", "van_berg"},
-        False,
-        id="all users share a part",
-    ),
-    pytest.param(
-        receipt("hw_eve", "eve", "Eve (bob)") | receipt("hw_bob", "bob"),
-        {"eve", "bob"},
-        False,
-        id="a name with another user in brackets",
-    ),
-    pytest.param(
-        receipt("hw_van_eve", "bob") | bare("hw_bob"),
-        {"van_eve", "bob"},
-        False,
-        id="a receipt with another user",
-    ),
-    pytest.param(
-        {**bare("hw_jane_doe"), f"hw_jane_doe_attempt_{DAY}.txt": b"\xff("},
-        {"jane_doe"},
-        True,
-        id="a receipt that cannot be read",
-    ),
-]
-
-
-@pytest.mark.parametrize("form", ["folder", "zip"])
-@pytest.mark.parametrize(("files", "users", "guessed"), USERS)
-def test_user_names_with_underscores_are_not_cut(
-    form: str, files: Files, users: set[str], guessed: bool, tmp_path: Path
+@pytest.mark.parametrize(
+    ("head", "user", "is_guess"),
+    [
+        ("HW_3_jane_doe", "jane_doe", False),
+        ("HW_doe", "doe", False),
+        ("HW_ANA", "ana", False),
+        ("ana", "ana", False),
+        ("HW_bob", "bob", False),
+        ("HW_3_bob", "bob", True),
+        ("HW_", "HW_", False),
+    ],
+)
+def test_user_of_blackboard_begins_after_the_assignment(
+    head: str, user: str, is_guess: bool
 ) -> None:
-    """If a user is a guess, there is a note."""
-    path = (
-        write_files(tmp_path / "in", files)
-        if form == "folder"
-        else write_zip(tmp_path / "in.zip", files)
-    )
-    got = collect(path, ONE)
-    assert {submission.student for submission in got.submissions} == users
-    assert all(submission.source for submission in got.submissions)
-    assert bool(got.notes) == guessed
-
-
-def test_note_lists_guessed_users(tmp_path: Path) -> None:
-    """The note lists three of many guesses, and gives the next step."""
-    heads = [f"HW_3_s{index}" for index in range(5)]
-    got = collect(write_files(tmp_path / "in", bare(*heads)), ONE)
-    assert [submission.student for submission in got.submissions] == ["s0", "s1", "s2", "s3", "s4"]
-    (note,) = got.notes
-    assert "Guessed: s0 from HW_3_s0, s1 from HW_3_s1, s2 from HW_3_s2 and 2 more." in note
-    assert note.endswith("If a guess is wrong, put Blackboard's .txt receipts next to the files.")
-
-
-def test_a_long_file_with_the_name_of_a_receipt_takes_no_time() -> None:
-    """A student of another system may hand in any text under this name."""
-    name = "q_attempt_2026-01-01-01-01-01.txt"
-    text = " " * 1_000_000
-    found = read_names([(name, False)], receipts={name: text})
-    assert found.by_name[name, False].student == "q"
+    """Known users decide, the longest first. Without them, an underscore may be the user's."""
+    assert blackboard_user(head, ["doe", "jane_doe", "ana", ""]) == (user, is_guess)

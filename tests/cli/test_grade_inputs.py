@@ -8,7 +8,7 @@ import pytest
 from tests.support.collect import ONE, named_files, write_files
 from trainer.classroom.assignment import plain_assignment
 from trainer.classroom.records import Extension
-from trainer.classroom.submitted import iso_time
+from trainer.classroom.times import read_time
 from trainer.cli import grade_inputs
 from trainer.cli.grade_inputs import ClassInputs, check_weights_of, read_class
 from trainer.model.checks import Status
@@ -48,7 +48,6 @@ def test_everything_unclear_is_said_on_stderr(
     said = capsys.readouterr().err
     for sentence in (
         "Not graded, because nobody asked for it: notes.txt.",
-        "2 submissions have the name Ana: Ana/gqa.py, ana.py.",
         "The roster does not have these students: zoe.",
         "times.csv names students who handed in nothing: “Bo”.",
         "[extensions] names nobody of this class: Cy.",
@@ -86,9 +85,9 @@ def test_metadata_of_gradescope_lies_next_to_the_submission(tmp_path: Path) -> N
         )
     )
     found = inputs(folder, single=True)
-    assert found.assignment.due == iso_time("2026-12-01T09:00:00Z")
+    assert found.assignment.due == read_time("2026-12-01T09:00:00Z")
     (submission,) = found.collected.submissions
-    assert submission.submitted == iso_time("2026-12-01T10:00:00Z")
+    assert submission.submitted == read_time("2026-12-01T10:00:00Z")
     assert found.collected.students[0].name == "submission"
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from trainer.classroom.find_student import student_called
 from trainer.classroom.gradebook import gradebook_of
 from trainer.classroom.lateness import lateness_of
 from trainer.classroom.points import score
@@ -22,6 +21,7 @@ from trainer.classroom.records import (
     StudentSubmission,
 )
 from trainer.classroom.result_store import ClassFile, GradedTask, ResultStore
+from trainer.classroom.students import StudentIndex
 
 
 def results_of(store: ResultStore, record: ClassFile) -> Iterator[StudentResult]:
@@ -116,5 +116,5 @@ def with_full_name(override: Override, record: ClassFile) -> Override:
     Raises:
         DrillError: the override names nobody or several students.
     """
-    student = student_called(override.student, record.students, record.salt)
+    student = StudentIndex(record.students, record.salt).find(override.student)
     return replace(override, student=student.name)

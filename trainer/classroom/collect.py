@@ -1,56 +1,40 @@
-"""Choose the file to grade for each student and challenge, from all files of a class.
+"""Find the students and the submissions of a class in a folder or in a zip.
 
-Lose nothing: every Python file is graded, named in a message for its student, or ignored with a
-reason.
+Two steps: whose file is it (here), and which file of a student is the answer (`answers.py`).
 """
 
 from __future__ import annotations
 
-import re
+import os
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence, Set
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from trainer.classroom.archives import HAND_IN_FILE, NOTEBOOK, PYTHON, FileError
-from trainer.classroom.lms_names import LmsName, handed_in_at, is_receipt, normalised_name
-from trainer.classroom.needed_statements import defined_names
-from trainer.classroom.notebook_cells import MOST_CODE_BYTES
+from trainer.classroom.answers import ANSWERS, Upload, stem, submissions_of
+from trainer.classroom.handed_in import (
+    LAYOUTS,
+    HandedIn,
+    files_in,
+    is_outside,
+    shown,
+    single_file,
+)
+from trainer.classroom.lms_names import (
+    blackboard_user,
+    read_name,
+    system_of_names,
+    user_in_receipt,
+)
 from trainer.classroom.records import Student, StudentSubmission
 from trainer.classroom.roster import Roster
-from trainer.classroom.uploaders import (
-    Uploader,
-    guessed_users,
-    lms_names,
-    missing_students,
-    same_name,
-    uploaders,
-    with_distinct_names,
-    with_roster,
-)
-from trainer.classroom.uploads import (
-    ANSWER_SUFFIXES,
-    LAYOUTS,
-    File,
-    class_uploads,
-    single_upload,
-    valid_text,
-    with_zip_unpacked,
-)
+from trainer.classroom.students import StudentIndex, key_form, with_unique_names
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.model.listing import first_of
 
-_MOST_NAMED = 10  # files in one sentence
-_MOST_READ = 10  # files of one student in which the answer is looked for
-_MOST_OTHERS = 3  # other files of one student
-_SETTLE = (
-    "None of them is graded. Remove or rename all but one, then run grade again with --resume."
-)
-_ALIKE = "Names that differ only in capitals, blanks or the encoding of an accent are one name."
-# Canvas numbers a later upload of the same file name: `gqa-2.py`.
-_NUMBERED = re.compile(r"(.+)-([0-9]{1,18})(\.[^.]+)", re.DOTALL)
+_MOST_NAMED = 5  # names in one sentence
 
 
 @dataclass(frozen=True)
@@ -60,7 +44,7 @@ class Collected:
     Attributes:
         students: all students, sorted by name; with a roster, also those who handed in nothing.
         submissions: one for each student with files and each challenge, sorted by student.
-        ignored: the path of every other file, with the reason if it is not obvious.
+        ignored: the paths of the files that are no answer, with the reason if it is not obvious.
         notes: sentences about names that have more than one possible reading.
     """
 
@@ -70,20 +54,12 @@ class Collected:
     notes: list[str] = field(default_factory=list)
 
 
-class _UnclearError(FileError):
-    """Raised if no file can be chosen.
+@dataclass
+class _Owner:
+    """A student with all uploads."""
 
-    Attributes:
-        named: the paths of the files that the sentence names.
-    """
-
-    def __init__(self, text: str, files: Sequence[File]) -> None:
-        super().__init__(text)
-        self.named = {file.place for file in files[:_MOST_NAMED]}
-
-
-class _MissingError(_UnclearError):
-    """Raised if no file is for the challenge."""
+    student: Student
+    uploads: list[Upload] = field(default_factory=list)
 
 
 def collect(
@@ -91,402 +67,199 @@ def collect(
 ) -> Collected:
     """Return the submissions of a class for these challenges.
 
-    Args:
-        folder_or_zip: a folder or a zip.
-        challenges: the challenges of the assignment. If there are several, each student has a
-            folder with one file for each challenge.
-        roster: the students of the class, or None if they are not known.
-
     Raises:
         DrillError: the folder or zip does not exist, holds no submission, or is broken as a whole.
     """
-    with _valid_messages():
-        ignored: list[str] = []
-        with ExitStack() as stack:
-            uploads = class_uploads(folder_or_zip, _expected(challenges), stack, ignored)
-            names = lms_names(uploads, challenges)
-            found = uploaders(uploads, names, ignored)
-            missing: list[Student] = []
-            if roster is not None:
-                missing = missing_students(found, roster)
-                found = with_roster(found, roster)
-            found = with_distinct_names(found)
-            submissions = _of_uploaders(found, challenges, ignored)
-        if not submissions:
-            raise DrillError(f"{folder_or_zip} holds no submission. {LAYOUTS}")
-        students = _students(found) + missing
-        return Collected(
-            sorted(students, key=lambda student: same_name(student.name)),
-            submissions,
-            sorted(map(valid_text, ignored)),
-            guessed_users(names),
-        )
+    ignored: list[str] = []
+    uploads = _uploads(folder_or_zip, challenges, ignored)
+    notes = _read_names(uploads, roster)
+    owners = _owners(uploads, roster, ignored)
+    if not any(owner.uploads for owner in owners):
+        raise DrillError(f"{shown(str(folder_or_zip))} holds no submission. {LAYOUTS}")
+    by_name: dict[str, _Owner] = {}
+    students = with_unique_names([owner.student for owner in owners])
+    for student, owner in zip(students, owners, strict=True):
+        # Names that differ only in capitals or blanks are one name.
+        by_name.setdefault(key_form(student.name), _Owner(student)).uploads += owner.uploads
+    owners = [owner for _, owner in sorted(by_name.items())]
+    submissions = [
+        submission
+        for owner in owners
+        if owner.uploads
+        for submission in submissions_of(owner.student.name, owner.uploads, challenges, ignored)
+    ]
+    return Collected([owner.student for owner in owners], submissions, sorted(ignored), notes)
 
 
 def collect_single(path: Path, challenges: Sequence[Challenge]) -> Collected:
     """Return the submissions of one student. The name of the student is the name of the path.
 
-    If nothing can be graded, the submissions give the reason.
-
-    Args:
-        path: the student's folder, .zip or .py.
-        challenges: the challenges of the assignment.
-
     Raises:
-        DrillError: the path does not exist.
+        DrillError: the path does not exist or is another file.
     """
-    with _valid_messages():
-        ignored: list[str] = []
-        upload = single_upload(path, ignored)
-        # The file of a single student may have the file name of a challenge.
-        reading = LmsName((), upload.student, file=upload.name)
-        student = Student(upload.student, upload=valid_text(upload.name))
-        submissions = _of_uploaders([Uploader(student, [(upload, reading)])], challenges, ignored)
-        return Collected([student], submissions, sorted(map(valid_text, ignored)))
+    name = shown(os.path.basename(os.path.abspath(path)))
+    if not path.is_file():
+        upload = Upload(f"{name}/", name, files_in(path))
+    elif path.suffix.lower() in ANSWERS:
+        upload = Upload(name, name, [single_file(path)])
+        name = os.path.splitext(name)[0]
+    else:
+        raise DrillError(f"{name} is neither a folder nor a .zip, .py or .ipynb. {LAYOUTS}")
+    ignored: list[str] = []
+    submissions = submissions_of(name, [upload], challenges, ignored)
+    return Collected([Student(name, upload=upload.name)], submissions, ignored)
 
 
-@contextmanager
-def _valid_messages() -> Iterator[None]:
-    try:
-        yield
-    except DrillError as error:
-        raise DrillError(valid_text(str(error))) from None
+# Whose file is it?
 
 
-def _expected(challenges: Sequence[Challenge]) -> set[str]:
-    return {normalised_name(name) for challenge in challenges for name in _names_of(challenge)}
+def _uploads(place: Path, challenges: Sequence[Challenge], ignored: list[str]) -> list[Upload]:
+    """Return the files and folders at the top of a class, sorted by path.
 
-
-def _names_of(challenge: Challenge) -> tuple[str, str]:
-    """Return the file names that may answer a challenge: a Python file and a notebook."""
-    return challenge.file_name, Path(challenge.file_name).stem + NOTEBOOK
-
-
-def _students(found: Sequence[Uploader]) -> list[Student]:
-    """Return each student once, also if several uploads have the student's name."""
-    by_name: dict[str, list[Student]] = defaultdict(list)
-    for uploader in found:
-        by_name[same_name(uploader.name)].append(uploader.student)
-    return [
-        # If several uploads have this name, only the data of the roster is certain.
-        group[0] if len(group) == 1 else replace(group[0], system="", system_id="", upload="")
-        for group in by_name.values()
-    ]
-
-
-def _files(uploader: Uploader, stack: ExitStack, ignored: list[str]) -> list[File]:
-    """Return all files of a student, sorted by path. Unpack zips until `stack` is closed."""
-    files: list[File] = []
-    for upload, reading in uploader.uploads:
-        for file in with_zip_unpacked(upload.files, stack, ignored):
-            if reading:
-                is_moodle = reading.system == "moodle"
-                file = replace(
-                    file,
-                    parts=(reading.file,) if upload.is_loose else file.parts,
-                    attempt=reading.attempt,
-                    upload=reading.upload,
-                    submitted=file.archived_at if is_moodle else handed_in_at(reading.attempt),
-                    is_marked_late=reading.is_marked_late,
-                    has_late_marks=reading.system == "canvas",
-                )
-            files.append(file)
-    return sorted(files, key=lambda file: file.place)
-
-
-# Submissions
-
-
-def _of_uploaders(
-    found: Sequence[Uploader], challenges: Sequence[Challenge], ignored: list[str]
-) -> list[StudentSubmission]:
-    """Return all submissions, sorted by student.
-
-    If several students have the same name, a person must settle which of them counts.
+    Add results of an earlier run and paths that lead out of an archive to `ignored`.
     """
-    groups: dict[str, list[Uploader]] = defaultdict(list)
-    for uploader in found:
-        groups[same_name(uploader.name)].append(uploader)
-    submissions: list[StudentSubmission] = []
-    for _, group in sorted(groups.items()):
-        with ExitStack() as stack:
-            files = [_files(uploader, stack, ignored) for uploader in group]
-            if len(group) == 1:
-                submissions += _submissions(group[0], files[0], challenges, ignored)
-            else:
-                submissions += _unsettled(group, files, challenges, ignored)
-    return submissions
-
-
-def _submissions(
-    uploader: Uploader, files: Sequence[File], challenges: Sequence[Challenge], ignored: list[str]
-) -> list[StudentSubmission]:
-    """Return a student's submission for each challenge. Add other files to `ignored`."""
-    latest = _latest(files, _expected(challenges))
-    submissions: list[StudentSubmission] = []
-    named: set[str] = set()
-    for challenge in challenges:
-        submission = StudentSubmission(
-            uploader.name, challenge.id, valid_text(uploader.place), None
-        )
-        try:
-            file = _choose(uploader, latest, challenge, challenges)
-            named.add(file.place)
-            submission = _read(file, submission, challenge)
-        except _UnclearError as error:
-            named |= error.named
-            is_missing = isinstance(error, _MissingError)
-            submission = replace(submission, trouble=valid_text(str(error)), is_missing=is_missing)
-        submissions.append(submission)
-    submissions = _with_alternatives(submissions, latest, named, challenges)
-    current = {file.place for file in latest}
-    last_attempt = max((file.attempt for file in latest), default="")
+    files = files_in(place)
+    ignored += [file.problem for file in files if file.problem and is_outside(file.path)]
+    files = [file for file in files if not (file.problem and is_outside(file.path))]
+    common = "" if place.is_dir() else _common_folder(files, challenges)
+    uploads: dict[str, Upload] = {}
     for file in files:
-        if _may_be_meant(file) and file.place not in named:
-            is_old = file.attempt < last_attempt or file.place not in current
-            reason = file.trouble or ("an older upload" if is_old else "not requested")
-            ignored.append(f"{file.place} ({reason})")
-    others = [
-        file.place
-        for file in files
-        if not _may_be_meant(file)
-        and file.place not in named
-        and not is_receipt(file.place.rpartition("/")[2])
-    ]
-    if others:
-        kind = "not a Python file" if len(others) == 1 else "not Python files"
-        ignored.append(f"{first_of(others, _MOST_OTHERS)} ({kind})")
-    return submissions
+        top, slash, _ = file.path.removeprefix(common).partition("/")
+        upload = uploads.setdefault(top + slash, Upload(common + top + slash, top, []))
+        upload.files.append(file)
+    runs = [upload for upload in uploads.values() if _is_earlier_run(upload)]
+    ignored += [f"{run.place} (results of an earlier run)" for run in runs]
+    return [upload for upload in uploads.values() if upload not in runs]
 
 
-def _with_alternatives(
-    submissions: Sequence[StudentSubmission],
-    latest: Sequence[File],
-    named: Set[str],
-    challenges: Sequence[Challenge],
-) -> list[StudentSubmission]:
-    """Return a student's submissions with the other files that define their answers, too.
+def _is_earlier_run(upload: Upload) -> bool:
+    names = [file.path.removeprefix(upload.place) for file in upload.files]
+    return "class.json" in names and any(name.startswith("results/") for name in names)
 
-    Args:
-        submissions: one for each challenge.
-        latest: the newest files of the student.
-        named: the paths of files that are graded or that a message names.
-        challenges: the challenges of the assignment.
+
+def _common_folder(files: Sequence[HandedIn], challenges: Sequence[Challenge]) -> str:
+    """Return the only folder at the top of a zip, with a slash, if it holds the whole class.
+
+    The folder of one student holds a file with the name of a challenge, or only one file.
     """
-    last_attempt = max((file.attempt for file in latest), default="")
-    others = [
-        file
-        for file in latest
-        if file.suffix in (PYTHON, NOTEBOOK)
-        and file.attempt == last_attempt
-        and file.place not in named
-        and not file.trouble
-    ][:_MOST_READ]
+    tops = {file.path.partition("/")[0] for file in files}
+    top = next(iter(tops), "")
+    if len(tops) != 1 or files[0].path == top or system_of_names([(top, True)]):
+        return ""
+    inner = {file.path.removeprefix(f"{top}/").partition("/")[:2] for file in files}
+    names = [(name, bool(slash)) for name, slash in inner]
+    stems = {stem(challenge.file_name) for challenge in challenges}
+    if any(not is_folder and stem(name) in stems for name, is_folder in names):
+        return ""
+    students = sum(is_folder or name.lower().endswith(ANSWERS) for name, is_folder in names)
+    return f"{top}/" if students > 1 or system_of_names(names) else ""
+
+
+def _read_names(uploads: Sequence[Upload], roster: Roster | None) -> list[str]:
+    """Read the names of the class's system, and return a note about guessed users."""
+    system = system_of_names([(upload.name, upload.is_folder) for upload in uploads])
+    for upload in uploads:
+        upload.lms = read_name(upload.name, upload.is_folder, system)
+    if system != "blackboard":
+        return []
+    users = [student.login for student in roster.students] if roster else []
+    for upload in uploads:
+        if upload.lms and upload.lms.is_receipt:
+            with suppress(DrillError):
+                users.append(user_in_receipt(upload.files[0].read().decode(errors="replace")))
+    guesses: dict[str, str] = {}
+    for upload in uploads:
+        if upload.lms:
+            head = upload.lms.student
+            user, is_guess = blackboard_user(head, users)
+            upload.lms = replace(upload.lms, student=user, id=user)
+            if is_guess:
+                guesses[head] = f"{user} from {head}"
+    if not guesses:
+        return []
     return [
-        replace(
-            submission,
-            alternatives=tuple(
-                valid_text(file.place) for file in others if _defines(file, challenge.entry)
-            ),
-        )
-        for submission, challenge in zip(submissions, challenges, strict=True)
+        "Blackboard's file names do not show where the user name begins. Guessed:"
+        f" {first_of([*guesses.values()], _MOST_NAMED)}. If a guess is wrong, give a --roster, or"
+        " put Blackboard's .txt receipts next to the files."
     ]
 
 
-def _read(file: File, submission: StudentSubmission, challenge: Challenge) -> StudentSubmission:
-    """Return the submission with the text of its file, or with the reason why it is missing."""
-    submission = replace(
-        submission,
-        file=valid_text(file.place),
-        submitted=file.submitted,
-        is_marked_late=file.is_marked_late,
-        has_late_marks=file.has_late_marks,
+def _owners(uploads: Sequence[Upload], roster: Roster | None, ignored: list[str]) -> list[_Owner]:
+    """Return all students; with a roster, also those who handed in nothing.
+
+    Add loose files that belong to nobody and are no answers to `ignored`.
+    """
+    index = StudentIndex(roster.students if roster else ())
+    owners: dict[tuple[str, ...], _Owner] = {}
+    possible: dict[str, list[str]] = defaultdict(list)
+    for upload in sorted(uploads, key=lambda upload: upload.order):
+        student = _student(upload)
+        key: tuple[str, ...] = (student.system, student.id or key_form(student.name))
+        fitting = _fitting(student, index, roster)
+        if len(fitting) == 1:
+            student, key = _in_roster(student, fitting[0]), ("roster", fitting[0].name)
+        elif upload.is_loose:
+            ignored.extend(file.path for file in upload.files)
+            continue
+        elif fitting:
+            names = [each.name for each in fitting]
+            note = f"the name fits {' and '.join(names[:_MOST_NAMED])}"
+            student = replace(student, is_in_roster=False, notes=(note,))
+            for name in names:
+                possible[name].append(upload.place)
+        elif roster:
+            student = replace(student, is_in_roster=False)
+        owner = owners.setdefault(key, _Owner(student))
+        if owner.uploads and upload.order > owner.uploads[-1].order:
+            owner.student = student  # feedback has the name of the newest upload
+        owner.uploads.append(upload)
+    for student in roster.students if roster else ():
+        places = ", ".join(possible[student.name])
+        notes = (f"{places} may belong to this student",) if places else ()
+        owners.setdefault(("roster", student.name), _Owner(replace(student, notes=notes)))
+    return list(owners.values())
+
+
+def _student(upload: Upload) -> Student:
+    """Return the student whom the name of an upload names."""
+    lms = upload.lms
+    if lms is None:
+        is_answer = not upload.is_folder and upload.name.lower().endswith(ANSWERS)
+        has_suffix = is_answer or upload.is_loose
+        name = os.path.splitext(upload.name)[0] if has_suffix else upload.name
+        return Student(name, upload=upload.name)
+    login = lms.id if lms.system == "blackboard" else ""
+    return Student(
+        lms.student,
+        id=lms.id,
+        login=login,
+        system=lms.system,
+        system_id=lms.id,
+        upload=upload.name,
     )
-    if file.times > 1:
-        trouble = valid_text(f"{file.trouble.removesuffix(HAND_IN_FILE)}{_SETTLE}")
-        return replace(submission, trouble=trouble)
-    try:
-        return replace(submission, source=file.read(challenge.entry))
-    except FileError as error:
-        return replace(submission, trouble=valid_text(str(error)))
 
 
-def _unsettled(
-    group: Sequence[Uploader],
-    files: Sequence[Sequence[File]],
-    challenges: Sequence[Challenge],
-    ignored: list[str],
-) -> list[StudentSubmission]:
-    """Return submissions without a source, with a message that several have the same name."""
-    name = group[0].name
-    submissions: list[StudentSubmission] = []
-    named: set[str] = set()
-    for challenge in challenges:
-        places: list[str] = []
-        for uploader, own in zip(group, files, strict=True):
-            try:
-                latest = _latest(own, _expected(challenges))
-                places.append(_choose(uploader, latest, challenge, challenges).place)
-            except _UnclearError:
-                places.append(uploader.place)
-        named.update(places[:_MOST_NAMED])
-        explained = f" {_ALIKE}" if len({uploader.name for uploader in group}) > 1 else ""
-        trouble = (
-            f"{len(places)} submissions have the name {name}: {first_of(places, _MOST_NAMED)}."
-            f"{explained} {_SETTLE}"
-        )
-        submissions.append(
-            StudentSubmission(name, challenge.id, valid_text(places[0]), None, valid_text(trouble))
-        )
-    for own in files:
-        for file in own:
-            if _may_be_meant(file) and file.place not in named:
-                ignored.append(f"{file.place} ({len(group)} submissions have the name {name})")
-    return submissions
+def _fitting(student: Student, index: StudentIndex, roster: Roster | None) -> list[Student]:
+    """Return the students of the roster whom the student of an upload may be.
 
-
-def _may_be_meant(file: File) -> bool:
-    """Return whether the file may be the answer. If it is not graded, the report names it."""
-    return file.suffix in ANSWER_SUFFIXES or bool(file.trouble)
-
-
-def _latest(files: Sequence[File], expected: set[str]) -> list[File]:
-    """Return the newest file of each name. A later upload replaces a file of the same name."""
-    newest: dict[str, tuple[int, int]] = {}
-    for file in files:
-        name, copy = _called(file, expected)
-        newest[name] = max(newest.get(name, (0, 0)), (file.upload, copy))
-    latest: list[File] = []
-    for file in files:
-        name, copy = _called(file, expected)
-        if (file.upload, copy) == newest[name]:
-            latest.append(file)
-    return latest
-
-
-def _called(file: File, expected: set[str]) -> tuple[str, int]:
-    """Return the normalised name of a file, and the number that Canvas added to it, or 0."""
-    name = file.parts[-1]
-    numbered = _NUMBERED.fullmatch(name)
-    if file.upload and numbered and normalised_name(name) not in expected:
-        return normalised_name(numbered[1] + numbered[3]), int(numbered[2])
-    return normalised_name(name), 0
-
-
-def _choose(
-    uploader: Uploader, files: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
-) -> File:
-    """Return the file to grade, from the last attempt that has a suitable file.
-
-    Raises:
-        _UnclearError: no file is suitable, or several files are.
+    If the roster is the export of the system that wrote the name, the id decides: a person with
+    another id is another person, even with the same name.
     """
-    upload, reading = uploader.uploads[0]
-    if len(challenges) > 1 and upload.is_loose and reading is None:
-        names = ", ".join(challenge.file_name for challenge in challenges)
-        text = (
-            f"{uploader.place} is one file, but the assignment has {len(challenges)} challenges."
-            f" Hand in a folder for each student, with {names} in it."
-        )
-        raise _UnclearError(files[0].trouble or text, files)
-    for attempt in sorted({file.attempt for file in files}, reverse=True):
-        answers = [
-            file for file in files if file.attempt == attempt and file.suffix in (PYTHON, NOTEBOOK)
-        ]
-        file = _called_like(answers, challenge, challenges)
-        if file is None and len(challenges) == 1:
-            file = _only_answer(answers, challenge)
-        if file is not None:
-            return file
-    kind = _UnclearError if any(file.trouble for file in files) else _MissingError
-    raise kind(_nothing_found(files, challenge, challenges), files)
+    fitting = index.find_all(student.name)
+    if roster and student.system and student.system == roster.system:
+        key = key_form(student.system_id)
+        by_id = [each for each in roster.students if key_form(each.system_id) == key]
+        return by_id or [each for each in fitting if not each.system_id]
+    return fitting
 
 
-def _preferred(candidates: Sequence[File]) -> Iterator[list[File]]:
-    """Yield groups of files, the preferred group first.
-
-    A Python file counts more than a notebook, and a file at the top level more than one in a
-    folder.
-    """
-    for ending in (PYTHON, NOTEBOOK):
-        with_ending = [file for file in candidates if file.suffix == ending]
-        yield [file for file in with_ending if len(file.parts) == 1]
-        yield with_ending
-
-
-def _called_like(
-    answers: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
-) -> File | None:
-    """Return the file that has the name of the challenge, or None.
-
-    Raises:
-        _UnclearError: several files have it.
-    """
-    names, expected = _names_of(challenge), _expected(challenges)
-    normalised = {normalised_name(name) for name in names}
-    for candidates in _preferred(answers):
-        matching = [file for file in candidates if file.parts[-1] in names] or [
-            file for file in candidates if _called(file, expected)[0] in normalised
-        ]
-        if len(matching) == 1:
-            return matching[0]
-        if matching:
-            raise _UnclearError(
-                f"There are {len(matching)} files for {challenge.file_name}:"
-                f" {_file_names(matching)}. Hand in only one.",
-                matching,
-            )
-    return None
-
-
-def _only_answer(answers: Sequence[File], challenge: Challenge) -> File | None:
-    """Return the file that answers the only challenge under another name, or None.
-
-    Raises:
-        _UnclearError: several files may answer it.
-    """
-    if 1 < len(answers) <= _MOST_READ:  # a file with helpers may lie next to the answer
-        answers = [file for file in answers if _defines(file, challenge.entry)] or answers
-    for candidates in _preferred(answers):
-        if len(candidates) == 1:
-            return candidates[0]
-        if candidates:
-            kind = "Python files" if candidates[0].suffix == PYTHON else "notebooks"
-            name = challenge.file_name
-            raise _UnclearError(
-                f"There are {len(candidates)} {kind} and none is called {name}:"
-                f" {_file_names(candidates)}. Hand in {name}.",
-                candidates,
-            )
-    return None
-
-
-def _defines(file: File, entry: Collection[str]) -> bool:
-    """Return whether a file defines one of the names."""
-    try:
-        source = file.read(entry)
-    except FileError:
-        return False
-    is_short = len(source) <= MOST_CODE_BYTES
-    return is_short and not defined_names(source).isdisjoint(entry)
-
-
-def _nothing_found(
-    files: Sequence[File], challenge: Challenge, challenges: Sequence[Challenge]
-) -> str:
-    """Return the sentence for a student without a file for this challenge."""
-    name = challenge.file_name
-    refused = [file.trouble for file in files if file.trouble]
-    is_all_refused = len(refused) == len(files) > 0
-    if is_all_refused and len(challenges) == 1:
-        return refused[0]
-    if is_all_refused:
-        return f"There is no {name}: {refused[0]}"
-    missing = "Python file and no notebook" if len(challenges) == 1 else name
-    others = f", only {_file_names(files)}" if files else ""
-    text = f"There is no {missing}{others}. Hand in {name}."
-    return " ".join((text, *refused[:1]))
-
-
-def _file_names(files: Sequence[File]) -> str:
-    return first_of([file.name for file in files], _MOST_NAMED)
+def _in_roster(student: Student, entry: Student) -> Student:
+    """Return a student of the roster with the data of the upload."""
+    return replace(
+        entry,
+        id=entry.id or student.id,
+        login=entry.login or student.login,
+        system=student.system or entry.system,
+        system_id=student.system_id or entry.system_id,
+        upload=student.upload,
+    )

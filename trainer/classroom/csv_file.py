@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
-import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from trainer.model.errors import DrillError
 from trainer.model.listing import first_of
 
-_DELIMITERS = (",", ";", "\t")
-_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")  # Excel's own hint about the delimiter
 _SAVE_AS = "In the spreadsheet, save the table as “CSV UTF-8” and name that file."
 _MOST_COLUMNS = 12  # in one sentence
 
@@ -26,44 +21,54 @@ class CsvLine:
     """One line of a table.
 
     Attributes:
-        number: the number of its first line in the file, from 1.
+        number: the number of its last line in the file, from 1. A cell may hold line ends.
         cells: the cells exactly as read, by the heading of their column.
     """
 
     number: int
     cells: Mapping[str, str]
 
+    def cell(self, *names: str) -> str:
+        """Return the cell of the first of these columns that is not empty, or "".
+
+        Args:
+            names: headings in the form of `plain_heading`.
+        """
+        by_name: dict[str, str] = {}
+        for heading, cell in self.cells.items():
+            by_name.setdefault(plain_heading(heading), cell.strip())
+        return next((by_name[name] for name in names if by_name.get(name)), "")
+
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A table with a heading for each column.
-
-    Attributes:
-        headings: the headings exactly as read.
-        lines: the lines below the headings. Empty lines are left out.
-    """
+    """A table with a heading for each column. Empty lines are left out."""
 
     headings: tuple[str, ...]
     lines: tuple[CsvLine, ...]
 
-    def heading(self, *names: str) -> str | None:
-        """Return the first heading with one of these names, or None. Earlier names come first.
+    def has(self, *names: str) -> bool:
+        """Return whether one of these columns exists.
 
         Args:
-            names: names in the form of `plain_heading`.
+            names: headings in the form of `plain_heading`.
         """
-        return next((self._by_name[name] for name in names if name in self._by_name), None)
-
-    @cached_property
-    def _by_name(self) -> dict[str, str]:
-        # Of two columns with the same name, the first counts.
-        return {plain_heading(heading): heading for heading in reversed(self.headings)}
+        return not {plain_heading(heading) for heading in self.headings}.isdisjoint(names)
 
 
 def plain_heading(heading: str) -> str:
-    """Return a heading in small letters, without blanks and punctuation: `emailaddress`."""
+    """Return a heading in small letters, without blanks and punctuation.
+
+    >>> plain_heading(" E-Mail ")
+    'email'
+    """
     folded = unicodedata.normalize("NFKC", heading).casefold()
     return "".join(character for character in folded if character.isalnum())
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names of columns for a sentence."""
+    return first_of([f"“{name.strip()}”" for name in names if name.strip()], _MOST_COLUMNS)
 
 
 def read_csv(path: Path, next_step: str) -> CsvTable:
@@ -77,31 +82,31 @@ def read_csv(path: Path, next_step: str) -> CsvTable:
         DrillError: one sentence that names the file, the line and the next step.
     """
     text = _text(path, next_step)
-    hint = _SEPARATOR_LINE.match(text)
-    delimiter = hint[1] if hint else _delimiter(text)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    headings: tuple[str, ...] = ()
-    lines: list[CsvLine] = []
-    start = 1
-    try:
-        for cells in reader:
-            number, start = start, reader.line_num + 1
-            if (hint and number == 1) or not any(cell.strip() for cell in cells):
-                continue
-            if headings:
-                lines.append(CsvLine(number, _by_heading(path, number, headings, cells)))
-            else:
-                headings = tuple(cells)
-    except csv.Error as error:
-        raise DrillError(f"{path} is not a CSV file: line {start}: {error}. {_SAVE_AS}") from None
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = max(",;\t", key="".join(first.split('"')[::2]).count)  # outside of quotes
+    reader = csv.DictReader(
+        io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter, restval="", strict=True
+    )
+    headings = tuple(reader.fieldnames or ())
     if not headings:
         raise DrillError(f"{path} is empty. {next_step}")
+    lines: list[CsvLine] = []
+    try:
+        for row in reader:
+            extra = row.pop(None, ())
+            if any(cell.strip() for cell in extra):
+                raise DrillError(
+                    f"{path}, line {reader.line_num} has {len(headings) + len(extra)} cells, but"
+                    f" the first line names {len(headings)} columns. Write quotes around a cell"
+                    " that has a comma in it."
+                )
+            if any(cell.strip() for cell in row.values()):
+                lines.append(CsvLine(reader.line_num, row))
+    except csv.Error as error:
+        raise DrillError(
+            f"{path}, line {reader.line_num + 1} cannot be read: {error}. {_SAVE_AS}"
+        ) from None
     return CsvTable(headings, tuple(lines))
-
-
-def listed(names: Iterable[str]) -> str:
-    """Return names of columns for a sentence."""
-    return first_of([f"“{name.strip()}”" for name in names if name.strip()], _MOST_COLUMNS)
 
 
 def _text(path: Path, next_step: str) -> str:
@@ -113,42 +118,10 @@ def _text(path: Path, next_step: str) -> str:
         raise DrillError(f"{path} cannot be read: {error.strerror or error}. {next_step}") from None
     if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise DrillError(f"{path} is a workbook of a spreadsheet, not a CSV file. {_SAVE_AS}")
+    # Blackboard writes UTF-16, with or without a mark. A heading begins with a letter of ASCII.
+    is_marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    encoding = "utf-16" if is_marked else "utf-16-le" if data[1:2] == b"\0" else "utf-8-sig"
     try:
-        text = data.decode(_encoding(data))
+        return data.decode(encoding)
     except UnicodeDecodeError:
         raise DrillError(f"{path} is neither UTF-8 nor UTF-16 text. {_SAVE_AS}") from None
-    if "\0" in text:
-        raise DrillError(f"{path} is not a CSV file. {_SAVE_AS}")
-    return text.removeprefix("\ufeff")
-
-
-def _encoding(data: bytes) -> str:
-    """Return the encoding of a file. Blackboard writes UTF-16, with or without a mark."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    # The headings of every system begin with a letter of ASCII.
-    if data[1:2] == b"\0":
-        return "utf-16-le"
-    return "utf-8-sig"
-
-
-def _delimiter(text: str) -> str:
-    """Return the delimiter that the first line has most often outside of quotes."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    outside = "".join(first.split('"')[::2])
-    return max(_DELIMITERS, key=outside.count)
-
-
-def _by_heading(
-    path: Path, number: int, headings: Sequence[str], cells: Sequence[str]
-) -> dict[str, str]:
-    if any(cell.strip() for cell in cells[len(headings) :]):
-        raise DrillError(
-            f"{path}, line {number} has {len(cells)} cells, but the first line names"
-            f" {len(headings)} columns. Write quotes around a cell that has a comma in it."
-        )
-    padded = [*cells, *[""] * (len(headings) - len(cells))]
-    found: dict[str, str] = {}
-    for heading, cell in zip(headings, padded, strict=False):
-        found.setdefault(heading, cell)  # of two columns with the same heading, the first counts
-    return found

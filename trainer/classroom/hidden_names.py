@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from trainer.classroom.excerpts import HIDDEN, identifies, name_words
-from trainer.classroom.name_forms import in_order
 from trainer.classroom.records import Student
+from trainer.classroom.students import in_order
 from trainer.model.checks import CHECK_ORDER
 
 # A shorter user name or id can be a word or a number of the report.

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from trainer.classroom.assignment import DAY
-from trainer.classroom.find_student import BY_ID, fits_words, key_of, keys_of
 from trainer.classroom.records import (
     Assignment,
     Extension,
@@ -16,6 +15,7 @@ from trainer.classroom.records import (
     Student,
     StudentSubmission,
 )
+from trainer.classroom.students import BY_ID, fits_words, key_of, keys_of
 from trainer.model.errors import DrillError
 
 

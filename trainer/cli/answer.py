@@ -78,11 +78,10 @@ def read_answer(challenge: Challenge, path: Path) -> str:
     """Return the text of an answer. Of a notebook, return the answer's part of its code."""
     if path.suffix != NOTEBOOK:
         return read_source(path)
-    from trainer.classroom.archives import MOST_NOTEBOOK_BYTES
-    from trainer.classroom.notebook_cells import definitions
+    from trainer.practice.notebook_file import MOST_NOTEBOOK_BYTES, python_of
 
     text = read_source(path, most_bytes=MOST_NOTEBOOK_BYTES)
-    return definitions(text, str(path), challenge.entry)
+    return python_of(text, str(path), challenge.entry)
 
 
 def grade_answer(

@@ -225,9 +225,10 @@ def _names(students: Collection[str], record: ClassFile) -> frozenset[str]:
     Raises:
         DrillError: nobody or several students are called like this.
     """
-    from trainer.classroom.find_student import student_called
+    from trainer.classroom.students import StudentIndex
 
-    return frozenset(student_called(words, record.students, record.salt).name for words in students)
+    index = StudentIndex(record.students, record.salt)
+    return frozenset(index.find(words).name for words in students)
 
 
 def _say_interrupted(store: ResultStore, record: ClassFile) -> None:

@@ -12,10 +12,14 @@ from trainer.app.open_packs import KnownPacks
 from trainer.classroom.assignment import check_weights, plain_assignment, read_assignment
 from trainer.classroom.collect import Collected, collect, collect_single
 from trainer.classroom.lateness import check_extensions, unknown_extensions
-from trainer.classroom.records import Assignment, StudentSubmission
+from trainer.classroom.records import Assignment
 from trainer.classroom.roster import read_roster
-from trainer.classroom.submission_times import with_gradescope, with_moodle_times, with_times
-from trainer.classroom.submitted import read_submitted
+from trainer.classroom.times import (
+    read_submitted,
+    with_gradescope,
+    with_moodle_times,
+    with_times,
+)
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.listing import first_of
@@ -25,7 +29,6 @@ from trainer.server.messages import GradeReference, refusal
 from trainer.server.messages import Verdict as VerdictMessage
 from trainer.server.pool import pool
 
-_MOST_SENTENCES = 5  # about names that several submissions have
 _MOST_NAMED = 5  # names in one sentence
 _GRADESCOPE_FILE = "submission_metadata.json"
 
@@ -144,7 +147,7 @@ def read_class(
 def _say(collected: Collected) -> None:
     if collected.ignored:
         _print(f"Not graded, because nobody asked for it: {_listed(collected.ignored)}.")
-    for note in (*collected.notes, *_to_settle(collected.submissions)):
+    for note in collected.notes:
         _print(note)
     if strangers := [student for student in collected.students if student.is_in_roster is False]:
         _print(
@@ -159,17 +162,3 @@ def _print(sentence: str) -> None:
 
 def _listed(names: Sequence[str]) -> str:
     return first_of(names, _MOST_NAMED)
-
-
-def _to_settle(submissions: Sequence[StudentSubmission]) -> list[str]:
-    """Return a sentence for each student with several submissions, from which a person chooses."""
-    ungraded = {
-        submission.student: submission.trouble
-        for submission in submissions
-        if submission.is_ungraded
-    }
-    sentences = list(ungraded.values())
-    if len(sentences) <= _MOST_SENTENCES:
-        return sentences
-    more = len(sentences) - _MOST_SENTENCES
-    return [*sentences[:_MOST_SENTENCES], f"The report lists more names of this kind: {more}."]

@@ -39,10 +39,10 @@ def override(
     remove: Annotated[bool, typer.Option("--remove", help="Take the decision back.")] = False,
 ) -> None:
     """Set the points of a student by hand, and write all tables again."""
-    from trainer.classroom.find_student import student_called
     from trainer.classroom.overrides import OVERRIDES_FILE, add_override
     from trainer.classroom.records import Override
     from trainer.classroom.result_store import ResultStore
+    from trainer.classroom.students import StudentIndex
     from trainer.cli.grade_outputs import known_overrides, write_outputs
 
     if (points is None) != remove:
@@ -58,7 +58,7 @@ def override(
         raise DrillError(
             f"--challenge is {challenge!r}; this grading has {', '.join(record.challenges)}."
         )
-    name = student_called(student, record.students, record.salt).name
+    name = StudentIndex(record.students, record.salt).find(student).name
     file = out / OVERRIDES_FILE
     if points is not None:
         known_overrides(ResultStore(out, record.challenges), record)  # repair other entries first
@@ -80,14 +80,13 @@ def _remove(file: Path, name: str, challenge: str, record: ClassFile) -> None:
     Raises:
         DrillError: the file has no points for this student and challenge.
     """
-    from trainer.classroom.find_student import student_called
     from trainer.classroom.overrides import read_overrides, remove_override
+    from trainer.classroom.students import StudentIndex
 
     # A person who edited the file may have named the student by id or address.
+    index = StudentIndex(record.students, record.salt)
     keys = {
-        entry.student
-        for entry in read_overrides(file)
-        if student_called(entry.student, record.students, record.salt).name == name
+        entry.student for entry in read_overrides(file) if index.find(entry.student).name == name
     }
     # With a single challenge, its points and the total are the same.
     challenges = {challenge} if len(record.challenges) > 1 else {"", *record.challenges}

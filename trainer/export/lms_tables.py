@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from trainer.classroom.csv_file import plain_heading
-from trainer.classroom.name_forms import folded
 from trainer.classroom.records import ChallengeGrade, Gradebook, Student, StudentGrade, System
 from trainer.classroom.roster import (
     FIRST_NAME,
@@ -29,6 +28,7 @@ from trainer.classroom.roster import (
     most_points,
     system_of,
 )
+from trainer.classroom.students import folded
 from trainer.export.grade_tables import cell_of
 from trainer.report.class_words import points
 from trainer.report.visible import visible

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
-from trainer.classroom.archives import NOTEBOOK
-from trainer.classroom.notebook_cells import cell_line
+from trainer.classroom.handed_in import NOTEBOOK
 from trainer.classroom.records import Excerpt, StudentResult
 from trainer.export.load_words import load_words
 from trainer.model.report import Outcome, Report
+from trainer.practice.notebook_file import cell_line
 from trainer.report.literal import console
 from trainer.report.terminal import render
 from trainer.report.visible import visible

@@ -1,0 +1,213 @@
+"""Tests of the times of submissions: from a person, from Moodle and from Gradescope."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from trainer.classroom.collect import Collected
+from trainer.classroom.records import AssignedChallenge, Assignment, Student, StudentSubmission
+from trainer.classroom.times import (
+    read_submitted,
+    read_time,
+    with_gradescope,
+    with_moodle_times,
+    with_times,
+)
+from trainer.model.errors import DrillError
+
+LOCAL = datetime(2026, 12, 1, 23, 59).timestamp()
+PARIS = datetime(2026, 12, 1, 23, 59, tzinfo=timezone(timedelta(hours=1))).timestamp()
+UTC_TIME = datetime(2026, 12, 1, 23, 59, tzinfo=UTC).timestamp()
+PLAIN = Assignment("Week 3", (AssignedChallenge("gqa"),))
+
+
+def collected(*students: Student, submitted: float | None = None) -> Collected:
+    """Return a class in which each student has one submission, except those called "nobody"."""
+    submissions = [
+        StudentSubmission(student.name, "gqa", "f.py", "", submitted=submitted)
+        for student in students
+        if student.name != "nobody"
+    ]
+    return Collected(list(students), submissions, [])
+
+
+def times_of(timed: Collected) -> list[float | None]:
+    """Return the times of all submissions."""
+    return [submission.submitted for submission in timed.submissions]
+
+
+def written(folder: Path, text: str, name: str = "times.csv") -> Path:
+    """Return a file with this text."""
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2026-12-01 23:59", LOCAL),
+        ("2026-12-01T23:59:00", LOCAL),
+        (" 2026-12-01 23:59:00.250 ", LOCAL + 0.25),
+        ("2026-12-01T23:59:00+01:00", PARIS),
+        ("2026-12-01 23:59:00 +0100", PARIS),
+        ("2026-12-01T23:59Z", UTC_TIME),
+        ("2026-12-01 23:59:00 UTC", UTC_TIME),
+        ("2026-12-01 9:05", datetime(2026, 12, 1, 9, 5).timestamp()),
+        ("Tuesday, 1 December 2026, 11:59 PM", LOCAL),
+        ("Tuesday, December 1, 2026, 11:59\u202fpm", LOCAL),
+        ("Tuesday, 1 December 2026, 12:05 AM", datetime(2026, 12, 1, 0, 5).timestamp()),
+        *((text, None) for text in ("2026-13-01 23:59", "2026-12-01", "01.12.2026 23:59")),
+        *((text, None) for text in ("-", "", "tomorrow")),
+        ("Dienstag, 1. Dezember 2026, 23:59", None),
+        ("Tuesday, 31 November 2026, 10:11 PM", None),
+    ],
+)
+def test_times_are_read(text: str, time: float | None) -> None:
+    """A time without an offset is local. A day alone is no time. Moodle writes words."""
+    assert read_time(text) == time
+
+
+@pytest.mark.parametrize(
+    ("text", "times"),
+    [
+        ("Submitted At;E-Mail\n2026-12-01T23:59:00;ana\n", {"ana": LOCAL}),
+        ("id,name,timestamp\nana,Ana Lee,2026-12-01 23:59\n", {"ana": LOCAL}),
+        ("student,submitted\nana,-\ncy,\n,-\n", {"ana": None, "cy": None}),
+    ],
+)
+def test_table_of_times_is_read(
+    tmp_path: Path, text: str, times: Mapping[str, float | None]
+) -> None:
+    """Common headings are known. An empty cell is no time."""
+    assert read_submitted(written(tmp_path, text)) == times
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("student,submitted\nana,tomorrow\n", "line 2 has the time 'tomorrow'; it must be like"),
+        (
+            "student,submitted\nana,2026-12-01 23:59\nana,2026-12-02 23:59\n",
+            "line 3 has a second time for ana",
+        ),
+        ("student,points\nana,1\n", "none of them has the time. Name a column submitted"),
+        ("group,submitted\nana,1\n", "none of them names the student. Name a column student"),
+    ],
+)
+def test_wrong_times_get_a_sentence(tmp_path: Path, text: str, words: str) -> None:
+    """The sentence names the file and the line."""
+    with pytest.raises(DrillError) as caught:
+        read_submitted(written(tmp_path, text))
+    assert words in str(caught.value)
+    assert "times.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("students", "times", "expected", "sentences"),
+    [
+        pytest.param(
+            [Student("Ana", id="12"), Student("Bo")], {"12": 7.0}, [7.0, 5.0], [], id="an id"
+        ),
+        pytest.param(
+            [Student("Ana", id="12"), Student("nobody")],
+            {"12": 7.0, "nobody": 1.0, "An": 2.0},
+            [7.0],
+            [
+                "names students who handed in nothing: “nobody”.",
+                "names students who are not in this class: “An”.",
+            ],
+            id="nobody",
+        ),
+        pytest.param(
+            [Student("Ana", login="al"), Student("nobody")],
+            {"Ana": None, "al": 1.0, "nobody": None},
+            [1.0],
+            [],
+            id="an empty cell",
+        ),
+        pytest.param(
+            [Student("Al", id="1", email="a@x"), Student("Bo", id="2", email="a@y")],
+            {"a": 7.0},
+            [5.0, 5.0],
+            ["names “a”, which fits 2 students: Al (1), Bo (2). Name the student by id."],
+            id="two students",
+        ),
+        pytest.param([Student("Ana")], {}, [5.0], [], id="no times"),
+    ],
+)
+def test_a_given_time_replaces_the_time_of_the_system(
+    students: list[Student],
+    times: dict[str, float | None],
+    expected: list[float],
+    sentences: list[str],
+) -> None:
+    """Unused times are named. The other students keep their times."""
+    timed, said = with_times(collected(*students, submitted=5.0), times)
+    assert times_of(timed) == expected
+    assert said == sentences
+
+
+def test_two_times_of_one_student_are_refused() -> None:
+    """Nobody knows which of them counts."""
+    with pytest.raises(DrillError, match="two lines with different times for Ana Lee"):
+        with_times(collected(Student("Ana Lee", login="alee")), {"Ana Lee": 1.0, "alee": 2.0})
+
+
+def test_student_without_a_time_is_named() -> None:
+    """Without a time, a late file costs nothing. Canvas marks late files itself."""
+    before = collected(Student("Ana"), Student("Bo"), Student("Cy"), Student("Di"))
+    ana, bo, cy, di = before.submissions
+    marked = replace(cy, has_late_marks=True)
+    missing = replace(di, is_missing=True, source=None)
+    before = replace(before, submissions=[ana, bo, marked, missing])
+    timed, said = with_times(before, {"Ana": 1.0, "Di": 1.0})
+    assert said == ["has no time for: “Bo”."]
+    assert times_of(timed) == [1.0, None, None, None]
+
+
+def test_the_worksheet_of_moodle_has_times() -> None:
+    """A student without a readable time keeps the time of the zip."""
+    column = "Last modified (submission)"
+    students = [
+        Student("Ana", row={column: "Tuesday, 1 December 2026, 11:59 PM"}),
+        Student("Bo", row={column: "-"}),
+        Student("Cy"),
+    ]
+    assert times_of(with_moodle_times(collected(*students, submitted=5.0))) == [LOCAL, 5.0, 5.0]
+
+
+def test_gradescope_gives_the_student_the_time_and_the_due_time(tmp_path: Path) -> None:
+    """The due time of a group is the latest of its members; the assignment's counts more."""
+    data = {
+        "id": 1,
+        "created_at": "2026-12-01T23:59:00.000000+01:00",
+        "assignment": {"due_date": "2026-11-01T23:59:00+01:00", "total_points": "20.0"},
+        "users": [
+            {"name": "Ana", "email": "ana@x", "id": 7, "sid": "S1", "assignment": None},
+            {"name": "Bo", "id": 8, "assignment": {"due_date": "2026-12-01T23:59:00Z"}},
+        ],
+    }
+    file = written(tmp_path, json.dumps(data), "submission_metadata.json")
+    timed, assignment = with_gradescope(collected(Student("submission")), PLAIN, file)
+    (student,) = timed.students
+    assert (student.name, student.id, student.email) == ("submission", "S1", "ana@x")
+    assert (times_of(timed), assignment.due) == ([PARIS], UTC_TIME)
+    with_due = replace(PLAIN, due=1.0)
+    assert with_gradescope(collected(Student("submission")), with_due, file)[1].due == 1.0
+    file.write_text('{"assignment": {"due_date": null}}')
+    timed, assignment = with_gradescope(collected(Student("submission")), PLAIN, file)
+    assert (times_of(timed), assignment.due) == ([None], None)
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", "{", '{"created_at": "soon"}', '{"users": 3}'])
+def test_wrong_metadata_get_a_sentence(tmp_path: Path, text: str | None) -> None:
+    """The sentence names the file."""
+    file = tmp_path / "submission_metadata.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(DrillError, match=r"submission_metadata\.json cannot be read.*again\."):
+        with_gradescope(collected(Student("submission")), PLAIN, file)

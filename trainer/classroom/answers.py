@@ -1,0 +1,289 @@
+"""Choose the file that answers each challenge, from all files of one student.
+
+An answer is a file that defines a name that the challenge asks for. If that does not decide,
+nothing is graded, and a person must settle it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from trainer.classroom.handed_in import NOTEBOOK, PYTHON, ZIP, HandedIn, inside
+from trainer.classroom.lms_names import LmsName
+from trainer.classroom.records import StudentSubmission
+from trainer.model.challenge import Challenge
+from trainer.model.errors import DrillError
+from trainer.model.listing import first_of
+from trainer.practice.learner_files import decode_source
+from trainer.practice.notebook_file import defined_names, python_of, undefined
+
+ANSWERS = (PYTHON, NOTEBOOK, ZIP)
+_MOST_NAMED = 5  # files in one sentence
+_MOST_READ = 30  # files of one student in which the answers are looked for
+# Canvas numbers a later upload of the same file name: `gqa-2.py`.
+_NUMBERED = re.compile(r"(.+)-([0-9]{1,18})(\.[^.]+)", re.DOTALL)
+
+
+@dataclass
+class Upload:
+    """A file or a folder at the top of a class, with all files in it.
+
+    Attributes:
+        place: the path in messages. The path of a folder ends in a slash.
+        name: the name without the slash.
+        files: the files.
+        lms: the parts of the name that a system wrote, or None.
+    """
+
+    place: str
+    name: str
+    files: list[HandedIn]
+    lms: LmsName | None = None
+
+    @property
+    def is_folder(self) -> bool:
+        """True for a folder."""
+        return self.place.endswith("/")
+
+    @property
+    def is_loose(self) -> bool:
+        """True for a file that may be from anybody, and that is no answer."""
+        return not (self.lms or self.is_folder or self.name.lower().endswith(ANSWERS))
+
+    @property
+    def attempt(self) -> str:
+        """The time of the attempt as text that sorts by time, or ""."""
+        return self.lms.attempt if self.lms else ""
+
+    @property
+    def order(self) -> tuple[str, int]:
+        """The attempt, and Canvas' number of the upload, which grow with time."""
+        return self.attempt, self.lms.upload if self.lms else 0
+
+
+class _Content(NamedTuple):
+    """The content of a file.
+
+    Attributes:
+        source: the Python source; of a notebook, the part with the names that are asked for.
+        defines: the names that the source defines.
+        is_broken: True if Python cannot read the source.
+        problem: the reason why the file is no answer by the names that it defines, or "".
+    """
+
+    source: str = ""
+    defines: frozenset[str] = frozenset()
+    is_broken: bool = False
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of one student.
+
+    Attributes:
+        file: the file.
+        name: the student's own path of the file.
+        upload: the upload that holds the file.
+        challenges: the challenges of the assignment.
+    """
+
+    file: HandedIn
+    name: str
+    upload: Upload
+    challenges: Sequence[Challenge]
+
+    @property
+    def path(self) -> str:
+        """The path in messages."""
+        return self.file.path
+
+    @cached_property
+    def version(self) -> tuple[str, tuple[str, int, int]]:
+        """The student's own name without Canvas' number of the upload, and the order in time."""
+        order = self.upload.order
+        top, slash, rest = self.name.partition("/")  # a zip may have a number, too
+        numbered = _NUMBERED.fullmatch(top) if order[1] else None
+        is_challenge = stem(top) in {stem(each.file_name) for each in self.challenges}
+        if numbered is None or is_challenge:  # `step-1.py` may be the name of a challenge
+            return self.name, (*order, 0)
+        return numbered[1] + numbered[3] + slash + rest, (*order, int(numbered[2]))
+
+    @cached_property
+    def content(self) -> _Content:
+        """The source and the names that it defines, or the reason why it is no answer."""
+        if not self.file.problem and self.file.suffix not in (PYTHON, NOTEBOOK):
+            return _Content(problem=f"{self.path} is neither a Python file nor a notebook.")
+        wanted = dict.fromkeys(name for each in self.challenges for name in each.entry)
+        try:
+            source = decode_source(self.file.read(), self.path, "The upload may have failed.")
+            if self.file.suffix == NOTEBOOK:
+                source = python_of(source, self.path, wanted)
+        except DrillError as error:
+            return _Content(problem=str(error))
+        names, is_readable = defined_names(source)
+        problem = f"{self.path} is not valid Python."
+        if is_readable:
+            problem = undefined(self.path, wanted, names) if names.isdisjoint(wanted) else ""
+        return _Content(source, frozenset(names), not is_readable, problem)
+
+    def fits(self, challenge: Challenge) -> tuple[str, int, bool, bool, int]:
+        """Return how well the file fits a challenge. Of two files, the greater counts.
+
+        The last attempt counts most, then the names that the file defines, then its own name. A
+        Python file counts more than a notebook, and a file at the top more than one in a folder.
+        """
+        return (
+            self.upload.attempt,
+            len(self.content.defines.intersection(challenge.entry)),
+            stem(self.version[0]) == stem(challenge.file_name),
+            self.file.suffix == PYTHON,
+            -self.name.count("/"),
+        )
+
+
+def stem(path: str) -> str:
+    """Return the name of a file in small letters, without its suffix, with underscores."""
+    name = path.rpartition("/")[2].lower().replace("-", "_")
+    return os.path.splitext(name)[0]
+
+
+def submissions_of(
+    student: str, uploads: Sequence[Upload], challenges: Sequence[Challenge], ignored: list[str]
+) -> list[StudentSubmission]:
+    """Return a student's submission for each challenge.
+
+    Add the paths of the files that are no answer, and that no reason names, to `ignored`.
+    """
+    files = _files(uploads, challenges)
+    latest = _latest(files)
+    python = [file for file in latest if file.file.suffix in (PYTHON, NOTEBOOK)]
+    python = sorted(python, key=lambda file: file.name.count("/"))[:_MOST_READ]
+    candidates = {challenge.id: _candidates(python, challenge) for challenge in challenges}
+    used = {file.path for fitting in candidates.values() for file in fitting}
+    last_attempt = max((file.upload.attempt for file in latest), default="")
+    unfit = [
+        file for file in latest if file.path not in used and file.upload.attempt == last_attempt
+    ]
+    submissions: list[StudentSubmission] = []
+    for challenge in challenges:
+        submission = StudentSubmission(student, challenge.id, uploads[0].place, None)
+        if fitting := candidates[challenge.id]:
+            submissions.append(_with_answer(submission, challenge, fitting))
+        elif unfit:
+            submissions.append(_to_settle(submission, challenge, unfit))
+        else:
+            entry = " or ".join(challenge.entry)
+            trouble = f"There is no {challenge.file_name}, and no other file defines {entry}."
+            submissions.append(replace(submission, trouble=trouble, is_missing=bool(used)))
+    if not all(candidates.values()):
+        used |= {file.path for file in unfit}  # the reason names them
+    current = {file.path for file in latest}
+    others = [
+        file.path if file.path in current else f"{file.path} (an older upload)"
+        for file in files
+        if file.path not in used
+    ]
+    if others:
+        ignored.append(first_of(others, _MOST_NAMED))
+    return submissions
+
+
+def _files(uploads: Sequence[Upload], challenges: Sequence[Challenge]) -> list[_File]:
+    """Return all files of a student, with the files in each zip.
+
+    Blackboard's receipts do not count if there is anything else.
+    """
+    without_receipts = [each for each in uploads if not (each.lms and each.lms.is_receipt)]
+    files: list[_File] = []
+    for upload in without_receipts or uploads:
+        for file in upload.files:
+            name = file.path.removeprefix(upload.place) or upload.name
+            if upload.lms and upload.lms.file:
+                name = upload.lms.file
+            in_file = inside(file) if file.suffix == ZIP and not file.problem else [file]
+            files += [
+                _File(each, name + each.path.removeprefix(file.path), upload, challenges)
+                for each in in_file
+            ]
+    return files
+
+
+def _latest(files: Sequence[_File]) -> list[_File]:
+    """Return the newest file of each name. A later upload replaces a file of the same name."""
+    newest: dict[str, tuple[str, int, int]] = {}
+    for file in files:
+        name, order = file.version
+        newest[name] = max(newest.get(name, order), order)
+    return [file for file in files if file.version[1] == newest[file.version[0]]]
+
+
+def _candidates(files: Sequence[_File], challenge: Challenge) -> list[_File]:
+    """Return the files that may answer a challenge.
+
+    A file that Python cannot read counts by its name, too, or if it is the only file.
+    """
+    defining = [file for file in files if file.content.defines.intersection(challenge.entry)]
+    broken = [file for file in files if file.content.is_broken]
+    named = [file for file in broken if stem(file.version[0]) == stem(challenge.file_name)]
+    return defining or named or (broken if len(files) == 1 else [])
+
+
+def _with_answer(
+    submission: StudentSubmission, challenge: Challenge, candidates: Sequence[_File]
+) -> StudentSubmission:
+    """Return the submission with the best of the files, or the reason why none is the best."""
+    best = max(file.fits(challenge) for file in candidates)
+    answers = [file for file in candidates if file.fits(challenge) == best]
+    # Two files or folders of one name have no order in time.
+    places = {file.upload.place for file in candidates if file.upload.lms is None}
+    rivals = candidates if len(places) > 1 else answers
+    if len({file.content.source for file in rivals}) > 1:
+        paths = [file.path for file in rivals]
+        trouble = (
+            f"There are {len(paths)} answers to {challenge.id}: {first_of(paths, _MOST_NAMED)}."
+            " Remove or rename all but one, then grade again with --resume."
+        )
+        return replace(submission, file=paths[0], trouble=trouble)
+    answer = answers[0]
+    upload, lms = answer.upload, answer.upload.lms
+    submission = replace(
+        submission,
+        file=answer.path,
+        source=answer.content.source,
+        alternatives=tuple(
+            file.path
+            for file in candidates
+            if file is not answer and file.upload.attempt == upload.attempt
+        ),
+    )
+    if lms is None:
+        return submission
+    return replace(
+        submission,
+        submitted=answer.file.modified if lms.system == "moodle" else lms.submitted,
+        is_marked_late=lms.is_marked_late,
+        has_late_marks=lms.system == "canvas",
+    )
+
+
+def _to_settle(
+    submission: StudentSubmission, challenge: Challenge, unfit: Sequence[_File]
+) -> StudentSubmission:
+    """Return the submission with the reason why a person must look at its files.
+
+    Args:
+        submission: the submission, without an answer.
+        challenge: its challenge.
+        unfit: the files of the student that fit no challenge.
+    """
+    first = min(unfit, key=lambda file: file.file.suffix not in ANSWERS)
+    others = [file.path for file in unfit if file is not first]
+    more = f" {first_of(others, _MOST_NAMED)}: no answer, either." if others else ""
+    trouble = f"{first.content.problem}{more} Look at it, or ask for {challenge.file_name}."
+    return replace(submission, file=submission.file if others else first.path, trouble=trouble)

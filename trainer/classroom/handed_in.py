@@ -1,0 +1,248 @@
+"""Find the files that students handed in. A folder and a zip look alike, and nothing is unpacked.
+
+A file is read in memory, up to a limit. No link is followed, and a zip is trusted in nothing: no
+size, no path. A file that cannot be read costs only its own student.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from trainer.model.errors import DrillError
+from trainer.practice.learner_files import MOST_SOURCE_BYTES
+from trainer.practice.notebook_file import MOST_NOTEBOOK_BYTES
+
+PYTHON, NOTEBOOK, ZIP = ".py", ".ipynb", ".zip"
+MOST_FILES = 100_000  # of a class, or in the zip of a student
+MOST_BYTES = {NOTEBOOK: MOST_NOTEBOOK_BYTES, ZIP: 32 << 20}  # by suffix
+LAYOUTS = (
+    "Name a folder with DIR/<student>.py or DIR/<student>/<any>.py, or the .zip of a learning"
+    " management system."
+)
+
+_JUNK = frozenset(("__pycache__", "__MACOSX", "node_modules", "venv", "site-packages"))
+_LINK = "is a link, and links are not followed. Hand in the file itself."
+_UTF8_FLAG = 0x800
+# Everything that zipfile raises for a broken or encrypted archive. Some have no text.
+_BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, OSError),
+    *(RuntimeError, ValueError, OverflowError, MemoryError),
+)
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """A file that somebody handed in.
+
+    Attributes:
+        path: the path in the folder or in the zip, as messages show it.
+        open: opens the file.
+        modified: the time that the zip of the class gives, in seconds since the epoch, or None. The
+            time of a file on the disk does not count, because every copy changes it.
+        problem: the reason why the file cannot be read, in one sentence, or "".
+    """
+
+    path: str
+    open: Callable[[], IO[bytes]]
+    modified: float | None = None
+    problem: str = ""
+
+    @property
+    def suffix(self) -> str:
+        """The ending of the file name in lower case, for example ".py"."""
+        return os.path.splitext(self.path)[1].lower()
+
+    def read(self) -> bytes:
+        """Return the content.
+
+        Raises:
+            DrillError: the file cannot be read or is too large.
+        """
+        if self.problem:
+            raise DrillError(self.problem)
+        most = MOST_BYTES.get(self.suffix, MOST_SOURCE_BYTES)
+        try:
+            with self.open() as file:
+                data = file.read(most + 1)
+        except _BROKEN as error:
+            raise DrillError(f"{self.path} cannot be read: {_reason(error)}.") from None
+        if len(data) > most:
+            raise DrillError(
+                f"{self.path} has more than {most:,} bytes, the most that are read. Is it the right"
+                " file?"
+            )
+        return data
+
+
+def files_in(place: Path) -> list[HandedIn]:
+    """Return all files in a folder or in a zip, sorted by path, without hidden files.
+
+    Raises:
+        DrillError: the folder or the zip cannot be read, or holds too many files.
+    """
+    try:
+        if place.is_dir():
+            files = _files_of_folder(place)
+        elif place.suffix.lower() == ZIP and place.is_file():
+            files = _files_of_zip(zipfile.ZipFile(place), "")
+        elif place.exists():
+            raise DrillError(f"{shown(str(place))} is neither a folder nor a .zip. {LAYOUTS}")
+        else:
+            raise DrillError(f"There is no {shown(str(place))}. {LAYOUTS}")
+        return _sorted(files, shown(str(place)))
+    except _BROKEN as error:
+        raise DrillError(
+            f"{shown(str(place))} cannot be read: {_reason(error)}. {LAYOUTS}"
+        ) from None
+
+
+def single_file(path: Path) -> HandedIn:
+    """Return a file on the disk under its own name."""
+    return HandedIn(shown(path.name), partial(_opened, path))
+
+
+def inside(zipped: HandedIn) -> list[HandedIn]:
+    """Return the files in the zip of a student; the zip itself with its problem if it is broken.
+
+    The student's computer wrote the times in the zip, so only the time of the zip itself counts.
+    """
+    try:
+        data = zipped.read()
+        if data.count(b"PK\1\2") > MOST_FILES:  # the marks of its table of contents
+            raise DrillError(f"{zipped.path} holds too many files.")
+        files = _sorted(
+            _files_of_zip(zipfile.ZipFile(io.BytesIO(data)), f"{zipped.path}/"), zipped.path
+        )
+    except DrillError as error:
+        return [replace(zipped, problem=str(error))]
+    except _BROKEN as error:
+        return [replace(zipped, problem=f"{zipped.path} cannot be read: {_reason(error)}.")]
+    return [
+        replace(
+            file,
+            modified=zipped.modified,
+            problem=file.problem
+            or (f"{file.path} is a zip in a zip." if file.suffix == ZIP else ""),
+        )
+        for file in files
+    ]
+
+
+def shown(text: str) -> str:
+    """Return a name as messages and results hold it: bytes that are not UTF-8 become U+FFFD."""
+    return re.sub("[\0\ud800-\udfff]", "\ufffd", text)
+
+
+def is_outside(path: str) -> bool:
+    """Return whether the path of a member leads out of its archive."""
+    return path.startswith("/") or ".." in path.split("/") or path[1:2] == ":"
+
+
+def _sorted(files: Iterator[HandedIn], name: str) -> list[HandedIn]:
+    result: list[HandedIn] = []
+    for file in files:
+        result.append(file)
+        if len(result) > MOST_FILES:
+            raise DrillError(
+                f"{name} holds more than {MOST_FILES:,} files. Leave some of them out."
+            )
+    return sorted(result, key=lambda file: file.path)
+
+
+def _opened(path: str | Path) -> IO[bytes]:
+    return open(path, "rb")
+
+
+def _is_junk(name: str) -> bool:
+    """Return whether a file or folder is hidden or was made by a tool, so nobody handed it in."""
+    return name in _JUNK or name.startswith(".")
+
+
+def _files_of_folder(folder: Path) -> Iterator[HandedIn]:
+    waiting = [(str(folder), "")]
+    while waiting:
+        path, above = waiting.pop()
+        try:
+            with os.scandir(path) as listing:
+                entries = list(listing)
+        except OSError as error:
+            if not above:
+                raise
+            problem = f"{above} cannot be read: {_reason(error)}. Check its permissions."
+            yield HandedIn(above, partial(_opened, path), problem=problem)
+            continue
+        for entry in entries:
+            name = above + shown(entry.name)
+            file = HandedIn(name, partial(_opened, entry.path))
+            if _is_junk(entry.name):
+                continue
+            if entry.is_symlink():
+                yield replace(file, problem=f"{name} {_LINK}")
+            elif entry.is_dir():
+                waiting.append((entry.path, f"{name}/"))
+            elif entry.is_file():
+                yield file
+            else:
+                yield replace(file, problem=f"{name} is not a regular file.")
+
+
+def _files_of_zip(archive: zipfile.ZipFile, above: str) -> Iterator[HandedIn]:
+    for info in archive.infolist():
+        path = _name(info)
+        parts = [part for part in path.split("/") if part not in ("", ".")]
+        if path.endswith("/") or not parts:
+            continue
+        if any(map(_is_junk, parts)) and not is_outside(path):
+            continue
+        name = above + (path if is_outside(path) else "/".join(parts))
+        problem = ""
+        if is_outside(path):
+            problem = f"{name} leads out of the archive."
+        elif stat.S_ISLNK(info.external_attr >> 16):
+            problem = f"{name} {_LINK}"
+        elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            # Other methods have no limit on what they unpack at once.
+            problem = f"{name} is compressed by a method that is not read. Use a plain zip."
+        yield HandedIn(name, partial(_opened_member, archive, info), _modified(info), problem)
+
+
+def _opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    return archive.open(info)
+
+
+def _name(info: zipfile.ZipInfo) -> str:
+    """Return the path of a member.
+
+    A zip that does not name its encoding mostly uses UTF-8, otherwise code page 437. Some tools of
+    Windows write backslashes.
+    """
+    name = info.filename
+    if not info.flag_bits & _UTF8_FLAG:
+        with suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    return name.replace("\\", "/")
+
+
+def _modified(info: zipfile.ZipInfo) -> float | None:
+    try:
+        return datetime(*info.date_time).timestamp()  # local time: a zip names no time zone
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _reason(error: BaseException) -> str:
+    """Return the text of an exception, shortened and without a full stop."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return shown(str(text))[:200].rstrip(".")

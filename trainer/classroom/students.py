@@ -1,0 +1,182 @@
+"""Find the student whom a person or a file name means. No other module compares names."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from trainer.classroom.anonymous import anonymous_ids
+from trainer.classroom.csv_file import plain_heading
+from trainer.classroom.records import Student
+from trainer.model.errors import DrillError
+from trainer.model.listing import first_of
+
+# The columns of a roster with an id, in the form of `plain_heading`. Earlier headings come first.
+ID = (
+    *("sisuserid", "studentid", "idnumber", "studentnumber", "studentno", "sid", "userid"),
+    *("matriculationnumber", "id"),
+)
+BY_ID = "Name the student by id."
+
+_MOST_NAMED = 5  # students in one sentence
+_LEAST_PART = 4  # a short number in a file name, for example `gqa_2`, is hardly an id
+_PARTS = re.compile(r"[\s,;()\[\]_]+")
+# The addition that makes a name unique: "Ana Lee (101)".
+_ADDITION = re.compile(r" \([^()]*\)\Z")
+# Letters with a stroke or a ligature, which Unicode does not take apart.
+_PLAIN = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+)
+_SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))  # "Sammy Davis, Jr." is not turned around
+
+
+def key_form(text: str) -> str:
+    """Return the form in which ids, user names and addresses are compared.
+
+    >>> key_form(" Ana.Lee ")
+    'ana.lee'
+    """
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def folded(name: str) -> str:
+    """Return a name in small letters without accents, blanks and punctuation.
+
+    >>> folded("O'Neil-Łuk, Zoë")
+    'oneillukzoe'
+    """
+    apart = unicodedata.normalize("NFD", key_form(name)).translate(_PLAIN)
+    kinds = ((each, unicodedata.category(each)) for each in apart)
+    return "".join(each for each, kind in kinds if kind[0] in "LNM" and kind != "Mn")
+
+
+def in_order(name: str) -> str:
+    """Return a name with the first name first.
+
+    >>> in_order("Lee, Ana")
+    'Ana Lee'
+    """
+    last, comma, first = (part.strip() for part in name.partition(","))
+    is_turned = comma and first and last and "," not in first and folded(first) not in _SUFFIXES
+    return " ".join((f"{first} {last}" if is_turned else name).split())
+
+
+class StudentIndex:
+    """The students of a class, by everything that identifies them.
+
+    A student may be named by id, user name, e-mail address, the part of the address before the @,
+    anonymous id, or name. A name has its first or its last word first, with or without blanks,
+    punctuation and accents.
+
+    Args:
+        students: the students of the class.
+        salt: the secret of the anonymous ids, or "" for none.
+    """
+
+    def __init__(self, students: Sequence[Student], salt: str = "") -> None:
+        self._by_exact_name = {student.name: student for student in students}
+        self._by_key: dict[str, list[Student]] = defaultdict(list)
+        self._by_name: dict[str, list[Student]] = defaultdict(list)
+        hidden = anonymous_ids(self._by_exact_name, salt) if salt else {}
+        for student in students:
+            keys = (*_keys(student), hidden.get(student.name, ""))
+            for key in {key_form(key) for key in keys} - {""}:
+                self._by_key[key].append(student)
+            for name in _name_forms(student.name) | _name_forms(_ADDITION.sub("", student.name)):
+                self._by_name[name].append(student)
+
+    def find_all(self, words: str) -> list[Student]:
+        """Return every student whom the words fit; of an exact name, only its student.
+
+        An id or an address may be a part of the words: `12345_gqa`.
+        """
+        if words in self._by_exact_name:
+            return [self._by_exact_name[words]]
+        parts = [
+            student
+            for part in _PARTS.split(words)
+            if len(part) >= _LEAST_PART and ("@" in part or any(map(str.isdigit, part)))
+            for student in self._by_key.get(key_form(part), [])
+        ]
+        fitting = (
+            self._by_key.get(key_form(words)) or self._by_name.get(folded(in_order(words))) or parts
+        )
+        return list({student.name: student for student in fitting}.values())
+
+    def find(self, words: str) -> Student:
+        """Return the only student whom the words fit.
+
+        Raises:
+            DrillError: no student fits, or several do.
+        """
+        fitting = self.find_all(words)
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            raise DrillError(f"{words!r} {fits_words(fitting)}. {BY_ID}")
+        near = difflib.get_close_matches(words, self._by_exact_name, n=3, cutoff=0.5)
+        hint = (
+            f"Did you mean {' or '.join(map(repr, near))}?" if near else "grades.csv has all names."
+        )
+        raise DrillError(f"No student of this class is called {words!r}. {hint}")
+
+
+def keys_of(student: Student, keys: Iterable[str]) -> list[str]:
+    """Return the words that fit a student: the keys of a table that a person wrote."""
+    index = StudentIndex([student])
+    return [key for key in keys if index.find_all(key)]
+
+
+def key_of(student: Student, keys: Collection[str]) -> str | None:
+    """Return the first of the words that fit a student, or None."""
+    return next(iter(keys_of(student, keys)), None)
+
+
+def fits_words(students: Sequence[Student]) -> str:
+    """Return "fits 2 students: Sam (5), Sue (6)"."""
+    names = [
+        f"{student.name} ({student.id})"
+        if student.id and not student.name.endswith(f"({student.id})")
+        else student.name
+        for student in students
+    ]
+    return f"fits {len(students)} students: {first_of(names, _MOST_NAMED)}"
+
+
+def with_unique_names(students: Sequence[Student]) -> list[Student]:
+    """Return the students with distinct names, as far as ids or addresses distinguish them."""
+    named: dict[str, int] = defaultdict(int)
+    for student in students:
+        named[key_form(student.name)] += 1
+    return [_with_addition(each) if named[key_form(each.name)] > 1 else each for each in students]
+
+
+def _with_addition(student: Student) -> Student:
+    addition = student.id or student.email
+    return replace(student, name=f"{student.name} ({addition})") if addition else student
+
+
+def _keys(student: Student) -> tuple[str, ...]:
+    local_part = student.email.partition("@")[0]
+    ids = ids_in(student.row)
+    return (student.id, student.system_id, *ids, student.login, student.email, local_part)
+
+
+def ids_in(row: Mapping[str, str]) -> list[str]:
+    """Return all ids in a row of a roster, for example Canvas' own id and the university's."""
+    return [cell.strip() for heading, cell in row.items() if plain_heading(heading) in ID]
+
+
+def _name_forms(name: str) -> set[str]:
+    """Return the `folded` forms of a name with first and last names in either order.
+
+    Nobody can tell from "Ana Maria Lopez" where the last name begins. So each word may be the
+    first word of the last name.
+    """
+    words = [word for word in map(folded, in_order(name).split()) if word]
+    return {"".join(words[start:] + words[:start]) for start in range(len(words))}
