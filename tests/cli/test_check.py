@@ -17,7 +17,7 @@ import pytest
 from tests.support.cli import TILED, drill
 from tests.support.menu import BUILT_IN
 from tests.support.paths import TINY_PACK
-from trainer.cli import answer
+from trainer.cli import verdict
 from trainer.packs import pack_reader
 from trainer.practice.facts import Attempted
 from trainer.practice.journal import Journal
@@ -320,30 +320,6 @@ def test_name_of_a_file_is_enough_if_it_names_the_challenge(tmp_path: Path) -> N
     assert "`ID answer.py`" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("keys", "parts"),
-    [
-        pytest.param("q", 0, id="q"),
-        pytest.param("\x1b", 0, id="escape"),
-        pytest.param(" Q", 1, id="a key, then Q"),
-        pytest.param("\r w", 3, id="all parts"),
-    ],
-)
-def test_key_shows_the_next_part_in_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keys: str, parts: int
-) -> None:
-    """The prompt has the next part in words. q and Escape stop."""
-    typed = iter(keys)
-    monkeypatch.setattr("typer.getchar", lambda: next(typed))
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    shown = [answer.wait_for_key(words) for words in ("the line", "a question", "why")[: len(keys)]]
-    assert shown == [True] * parts + [False] * (len(keys) - parts)
-    text = capsys.readouterr().out
-    assert text.count("Any key shows ") == len(keys)
-    assert "\nAny key shows the line; q stops. \n" in text
-
-
 @pytest.mark.thorough
 def test_check_of_the_file_of_a_hunt_counts_as_a_hunt(tmp_path: Path, home: Path) -> None:
     """The mistake is hidden until --why or a pass.
@@ -410,7 +386,7 @@ def test_notes_come_after_the_verdict_on_a_terminal(
     assert "passed" in plain.split("reference")[-1], "the line about the next steps"
     assert "interviewer" not in plain
     assert "follow-up" not in plain
-    monkeypatch.setattr(answer, "is_terminal", lambda: True)
+    monkeypatch.setattr(verdict, "is_terminal", lambda: True)
     text = drill(*_SUM, cwd=sums).stdout
     assert text.startswith("PASSED")
     assert text.index("comes back") < text.index("What an interviewer would say")
@@ -425,7 +401,7 @@ def test_pack_whose_realistic_call_is_broken_changes_no_exit_code(
     sums: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The verdict stays, and the sentence names the file."""
-    monkeypatch.setattr(answer, "is_terminal", lambda: True)
+    monkeypatch.setattr(verdict, "is_terminal", lambda: True)
     with (sums / "pack" / "challenges" / "prefix_sum" / "cases.py").open("a") as file:
         file.write("\n\ndef realistic():\n    return 1 / 0\n")
     text = drill(*_SUM, cwd=sums).stdout

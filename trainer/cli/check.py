@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from trainer.app.answer import find_answer
 from trainer.app.open_packs import KnownPacks
 from trainer.app.settings import settings
-from trainer.cli.answer import Output, find_answer, grade_answer
 from trainer.cli.page_files import check_page_name
 from trainer.cli.parameters import AsJson, LearnerFile, PackCommand, complete_id
+from trainer.cli.verdict import Output, grade_answer
 from trainer.model.limits import DEFAULT
 from trainer.practice.journal import default_journal
 

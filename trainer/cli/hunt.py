@@ -9,12 +9,13 @@ from typing import Annotated
 
 import typer
 
+from trainer.app.answer import Answer
 from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import prompt_text
 from trainer.app.warn import say, warn_journal
-from trainer.cli.answer import Answer, Output, grade_answer
 from trainer.cli.ask import width
 from trainer.cli.parameters import ChallengeId
+from trainer.cli.verdict import Output, grade_answer
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader

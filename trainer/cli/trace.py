@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from trainer.app.answer import Answer, find_answer
 from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import say_json
-from trainer.cli.answer import Answer, find_answer
 from trainer.cli.parameters import AsJson, ChallengeId, LearnerFile
 from trainer.model.errors import DrillError
 from trainer.practice.journal import default_journal

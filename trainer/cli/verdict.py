@@ -1,4 +1,4 @@
-"""Find a learner's answer, grade it, and show the report."""
+"""Grade a learner's answer, and show the report."""
 
 from __future__ import annotations
 
@@ -10,37 +10,19 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from trainer.app.find_file import NOTEBOOK, asked, find_file, is_default_file
+from trainer.app.answer import Answer
 from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import say, warn_journal
 from trainer.cli.ask import width
-from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
 from trainer.model.limits import DEFAULT, Limits
-from trainer.model.submission import Submission
-from trainer.practice.journal import Journal, default_journal
-from trainer.practice.learner_files import read_source
+from trainer.practice.journal import default_journal
 
 if TYPE_CHECKING:
     from trainer.app.grade_file import CheckedFile
     from trainer.model.report import Report
     from trainer.practice.facts import Purpose
     from trainer.report.stages import Stage
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A learner's answer to a challenge."""
-
-    challenge: Challenge
-    path: Path
-    source: str
-    is_default: bool = False  # the commands find the file without the argument FILE
-
-    @property
-    def submission(self) -> Submission:
-        """The answer as the grader takes it."""
-        return Submission(str(self.path), self.source)
 
 
 @dataclass(frozen=True)
@@ -57,31 +39,6 @@ class Output:
         if self.why or (self.why is None and not is_hunt):
             return "cause"
         return "where" if is_hunt else "line"
-
-
-def find_answer(
-    challenge_id: str | None, file: Path | None, journal: Journal, known_packs: KnownPacks
-) -> Answer:
-    """Return the answer that the arguments ID and FILE name.
-
-    Raises:
-        DrillError: if there is no such challenge or file, if the file cannot be read, or if a
-            notebook does not hold the answer.
-    """
-    challenge, file = asked(challenge_id, file, journal, known_packs)
-    path = find_file(challenge, file, journal, known_packs)
-    is_default = is_default_file(challenge, file, journal, known_packs)
-    return Answer(challenge, path, read_answer(challenge, path), is_default)
-
-
-def read_answer(challenge: Challenge, path: Path) -> str:
-    """Return the text of an answer. Of a notebook, return the answer's part of its code."""
-    if path.suffix != NOTEBOOK:
-        return read_source(path)
-    from trainer.practice.notebook_file import MOST_NOTEBOOK_BYTES, python_of
-
-    text = read_source(path, most_bytes=MOST_NOTEBOOK_BYTES)
-    return python_of(text, str(path), challenge.entry)
 
 
 def grade_answer(
