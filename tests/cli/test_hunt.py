@@ -90,7 +90,7 @@ def test_check_finds_the_file_in_other_folders(tmp_path: Path, home: Path) -> No
         pytest.param(["gqa", "--check"], "No hunt in gqa is under way", id="none under way"),
         pytest.param(["gqa", "--reveal"], "No hunt in gqa is under way", id="nothing to reveal"),
         pytest.param(["gqa", "--check", "--reveal"], "use one of them", id="both"),
-        pytest.param(["gqa", "--seed", "-1"], "--seed is -1", id="seed"),
+        pytest.param(["gqa", "--seed", "-1"], "-1 is not in the range x>=0", id="seed"),
     ],
 )
 def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:

@@ -15,14 +15,6 @@ from trainer.packs.mistakes import read_mistakes
 from trainer.practice.journal import Journal
 from trainer.practice.learner_files import read_source, write_new
 
-MOST_BUGS = 5
-
-
-def check_bugs(count: int) -> None:
-    """Raise DrillError if a hunt cannot have so many bugs."""
-    if not 1 <= count <= MOST_BUGS:
-        raise DrillError(f"--bugs is {count}; it must be 1 to {MOST_BUGS}.")
-
 
 def choose_bugs(
     challenge: Challenge, count: int, last: Collection[str], seed: int | None

@@ -10,7 +10,6 @@ from trainer.app.start_challenge import language
 from trainer.app.warn import warn
 from trainer.interview import plan as planning
 from trainer.interview.plan import InterviewPlan
-from trainer.model.errors import DrillError
 from trainer.packs.follow_up import read_follow_ups
 from trainer.packs.known_packs import Catalogue
 from trainer.practice.journal import Journal
@@ -29,13 +28,8 @@ def plan_interview(
     """Return the plan of an interview, without its folder. With bugs, it is a debugging round.
 
     Raises:
-        DrillError: if a number is out of range, or if no challenge fits.
+        DrillError: if no challenge fits.
     """
-    least, most = planning.LEAST_MINUTES, planning.MOST_MINUTES
-    if bugs:
-        hunts.check_bugs(bugs)
-    if not least <= minutes <= most:
-        raise DrillError(f"--minutes is {minutes}; it must be {least} to {most}.")
     challenges = catalogue.challenges
     mains = planning.main_problems(challenges, topic)
     questions, troubles = read_follow_ups(tuple(challenges), language())

@@ -139,11 +139,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-def _packs(context: typer.Context, folders: list[Path] | None) -> list[Path] | None:
-    name_packs(context, folders)
-    return folders
-
-
 @app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
@@ -151,7 +146,8 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
     packs: Annotated[
-        list[Path] | None, typer.Option("--pack", metavar="DIR", callback=_packs, help=PACK_HELP)
+        list[Path] | None,
+        typer.Option("--pack", metavar="DIR", callback=name_packs, help=PACK_HELP),
     ] = None,
 ) -> None:
     """Practise implementing attention in PyTorch from memory."""

@@ -24,9 +24,15 @@ from trainer.practice.journal import Journal, default_journal
 from trainer.practice.learner_files import read_source
 
 _DIR = typer.Option("--dir", help="The folder of the file to repair; by default this one.")
-_SEED = typer.Option("--seed", help="Draw the same mistake again; with --check, the same cases.")
-_BUGS = typer.Option("--bugs", metavar="N", help="1 to 5 bugs; by default one or two.")
-_MINUTES = typer.Option("--minutes", metavar="M", help="The time for the repair, 1 to 240.")
+_SEED = typer.Option(
+    "--seed", min=0, help="Draw the same mistake again; with --check, the same cases."
+)
+_BUGS = typer.Option(
+    "--bugs", min=1, max=5, metavar="N", help="1 to 5 bugs; by default one or two."
+)
+_MINUTES = typer.Option(
+    "--minutes", min=1, max=240, metavar="M", help="The time for the repair, 1 to 240."
+)
 _CHECK = typer.Option("--check", help="Grade the repaired file; a pass shows what was wrong.")
 _WHY = typer.Option("--why", help="With --check: name one of the bugs that are left.")
 _WATCH = typer.Option("--watch/--no-watch", help="On a terminal, stay and grade every save.")
@@ -45,20 +51,12 @@ def hunt(
     watch: Annotated[bool, _WATCH] = True,
 ) -> None:
     """Find and repair mistakes in a reference: one or two, or the number of --bugs."""
-    from trainer.app import grade_file, hunts
-
     known_packs: KnownPacks = context.obj
     challenge = known_packs.find(challenge_id)
     if check and reveal:
         raise DrillError("--check grades your repair and --reveal gives up; use one of them.")
     if why and not check:
         raise DrillError("--why names a bug that is left; use it together with --check.")
-    if seed is not None:
-        grade_file.check_seed(seed)
-    if bugs is not None:
-        hunts.check_bugs(bugs)
-    if minutes is not None and not 1 <= minutes <= 240:
-        raise DrillError(f"--minutes is {minutes}; it must be 1 to 240.")
     journal = default_journal()
     last = journal.last(Hunted, subject=challenge.id)
     warn_journal(journal)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from trainer.session.interview_state import Interview
 
 _SHEET_NAME = "score-sheet.html"
-_MINUTES = typer.Option("--minutes", metavar="M", help="5 to 240; 45 by default.")
+_MINUTES = typer.Option("--minutes", min=5, max=240, metavar="M", help="5 to 240; 45 by default.")
 _TOPIC = typer.Option("--topic", help="A topic, or the challenge that is the main problem.")
 _DIR = typer.Option("--dir", help="The folder for the stubs; by default a new one in this folder.")
 _SEED = typer.Option("--seed", help="Decides among suitable problems; random by default.")
@@ -43,7 +43,9 @@ _NO_GRADER = typer.Option(
 _DEBUG = typer.Option(
     "--debug", help="Hold the debugging round: a file with several bugs, then its continuation."
 )
-_BUGS = typer.Option("--bugs", metavar="N", help="With --debug: 1 to 5 bugs; 4 by default.")
+_BUGS = typer.Option(
+    "--bugs", min=1, max=5, metavar="N", help="With --debug: 1 to 5 bugs; 4 by default."
+)
 
 
 def interview(

@@ -79,7 +79,9 @@ _FOLLOW_UP = typer.Option(
 def quiz(
     context: typer.Context,
     topic: Annotated[str | None, _TOPIC] = None,
-    count: Annotated[int, typer.Option("--count", help="How many questions.")] = 10,
+    count: Annotated[
+        int, typer.Option("--count", min=1, max=1000, help="How many questions.")
+    ] = 10,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Draw the same questions again.")
     ] = None,
@@ -104,8 +106,6 @@ def quiz(
     if as_list:
         _show_topics(questions, as_json=as_json)
         return
-    if not 1 <= count <= 1000:
-        raise DrillError(f"--count is {count}; it must be 1 to 1000.")
     pool = questions.pool
     if topic is not None:
         pool = pool.about(known_name(questions.names, topic))
@@ -155,26 +155,21 @@ def _ask_follow_ups(challenge_id: str, known_packs: KnownPacks, journal: Journal
 def _show_topics(questions: Questions, *, as_json: bool) -> None:
     """Show how many questions and lines each topic and each challenge has."""
 
-    def rows(titles: Mapping[str, str]) -> list[tuple[str, int, int, str]]:
+    def rows(titles: Mapping[str, str]) -> list[dict[str, object]]:
         about = {name: questions.pool.about(name) for name in titles}
         return [
-            (name, len(about[name].questions), len(about[name].lines), title)
-            for name, title in titles.items()
+            {"name": name, "questions": len(pool.questions), "lines": len(pool.lines)}
+            | {"title": titles[name]}
+            for name, pool in about.items()
         ]
 
-    groups = {"topic": questions.topics, "challenge": questions.challenges}
+    groups = {"topic": rows(questions.topics), "challenge": rows(questions.challenges)}
     if as_json:
-        keys = ("name", "questions", "lines", "title")
-        say_json(
-            {
-                kind: [dict(zip(keys, row, strict=True)) for row in rows(titles)]
-                for kind, titles in groups.items()
-            }
-        )
+        say_json(groups)
         return
-    for kind, titles in groups.items():
-        table = [[str(cell) for cell in row] for row in rows(titles)]
-        for line in in_columns([kind, "questions", "lines", "title"], table, ask.width()):
+    for kind, table in groups.items():
+        cells = [[str(cell) for cell in row.values()] for row in table]
+        for line in in_columns([kind, "questions", "lines", "title"], cells, ask.width()):
             typer.echo(line)
         typer.echo()
     typer.echo("attn-drill quiz --topic NAME asks about NAME only.")

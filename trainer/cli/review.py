@@ -32,7 +32,12 @@ _WATCH = typer.Option(
     "--watch/--no-watch", help="Stay and grade every save, if this is a terminal."
 )
 _GRADE = typer.Option("--grade", help="Overrule the grade of the last review, or of ID's last.")
-_MINUTES = typer.Option("--minutes", help="Review what fits into this time, most of it in short.")
+_MINUTES = typer.Option(
+    "--minutes",
+    min=LEAST_MINUTES,
+    max=MOST_MINUTES,
+    help="Review what fits into this time, most of it in short.",
+)
 
 
 def review(
@@ -49,8 +54,6 @@ def review(
     known_packs: KnownPacks = context.obj
     if as_json and not listed:
         raise DrillError("--json prints what is due: add --list.")
-    if minutes is not None and not LEAST_MINUTES <= minutes <= MOST_MINUTES:
-        raise DrillError(f"--minutes is {minutes}; it must be {LEAST_MINUTES} to {MOST_MINUTES}.")
     if minutes is not None and overruled is not None:
         raise DrillError(
             "--grade overrules an earlier review, so it takes no --minutes. "
