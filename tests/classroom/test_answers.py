@@ -64,6 +64,11 @@ CLASSES = [
         id="Canvas, two uploads of a zip",
     ),
     pytest.param(
+        {"li_1_9_gqa.py": "class GroupedQueryAttenton: ...", "li_1_10_other.py": OTHER},
+        {"li": "li_1_9_gqa.py"},
+        id="the name of the challenge, without its class",
+    ),
+    pytest.param(
         named_files("li_1_9_gqa.py", "li_1_10_other.py"),
         {"li": "li_1_9_gqa.py"},
         id="Canvas, the name of the challenge",

@@ -20,23 +20,26 @@ TABLES = TESTS / "whole_class"
 PACKS = (TINY_PACK, TABLES / "pack")
 
 # The points of docs/classroom.md for the challenge `prefix-sum`, whose checks have the weights
-# values 4, gradients 2, properties 1, vectorised 1, memory 1, shapes and dtype together 1: 10.
-# So one weight is 10 points. "passed" counts all 12 checks, also those without points.
+# values 4, gradients 2, properties 1, vectorised 1, memory 1, shapes 0.2, dtype 0.2: 9.4. There are
+# 7 cases; gradients and properties look at the first 4. "passed" counts all 12 checks.
 #
-# source    fails        is not judged                   points  passed
-# right                                                     100  12
-# doubled   values       gradients, properties, memory       10   8: shapes and dtype bring 10
-# axis      values       gradients, properties, memory       10   8: the known mistake wrong-axis
-# zeros     values       gradients, properties, memory       10   8
-# matrix    memory                                           90  11: the known mistake matrix
-# loop      vectorised                                       90  11
-# float     dtype                                            90  11: shapes and dtype: both or none
-# in_place  properties                                       90  11
-# detached  gradients                                        80  11
-# empty     shapes       all checks with points               0   5
-# raises    runs         all checks with points               0   3
-# library   from scratch runs, all checks with points         0   3
-# syntax    loads        all other checks                     0   0
+# source    wrong                                         of 9.4  points  passed
+# right                                                      9.4     100  12
+# doubled   the values of all cases                            0       0   8
+# axis      the values of all but "backwards": 1/7 of values,
+#           shapes, dtype, vectorised and memory, 1/4 of
+#           gradients and properties                       1.664    17.7   8: wrong-axis is named
+# zeros     the values of all cases                            0       0   8
+# matrix    memory                                           8.4    89.4  11: matrix is named
+# loop      vectorised                                       8.4    89.4  11
+# float     the dtype of 2 of 7 cases: 5/7 of values, shapes,
+#           vectorised, memory; 25/49 of dtype              7.53    80.1  11
+# in_place  properties                                       8.4    89.4  11
+# detached  gradients                                        7.4    78.7  11
+# empty     every output                                       0       0   5
+# raises    every case                                         0       0   3
+# library   from scratch                                       0       0   3
+# syntax    loads                                              0       0   0
 _HEAD = "def prefix_sum(x, reverse=False):\n"
 _SUM = "x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
 _AXIS = "    if reverse:\n        return torch.cumsum(x.flip(-1), dim=-1).flip(-1)\n"
@@ -74,19 +77,20 @@ PREFIX_SUM = {
 }
 
 # The points for `masked-mean`. Its checks have the weights values 4, masks 3, gradients 2,
-# properties 1, vectorised 1, shapes and dtype together 1: 12. Blackboard's class has these weights.
-# Canvas's class has `weights = { masks = 2, vectorised = 0 }`, which makes 10.
+# properties 1, vectorised 1, shapes 0.2, dtype 0.2: 11.4. Blackboard's class has these weights.
+# Canvas's class has `weights = { masks = 2, vectorised = 0 }`, which makes 9.4. One of the 3 cases
+# of properties has a mask.
 #
-# source    fails   is not judged                  of 12  points   of 10  points  passed
-# right                                               12     100      10     100  12
-# ignores   masks   properties                   4+2+1+1   66.7    4+2+1      70   10
-# length    masks   properties                   4+2+1+1   66.7    4+2+1      70   10: a mistake
-# detached  gradients                            4+3+3     83.3        8      80  11
-# doubled   values  masks, gradients, properties       1    8.3        1      10   8
-# zeros     values  masks, gradients, properties       1    8.3        1      10   8
-# empty     shapes  all checks with points             0       0       0       0   5
-# library   from scratch   all checks with points      0       0       0       0   3
-# syntax    loads   all other checks                   0       0       0       0   0
+# source    wrong                                     of 11.4  points  of 9.4  points  passed
+# right                                                  11.4     100     9.4     100  12
+# ignores   masks, 1/3 of properties                    8.067    70.8   7.067    75.2  10
+# length    masks, 1/3 of properties                    8.067    70.8   7.067    75.2  10: named
+# detached  gradients                                     9.4    82.5     7.4    78.7  11
+# doubled   the values of all cases                         0       0       0       0   8
+# zeros     the values of all cases                         0       0       0       0   8
+# empty     every output                                    0       0       0       0   5
+# library   from scratch                                    0       0       0       0   3
+# syntax    loads                                           0       0       0       0   0
 _MEAN = "def masked_mean(x, mask=None):\n"
 _MASKED = "(x * mask[:, :, None]).sum(1) / mask.sum(1)[:, None].to(x.dtype)\n"
 _ALL = "    if mask is None:\n        return x.mean(1)"
@@ -411,8 +415,8 @@ BLACKBOARD = Upload(
         **_attempt("zghost", "01-11-00-00", MASKED_MEAN["right"], "Zed Ghost"),
     },
     roster="gc_CS101_fullgc_2026-12-08.xls",
-    # egam ten hours: 10 off; forr the second day has begun: 20 off; gpym 31 minutes: 10 off, which
-    # is more than the 8.3 points; hquin within the grace; qyam in the two days more
+    # egam ten hours: 10 off; forr the second day has begun: 20 off; gpym 31 minutes: 10 off, but
+    # there are 0 points; hquin within the grace; qyam in the two days more
     formats="csv,html,blackboard",
 )
 

@@ -226,11 +226,17 @@ def _latest(files: Sequence[_File]) -> list[_File]:
 def _candidates(files: Sequence[_File], challenge: Challenge) -> list[_File]:
     """Return the files that may answer a challenge.
 
-    A file that Python cannot read counts by its name, too, or if it is the only file.
+    If no file defines the answer, a file with the name of the challenge counts: then its student
+    reads that the class has another name. A file that Python cannot read counts if it is the only
+    file.
     """
     defining = [file for file in files if file.content.defines.intersection(challenge.entry)]
+    named = [
+        file
+        for file in files
+        if stem(file.version[0]) == stem(challenge.file_name) and file.content.source
+    ]
     broken = [file for file in files if file.content.is_broken]
-    named = [file for file in broken if stem(file.version[0]) == stem(challenge.file_name)]
     return defining or named or (broken if len(files) == 1 else [])
 
 
