@@ -39,7 +39,7 @@ def imported_from_cli(path: Path) -> set[str]:
 
 def test_only_the_command_line_imports_commands() -> None:
     """Functions for several commands are in helper modules."""
-    helpers = {"verdict", "ask", "columns", "errors", "menu", "parameters", "practise"}
+    helpers = {"verdict", "ask", "columns", "exit_codes", "menu", "parameters", "practise"}
     commands = imported_from_cli(CLI / "commands.py") - helpers
     assert {"check", "list_"} <= commands
     for path in CLI.glob("*.py"):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from trainer.app.interviews import plan_interview
 from trainer.app.open_packs import KnownPacks
+from trainer.app.plan_interview import plan_interview
 from trainer.model.errors import DrillError
 from trainer.practice.facts import InterviewBegan
 from trainer.practice.journal import Journal

@@ -24,7 +24,7 @@ from trainer.cli import (
     hint,
     hunt,
     interview,
-    journal,
+    journal_copies,
     list_,
     pack,
     quiz,
@@ -33,7 +33,7 @@ from trainer.cli import (
     stats,
     trace,
 )
-from trainer.cli.errors import exit_code
+from trainer.cli.exit_codes import exit_code
 from trainer.cli.parameters import (
     PACK_HELP,
     DrillCommand,
@@ -65,8 +65,8 @@ class_app = _group(
 journal_app = _group(
     "Export or import your history.",
     {
-        "export": (DrillCommand, journal.export_journal, "write a copy of the journal"),
-        "import": (DrillCommand, journal.import_journal, "add the entries of such a copy"),
+        "export": (DrillCommand, journal_copies.export_journal, "write a copy of the journal"),
+        "import": (DrillCommand, journal_copies.import_journal, "add the entries of such a copy"),
     },
 )
 tools_app = _group(
@@ -121,8 +121,8 @@ _OLD_NAMES: tuple[tuple[str, type[DrillCommand], Callable[..., None]], ...] = (
     ("autograder", PackCommand, autograder.autograder),
     ("compare", DrillCommand, compare.compare),
     ("heads", DrillCommand, heads.heads),
-    ("export", DrillCommand, journal.export_journal),
-    ("import", DrillCommand, journal.import_journal),
+    ("export", DrillCommand, journal_copies.export_journal),
+    ("import", DrillCommand, journal_copies.import_journal),
 )
 for old_name, old_kind, old_function in _OLD_NAMES:
     app.command(old_name, cls=old_kind, hidden=True)(old_function)

@@ -66,7 +66,7 @@ def interview(
         raise DrillError(f"--bugs is {bugs}, but only a debugging round has bugs: add --debug.")
     if html is not None:
         check_page_name(html)
-    from trainer.app.interviews import plan_interview
+    from trainer.app.plan_interview import plan_interview
     from trainer.cli.practise import can_draw_screen
     from trainer.session import interviews
 

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from trainer.app.open_packs import KnownPacks, open_packs
-from trainer.cli.errors import json_form
+from trainer.cli.exit_codes import json_form
 from trainer.model.errors import DrillError
 
 PACK_HELP = "Use the pack in this folder first, before all others; may be given several times."

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from trainer.app.interviews import plan_interview
 from trainer.app.open_packs import KnownPacks
+from trainer.app.plan_interview import plan_interview
 from trainer.practice.journal import Journal
 
 KNOWN = KnownPacks().catalogue()
