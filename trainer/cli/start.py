@@ -44,7 +44,7 @@ def start(
         ),
     ] = None,
     folder: Annotated[Path, typer.Option("--dir", help="The folder for the stub.")] = Path("."),
-    level: Annotated[Level | None, _level("standard")] = None,
+    level: Annotated[Level | None, _level("as in config.toml, else standard")] = None,
     hints_first: Annotated[bool | None, _HINTS_FIRST] = None,
     watch: Annotated[bool, _WATCH] = True,
 ) -> None:
