@@ -169,7 +169,6 @@ WITHOUT_TESTS = {
     "model/errors.py",
     "model/lesson.py",
     "model/submission.py",
-    "packs/pack_rows.py",
     "report/styles.py",
 }
 

@@ -1,16 +1,15 @@
 """A wrong field of a case is named in a sentence."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
-from trainer.casekit.case_rules import (
-    case_troubles,
-    name_troubles,
-    pair_troubles,
-)
+from tests.support.paths import ROOT, TINY_PACK
+from trainer.casekit.case_rules import case_problems
+from trainer.casekit.draw import Draw
 from trainer.grading.case_set import load_case_set
 from trainer.model.case import Case
 from trainer.packs import pack_reader
@@ -18,13 +17,14 @@ from trainer.packs import pack_reader
 GOOD = Case("good", inputs={"x": torch.ones(2, 3)}, dims={"out": "B L"}, sizes={"B": 2, "L": 3})
 
 
-def test_right_case_has_no_trouble() -> None:
-    """The cases of the built-in pack pass too."""
-    assert list(case_troubles(GOOD, "function")) == []
-    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
-    content = load_case_set(gqa, 1)
-    assert [trouble for case in content.cases for trouble in case_troubles(case, "module")] == []
-    assert list(pair_troubles(content.cases)) == []
+SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
+GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+
+
+def test_right_case_has_no_problem() -> None:
+    """The cases of the built-in pack have none, too."""
+    assert case_problems([GOOD], SUMS) == []
+    assert case_problems(load_case_set(GQA, 1).cases, GQA) == []
 
 
 @pytest.mark.parametrize(
@@ -53,26 +53,33 @@ def test_right_case_has_no_trouble() -> None:
         ("gradients", "no", "Write True or False"),
         ("constants", "x", "Write a set of names"),
         ("layout", {"x": "stride"}, "'stride' for 'x'"),
+        ("part", "loss", "`part` is 'loss'. Write one of `parts`: none"),
+        ("constants", frozenset({"table"}), "`constants` names 'table', which is no input"),
+        ("layout", {"table": "strided"}, "`layout` names 'table', which is no input"),
+        ("probe", "vectorised", "needs a larger case"),
     ],
 )
 def test_wrong_field_is_named(field: str, value: Any, says: str) -> None:
     """The sentence has the value, or its type, and the next step."""
-    assert says in "; ".join(case_troubles(replace(GOOD, **{field: value}), "function"))
+    assert says in "; ".join(case_problems([replace(GOOD, **{field: value})], SUMS))
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("constants", frozenset({"table"})), ("layout", {"table": "strided"})]
-)
-def test_name_that_is_no_input_of_any_case_is_refused(field: str, value: Any) -> None:
-    """A name of another case's input is allowed."""
-    case = replace(GOOD, **{field: value})
+def test_other_cases_may_complete_a_case() -> None:
+    """A field may name an input of another case, and a growth probe has two cases."""
+    case = replace(GOOD, constants=frozenset({"table"}), layout={"table": "strided"})
     other = replace(GOOD, inputs={"table": torch.ones(2)})
-    assert f"`{field}` names 'table', which is no input" in "".join(name_troubles([GOOD, case]))
-    assert list(name_troubles([case, other])) == []
+    assert case_problems([case, other], SUMS) == []
+    probe = replace(GOOD, probe="vectorised")
+    assert case_problems([replace(probe, larger=probe)], SUMS) == []
 
 
-def test_growth_probe_needs_two_cases() -> None:
-    """A single case cannot be compared, so its check would never be due."""
-    single = replace(GOOD, probe="vectorised")
-    assert "needs a larger case" in "".join(pair_troubles([GOOD, single]))
-    assert list(pair_troubles([single, single])) == []
+def test_example_of_the_docs_has_right_cases() -> None:
+    """docs/packs.md shows the cases of a function of plain numbers."""
+    text = (ROOT / "docs" / "packs.md").read_text(encoding="utf-8")
+    example = text.partition("### Functions of plain numbers")[2].split("```")[1]
+    names: dict[str, Any] = {}
+    exec(example.removeprefix("python\n"), names)
+    cases = list(names["cases"](Draw(1)))
+    assert case_problems(cases, SUMS) == []
+    given = SimpleNamespace(**cases[0].inputs)
+    assert names["drive"](lambda *sizes: sizes, given) == {"bytes": (7, 5, 11)}

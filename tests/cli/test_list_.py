@@ -61,11 +61,11 @@ def test_list_with_a_pack_fits_the_terminal(
     assert "(a-pack-of-a-course)" in " ".join(lines[start : start + 3])
 
 
-@pytest.mark.parametrize(("title", "shown"), [("", ""), (r"a \u001b[31mb", r"a \x1b[31mb")])
 def test_title_of_a_pack_is_shown_as_it_is(
-    title: str, shown: str, tmp_path: Path, run: Callable[..., tuple[int, str, str]]
+    tmp_path: Path, run: Callable[..., tuple[int, str, str]]
 ) -> None:
-    """It may be empty, and its control characters cannot act."""
+    """Its control characters cannot act."""
+    title, shown = r"a \u001b[31mb", r"a \x1b[31mb"
     pack = make_pack(tmp_path / "p", "extra")
     file = pack / "challenges" / "extra" / "challenge.toml"
     file.write_text(re.sub(r"(?m)^title = .*", lambda _: f'title = "{title}"', file.read_text()))

@@ -1,14 +1,16 @@
 """Follow-up questions of a prompt, their model answers, and the numbers in these answers."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
 from trainer.model.challenge import Challenge
+from trainer.model.errors import PackError
 from trainer.packs import pack_reader
 from trainer.packs.follow_up import (
     answers_path,
-    follow_up_troubles,
+    follow_up_problems,
     follow_ups,
     is_figure,
     questions_of,
@@ -63,7 +65,7 @@ def test_follow_up_has_question_answer_and_item(sums: Challenge) -> None:
         "Why is it slow?",
         "It reads x twice.",
     )
-    assert second.figures == {"64 MiB": "2 * 2**25", "12.5 %": "64 / 512"}
+    assert second.answer == "It adds 64 MiB, which is 12.5 % of 512 MiB."
 
 
 def test_answer_that_is_not_translated_is_english(sums: Challenge) -> None:
@@ -74,11 +76,10 @@ def test_answer_that_is_not_translated_is_english(sums: Challenge) -> None:
 
 
 def test_questions_without_a_file_have_no_answers(sums: Challenge) -> None:
-    """Such questions are not asked, and the pack has no fault."""
+    """Such questions are not asked."""
     answers_path(sums).unlink()
     assert [entry.answer for entry in follow_ups(sums)] == ["", ""]
     assert read_follow_ups((sums,), "en") == ([], [])
-    assert [*follow_up_troubles(sums)] == []
 
 
 def test_broken_file_leaves_out_its_challenge_with_a_sentence(sums: Challenge) -> None:
@@ -91,44 +92,41 @@ def test_broken_file_leaves_out_its_challenge_with_a_sentence(sums: Challenge) -
     assert trouble.startswith("The answers of prefix-sum are left out: ")
 
 
-def test_right_answers_have_no_troubles(sums: Challenge) -> None:
-    """0, 1, 2, numbers of the question and numbers of a formula need no formula."""
-    assert [*follow_up_troubles(sums)] == []
-
-
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("64 MiB, which", "65 MiB, which", "'64 MiB', which the answer does not show"),
+        ("64 MiB, which", "65 MiB, which", "'64 MiB', which the answer does not show. Remove it."),
         ('"2 * 2**25"', '"2 * 2**24"', "64 MiB is shown, but 2 * 2**24 is 32 in the same unit"),
-        ('"2 * 2**25"', '"the memory"', "answer 2 (en): "),
-        (', "12.5 %" = "64 / 512"', "", "the number 12.5 has no formula"),
-        ("It reads x twice.", "It takes 3 reads.", "the number 3 has no formula"),
-        ("It reads x twice.", "", "answer 1 is empty"),
+        ('"2 * 2**25"', '"the memory"', "'the memory': "),
+        (', "12.5 %" = "64 / 512"', "", "12.5 has no formula in `figures` and no source"),
+        ("It reads x twice.", "It takes 3 reads.", "line 2: 3 has no formula"),
         ("figures =", 'given = { "40 GB" = "a data sheet" }\nfigures =', "'40 GB', which the ans"),
-        ('[[answer]]\nen = "It reads x twice."\nzh = "它读两遍。"\n', "", "1 answers, but"),
+        ('[[answer]]\nen = "It reads x twice."\nzh = "它读两遍。"\n', "", "has 1 answers, but"),
     ],
 )
-def test_trouble_is_a_sentence(sums: Challenge, old: str, new: str, says: str) -> None:
-    """The sentence names the file and the answer."""
-    path = answers_path(sums)
+def test_problem_is_a_sentence(sums: Challenge, old: str, new: str, says: str) -> None:
+    """It names the file. 0, 1, 2 and numbers of the question need no formula."""
+    assert [*follow_up_problems(sums)] == []
     assert old in ANSWERS
-    path.write_text(ANSWERS.replace(old, new))
-    troubles = [*follow_up_troubles(sums)]
-    assert any(says in trouble for trouble in troubles), troubles
-    assert all(trouble.startswith(str(path)) and trouble.endswith(".") for trouble in troubles)
+    answers_path(sums).write_text(ANSWERS.replace(old, new))
+    problems = [*follow_up_problems(sums)]
+    assert any(says in problem for problem in problems), problems
+    assert all(problem.startswith(str(answers_path(sums))) for problem in problems)
 
 
-def test_figure_without_a_blank_before_its_unit_is_checked(sums: Challenge) -> None:
-    """The answer may say 64MiB."""
-    answers_path(sums).write_text(ANSWERS.replace("64 MiB", "64MiB"))
-    assert [*follow_up_troubles(sums)] == []
+@pytest.mark.parametrize("text", ["", '[[answer]]\nen = ""\n', "answer = 1"])
+def test_file_without_answers_is_refused(sums: Challenge, text: str) -> None:
+    """Every question needs an answer."""
+    answers_path(sums).write_text(text)
+    with pytest.raises(PackError, match="answer") if text else contextlib.nullcontext():
+        assert "has 0 answers, but prompt.md has 2 questions" in "".join(follow_up_problems(sums))
 
 
 @pytest.mark.parametrize(
     ("shown", "formula", "is_right"),
     [
         ("64 MiB", "2**26", True),
+        ("64MiB", "2**26", True),
         ("64 MiB", "2**26 + 2**18", True),
         ("64 MiB", "2**26 + 2**20", False),
         ("1,024", "2**10", True),
@@ -170,10 +168,6 @@ TASK = "# Task\n\nWrite it in steps:\n\n1. The first.\n2. The second.\n\n- A rul
 def test_task_without_its_questions(questions: str, rest: str) -> None:
     """The last list and the line before it are left out, and everything else is kept."""
     assert without_questions(TASK + questions + rest).split() == (TASK + rest).split()
-
-
-def test_task_without_a_list_is_whole() -> None:
-    """A pack may have no questions."""
     assert without_questions("A task.\n\n- A rule.\n") == "A task.\n\n- A rule.\n"
 
 

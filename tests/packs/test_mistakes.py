@@ -1,38 +1,42 @@
 """Known mistakes: reading them, and patching a reference with them."""
 
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from tests.support.hunt import SOURCE
 from tests.support.known_packs import make_pack
 from trainer.model.challenge import Mistake
 from trainer.model.errors import PackError
 from trainer.packs import pack_reader
-from trainer.packs.known_packs import Places, catalogue
-from trainer.packs.mistakes import lines_of, patch, patch_all, read_mistakes, readable_mistakes
-
-
-@pytest.mark.parametrize(
-    ("mistakes", "message"),
-    [
-        pytest.param(
-            (Mistake("a", "x * 2", "x", "", ""), Mistake("b", "y = x * 2", "y = 1", "", "")),
-            "`was` is found 0 times",
-            id="overlapping",
-        ),
-        pytest.param((Mistake("a", "q", "x", "", ""),), "found 0 times", id="not there"),
-        pytest.param((Mistake("a", "comment", "x", "", ""),), "found 2 times", id="twice"),
-        pytest.param((Mistake("a", "x * 2", "x *", "", ""),), "does not compile", id="no Python"),
-    ],
+from trainer.packs.mistakes import (
+    fit_together,
+    lines_of,
+    pairs_of,
+    patch,
+    patch_all,
+    read_mistakes,
+    readable_mistakes,
+    statements_of,
 )
-def test_mistakes_that_do_not_fit_the_reference_are_refused(
-    mistakes: tuple[Mistake, ...], message: str
-) -> None:
-    """The error of the pack says why the mistakes cannot be applied."""
-    with pytest.raises(PackError, match=message):
-        patch_all(SOURCE, mistakes, "mistakes.toml")
+
+SOURCE = """\
+@cache
+def double(x):
+    total = (
+        x
+        + x
+    )
+    if total > 9:
+        total = 9
+    return total
+"""
+
+
+def mistake(was: str, now: str = "pass") -> Mistake:
+    """Return a mistake that replaces this text; the text is its id."""
+    return Mistake(was, was, now, "", "")
 
 
 @pytest.mark.thorough
@@ -42,9 +46,8 @@ def test_unreadable_mistakes_are_reported(
     """The quiz continues without these mistakes and prints one sentence."""
     pack = make_pack(tmp_path / "mine", "fine", "torn")
     (pack / "solutions" / "torn" / "mistakes.toml").write_text("[[mistake]]\n")
-    found, (trouble,) = readable_mistakes(catalogue(Places((pack,))).challenges)
-    assert "fine" in found
-    assert "torn" not in found
+    found, (trouble,) = readable_mistakes(pack_reader.read_pack(pack))
+    assert set(found) == {"fine"}
     assert "The mistakes of torn are left out" in trouble
     code, out, err = run("quiz", "--list", "--pack", str(pack))
     assert (code, err) == (0, f"attn-drill: {trouble}\n")
@@ -52,35 +55,65 @@ def test_unreadable_mistakes_are_reported(
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "message"),
+    ("old", "new", "message"),
     [
-        pytest.param("absent", "", "found 0 times", id="not there"),
-        pytest.param("a", "b", "found 2 times", id="twice"),
-        pytest.param("x = a", "x = (", "does not compile", id="syntax"),
+        ('id = "matrix"', 'id = "wrong-axis"', "two mistakes have the id 'wrong-axis'"),
+        ('id = "matrix"', 'id = "matrix"\ntwins = ["x"]', "has the twin 'x', but no mistake above"),
+        ('id = "matrix"', 'id = "matrix"\ntwin = []', "`twin` is not a key of .*number 2"),
     ],
 )
-def test_patch_refuses_a_mistake_that_does_not_fit(was: str, now: str, message: str) -> None:
-    """A mistake must apply exactly once, and the result must compile."""
-    with pytest.raises(PackError, match=message):
-        patch("x = a\ny = a\n", Mistake("m", was, now, "", ""), "mistakes.toml")
+def test_fault_of_the_file_has_its_line(tiny_pack: Path, old: str, new: str, message: str) -> None:
+    """Ids are unique, and a twin is above."""
+    file = tiny_pack / "solutions/prefix_sum/mistakes.toml"
+    file.write_text(file.read_text().replace(old, new))
+    with pytest.raises(PackError, match=rf"mistakes\.toml, line \d+: .*{message}"):
+        read_mistakes(pack_reader.find_challenge(tiny_pack, "prefix-sum"))
 
 
 def test_patch_changes_only_the_named_text() -> None:
     """The patched source differs from the reference in the replaced text only."""
-    assert patch("x = a\ny = a\n", Mistake("m", "y = a", "y = b", "", ""), "m") == "x = a\ny = b\n"
+    changed = mistake("total = 9", "total = 8")
+    assert patch(SOURCE, changed, "m") == SOURCE.replace("total = 9", "total = 8")
+    assert list(lines_of(SOURCE, changed)) == [8]
+    assert list(lines_of(SOURCE, mistake("        x\n        + x\n"))) == [4, 5]
 
 
-def test_lines_of_a_mistake_count_from_one() -> None:
-    """The range covers every line that the mistake replaces."""
-    mistake = Mistake("m", "b\nc\n", "d\n", "", "")
-    assert list(lines_of("a\nb\nc\ne\n", mistake)) == [2, 3]
+@pytest.mark.parametrize(
+    ("mistakes", "message"),
+    [
+        pytest.param([mistake("absent")], "found 0 times", id="not there"),
+        pytest.param([mistake("total = ")], "found 2 times", id="twice"),
+        pytest.param([mistake("return", "(")], "with mistake 'return' does not", id="syntax"),
+        pytest.param([mistake("total = 9"), mistake("= 9")], "found 0 times", id="overlapping"),
+    ],
+)
+def test_mistake_that_does_not_fit_is_refused(mistakes: list[Mistake], message: str) -> None:
+    """A mistake must apply exactly once, and the result must compile."""
+    with pytest.raises(PackError, match=rf"mistakes\.toml: .*{message}"):
+        patch_all(SOURCE, mistakes, "mistakes.toml")
+    assert not fit_together(SOURCE, mistakes)
 
 
-def test_two_mistakes_with_the_same_id_are_refused(tiny_pack: Path) -> None:
-    """Ids of mistakes are unique within a challenge."""
-    file = tiny_pack / "solutions/prefix_sum/mistakes.toml"
-    text = file.read_text()
-    first_mistake = text[text.index("[[mistake]]") :].split("[[mistake]]")[1]
-    file.write_text(f"{text}\n[[mistake]]{first_mistake}")
-    with pytest.raises(PackError, match="two mistakes have the id"):
-        read_mistakes(pack_reader.find_challenge(tiny_pack, "prefix-sum"))
+@pytest.mark.parametrize(
+    ("was", "lines"),
+    [
+        ("+ x", {3}),
+        ("total > 9", {7}),
+        ("total = 9", {8}),
+        ("@cache", {1}),
+        ("        total = 9\n    return total", {8, 9}),
+    ],
+)
+def test_mistake_changes_the_whole_statement(was: str, lines: set[int]) -> None:
+    """A statement of several lines counts from its first line; a head counts alone."""
+    assert statements_of(SOURCE, mistake(was)) == lines
+
+
+def test_pairs_are_in_different_statements_and_compile() -> None:
+    """No pair changes one statement twice, and no pair breaks the other's text."""
+    head, body = mistake("total > 9", "total > 8"), mistake("total = 9", "total = 8")
+    first, second = mistake("        x\n", "        -x\n"), mistake("+ x", "- x")
+    broken = mistake("return total", "return total )")
+    found = pairs_of(SOURCE, [head, body, first, second, broken])
+    wanted = set(combinations([head, body, first, second], 2)) - {(first, second)}
+    assert set(found) == wanted

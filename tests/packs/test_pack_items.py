@@ -6,8 +6,7 @@ import pytest
 
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
-from trainer.packs.pack_items import FOLLOW_UPS, items, pairs, sample_items
-from trainer.packs.pack_rows import Item, ids_of_pair
+from trainer.packs.pack_items import Item, ids_of_pair, items, pairs, sample_items
 
 
 @pytest.mark.parametrize(("every", "of_right"), [(3, 1), (16, 4)])
@@ -38,13 +37,6 @@ def test_a_sample_is_a_share_of_all_challenges() -> None:
     for first in range(8):
         sample = sample_items({"one": few, "two": few, "three": few}, 8, first)
         assert 1 <= sum(map(len, sample.values())) <= 2
-
-
-def test_translations_and_follow_up_answers_are_items() -> None:
-    """Each has its own row, so that a failure has a fitting heading."""
-    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
-    contents = [name for kind, name in items(gqa) if kind == "content"]
-    assert contents == ["prompt, hints, cases", "prompt.zh.md", FOLLOW_UPS]
 
 
 def test_pairs_of_mistakes_are_items_of_their_own() -> None:

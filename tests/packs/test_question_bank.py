@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.known_packs import BANK, make_pack
 from trainer.model.errors import PackError
-from trainer.packs.question_bank import read_bank, read_questions, solve
+from trainer.packs.question_bank import read_bank, read_topic, solve
 
 
 def test_banks_of_several_packs_are_joined(tmp_path: Path) -> None:
@@ -31,8 +31,8 @@ def test_banks_of_several_packs_are_joined(tmp_path: Path) -> None:
         ("s", "t"),
     ]
     hidden, torn = bank.troubles
-    assert f"'q' of {roots[1]} is hidden" in hidden
-    assert f"questions of {roots[2]} are left out" in torn
+    assert f"'q' of {roots[1]}/challenges/_questions/v.toml is hidden" in hidden
+    assert f"are left out: {roots[2]}/challenges/_questions/t.toml is not valid TOML" in torn
 
 
 @pytest.mark.parametrize(
@@ -48,17 +48,21 @@ def test_banks_of_several_packs_are_joined(tmp_path: Path) -> None:
         pytest.param(
             'answer = "2"', 'answer = "2"\nvary = { a = [] }', "no values for a", id="nothing"
         ),
+        pytest.param('answer = "2"', 'answer = "2 /"', "cannot be computed", id="no formula"),
+        pytest.param(
+            'kind = "number"',
+            'kind = "choice"\nright = "a"\nwrong = ["a", "b"]',
+            "twice",
+            id="same",
+        ),
     ],
 )
-def test_question_with_a_fault_is_refused(
-    tiny_pack: Path, old: str, new: str, message: str
-) -> None:
-    """The error names the file, the question and the fault."""
-    folder = tiny_pack / "challenges/_questions"
-    folder.mkdir(exist_ok=True)
-    (folder / "own.toml").write_text(BANK.format("Own", "q").replace(old, new))
-    with pytest.raises(PackError, match=rf"own\.toml: question 'q' .*{message}"):
-        read_questions(tiny_pack)
+def test_question_with_a_fault_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    """The error names the file, the line, the question and the fault."""
+    path = tmp_path / "own.toml"
+    path.write_text(BANK.format("Own", "q").replace(old, new))
+    with pytest.raises(PackError, match=rf"own\.toml, line 2: question 'q' .*{message}"):
+        read_topic(path)
 
 
 def test_answer_follows_from_drawn_and_derived_values() -> None:

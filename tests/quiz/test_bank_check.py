@@ -1,21 +1,20 @@
 """Tests of the check of a question bank, and the check of the built-in bank."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from trainer.model.errors import PackError
 from trainer.packs import pack_reader
-from trainer.packs.question_bank import Question, read_questions, read_topics
-from trainer.quiz.bank_check import bank_troubles, draws, question_troubles
+from trainer.packs.question_bank import Question, read_bank
+from trainer.quiz.bank_check import bank_problems, draws, question_faults
 
 BUILT_IN = pack_reader.built_in_pack()
 
 CHALLENGES = pack_reader.read_pack(BUILT_IN)
 
-QUESTIONS = read_questions(BUILT_IN)
+BANK = read_bank([BUILT_IN])
 
 RIGHT = Question(
     id="sum",
@@ -39,7 +38,7 @@ CHOICE = Question(
 )
 
 WRONG: list[tuple[str, Mapping[str, object], str]] = [
-    ("no such challenge", {"challenges": ("nowhere",)}, "'nowhere', which the pack does not have"),
+    ("no such challenge", {"challenges": ("nowhere",)}, "'nowhere', which no pack has"),
     ("tolerance", {"tolerance": 0.5}, "tolerance 0.5"),
     ("negative", {"answer": "c - 20"}, "more than 0"),
     ("zero in one draw", {"answer": "10 - c"}, "a = 3, b = 7 has the answer"),
@@ -50,21 +49,23 @@ WRONG: list[tuple[str, Mapping[str, object], str]] = [
 
 
 @pytest.mark.sampled(6)
-@pytest.mark.parametrize("question", QUESTIONS, ids=[question.id for question in QUESTIONS])
-def test_built_in_question_has_no_trouble(question: Question) -> None:
+@pytest.mark.parametrize(
+    "question", BANK.questions, ids=[question.id for question in BANK.questions]
+)
+def test_built_in_question_has_no_fault(question: Question) -> None:
     """Every draw can be computed, and its answer as shown is judged right."""
-    assert question_troubles(question, {challenge.id for challenge in CHALLENGES}) == []
+    assert question_faults(question, {challenge.id for challenge in CHALLENGES}) == []
 
 
 def test_built_in_bank_is_complete() -> None:
     """It has at least 60 questions, both kinds, and questions for every topic and challenge."""
-    assert len(QUESTIONS) >= 60
-    assert {question.kind for question in QUESTIONS} == {"number", "choice"}
-    assert {challenge.topic for challenge in CHALLENGES} <= set(read_topics(BUILT_IN))
+    assert len(BANK.questions) >= 60
+    assert {question.kind for question in BANK.questions} == {"number", "choice"}
+    assert {challenge.topic for challenge in CHALLENGES} <= set(BANK.titles)
     assert {challenge.id for challenge in CHALLENGES} <= {
-        name for question in QUESTIONS for name in question.challenges
+        name for question in BANK.questions for name in question.challenges
     }
-    assert bank_troubles(BUILT_IN) == []
+    assert bank_problems(BUILT_IN) == []
 
 
 @pytest.mark.parametrize(
@@ -74,18 +75,15 @@ def test_built_in_bank_is_complete() -> None:
 )
 def test_fault_of_a_question_is_reported(changes: Mapping[str, object], says: str) -> None:
     """A fault in only one of the draws is reported too."""
-    assert question_troubles(RIGHT, ()) == []
-    (trouble,) = question_troubles(replace(RIGHT, **changes), ())
-    assert "question 'sum'" in trouble
-    assert says in trouble
+    assert question_faults(RIGHT, ()) == []
+    (fault,) = question_faults(replace(RIGHT, **changes), ())
+    assert says in fault
 
 
 def test_too_many_options_are_reported() -> None:
     """There are letters for eight options."""
-    assert question_troubles(CHOICE, ()) == []
-    assert (
-        "more than 8 options" in question_troubles(replace(CHOICE, wrong=tuple("stuvwxyz")), ())[0]
-    )
+    assert question_faults(CHOICE, ()) == []
+    assert "more than 8 options" in question_faults(replace(CHOICE, wrong=tuple("stuvwxyz")), ())[0]
 
 
 def test_draws_reach_every_value() -> None:
@@ -101,31 +99,41 @@ def test_draws_reach_every_value() -> None:
     assert list(draws(replace(RIGHT, vary={}), 10)) == [{}]
 
 
-def pack(folder: Path, topic: str, text: str) -> Path:
-    """Write a pack with a challenge of this topic, and a question bank with the file `t.toml`."""
-    challenge = folder / "challenges" / "one"
-    challenge.mkdir(parents=True)
-    (challenge / "challenge.toml").write_text(
-        'title = "One"\nlevel = "easy"\nminutes = 5\nkind = "function"\nentry = ["one"]\n'
-        f'hints = ["a", "b", "c"]\ntopic = "{topic}"\n'
-    )
-    if text:
-        (folder / "challenges" / "_questions").mkdir()
-        (folder / "challenges" / "_questions" / "t.toml").write_text(text)
-    return folder
+TOPIC = """title = "T"
+[[question]]
+id = "q"
+kind = "number"
+asks = "2?"
+explains = "{answer}"
+answer = "2"
+"""
 
 
-def test_topic_of_a_challenge_needs_a_file(tmp_path: Path) -> None:
-    """A pack without a question bank has no trouble."""
-    text = (
-        'title = "T"\n[[question]]\nid = "q"\nkind = "number"\n'
-        'asks = "2?"\nexplains = "{answer}"\nanswer = "2"\n'
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        pytest.param(TOPIC, "", id="right"),
+        pytest.param(
+            TOPIC.replace('"2"', '"2 - 2"'), "line 2: question 'q' has the answer 0", id="zero"
+        ),
+        pytest.param(TOPIC.replace('"2"', '"2 /"'), "line 2: question 'q' cannot be", id="formula"),
+        pytest.param(TOPIC.replace("title", "titel"), "line 1: `titel` is not a key", id="key"),
+        pytest.param(
+            TOPIC + 'challenges = ["gqb"]', "follows up 'gqb', which no pack has", id="challenge"
+        ),
+        pytest.param(TOPIC + 'challenges = ["gqa"]', "", id="challenge of another pack"),
+    ],
+)
+def test_problem_of_a_bank_has_its_line(tmp_path: Path, text: str, says: str) -> None:
+    """The files are checked one by one, and an id may occur in only one of them."""
+    folder = tmp_path / "challenges" / "_questions"
+    folder.mkdir(parents=True)
+    (folder / "t.toml").write_text(text)
+    problems = bank_problems(tmp_path, [BUILT_IN])
+    assert [says in problem for problem in problems] == ([True] if says else [])
+    (folder / "u.toml").write_text(TOPIC)
+    problems = [problem for problem in bank_problems(tmp_path, [BUILT_IN]) if "u.toml" in problem]
+    is_read = "cannot be" not in says and "titel" not in says
+    assert ["has the id of a question in t.toml" in problem for problem in problems] == (
+        [True] if is_read else []
     )
-    assert bank_troubles(pack(tmp_path / "right", "t", text)) == []
-    (trouble,) = bank_troubles(pack(tmp_path / "wrong", "u", text))
-    assert "called u.toml" in trouble
-    assert bank_troubles(pack(tmp_path / "none", "u", "")) == []
-    (trouble,) = bank_troubles(pack(tmp_path / "zero", "t", text.replace('"2"', '"2 - 2"')))
-    assert "more than 0" in trouble
-    with pytest.raises(PackError, match="cannot be computed"):
-        bank_troubles(pack(tmp_path / "broken", "t", text.replace('"2"', '"2 /"')))

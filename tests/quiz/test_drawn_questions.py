@@ -114,7 +114,7 @@ def test_right_lines_are_those_that_differ_from_the_reference(challenge: Challen
     """Nothing in the question shows the mistake."""
     source = pack_reader.solution(challenge)
     reference = Counter(strip_comments(source).splitlines())
-    for mistake in fair_mistakes(read_mistakes(challenge), source):
+    for mistake in fair_mistakes(read_mistakes(challenge)):
         question = line_question(challenge, mistake)
         shown = question.code.split("\n")
         assert question.item == f"line:{challenge.id}:{mistake.id}"

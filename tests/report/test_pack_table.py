@@ -1,15 +1,15 @@
 """The table of `pack check`."""
 
-from trainer.packs.pack_rows import Row
+from trainer.packs.pack_items import Row
 from trainer.report.pack_table import mistakes_table
 
 
 def test_table_has_a_row_for_each_mistake_and_a_column_for_each_check() -> None:
     """A mistake that no check refuses has a warning after its name."""
     rows = [
-        Row("gqa", "mistake", "a", True, "", ("values",)),
-        Row("gqa", "mistake", "b", False),
-        Row("gqa", "stub", "stub.py", True, "", ("runs",)),
+        Row("gqa", "mistake", "a", refused_by=("values",)),
+        Row("gqa", "mistake", "b", ("It passes.",)),
+        Row("gqa", "stub", "stub.py", refused_by=("runs",)),
     ]
     lines = mistakes_table(rows).splitlines()
     assert [cell.strip() for cell in lines[0].strip("|").split("|")] == [

@@ -41,6 +41,8 @@ def test_fault_of_a_challenge_is_reported_once(pack: Path, processes: int) -> No
     path = pack / "challenges" / "prefix_sum" / "cases.py"
     path.write_text(path.read_text().replace("def drive", "def driven"))
     rows = checked(pack, processes)
-    (message,) = [row.message for row in rows if row.challenge == "prefix-sum"]
-    assert message.startswith(f"{path} defines no `drive` that can be called.")
-    assert len([row for row in rows if row.challenge == "signs"]) == 4
+    texts, cases = [row for row in rows if row.challenge == "prefix-sum"]
+    assert (texts.name, cases.name) == ("texts", "cases")
+    (problem,) = cases.problems
+    assert problem.startswith(f"{path} defines no `drive` that can be called.")
+    assert len([row for row in rows if row.challenge == "signs"]) == 5

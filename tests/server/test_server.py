@@ -20,7 +20,7 @@ from tests.support.classroom import PACKS, WRONG_SUM, soon, task
 from tests.support.paths import TESTS, TINY_PACK
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
-from trainer.packs.known_packs import Places, find
+from trainer.packs.catalogue import KnownPacks
 from trainer.server import process as process_module
 from trainer.server.messages import (
     Grade,
@@ -362,7 +362,7 @@ def test_a_pass_imports_no_diagnosis() -> None:
 @pytest.mark.thorough
 def test_challenges_of_all_packs_are_graded() -> None:
     """The server looks up a challenge in all packs. A session has the built-in pack by default."""
-    request = SessionRequest(find(Places(), "gqa"), Path("gqa.py"), "", 0.0, 1.0)
+    request = SessionRequest(KnownPacks().find("gqa"), Path("gqa.py"), "", 0.0, 1.0)
     assert request.packs == (BUILT_IN,)
     process = Process(BUILT_IN, TINY_PACK)
     try:

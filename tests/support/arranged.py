@@ -107,7 +107,7 @@ def _depends(later: Piece, earlier: Piece) -> bool:
     """Return whether two pieces must keep their order."""
     stored, used = _names(earlier)
     stored_later, used_later = _names(later)
-    returns = any("Return(" in piece.meaning for piece in (later, earlier))
+    returns = any("return" in piece.text.split() for piece in (later, earlier))
     return returns or bool(stored & (stored_later | used_later) or used & stored_later)
 
 

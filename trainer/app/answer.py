@@ -13,7 +13,6 @@ from trainer.model.submission import Submission
 from trainer.practice.facts import Resumed, Started
 from trainer.practice.journal import Journal
 from trainer.practice.learner_files import read_source
-from trainer.practice.notebook_file import MOST_NOTEBOOK_BYTES, python_of
 from trainer.practice.progress import last_started, path_of
 
 NOTEBOOK = ".ipynb"
@@ -93,5 +92,7 @@ def _text(challenge: Challenge, path: Path) -> str:
     """Return the text of an answer. Of a notebook, return the answer's part of its code."""
     if path.suffix != NOTEBOOK:
         return read_source(path)
+    from trainer.practice.notebook_file import MOST_NOTEBOOK_BYTES, python_of
+
     text = read_source(path, most_bytes=MOST_NOTEBOOK_BYTES)
     return python_of(text, str(path), challenge.entry)

@@ -10,8 +10,8 @@ from trainer.app.start_challenge import language
 from trainer.app.warn import warn
 from trainer.interview import plan as planning
 from trainer.interview.plan import InterviewPlan
+from trainer.packs.catalogue import Catalogue
 from trainer.packs.follow_up import read_follow_ups
-from trainer.packs.known_packs import Catalogue
 from trainer.practice.journal import Journal
 from trainer.practice.progress import counted_attempts, rated_reviews
 from trainer.practice.schedule import items

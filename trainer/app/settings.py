@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
-import platformdirs
 
 from trainer.packs.stub_levels import Level
 from trainer.packs.toml import read_toml
-from trainer.practice.review_plan import LEAST_MINUTES, MOST_MINUTES
 
+LEAST_MINUTES, MOST_MINUTES = 5, 240  # of a planned review
 _VARIABLES = {
     "language": "ATTN_DRILL_LANG",
     "packs": "ATTN_DRILL_PACK",
@@ -36,6 +35,8 @@ def config_path() -> Path:
     """Return the path of config.toml: in ATTN_DRILL_HOME, or the platform's config folder."""
     if home := os.environ.get("ATTN_DRILL_HOME"):
         return Path(os.path.expanduser(home)) / "config.toml"
+    import platformdirs
+
     return Path(platformdirs.user_config_dir("attn-drill", appauthor=False)) / "config.toml"
 
 

@@ -12,24 +12,30 @@ from typing import Any, Literal, get_args, get_type_hints
 from torch import Tensor
 
 from trainer.model.case import Case, axes
-from trainer.model.challenge import Kind
+from trainer.model.challenge import Challenge
 
 _LAYOUTS = ("transposed", "strided", "expanded")
 _WITH_LIMIT = ("memory", "held", "work")
-_IN_PAIRS = ("vectorised",)
 _FIELDS = get_type_hints(Case)
 
 
-def case_troubles(case: Case, kind: Kind) -> Iterator[str]:
-    """Yield a sentence without full stop for each wrong field of a case."""
-    wrong = list(_wrong_types(case))
-    yield from wrong
-    if wrong:
-        return
+def case_problems(cases: Sequence[Case], challenge: Challenge) -> list[str]:
+    """Return a sentence without full stop for each wrong field of the cases of a challenge."""
+    both = [part for case in cases for part in (case, case.larger) if part is not None]
+    problems = [
+        f"case {case.name!r}: {problem}"
+        for case in both
+        for problem in list(_wrong_types(case)) or _wrong_values_of(case, challenge)
+    ]
+    # The other rules need cases with valid fields.
+    return problems or [*_unknown_inputs(both), *_lonely_probes(both)]
+
+
+def _wrong_values_of(case: Case, challenge: Challenge) -> Iterator[str]:
     yield from _wrong_words(case)
     yield from _wrong_letters(case)
     yield from _wrong_inputs(case)
-    yield from _unsuitable_fields(case, kind)
+    yield from _unsuitable_fields(case, challenge)
 
 
 def _wrong_types(case: Case) -> Iterator[str]:
@@ -114,9 +120,11 @@ def _wrong_inputs(case: Case) -> Iterator[str]:
                 )
 
 
-def _unsuitable_fields(case: Case, kind: Kind) -> Iterator[str]:
-    """Yield a sentence for each field that does not suit the kind or the probe."""
-    if kind != "module":
+def _unsuitable_fields(case: Case, challenge: Challenge) -> Iterator[str]:
+    """Yield a sentence for each field that does not suit the challenge or the probe."""
+    if case.part and case.part not in challenge.parts:
+        yield f"`part` is {case.part!r}. Write one of `parts`: {_listed(challenge.parts)}"
+    if challenge.kind != "module":
         for field in ("init", "parameters", "dropout", "initial"):
             if getattr(case, field):
                 yield f'`{field}` is for challenges of kind "module". Remove it'
@@ -124,35 +132,34 @@ def _unsuitable_fields(case: Case, kind: Kind) -> Iterator[str]:
         yield f"the probe {case.probe!r} has no `limit`. Add it"
 
 
-def name_troubles(cases: Sequence[Case]) -> Iterator[str]:
+def _unknown_inputs(cases: Sequence[Case]) -> Iterator[str]:
     """Yield a sentence for each name in `constants` or `layout` that is no input of any case.
 
     A case may name inputs of other cases, because a challenge often names them once for all.
     """
-    known = {name for case in cases for name in case.inputs}
+    inputs = {name for case in cases for name in case.inputs}
     for field in ("constants", "layout"):
         for case in cases:
             for name in getattr(case, field):
-                if str(name).partition("[")[0] not in known:
+                if str(name).partition("[")[0] not in inputs:
                     yield (
                         f"case {case.name!r}: `{field}` names {name!r}, which is no input of any "
-                        f"case. Name one of {_listed(sorted(known))}"
+                        f"case. Name one of {_listed(sorted(inputs))}"
                     )
 
 
-def pair_troubles(cases: Sequence[Case]) -> Iterator[str]:
+def _lonely_probes(cases: Sequence[Case]) -> Iterator[str]:
     """Yield a sentence for each growth probe that has only one case.
 
     Args:
         cases: the cases, each larger case after its smaller case.
     """
-    for probe in _IN_PAIRS:
-        found = [case for case in cases if case.probe == probe]
-        if len(found) % 2:
-            yield (
-                f"case {found[-1].name!r}: the probe {probe!r} needs a larger case to compare "
-                "with. Give it `larger`, or use suites.growth"
-            )
+    probes = [case for case in cases if case.probe == "vectorised"]
+    if len(probes) % 2:
+        yield (
+            f"case {probes[-1].name!r}: the probe 'vectorised' needs a larger case to compare "
+            "with. Give it `larger`, or use suites.growth"
+        )
 
 
 def _listed(words: Sequence[object]) -> str:

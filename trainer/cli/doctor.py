@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 from collections import Counter
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +87,8 @@ def _show(facts: dict[str, Any]) -> None:
 
 def _version(name: str) -> str:
     tested = f" (tested with {_TESTED_TORCH})" if name == "torch" else ""
+    from importlib import metadata
+
     try:
         return metadata.version(name) + tested
     except metadata.PackageNotFoundError:

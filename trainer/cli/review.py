@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from trainer.app.open_packs import KnownPacks
-from trainer.app.settings import settings
+from trainer.app.settings import LEAST_MINUTES, MOST_MINUTES, settings
 from trainer.app.warn import say, say_json, warn_journal
 from trainer.cli.parameters import AsJson
 from trainer.model.challenge import Challenge
@@ -20,7 +20,6 @@ from trainer.model.quantities import plural
 from trainer.practice.facts import Overruled
 from trainer.practice.journal import Journal, default_journal
 from trainer.practice.progress import progress_of, rated_reviews
-from trainer.practice.review_plan import LEAST_MINUTES, MOST_MINUTES
 from trainer.practice.schedule import RATINGS, item_of
 
 if TYPE_CHECKING:

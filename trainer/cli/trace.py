@@ -12,6 +12,7 @@ from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import say_json
 from trainer.cli.parameters import AsJson, ChallengeId, LearnerFile
 from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
 from trainer.practice.journal import default_journal
 
 _Seed = Annotated[
@@ -75,7 +76,7 @@ def repro(
     seed = grade_file.last_seed(journal, answer.challenge) if seed is None else seed
     number = case or _failing_case(known_packs, answer, seed)
     script = path.with_name(f"{path.stem}_repro.py")
-    text = _script(answer, path, seed, number, known_packs)
+    text = _script(answer, path, seed, number)
     try:
         if script.exists():
             old_text = script.read_text(encoding="utf-8", errors="replace")
@@ -111,11 +112,12 @@ def _failing_case(known_packs: KnownPacks, answer: Answer, seed: int) -> int:
     return number
 
 
-def _script(answer: Answer, path: Path, seed: int, number: int, known_packs: KnownPacks) -> str:
+def _script(answer: Answer, path: Path, seed: int, number: int) -> str:
     challenge = answer.challenge
     arguments = [repr(challenge.id), repr(str(path)), f"seed={seed}", f"number={number}"]
-    if known_packs.pack_option(challenge):
-        arguments.append(f"pack={str(challenge.folder.parent.parent)!r}")
+    root = challenge.folder.parent.parent
+    if root != pack_reader.built_in_pack():
+        arguments.append(f"pack={str(root)!r}")
     return f"""{_MARK}
 # Case {number} of {challenge.id} with seed {seed}: your {path.name} with the weights of the case.
 # Set a breakpoint in {path.name}, and run: python -m pdb {path.stem}_repro.py

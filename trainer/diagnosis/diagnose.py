@@ -146,6 +146,17 @@ class Diagnoser:
         with closing(Reruns(self._workers, judgement)) as reruns:
             return matching_mistake(self.references(judgement.case_set), judgement, reruns)
 
+    def mistakes_alike(self, judgement: Judgement) -> Ids:
+        """Return all known mistakes that give the wrong values of a submission in every case."""
+        references = self.references(judgement.case_set)
+        agreement = Agreement(references, judgement.of_all_cases().comparison)
+        with _silence():
+            return tuple(
+                mistake
+                for mistake in references.mistakes
+                if agreement.wrong_cases and agreement.agrees((mistake,))
+            )
+
     def references(self, case_set: CaseSet) -> PatchedReferences:
         """Return the patched references of a case set."""
         if case_set not in self._references:

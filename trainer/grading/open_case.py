@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from trainer.grading.case_set import CaseSet, load_case_set
 from trainer.model.errors import DrillError
-from trainer.packs import known_packs
+from trainer.packs.catalogue import VARIABLE, KnownPacks
 from trainer.worker import layer_matching, weights
 from trainer.worker.arguments import adapted
 from trainer.worker.case_runner import laid_out
@@ -124,8 +124,8 @@ def open_case(
         DrillError: if there is no such challenge or case, or if the weights of the case do not fit.
     """
     named = () if pack is None else (Path(pack),)
-    places = known_packs.Places(named, os.environ.get(known_packs.VARIABLE, ""))
-    case_set = load_case_set(known_packs.find(places, challenge), seed)
+    known_packs = KnownPacks(named, os.environ.get(VARIABLE, ""))
+    case_set = load_case_set(known_packs.find(challenge), seed)
     if not 0 < number <= len(case_set.cases):
         raise DrillError(
             f"There is no case {number}; {challenge} has cases 1 to {len(case_set.cases)}."

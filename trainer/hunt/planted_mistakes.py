@@ -15,7 +15,6 @@ from __future__ import annotations
 import ast
 import difflib
 import io
-import re
 import tokenize
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,14 +22,16 @@ from random import Random
 
 from trainer.model.challenge import Challenge, Mistake
 from trainer.packs import pack_reader
-from trainer.packs.likely_mistakes import likely_mistakes
-from trainer.packs.mistakes import patch, patch_all, read_mistakes
-from trainer.packs.statements import fit_together, statements_of
+from trainer.packs.mistakes import (
+    fit_together,
+    patch,
+    patch_all,
+    read_mistakes,
+    statements_of,
+)
 
 _TWO = 1 / 3  # the share of hunts with two mistakes
-_ENOUGH = 3  # likely mistakes, so that two hunts in a row differ
 _MOST_CHOICES = 60  # of several mistakes, until no mistake hides another
-_CONSTANT_TEST = re.compile(r"\b(if|while) (True|False)\b")  # a reader notices it at once
 
 
 @dataclass(frozen=True)
@@ -66,20 +67,9 @@ class BrokenReference:
     missing: bool
 
 
-def fair_mistakes(mistakes: Sequence[Mistake], source: str) -> list[Mistake]:
-    """Return the mistakes that the learner has to search for, because a person would write them.
-
-    If fewer than three of the mistakes are likely, leave out only the mistakes that replace a
-    condition with `if False:` or the like.
-
-    Args:
-        mistakes: The mistakes of the challenge.
-        source: The text of the reference.
-    """
-    likely = likely_mistakes(source, mistakes)
-    if len(likely) >= _ENOUGH:
-        return likely
-    return [mistake for mistake in mistakes if not _CONSTANT_TEST.search(mistake.now)]
+def fair_mistakes(mistakes: Sequence[Mistake]) -> list[Mistake]:
+    """Return the mistakes that a person would write; all mistakes if each one is contrived."""
+    return [mistake for mistake in mistakes if not mistake.contrived] or list(mistakes)
 
 
 def choose_mistakes(
@@ -125,8 +115,7 @@ def choose_several(
             choice.
         rng: The random number generator.
     """
-    fair = fair_mistakes(mistakes, source) or mistakes
-    pool = [mistake for mistake in fair if source.count(mistake.was) == 1]
+    pool = [mistake for mistake in fair_mistakes(mistakes) if source.count(mistake.was) == 1]
     places = {mistake.id: statements_of(source, mistake) for mistake in pool}
     for _ in range(_MOST_CHOICES):
         chosen: list[Mistake] = []

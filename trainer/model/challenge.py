@@ -61,6 +61,9 @@ class Mistake:
     # Ids of earlier mistakes in the file that have the same effect. A diagnosis may name either of
     # them.
     twins: tuple[str, ...] = ()
+    # True if no person would write the line, for example `if False:`. It is for the diagnosis only:
+    # a reader finds it without any thought about attention.
+    contrived: bool = False
 
 
 @dataclass(frozen=True)

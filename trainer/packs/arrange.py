@@ -2,11 +2,12 @@
 
 The level is for a learner who cannot start from a blank page. The file has the code of the stub and
 those imports and helper functions of the reference that the stub lacks. Under every function is a
-comment with the pieces of the reference's function in a wrong order. A piece is a statement without
-its comments. Some pieces are wrong: a known mistake puts them in place of a right piece.
+comment with the pieces of the reference's function in a wrong order. A piece is a statement. Some
+pieces are wrong: a known mistake puts them in place of a right piece.
 
-Nothing in the text may show which pieces are right. So all pieces look alike, and the rule for a
-wrong order treats the right and the wrong piece of a place in the same way.
+Nothing in the text may show which pieces are right. So Python writes all of it from syntax trees,
+without comments, and the rule for a wrong order treats the right and the wrong piece of a place in
+the same way.
 """
 
 from __future__ import annotations
@@ -14,11 +15,9 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-import io
 import re
 import textwrap
-import tokenize
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -37,31 +36,21 @@ _INDENT = "    "
 _RIGHT_PER_WRONG = 3
 _FEWEST_WRONG = 2
 _MOST_LONGER = 7  # characters: `int(...)` is natural, a long expression is conspicuous
-# `if False` and `x = x` stand for a line that is missing. A reader notices them at once.
-_GIVEAWAY = re.compile(r"\b(if|while) (True|False)\b|^\s*(\w+) = \3$", re.MULTILINE)
+_UNFINISHED = ast.parse("raise NotImplementedError").body
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 _LOOP = ast.For | ast.While | ast.With
-_PlacedStatement = tuple[ast.stmt, int]  # with its depth in loops
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A statement of a function, which the learner moves as a whole.
+    """A statement of a function, which the learner moves as a whole."""
 
-    Attributes:
-        function: the name of the function, such as `Layer.forward`.
-        place: the index of the right piece in the function. A wrong piece has the place of the
-            right piece that it replaces.
-        text: the lines without comments, indented relative to the body of the function.
-        meaning: the syntax tree with its depth, as text.
-        mistake: the id of the known mistake that makes a wrong piece; "" for a right piece.
-    """
-
-    function: str
+    function: str  # its name, such as `Layer.forward`
+    # The index of the right piece in the function. A wrong piece has the place of the right piece
+    # that it replaces.
     place: int
-    text: str
-    meaning: str
-    mistake: str = ""
+    text: str  # the lines, indented relative to the body of the function
+    mistake: str = ""  # the id of the known mistake that makes a wrong piece; "" for a right piece
 
 
 @functools.lru_cache(maxsize=64)
@@ -77,12 +66,17 @@ def arranged(stub: str, reference: str, mistakes: tuple[Mistake, ...], seed: str
     Raises:
         SyntaxError: if the stub or the reference does not parse.
     """
-    code = completed(stub, reference)
-    blocks = {
-        function: _block(pieces)
-        for function, pieces in shuffled_pieces(code, reference, mistakes, seed).items()
-    }
-    return _INSTRUCTION + _with_blocks(code, blocks)
+    tree = ast.parse(completed(stub, reference))
+    blocks = shuffled_pieces(ast.unparse(tree), reference, mistakes, seed)
+    for name, function in _functions(tree):
+        if name in blocks:  # a text stands for the comment, which a syntax tree cannot have
+            function.body.append(ast.Expr(ast.Constant(f"pieces of {name}")))
+
+    def comment(match: re.Match[str]) -> str:
+        return textwrap.indent("\n".join(_block(blocks[match["name"]])), match["indent"])
+
+    text = re.sub(r"(?m)^(?P<indent> *)'pieces of (?P<name>.*)'$", comment, ast.unparse(tree))
+    return f"{_INSTRUCTION}{text}\n"
 
 
 def shuffled_pieces(
@@ -91,13 +85,21 @@ def shuffled_pieces(
     """Return the right and the wrong pieces of every function in the order of the file.
 
     Args:
-        code: the text of the stub. Statements of its functions are no pieces.
+        code: the text of the completed stub. Statements of its functions are no pieces.
         reference: the text of the reference.
         mistakes: the known mistakes of the challenge.
         seed: the id of the challenge.
     """
     rng = Random(seed)
-    right = _without_live_code(pieces_of(reference), code)
+    live = {
+        name: {ast.unparse(statement) for statement in function.body}
+        for name, function in _functions(ast.parse(code))
+    }
+    right = [
+        piece
+        for piece in pieces_of(reference)
+        if piece.function in live and piece.text not in live[piece.function]
+    ]
     pieces = [*right, *_chosen_wrong(right, reference, mistakes, rng)]
     return {
         function: _shuffled([piece for piece in pieces if piece.function == function], rng)
@@ -105,39 +107,39 @@ def shuffled_pieces(
     }
 
 
-def pieces_of(source: str) -> list[Piece]:
+@functools.lru_cache(maxsize=2)
+def pieces_of(source: str) -> tuple[Piece, ...]:
     """Return the pieces of all functions and methods of the source, in order."""
-    lines = _lines_without_comments(source)
-    return [
-        _piece(place, statement, lines) for place, statement in _places(ast.parse(source)).items()
-    ]
+    return tuple(
+        Piece(name, place, text)
+        for name, function in _functions(ast.parse(source))
+        for place, text in enumerate(_statements(function.body[_has_docstring(function) :]))
+    )
 
 
 def wrong_piece(reference: str, mistake: Mistake) -> Piece | None:
     """Return the piece that a mistake puts in place of a piece of the reference.
 
-    Return None if the mistake changes more, removes a piece, or is noticed at once.
+    Return None if the mistake changes more, removes a piece, or does not fit the reference.
     """
     try:
         patched = patch(reference, mistake, "")
     except PackError:  # `pack check` reports it
         return None
-    right, changed = _places(ast.parse(reference)), _places(ast.parse(patched))
-    if right.keys() != changed.keys() or _frame(reference) != _frame(patched):
+    right, changed = pieces_of(reference), pieces_of(patched)
+    if len(right) != len(changed) or _frame(reference) != _frame(patched):
         return None
-    wrong = [place for place in right if _meaning(right[place]) != _meaning(changed[place])]
-    if len(wrong) != 1:
-        return None
-    piece = _piece(wrong[0], changed[wrong[0]], _lines_without_comments(patched))
-    return None if _GIVEAWAY.search(piece.text) else replace(piece, mistake=mistake.id)
+    wrong = [piece for piece, other in zip(changed, right, strict=True) if piece != other]
+    return replace(wrong[0], mistake=mistake.id) if len(wrong) == 1 else None
 
 
+@functools.lru_cache(maxsize=2)
 def _frame(source: str) -> str:
-    """Return the syntax tree without the bodies of its functions, as text."""
+    """Return the source without the bodies of its functions."""
     tree = ast.parse(source)
     for _, function in _functions(tree):
         function.body = []
-    return ast.dump(tree)
+    return ast.unparse(tree)
 
 
 def _chosen_wrong(
@@ -145,29 +147,25 @@ def _chosen_wrong(
 ) -> list[Piece]:
     """Return wrong pieces for about a third of the right pieces, at most one for each place.
 
-    Mistakes that make a line much longer are the last choice.
+    Mistakes that make a line much longer are the last choice, because a reader suspects them.
     """
     count = max(_FEWEST_WRONG, round(len(right) / _RIGHT_PER_WRONG))
     places = {(piece.function, piece.place) for piece in right}
-    meanings = {(piece.function, piece.meaning) for piece in right}
+    texts = {(piece.function, piece.text) for piece in right}
+    candidates = [mistake for mistake in mistakes if not mistake.contrived]
+    rng.shuffle(candidates)
+    candidates.sort(key=lambda mistake: len(mistake.now) - len(mistake.was) > _MOST_LONGER)
     chosen: list[Piece] = []
-    for mistake in sorted(rng.sample(mistakes, len(mistakes)), key=_is_conspicuous):
-        if len(chosen) == count:
-            break
-        piece = wrong_piece(reference, mistake)
+    for mistake in candidates:
+        piece = wrong_piece(reference, mistake) if len(chosen) < count else None
         if (
             piece is not None
             and (piece.function, piece.place) in places
-            and (piece.function, piece.meaning) not in meanings
+            and (piece.function, piece.text) not in texts
         ):
             places.remove((piece.function, piece.place))
             chosen.append(piece)
     return chosen
-
-
-def _is_conspicuous(mistake: Mistake) -> bool:
-    """Return whether a mistake makes a line so much longer that a reader suspects it."""
-    return len(mistake.now) - len(mistake.was) > _MOST_LONGER
 
 
 def _shuffled(pieces: Sequence[Piece], rng: Random) -> list[Piece]:
@@ -201,126 +199,62 @@ def _block(pieces: Sequence[Piece]) -> list[str]:
     return lines
 
 
-def _with_blocks(code: str, blocks: Mapping[str, Sequence[str]]) -> str:
-    """Return the code with a comment under the last line of every function that has a block."""
-    lines = code.splitlines()
-    for name, function in reversed(list(_functions(ast.parse(code)))):
-        indent = " " * (function.col_offset + len(_INDENT))
-        last = function.end_lineno or 0
-        lines[last:last] = [indent + line for line in blocks.get(name, ())]
-    return "\n".join(lines) + "\n"
-
-
-def _without_live_code(pieces: Sequence[Piece], code: str) -> list[Piece]:
-    """Leave out the pieces that the code has as statements, and those of unknown functions."""
-    statements = {
-        name: {_meaning((statement, 0)) for statement in function.body}
-        for name, function in _functions(ast.parse(code))
-    }
-    return [
-        piece
-        for piece in pieces
-        if piece.function in statements and piece.meaning not in statements[piece.function]
-    ]
-
-
 def completed(stub: str, reference: str) -> str:
     """Return the stub with the imports, constants and functions that only the reference has.
 
     Added functions have their docstring, and raise NotImplementedError like those of the stub.
     """
-    lines = stub.splitlines()
-    skeleton = _skeleton(reference)
-    insertions = _insertions(
-        ast.parse(stub), ast.parse("\n".join(skeleton)), skeleton, len(lines), most_empty=2
-    )
-    for row, added in reversed(list(insertions)):
-        lines[row:row] = added
-    return "\n".join(lines) + "\n"
+    tree, added = ast.parse(stub), ast.parse(reference)
+    for _, function in _functions(added):
+        function.body = function.body[: _has_docstring(function)] + _UNFINISHED
+    _complete(tree, added)
+    return ast.unparse(tree)
 
 
-def _insertions(
-    stub: ast.Module | ast.ClassDef,
-    reference: ast.Module | ast.ClassDef,
-    skeleton: Sequence[str],
-    end: int,
-    most_empty: int,
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield a line index of the stub and the lines of the reference that it lacks there, in order.
-
-    Args:
-        stub: the module or a class of the stub.
-        reference: the same of the reference.
-        skeleton: the lines of the reference without the bodies of its functions.
-        end: the line index after the last line of `stub`.
-        most_empty: how many empty lines separate functions.
-    """
-    known = {_identity(statement): statement for statement in stub.body}
-    added: list[str] = []
-    previous_end = 0
-    for statement in reference.body:
-        first, last = _first_row(statement), statement.end_lineno or 0
-        present = known.get(_identity(statement))
-        if present is not None:
-            if added:
-                gap = min(first - previous_end, most_empty)
-                yield _first_row(present), [*added, *[""] * gap]
-            added = []
-            if isinstance(present, ast.ClassDef) and isinstance(statement, ast.ClassDef):
-                class_end = present.end_lineno or 0
-                yield from _insertions(present, statement, skeleton, class_end, 1)
-        elif not _is_docstring(statement):
-            if added:
-                added += [""] * min(first - previous_end, most_empty)
-            added += skeleton[first:last]
-        previous_end = last
-    if added:
-        yield end, [*[""] * most_empty, *added]
-
-
-def _skeleton(reference: str) -> list[str]:
-    """Return the lines of the reference without comments. All functions are unfinished."""
-    functions = list(_functions(ast.parse(reference)))
-    lines = _lines_without_comments(reference)
-    for _, function in reversed(functions):
-        if body := _body(function):
-            row = body[0].lineno - 1
-            before = lines[row].encode()[: body[0].col_offset].decode().rstrip()
-            indent = " " * (function.col_offset + len(_INDENT))
-            raised = [f"{indent}raise NotImplementedError"]
-            lines[row : function.end_lineno] = [before, *raised] if before else raised
-    return lines
+def _complete(stub: ast.Module | ast.ClassDef, reference: ast.Module | ast.ClassDef) -> None:
+    """Add the statements to the stub that only the reference has, in the reference's order."""
+    by_identity = {_identity(statement): statement for statement in stub.body}
+    waiting = list(stub.body)
+    merged = [waiting.pop(0)] if _has_docstring(stub) else []
+    for statement in reference.body[_has_docstring(reference) :]:
+        present = by_identity.get(_identity(statement))
+        if present is None:
+            merged.append(statement)
+            continue
+        while present in waiting:  # so that an added statement keeps its place before the next one
+            merged.append(waiting.pop(0))
+        if isinstance(present, ast.ClassDef) and isinstance(statement, ast.ClassDef):
+            _complete(present, statement)
+    stub.body = merged + waiting
 
 
 def _identity(statement: ast.stmt) -> str:
     """Return the name that a statement defines with `def` or `class`, or the whole statement."""
     if isinstance(statement, _FUNCTION | ast.ClassDef):
         return statement.name
-    return ast.dump(statement)
+    return ast.unparse(statement)
 
 
-def _first_row(statement: ast.stmt) -> int:
-    """Return the index of the first line of a statement, with its decorators."""
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(decorator.lineno for decorator in decorators)]) - 1
+def _has_docstring(
+    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef,
+) -> bool:
+    return ast.get_docstring(node, clean=False) is not None
 
 
-def _is_docstring(statement: ast.stmt) -> bool:
-    """Return whether a statement is only a string."""
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
-    )
+def _statements(body: Sequence[ast.stmt], depth: int = 0) -> Iterator[str]:
+    """Yield the text of the statements that are pieces, without the docstring.
 
-
-def _places(tree: ast.Module) -> dict[tuple[str, int], _PlacedStatement]:
-    """Return the statements that are pieces, by the name of the function and their index in it."""
-    return {
-        (name, place): statement
-        for name, function in _functions(tree)
-        for place, statement in enumerate(_statements(_body(function)))
-    }
+    A loop is opened: its first line is a piece, and so is every statement of its body. All other
+    statements stay whole.
+    """
+    for statement in body:
+        if isinstance(statement, _LOOP) and not getattr(statement, "orelse", []):
+            first_line = copy.copy(statement)
+            first_line.body = []
+            yield textwrap.indent(ast.unparse(first_line), _INDENT * depth)
+            yield from _statements(statement.body, depth + 1)
+        else:
+            yield textwrap.indent(ast.unparse(statement), _INDENT * depth)
 
 
 def _functions(
@@ -332,67 +266,3 @@ def _functions(
             yield from _functions(child, f"{prefix}{child.name}.")
         elif isinstance(child, _FUNCTION):
             yield f"{prefix}{child.name}", child
-
-
-def _body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
-    """Return the statements of a function without its docstring."""
-    return function.body[1:] if _is_docstring(function.body[0]) else function.body
-
-
-def _statements(body: Sequence[ast.stmt], depth: int = 0) -> Iterator[_PlacedStatement]:
-    """Yield the statements that are pieces, with their depth in loops.
-
-    A loop is opened: its first line is a piece, and so is every statement of its body. All other
-    statements stay whole.
-    """
-    for statement in body:
-        if isinstance(statement, _LOOP) and not getattr(statement, "orelse", []):
-            first_line = copy.copy(statement)
-            first_line.body = []
-            first_line.end_lineno = _first_row(statement.body[0])
-            yield first_line, depth
-            yield from _statements(statement.body, depth + 1)
-        else:
-            yield statement, depth
-
-
-def _piece(place: tuple[str, int], placed: _PlacedStatement, lines: Sequence[str]) -> Piece:
-    """Return a statement of a source with these lines as a piece."""
-    statement, depth = placed
-    text = textwrap.indent(_text(statement, lines), _INDENT * depth)
-    return Piece(*place, text, _meaning(placed))
-
-
-def _meaning(placed: _PlacedStatement) -> str:
-    """Return the syntax tree of a statement and its depth as text."""
-    statement, depth = placed
-    return f"{depth} {ast.dump(statement)}"
-
-
-def _text(statement: ast.stmt, lines: Sequence[str]) -> str:
-    """Return the text of a statement without indentation, as the source has it if possible.
-
-    If the statement shares a line with another, or contains a string of several lines, Python
-    writes the text itself.
-    """
-    rows = lines[_first_row(statement) : statement.end_lineno]
-    text = textwrap.dedent("\n".join(line for line in rows if line))
-    is_first_line = isinstance(statement, _LOOP) and not statement.body
-    try:
-        parsed = ast.parse(f"{text}\n{_INDENT}pass" if is_first_line else text).body
-    except SyntaxError:
-        return ast.unparse(statement)
-    if is_first_line and isinstance(parsed[0], _LOOP):
-        parsed[0].body = []
-    same = [ast.dump(node) for node in parsed] == [ast.dump(statement)]
-    return text if same else ast.unparse(statement)
-
-
-def _lines_without_comments(source: str) -> list[str]:
-    """Return the lines of the source without comments and without spaces at the end."""
-    lines = source.splitlines()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
-    return [line.rstrip() for line in lines]

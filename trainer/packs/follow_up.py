@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from trainer.model.challenge import Challenge
 from trainer.model.errors import PackError
 from trainer.packs import pack_reader
 from trainer.packs.arithmetic import evaluate
-from trainer.packs.toml import read_toml
+from trainer.packs.toml import key_error, read_toml
 
 _ITEM = re.compile(r"^(\d+)\. +(.*)$")
 _IS_ABOVE_A_LIST = re.compile(
@@ -44,47 +46,33 @@ _UNITS = {
 _PLAIN = {0.0, 1.0, 2.0}
 
 
-class AnswerEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The keys of an answer.
+class Answer(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The keys of one `[[answer]]`."""
 
-    Attributes:
-        en: the answer in English.
-        zh: the answer in Chinese, or "".
-        figures: formulas by the number that the text shows, e.g. `"64 MiB" = "2 * 2**25"`.
-        given: published numbers that no formula computes, with their source.
-    """
-
-    en: str
+    en: Annotated[str, Meta(min_length=1)]
     zh: str = ""
-    figures: dict[str, str] = {}
-    given: dict[str, str] = {}
+    figures: dict[str, str] = {}  # formulas by the number that the text shows: "64 MiB" = "2**26"
+    given: dict[str, str] = {}  # sources of published numbers that no formula computes
+
+    def text(self, language: str) -> str:
+        """Return the answer in a language, or in English if it is not translated."""
+        return ((self.zh if language == "zh" else "") or self.en).strip()
 
 
 class FollowUpFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The keys of `follow_up.toml`."""
 
-    answer: tuple[AnswerEntry, ...] = ()
+    answer: tuple[Answer, ...] = ()
 
 
 @dataclass(frozen=True)
 class FollowUp:
-    """A follow-up question with its model answer.
+    """A follow-up question with its model answer."""
 
-    Attributes:
-        challenge: the id of the challenge.
-        number: the number of the question in the prompt, from 1.
-        question: the question.
-        answer: the model answer, or "" if the pack has none.
-        figures: formulas by the number that the answer shows.
-        given: sources of published numbers.
-    """
-
-    challenge: str
-    number: int
+    challenge: str  # the id
+    number: int  # of the question in the prompt, from 1
     question: str
-    answer: str
-    figures: Mapping[str, str] = field(default_factory=dict)
-    given: Mapping[str, str] = field(default_factory=dict)
+    answer: str  # "" if the pack has none
 
     @property
     def item(self) -> str:
@@ -122,25 +110,19 @@ def without_questions(prompt: str) -> str:
 def follow_ups(challenge: Challenge, language: str = "en") -> tuple[FollowUp, ...]:
     """Return the follow-up questions of a challenge in a language.
 
-    An answer that is missing in the language is returned in English.
-
     Raises:
         PackError: if a file cannot be read.
     """
     questions = questions_of(pack_reader.prompt(challenge, language))
-    path = answers_path(challenge)
-    entries: tuple[AnswerEntry, ...] = ()
-    if path.exists():
-        data = read_toml(path, FollowUpFile, PackError)
-        entries = data.answer
-    found = []
-    for number, question in enumerate(questions, start=1):
-        entry = entries[number - 1] if number <= len(entries) else AnswerEntry("")
-        answer = (entry.zh if language == "zh" else "") or entry.en
-        found.append(
-            FollowUp(challenge.id, number, question, answer.strip(), entry.figures, entry.given)
-        )
-    return tuple(found)
+    answers: tuple[Answer, ...] = ()
+    if answers_path(challenge).exists():
+        answers = read_toml(answers_path(challenge), FollowUpFile, PackError).answer
+    texts = [answer.text(language) for answer in answers]
+    texts += [""] * (len(questions) - len(texts))
+    return tuple(
+        FollowUp(challenge.id, number, question, text)
+        for number, (question, text) in enumerate(zip(questions, texts, strict=False), start=1)
+    )
 
 
 def answers_path(challenge: Challenge) -> Path:
@@ -148,54 +130,48 @@ def answers_path(challenge: Challenge) -> Path:
     return challenge.solutions / "follow_up.toml"
 
 
-def follow_up_troubles(challenge: Challenge) -> Iterator[str]:
+def follow_up_problems(challenge: Challenge) -> Iterator[str]:
     """Yield a sentence for each problem of the answers of a challenge.
 
-    A challenge without the file has no problem. Every question needs an answer, and every number
-    of an answer needs a formula, except 0, 1 and 2, numbers of the question or of a formula, and
-    published numbers with their source.
+    Every question needs an answer, and every number of an answer needs a formula, except 0, 1 and
+    2, numbers of the question or of a formula, and published numbers with their source.
+
+    Raises:
+        PackError: if the file is missing or cannot be read.
     """
     path = answers_path(challenge)
-    if not path.exists():
-        return
-    data = read_toml(path, FollowUpFile, PackError)
-    for language in ("en", "zh"):
-        count = len(questions_of(pack_reader.prompt(challenge, language)))
-        if count != len(data.answer):
-            yield (
-                f"{path} has {len(data.answer)} answers, but the prompt ({language}) has "
-                f"{count} questions."
-            )
-    for language in ("en", "zh"):
-        for follow_up in follow_ups(challenge, language):
-            if not follow_up.answer:
-                yield f"{path}: answer {follow_up.number} is empty."
-            for trouble in _figure_troubles(follow_up):
-                yield f"{path}: answer {follow_up.number} ({language}): {trouble}"
+    answers = read_toml(path, FollowUpFile, PackError).answer
+    questions = questions_of(pack_reader.own_prompt(challenge))
+    if questions and len(questions) != len(answers):
+        yield (
+            f"{path} has {len(answers)} answers, but prompt.md has {len(questions)} questions. "
+            "Write one [[answer]] for each question, in their order."
+        )
+    for index, (question, answer) in enumerate(zip(questions, answers, strict=False)):
+        for language in ("en", "zh"):
+            for problem in _figure_problems(question, answer, answer.text(language)):
+                yield str(key_error(path, ("answer", index), f"{problem}."))
 
 
-def _figure_troubles(follow_up: FollowUp) -> Iterator[str]:
-    known = set(_PLAIN)
-    for text in (follow_up.question, *follow_up.figures.values()):
-        known |= {float(number) for number in _LITERAL.findall(text.replace(",", ""))}
-    for shown in follow_up.given:
-        known |= {float(number) for number in _LITERAL.findall(shown.replace(",", ""))}
-        if shown not in follow_up.answer:
-            yield f"`given` has {shown!r}, which the answer does not show."
-    for shown, formula in follow_up.figures.items():
-        if shown not in follow_up.answer:
-            yield f"`figures` has {shown!r}, which the answer does not show."
+def _figure_problems(question: str, answer: Answer, text: str) -> Iterator[str]:
+    explained = set(_PLAIN)
+    for source in (question, *answer.figures, *answer.figures.values(), *answer.given):
+        explained |= {float(number) for number in _LITERAL.findall(source.replace(",", ""))}
+    for key in ("figures", "given"):
+        for shown in getattr(answer, key):
+            if shown not in text:
+                yield f"`{key}` has {shown!r}, which the answer does not show. Remove it"
+    for shown, formula in answer.figures.items():
         try:
-            right, wrong = is_figure(shown, formula)
+            right, value = is_figure(shown, formula)
         except ValueError as error:
-            yield f"{error}."
+            yield str(error)
             continue
         if not right:
-            yield f"{shown} is shown, but {formula} is {wrong:g} in the same unit."
-        known |= {float(number) for number in _LITERAL.findall(shown.replace(",", ""))}
-    for number in _NUMBER.findall(follow_up.answer):
-        if float(number.replace(",", "").rstrip(".")) not in known:
-            yield f"the number {number} has no formula in `figures` and no source in `given`."
+            yield f"{shown} is shown, but {formula} is {value:g} in the same unit. Correct one"
+    for number in _NUMBER.findall(text):
+        if float(number.replace(",", "").rstrip(".")) not in explained:
+            yield f"{number} has no formula in `figures` and no source in `given`. Add one"
 
 
 def is_figure(shown: str, formula: str) -> tuple[bool, float]:
@@ -210,7 +186,7 @@ def is_figure(shown: str, formula: str) -> tuple[bool, float]:
     """
     match = _FIGURE.match(shown)
     if match is None:
-        raise ValueError(f"{shown!r} is not a number with a unit")
+        raise ValueError(f"{shown!r} is not a number with a unit. Correct it in `figures`")
     digits = match[1].replace(",", "")
     value = evaluate(formula, {}) / _UNITS[match[2]]
     mantissa, _, exponent = digits.partition("e")
@@ -223,11 +199,11 @@ def read_follow_ups(
     challenges: tuple[Challenge, ...], language: str
 ) -> tuple[list[FollowUp], list[str]]:
     """Return the questions with an answer of several challenges, and a sentence per bad file."""
-    found: list[FollowUp] = []
+    answered: list[FollowUp] = []
     troubles: list[str] = []
     for challenge in challenges:
         try:
-            found += [entry for entry in follow_ups(challenge, language) if entry.answer]
+            answered += [entry for entry in follow_ups(challenge, language) if entry.answer]
         except PackError as error:
             troubles.append(f"The answers of {challenge.id} are left out: {error}")
-    return found, troubles
+    return answered, troubles

@@ -1,25 +1,32 @@
-"""Read the known mistakes of a challenge and apply them: one-line patches of the reference."""
+"""Read the known mistakes of a challenge and apply them: small patches of the reference."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from trainer.model.challenge import Challenge, Mistake
 from trainer.model.errors import PackError
-from trainer.packs.toml import read_toml
+from trainer.packs.toml import key_error, read_toml
+
+Text = Annotated[str, Meta(min_length=1)]
 
 
 class MistakeEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The keys of one `[[mistake]]`."""
 
-    id: str
-    was: str
+    id: Text
+    was: Text
     now: str
-    says: str
-    hint: str
+    says: Text
+    hint: Text
     twins: tuple[str, ...] = ()
+    contrived: bool = False
 
 
 class MistakesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -35,35 +42,34 @@ def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
         PackError: if the file cannot be read, an id occurs twice, or a twin is not above.
     """
     path = challenge.solutions / "mistakes.toml"
-    data = read_toml(path, MistakesFile, PackError)
-    seen: set[str] = set()
-    for entry in data.mistake:
-        if entry.id in seen:
-            raise PackError(f"{path}: two mistakes have the id {entry.id!r}. Rename one of them.")
-        if unknown := set(entry.twins) - seen:
-            raise PackError(
-                f"{path}: mistake {entry.id!r} has the twin {', '.join(sorted(unknown))}, "
-                "which is not above it in the file."
+    entries = read_toml(path, MistakesFile, PackError).mistake
+    above: set[str] = set()
+    for index, mistake in enumerate(entries):
+        if mistake.id in above:
+            sentence = f"two mistakes have the id {mistake.id!r}. Rename one of them."
+            raise key_error(path, ("mistake", index, "id"), sentence, PackError)
+        if unknown := sorted(set(mistake.twins) - above):
+            sentence = (
+                f"mistake {mistake.id!r} has the twin {unknown[0]!r}, but no mistake above it has "
+                "this id. Correct `twins`, or move the mistake below its twin."
             )
-        seen.add(entry.id)
-    return tuple(
-        Mistake(entry.id, entry.was, entry.now, entry.says, entry.hint, entry.twins)
-        for entry in data.mistake
-    )
+            raise key_error(path, ("mistake", index, "twins"), sentence, PackError)
+        above.add(mistake.id)
+    return tuple(Mistake(**msgspec.structs.asdict(entry)) for entry in entries)
 
 
 def readable_mistakes(
     challenges: Iterable[Challenge],
 ) -> tuple[dict[str, tuple[Mistake, ...]], list[str]]:
     """Return the mistakes of each challenge by id, and a sentence for each unreadable file."""
-    found: dict[str, tuple[Mistake, ...]] = {}
+    by_challenge: dict[str, tuple[Mistake, ...]] = {}
     troubles: list[str] = []
     for challenge in challenges:
         try:
-            found[challenge.id] = read_mistakes(challenge)
+            by_challenge[challenge.id] = read_mistakes(challenge)
         except PackError as error:
             troubles.append(f"The mistakes of {challenge.id} are left out: {error}")
-    return found, troubles
+    return by_challenge, troubles
 
 
 def replaced(source: str, mistake: Mistake, where: str) -> str:
@@ -78,8 +84,8 @@ def replaced(source: str, mistake: Mistake, where: str) -> str:
     count = source.count(mistake.was)
     if count != 1:
         raise PackError(
-            f"{where}: mistake {mistake.id!r}: `was` is found {count} times in the solution; "
-            "it must be found exactly once."
+            f"{where}: `was` of mistake {mistake.id!r} is found {count} times in the solution. "
+            "Copy a text that is there exactly once."
         )
     return source.replace(mistake.was, mistake.now)
 
@@ -108,12 +114,49 @@ def patch_all(source: str, mistakes: Sequence[Mistake], where: str) -> str:
     except SyntaxError as error:
         names = " and ".join(repr(mistake.id) for mistake in mistakes)
         raise PackError(
-            f"{where}: mistake {names} does not compile: {error.msg}, line {error.lineno}."
+            f"{where}: the solution with mistake {names} does not compile: {error.msg} in line "
+            f"{error.lineno}. Correct `now`."
         ) from None
     return patched
+
+
+def fit_together(source: str, mistakes: Sequence[Mistake]) -> bool:
+    """Return whether the mistakes can be patched into the reference at the same time."""
+    try:
+        patch_all(source, mistakes, "")
+    except PackError:
+        return False
+    return True
 
 
 def lines_of(source: str, mistake: Mistake) -> range:
     """Return the line numbers that a mistake changes in the source, from 1."""
     first = source.count("\n", 0, source.index(mistake.was)) + 1
     return range(first, first + mistake.was.rstrip("\n").count("\n") + 1)
+
+
+def statements_of(source: str, mistake: Mistake) -> frozenset[int]:
+    """Return the first lines of the statements that a mistake changes.
+
+    The head of a function, a class, a loop or a condition counts as a statement of its own.
+    """
+    wrong = set(lines_of(source, mistake))
+    statements: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.stmt):
+            continue
+        body = getattr(node, "body", None)
+        last = body[0].lineno - 1 if body else node.end_lineno or node.lineno
+        decorators = getattr(node, "decorator_list", [])
+        first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+        if wrong & set(range(first, last + 1)):
+            statements.add(first)
+    return frozenset(statements)
+
+
+def pairs_of(source: str, mistakes: Sequence[Mistake]) -> Iterator[tuple[Mistake, Mistake]]:
+    """Yield every pair of mistakes in different statements that fit together."""
+    places = {mistake.id: statements_of(source, mistake) for mistake in mistakes}
+    for first, second in combinations(mistakes, 2):
+        if not places[first.id] & places[second.id] and fit_together(source, (first, second)):
+            yield first, second

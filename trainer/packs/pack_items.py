@@ -1,45 +1,62 @@
-"""List the items of a challenge that `pack check` checks."""
+"""The items of a challenge that `pack check` checks, and the row that it prints for each item."""
 
 from __future__ import annotations
 
 import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from trainer.model.challenge import Challenge
 from trainer.model.errors import PackError
 from trainer.packs import pack_reader
-from trainer.packs.follow_up import answers_path
-from trainer.packs.mistakes import read_mistakes
-from trainer.packs.pack_rows import Item, pair_name
-from trainer.packs.prompt_facts import translations
-from trainer.packs.statements import pairs_of
+from trainer.packs.mistakes import pairs_of, read_mistakes
 
-# The item of `follow_up.toml`: its answers, and the formulas of their quantities.
-FOLLOW_UPS = "answers to follow-up questions"
+Kind = Literal["content", "stub", "reference", "also right", "mistake", "pair"]
+Item = tuple[Kind, str]
+TEXTS: Item = ("content", "texts")
+CASES: Item = ("content", "cases")
+_AND = " and "  # between the ids of a pair
 # The kinds of items of which a quick check takes a sample.
 _RIGHT, _WRONG = ("also right",), ("mistake", "pair")
 
 
+@dataclass(frozen=True)
+class Row:
+    """The result for one item."""
+
+    challenge: str
+    kind: Kind
+    name: str
+    problems: tuple[str, ...] = ()  # sentences with the file and the next step
+    refused_by: tuple[str, ...] = ()  # the failed checks, if the item is one that must not pass
+
+    @property
+    def ok(self) -> bool:
+        """True if there is no problem."""
+        return not self.problems
+
+
 def items(challenge: Challenge) -> list[Item]:
     """Return all items of a challenge, in the order of the rows of `pack check`."""
-    found: list[Item] = [("content", "prompt, hints, cases")]
-    found += [("content", path.name) for path in translations(challenge)]
-    if answers_path(challenge).exists():
-        found.append(("content", FOLLOW_UPS))
-    found += [("stub", "stub.py"), ("reference", "solution.py")]
-    found += [("also right", path.name) for path in pack_reader.also_right(challenge)]
-    with contextlib.suppress(PackError):  # the item "content" reports the error
-        found += [("mistake", mistake.id) for mistake in read_mistakes(challenge)]
-    return found
+    all_items: list[Item] = [TEXTS, CASES, ("stub", "stub.py"), ("reference", "solution.py")]
+    all_items += [("also right", path.name) for path in pack_reader.also_right(challenge)]
+    with contextlib.suppress(PackError):  # the item TEXTS reports the error
+        all_items += [("mistake", mistake.id) for mistake in read_mistakes(challenge)]
+    return all_items
 
 
 def pairs(challenge: Challenge) -> list[Item]:
     """Return an item for every pair of known mistakes in different statements of the reference."""
-    source, mistakes = pack_reader.solution(challenge), read_mistakes(challenge)
-    return [
-        ("pair", pair_name(first.id, second.id)) for first, second in pairs_of(source, mistakes)
-    ]
+    both = pairs_of(pack_reader.solution(challenge), read_mistakes(challenge))
+    return [("pair", f"{first.id}{_AND}{second.id}") for first, second in both]
+
+
+def ids_of_pair(name: str) -> tuple[str, str]:
+    """Return the ids of the two mistakes of an item."""
+    first, _, second = name.partition(_AND)
+    return first, second
 
 
 def sample_items(
@@ -58,8 +75,8 @@ def sample_items(
     """
     seen: Counter[int] = Counter()  # the items that were counted with each step
     sampled: dict[str, list[Item]] = {challenge: [] for challenge in all_items}
-    for challenge, found in all_items.items():
-        for item in found:
+    for challenge, of_challenge in all_items.items():
+        for item in of_challenge:
             kind, _ = item
             step = max(1, every // 4) if kind in _RIGHT else every if kind in _WRONG else 1
             if (seen[step] - first) % step == 0:

@@ -12,38 +12,55 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tokenize import TokenError
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from trainer.model.challenge import Asked, Challenge, Kind
 from trainer.model.errors import DrillError, PackError
 from trainer.packs.arrange import arranged
 from trainer.packs.mistakes import read_mistakes
 from trainer.packs.stub_levels import TEXT_LEVELS, Level, TextLevel, at_level
-from trainer.packs.toml import read_toml
+from trainer.packs.toml import key_error, read_toml
 
 TRAINER = Path(__file__).resolve().parents[1]
 # A table with the empty line under it, or the place before a list.
 _TABLE_OR_LIST = re.compile(r"^(?:\|.*\n)+\n|^(?=- )", re.MULTILINE)
 
 
+_Text = Annotated[str, Meta(min_length=1)]
+
+
 class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The keys of `challenge.toml`."""
 
-    title: str
+    title: _Text
     level: Literal["easy", "medium", "hard"]
-    minutes: int
+    minutes: Annotated[int, Meta(ge=1)]
     kind: Kind
-    entry: tuple[str, ...]
-    hints: tuple[str, str, str]
+    entry: Annotated[tuple[str, ...], Meta(min_length=1)]
+    hints: tuple[_Text, _Text, _Text]
     builds_on: tuple[str, ...] = ()
-    topic: str = ""
+    topic: str = "other"
     asked: Asked = "sometimes"
     forbids: tuple[str, ...] = ()
     ties: tuple[tuple[str, str], ...] = ()
     parts: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if two keys do not fit together."""
+        if self.kind == "class" and len(self.entry) != 1:
+            raise ValueError(
+                f'`entry` has {len(self.entry)} names, but a challenge of kind "class" must have '
+                "exactly one class. Name one."
+            )
+        if self.parts and len(self.parts) != len(self.entry):
+            raise ValueError(
+                f"`parts` has {len(self.parts)} words, but `entry` has {len(self.entry)} names. "
+                "Write a word for each name, or remove `parts`."
+            )
 
 
 class RulesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -94,40 +111,13 @@ def read_text(path: Path) -> str:
 
 def read_challenge(folder: Path) -> Challenge:
     """Read `challenges/<folder>/challenge.toml`."""
-    data = read_toml(folder / "challenge.toml", ChallengeFile, PackError)
-    if not data.entry:
-        raise PackError(
-            f"{folder / 'challenge.toml'}: `entry` names nothing. "
-            "Name what the learner's file must define."
-        )
-    if data.kind == "class" and len(data.entry) != 1:
-        raise PackError(
-            f"{folder / 'challenge.toml'}: `entry` has {len(data.entry)} names, "
-            'but a challenge of kind "class" must have exactly one class.'
-        )
-    if data.parts and len(data.parts) != len(data.entry):
-        raise PackError(
-            f"{folder / 'challenge.toml'}: `parts` has {len(data.parts)} words, but `entry` has "
-            f"{len(data.entry)} names. Write a word for each name, or remove `parts`."
-        )
-    first, second, third = data.hints  # a hint of several lines is code
+    keys = msgspec.structs.asdict(read_toml(folder / "challenge.toml", ChallengeFile, PackError))
+    keys["hints"] = tuple(hint.strip() for hint in keys["hints"])  # a hint of several lines is code
     return Challenge(
         id=challenge_id(folder.name),
-        title=data.title,
-        level=data.level,
-        minutes=data.minutes,
-        kind=data.kind,
-        entry=data.entry,
-        builds_on=data.builds_on,
-        hints=(first.strip(), second.strip(), third.strip()),
         folder=folder,
         solutions=folder.parent.parent / "solutions" / folder.name,
-        topic=data.topic or "other",
-        asked=data.asked,
-        forbids=data.forbids,
-        ties=data.ties,
-        parts=data.parts,
-        rules=data.rules,
+        **keys,
     )
 
 
@@ -260,10 +250,11 @@ def usual_rules(challenge: Challenge, language: str = "en") -> str:
         own_file = read_toml(own, RulesFile, PackError)
         rules = rules | own_file.rules
     if unknown := [name for name in challenge.rules if name not in rules]:
-        raise PackError(
-            f"{challenge.folder / 'challenge.toml'}: `rules` names {', '.join(unknown)}, but the "
-            f"rules are {', '.join(rules)}. Name these, or write the new rule into {own}."
+        sentence = (
+            f"`rules` names {', '.join(unknown)}, but the rules are {', '.join(rules)}. "
+            f"Name these, or write the new rule into {own}."
         )
+        raise key_error(challenge.folder / "challenge.toml", ("rules",), sentence, PackError)
     if untold := [name for name in challenge.rules if "en" not in rules[name]]:
         raise PackError(f"{own}: the rule {untold[0]} has no English text. Add the key `en`.")
     texts = [file.title, *(text for name, text in rules.items() if name in challenge.rules)]

@@ -6,14 +6,11 @@ project.
 
 from __future__ import annotations
 
-import contextlib
 import keyword
 import os
 import re
-import secrets
 import shutil
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,19 +18,10 @@ from trainer.model.errors import DrillError
 from trainer.packs.pack_reader import challenge_folders, challenge_id
 
 TEMPLATE = Path(__file__).resolve().parent / "template"
-_SUFFIX = ".template"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_][A-Za-z0-9]+)*")
 _MOST_LETTERS = 64
 # Modules that an installed pack of the same name would hide.
-_TAKEN = {
-    *keyword.kwlist,
-    *sys.stdlib_module_names,
-    "trainer",
-    "challenges",
-    "solutions",
-    "torch",
-    "numpy",
-}
+_TAKEN = {*keyword.kwlist, *sys.stdlib_module_names, "trainer", "torch", "numpy"}
 
 
 @dataclass(frozen=True)
@@ -45,7 +33,7 @@ class NewPack:
 
 
 def scaffold(name: str, parent: Path) -> NewPack:
-    """Write a new pack as the folder `parent/name`, either completely or not at all.
+    """Write a new pack as the folder `parent/name`.
 
     Args:
         name: the name of the pack and of its folder.
@@ -62,23 +50,24 @@ def scaffold(name: str, parent: Path) -> NewPack:
             f"{folder} already exists and was not changed. "
             "Choose another name, or another folder with --dir."
         )
-    (first,) = challenge_folders(TEMPLATE)
-    texts = dict(_filled({"name": name, "module": module, "id": challenge_id(first.name)}))
-    unfinished = parent / f".{name}-{secrets.token_hex(4)}"
+    challenge = challenge_id(challenge_folders(TEMPLATE)[0].name)
+    words = {"{{name}}": name, "{{module}}": module, "{{id}}": challenge}
     try:
-        for path, text in texts.items():
-            (unfinished / path).parent.mkdir(parents=True, exist_ok=True)
-            (unfinished / path).write_text(text, encoding="utf-8")
-        unfinished.rename(folder)
+        for source in TEMPLATE.rglob("*.template"):
+            text = source.read_text(encoding="utf-8")
+            for word, value in words.items():
+                text = text.replace(word, value)
+            place = source.relative_to(TEMPLATE).with_suffix("").as_posix()
+            target = folder / place.replace("MODULE", module)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
     except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
         raise DrillError(
             f"{folder} cannot be written: {error.strerror or error}. "
             "Choose another folder with --dir."
         ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            shutil.rmtree(unfinished)
-    return NewPack(folder, challenge_id(first.name))
+    return NewPack(folder, challenge)
 
 
 def module_name(name: str) -> str:
@@ -99,15 +88,3 @@ def module_name(name: str) -> str:
             f"{module}. Choose another name, e.g. my-{name}."
         )
     return module
-
-
-def _filled(words: dict[str, str]) -> Iterator[tuple[Path, str]]:
-    """Yield the path in the pack and the text of every template file, with placeholders filled."""
-    for path in sorted(TEMPLATE.rglob(f"*{_SUFFIX}")):
-        place = (
-            str(path.relative_to(TEMPLATE)).removesuffix(_SUFFIX).replace("MODULE", words["module"])
-        )
-        text = path.read_text(encoding="utf-8")
-        for word, value in words.items():
-            text = text.replace(f"{{{{{word}}}}}", value)
-        yield Path(place), text

@@ -23,6 +23,7 @@ T = TypeVar("T")
 Keys = tuple[str | int, ...]
 
 _MOST_SHOWN = 60  # characters of a wrong value
+_MOST_CHOICES = 20
 # The next step for some of tomllib's sentences.
 _SYNTAX_HINTS = {
     "Invalid value": "Put text in quotes. Write true and false in small letters.",
@@ -139,7 +140,8 @@ def suggestion(word: str, choices: Iterable[str]) -> str:
     near = difflib.get_close_matches(word.lower().replace("_", " "), spellings, 1, 0.5)
     if near:
         return f'Did you mean "{spellings[near[0]]}"?'
-    return f"The choices are {', '.join(choices)}."
+    more = ", …" if len(choices) > _MOST_CHOICES else ""
+    return f"The choices are {', '.join(choices[:_MOST_CHOICES])}{more}."
 
 
 def _text(path: Path) -> str:
@@ -174,7 +176,10 @@ def _explain(fault: str, data: Any, shape: Any) -> tuple[Keys, str]:
         )
     if not problem.startswith(("Expected", "Invalid")) and isinstance(value, dict):
         return keys, problem  # __post_init__ of a struct refused the table
-    return keys, f"{_key(keys)} is {_shown(value)}. {_next_step(problem, value, kind)}"
+    step = _next_step(problem, value, kind)
+    if isinstance(value, dict) and problem.startswith("Expected `array`"):
+        step = f"Write each header with two brackets: [[{keys[-1]}]]."
+    return keys, f"{_key(keys)} is {_shown(value)}. {step}"
 
 
 def _locate(steps: str, value: Any, shape: Any) -> tuple[Keys, Any, Any]:

@@ -11,91 +11,83 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from trainer.model.errors import PackError
 from trainer.packs import pack_reader
 from trainer.packs.arithmetic import Value
-from trainer.packs.question_bank import Question, read_bank, read_questions, read_topics
+from trainer.packs.question_bank import Question, read_topic, topic_files
+from trainer.packs.toml import key_error
 from trainer.quiz.drawn_questions import LETTERS, with_values
 
 _MOST_DRAWS = 400
 
 
-def bank_troubles(root: Path, other_packs: Sequence[Path] = ()) -> list[str]:
+def bank_problems(root: Path, other_packs: Sequence[Path] = ()) -> list[str]:
     """Return a sentence for each problem in the question bank of a pack.
 
-    The list is empty if there is no problem or no question bank.
-
     Args:
-        root: The folder of the pack.
-        other_packs: The folders of other packs. The challenges of the pack may belong to the
-            topics of these packs, and its questions may follow up the challenges of these packs.
-
-    Raises:
-        PackError: If a file cannot be read, or an entry lacks a key that its kind needs.
+        root: the folder of the pack.
+        other_packs: the folders of other packs, whose challenges its questions may follow up.
     """
-    if not (topics := read_topics(root)):
-        return []
-    topics |= read_bank(other_packs).titles
-    challenges = pack_reader.read_pack(root)
-    troubles = [
-        f"{challenge.folder / 'challenge.toml'}: no file of the question bank is called "
-        f"{challenge.topic}.toml."
-        for challenge in challenges
-        if challenge.topic not in topics
-    ]
-    known = {
+    challenges = {
         pack_reader.challenge_id(folder.name)
         for pack in (root, *other_packs)
         for folder in pack_reader.challenge_folders(pack)
     }
-    for question in read_questions(root):
-        troubles += question_troubles(question, known)
-    return troubles
+    problems: list[str] = []
+    ids: dict[str, Path] = {}
+    for path in topic_files(root):
+        try:
+            questions = read_topic(path).question
+        except PackError as error:
+            problems.append(str(error))
+            continue
+        for index, question in enumerate(questions):
+            faults = question_faults(question, challenges)
+            if question.id in ids:
+                faults.append(f"has the id of a question in {ids[question.id].name}. Rename one")
+            ids[question.id] = path
+            problems += [
+                str(key_error(path, ("question", index), f"question {question.id!r} {fault}."))
+                for fault in faults
+            ]
+    return problems
 
 
-def question_troubles(question: Question, challenges: Collection[str]) -> list[str]:
-    """Return a sentence for each problem in a question.
+def question_faults(question: Question, challenges: Collection[str]) -> list[str]:
+    """Return the end of a sentence for each fault of a question, without full stop.
 
     Args:
-        question: The question.
-        challenges: The ids of all known challenges.
+        question: the question.
+        challenges: the ids of all known challenges.
     """
-    troubles = [
-        f"question {question.id!r} follows up {challenge_id!r}, which the pack does not have."
-        for challenge_id in question.challenges
-        if challenge_id not in challenges
+    faults = [
+        f"follows up {challenge!r}, which no pack has. Correct `challenges`"
+        for challenge in question.challenges
+        if challenge not in challenges
     ]
     if not 0 <= question.tolerance < 0.5:
-        troubles.append(
-            f"question {question.id!r} has the tolerance {question.tolerance:g}; "
-            "it must be at least 0 and less than 0.5."
+        faults.append(
+            f"has the tolerance {question.tolerance:g}. Write a number from 0 to below 0.5"
         )
-    if question.kind == "choice":
-        return troubles + (
-            [f"question {question.id!r} has more than {len(LETTERS)} options."]
-            if len(question.wrong) >= len(LETTERS)
-            else []
-        )
-    for drawn in draws(question, _MOST_DRAWS):
-        if trouble := _draw_trouble(question, drawn):
-            values = ", ".join(f"{name} = {value}" for name, value in drawn.items())
-            return [*troubles, f"question {question.id!r} with {values} {trouble}."]
-    return troubles
+    if question.kind == "choice" and len(question.wrong) >= len(LETTERS):
+        faults.append(f"has more than {len(LETTERS)} options. Remove some of `wrong`")
+    if question.kind == "number":
+        for drawn in draws(question, _MOST_DRAWS):
+            if fault := _fault_of_draw(question, drawn):
+                values = ", ".join(f"{name} = {value}" for name, value in drawn.items())
+                return [*faults, f"{f'with {values} ' if values else ''}{fault}"]
+    return faults
 
 
-def _draw_trouble(question: Question, values: Mapping[str, Value]) -> str:
+def _fault_of_draw(question: Question, values: Mapping[str, Value]) -> str:
     try:
         drawn = with_values(question, values)
     except ValueError as error:
         return f"cannot be computed: {error}"
     if not math.isfinite(drawn.value) or drawn.value <= 0:
-        return f"has the answer {drawn.value:g}; it must be more than 0"
-    for text in (drawn.text, drawn.explanation):
-        if unfilled := [
-            name for name in (*values, *(question.derive or {}), "answer") if f"{{{name}}}" in text
-        ]:
-            return f"shows the placeholder {{{unfilled[0]}}}"
+        return f"has the answer {drawn.value:g}. Change a formula so that it is more than 0"
     if not drawn.judge(drawn.answer).right:
-        return f"judges its own answer {drawn.answer} wrong"
+        return f"judges its own answer {drawn.answer} wrong. Correct `tolerance` or `unit`"
     return ""
 
 
@@ -104,12 +96,11 @@ def draws(question: Question, most: int) -> Iterator[dict[str, Value]]:
 
     If there are more, yield a part that is spread over all draws.
     """
-    vary = question.vary or {}
-    total = math.prod(len(values) for values in vary.values())
-    every = itertools.product(*vary.values())
+    total = math.prod(len(values) for values in question.vary.values())
+    every = itertools.product(*question.vary.values())
     step = max(1, -(-total // most))
     # A step that shares a factor with the number of values would never reach some of them.
-    while step > 1 and any(math.gcd(step, len(values)) > 1 for values in vary.values()):
+    while step > 1 and any(math.gcd(step, len(values)) > 1 for values in question.vary.values()):
         step += 1
     for values in itertools.islice(every, 0, None, step):
-        yield dict(zip(vary, values, strict=True))
+        yield dict(zip(question.vary, values, strict=True))

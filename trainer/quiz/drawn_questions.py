@@ -172,7 +172,7 @@ def draw(question: Question, rng: Random) -> DrawnQuestion:
     """Return a question with new numbers, or with its options in a new order."""
     if question.kind == "number":
         return with_values(
-            question, {name: rng.choice(values) for name, values in (question.vary or {}).items()}
+            question, {name: rng.choice(values) for name, values in question.vary.items()}
         )
     options = [question.right, *question.wrong]
     rng.shuffle(options)
@@ -193,7 +193,7 @@ def with_values(question: Question, drawn: Mapping[str, Value]) -> Number:
     Raises:
         ValueError: If the formulas of the question cannot be computed with these values.
     """
-    value, names = solve(question.answer, drawn, question.derive or {})
+    value, names = solve(question.answer, drawn, question.derive)
     words = {
         name: named if isinstance(named, str) else units.format_number(named)
         for name, named in names.items()

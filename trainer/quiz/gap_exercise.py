@@ -85,7 +85,7 @@ def gap_exercise(source: str, mistakes: Sequence[Mistake], rng: Random) -> GapEx
     count = rng.randint(FEWEST, MOST)
     chosen: list[Gap] = []
     hidden: list[Gap] = []
-    fair = fair_mistakes(mistakes, source)
+    fair = fair_mistakes(mistakes)
     for mistake in rng.sample(fair, len(fair)):
         if len(chosen) == count:
             break

@@ -13,7 +13,7 @@ from random import Random
 
 from trainer.hunt.planted_mistakes import fair_mistakes
 from trainer.model.challenge import Challenge, Mistake
-from trainer.model.errors import DrillError, PackError
+from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
 from trainer.packs.question_bank import Question
 from trainer.practice.schedule import ScheduledItem
@@ -82,17 +82,9 @@ def pool_of(
         {
             line_item(challenge, mistake): (challenge, mistake)
             for challenge in challenges
-            for mistake in _planted(challenge, mistakes.get(challenge.id, ()))
+            for mistake in fair_mistakes(mistakes.get(challenge.id, ()))
         },
     )
-
-
-def _planted(challenge: Challenge, mistakes: Sequence[Mistake]) -> Sequence[Mistake]:
-    """Return the mistakes to plant. If there is no reference, return all; `ask` reports it."""
-    try:
-        return fair_mistakes(mistakes, pack_reader.solution(challenge)) if mistakes else ()
-    except PackError:
-        return mistakes
 
 
 def known_name(names: Sequence[str], wanted: str) -> str:

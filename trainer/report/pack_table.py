@@ -14,7 +14,7 @@ from rich.progress import (
 )
 
 from trainer.model.checks import CHECK_ORDER
-from trainer.packs.pack_rows import Row
+from trainer.packs.pack_items import Row
 from trainer.report.literal import console
 
 

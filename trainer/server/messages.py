@@ -17,7 +17,7 @@ from trainer.model.lesson import Lesson
 from trainer.model.limits import DEFAULT
 from trainer.model.report import Report, Trace
 from trainer.model.submission import Submission
-from trainer.packs.pack_rows import Item, Row
+from trainer.packs.pack_items import Item, Row
 
 MOST_BYTES = 1 << 28  # of a message
 _MOST_ROWS = 8  # rows and columns of a matrix that is sent

@@ -2,60 +2,45 @@
 
 from __future__ import annotations
 
-import ast
-import textwrap
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from trainer.casekit.case_rules import (
-    case_troubles,
-    name_troubles,
-    pair_troubles,
-)
+from trainer.casekit.case_rules import case_problems
 from trainer.casekit.draw import Draw
 from trainer.diagnosis.diagnose import Diagnoser
 from trainer.grading.case_set import CaseSet
-from trainer.grading.challenge_content import (
-    Content,
-    in_authors_words,
-    load_content,
-    raised_in,
-)
-from trainer.grading.grader import Grader
-from trainer.model.case import Case
+from trainer.grading.challenge_content import in_authors_words, load_content, raised_in
+from trainer.grading.examples import wrong_examples
+from trainer.grading.grader import Grader, Judgement
 from trainer.model.challenge import Challenge, Mistake
 from trainer.model.checks import CHECK_ORDER
 from trainer.model.errors import GraderError, PackError
 from trainer.model.report import Report
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
-from trainer.packs.follow_up import follow_up_troubles
-from trainer.packs.mistakes import patch, patch_all, read_mistakes
-from trainer.packs.other_answers import REFERENCE, other_answers
-from trainer.packs.pack_items import FOLLOW_UPS
-from trainer.packs.pack_rows import Item, Row, ids_of_pair
-from trainer.packs.prompt_facts import translation_troubles
-from trainer.packs.stub_levels import TEXT_LEVELS, at_level, steps
+from trainer.packs.content_check import place_of, text_problems
+from trainer.packs.mistakes import patch_all, read_mistakes
+from trainer.packs.pack_items import CASES, TEXTS, Item, Row, ids_of_pair
+from trainer.packs.toml import key_error, suggestion
 from trainer.worker.answer_facts import realistic_facts
 from trainer.worker.execution import Given, build
 from trainer.worker.library_calls import is_known
 from trainer.worker.protocol import DTYPES as TORCH_DTYPES
 
-FEWEST_MISTAKES = 12
-FEWEST_ALSO_RIGHT = 4
-FEWEST_STEPS = 2
 DTYPES = {"float32", "float64", "bfloat16"}
 
 
 class PackChecker:
-    """Check the items of a pack's challenges."""
+    """Check the items of a pack's challenges.
 
-    def __init__(
-        self, grader: Grader, diagnoser: Diagnoser, other_packs: Sequence[Path] = ()
-    ) -> None:
-        self._grader, self._diagnoser, self._other_packs = grader, diagnoser, other_packs
+    Args:
+        packs: the folders of all packs to which a challenge may refer, its own pack among them.
+    """
+
+    def __init__(self, grader: Grader, diagnoser: Diagnoser, packs: Sequence[Path]) -> None:
+        self._grader, self._diagnoser, self._packs = grader, diagnoser, packs
         self._sound: tuple[Challenge, int] | None = None  # the last cases without a wrong field
 
     def rows(
@@ -65,110 +50,98 @@ class PackChecker:
 
         If the cases or the reference cannot be used, a single row says why.
         """
+        if TEXTS in wanted:
+            yield Row(challenge.id, *TEXTS, tuple(text_problems(challenge, self._packs)))
+        graded = [item for item in wanted if item != TEXTS]
         try:
-            self._require_sound_cases(challenge, seeds[0])
-            case_set = self._grader.case_set(challenge, seeds[0])
-            case_set.expect()
-            self._grader.workers.preload(case_set)
+            if graded:
+                self._prepare(challenge, seeds[0])
         except Exception as error:
-            yield Row(challenge.id, "content", "readable", False, in_words_of(error, challenge))
+            yield Row(challenge.id, *CASES, (in_words_of(error, challenge),))
             return
-        for kind, name in wanted:
+        for item in graded:
             try:
-                yield self._row(challenge, seeds, (kind, name))
+                yield self._row(challenge, seeds, item)
             except Exception as error:
-                yield Row(challenge.id, kind, name, False, in_words_of(error, challenge))
+                yield Row(challenge.id, *item, (in_words_of(error, challenge),))
 
-    def _require_sound_cases(self, challenge: Challenge, seed: int) -> None:
-        """Check the fields of all cases once, before a wrong field makes the grading fail.
+    def _prepare(self, challenge: Challenge, seed: int) -> None:
+        """Check the fields of all cases before a wrong field makes the grading fail.
 
         Raises:
             PackError: if a field is wrong, or if the content cannot be loaded.
         """
-        if self._sound == (challenge, seed):
-            return
-        content = load_content(challenge)
-        if troubles := list(_case_troubles(content, content.draw_cases(Draw(seed)))):
-            more = f" {len(troubles) - 1} more like this." if len(troubles) > 1 else ""
-            raise PackError(f"{troubles[0]}.{more}")
-        self._sound = challenge, seed
+        if self._sound != (challenge, seed):
+            content = load_content(challenge)
+            problems = case_problems(content.draw_cases(Draw(seed)), challenge)
+            if problems:
+                more = f" {len(problems) - 1} more like this." if len(problems) > 1 else ""
+                raise PackError(f"{content.cases_path}: {problems[0]}.{more}")
+            self._sound = challenge, seed
+        case_set = self._grader.case_set(challenge, seed)
+        case_set.expect()
+        self._grader.workers.preload(case_set)
 
     def _row(self, challenge: Challenge, seeds: Sequence[int], item: Item) -> Row:
         kind, name = item
-        reference = pack_reader.solution(challenge)
-        where = str(challenge.solutions / "mistakes.toml")
+        solutions = challenge.solutions
         match kind:
-            case "content" if name == FOLLOW_UPS:
-                return _content_row(challenge, name, follow_up_troubles(challenge))
-            case "content" if name.endswith(".md"):
-                troubles = translation_troubles(challenge, challenge.folder / name)
-                return _content_row(challenge, name, troubles)
             case "content":
-                return _content_row(challenge, name, self._content(challenge, seeds[0]))
-            case "stub":  # the code of the other levels is the same
-                return self._wrong(challenge, seeds, item, pack_reader.stub(challenge))
+                case_set = self._grader.case_set(challenge, seeds[0])
+                problems = [sentence for rule in _CASE_RULES for sentence in rule(case_set)]
+                return Row(challenge.id, *item, tuple(problems))
             case "reference":
-                return self._right(challenge, seeds, item, reference)
+                problem = self._problem_of_right(challenge, seeds, solutions / name)
+                return Row(challenge.id, *item, (problem,) if problem else ())
             case "also right":
-                source = pack_reader.read_text(challenge.solutions / "also_right" / name)
-                return self._right(challenge, seeds, item, source)
-            case "mistake":
-                mistakes = read_mistakes(challenge)
-                mistake = next(mistake for mistake in mistakes if mistake.id == name)
-                source = patch(reference, mistake, where)
-                return self._wrong(challenge, seeds, item, source, mistake)
-            case "pair":
-                both = [
-                    found for found in read_mistakes(challenge) if found.id in ids_of_pair(name)
-                ]
-                return self._wrong(challenge, seeds, item, patch_all(reference, both, where))
+                problem = self._problem_of_right(challenge, seeds, solutions / "also_right" / name)
+                return Row(challenge.id, *item, (problem,) if problem else ())
+            case "stub":  # the code of the other levels is the same
+                path = challenge.folder / name
+                wrong = _Wrong(pack_reader.stub(challenge), str(path))
+            case "mistake" | "pair":
+                ids = ids_of_pair(name) if kind == "pair" else (name,)
+                mistakes = [each for each in read_mistakes(challenge) if each.id in ids]
+                place = place_of(challenge, mistakes[-1].id)
+                source = patch_all(pack_reader.solution(challenge), mistakes, place)
+                wrong = _Wrong(source, place, tuple(mistakes))
+        problem, refused_by = self._problem_of_wrong(challenge, seeds, wrong)
+        return Row(challenge.id, *item, (problem,) if problem else (), refused_by)
 
-    def _content(self, challenge: Challenge, seed: int) -> Iterator[str]:
-        """Yield a sentence for each problem of the texts, the stub and the cases."""
-        case_set = self._grader.case_set(challenge, seed)
-        yield from _missing_content(challenge)
-        yield from _unknown_foundations(challenge, self._other_packs)
-        yield from _unknown_operations(challenge)
-        yield from _unknown_ties(case_set)
-        yield from _case_problems(case_set)
-        yield from _other_dtypes(case_set)
-        yield from _realistic_troubles(case_set.content)
-        yield from _undocumented(challenge)
-        stub = challenge.folder / "stub.py"
-        for problem in _without_levels(pack_reader.stub(challenge, "guided")):
-            yield f"{stub}: {problem}"
-
-    def _right(self, challenge: Challenge, seeds: Sequence[int], item: Item, source: str) -> Row:
-        """Check that a right answer passes with every seed."""
-        kind, name = item
-        file_name = name if name.endswith(".py") else challenge.file_name
+    def _problem_of_right(self, challenge: Challenge, seeds: Sequence[int], path: Path) -> str:
+        """Return why a right answer does not pass with every seed; "" if it does."""
+        is_reference = path.parent == challenge.solutions
+        file_name = challenge.file_name if is_reference else path.name
+        submission = Submission(file_name, pack_reader.read_text(path))
         for seed in seeds:
-            report = self._grader.grade(challenge, Submission(file_name, source), seed).report
-            if report.verdict != "passed":
-                advice = _advice_on_forbidden(challenge, report) if kind == "reference" else ""
-                message = f"seed {seed}: {in_words(report)}{advice}"
-                return Row(challenge.id, kind, name, False, message)
-        return Row(challenge.id, kind, name, True, f"passes with {len(seeds)} seeds")
+            report = self._grader.grade(challenge, submission, seed).report
+            if report.verdict == "passed":
+                continue
+            advice = f"Correct the file, or the case in {challenge.folder / 'cases.py'}."
+            if report.verdict == "not-allowed" and challenge.forbids and is_reference:
+                advice = (
+                    "Remove the operation from `forbids` in "
+                    f"{challenge.folder / 'challenge.toml'} if the reference needs it."
+                )
+            return f"{path}: the answer does not pass with seed {seed}: {in_words(report)} {advice}"
+        return ""
 
-    def _wrong(
-        self,
-        challenge: Challenge,
-        seeds: Sequence[int],
-        item: Item,
-        source: str,
-        mistake: Mistake | None = None,
-    ) -> Row:
+    def _problem_of_wrong(
+        self, challenge: Challenge, seeds: Sequence[int], wrong: _Wrong
+    ) -> tuple[str, tuple[str, ...]]:
         """Check that a wrong answer fails with every seed.
 
         With the first seed, the answer runs on all cases, and the diagnosis must name the mistake.
         With the other seeds, the answer runs only on the case that it failed first. If it passes
         this case, it runs on all cases again.
+
+        Returns:
+            The problem, or "", and the checks that refuse the answer.
         """
-        kind, name = item
-        submission = Submission(challenge.file_name, source)
+        submission = Submission(challenge.file_name, wrong.source)
         refused_by: set[str] = set()
         failed_cases: list[int] = []
-        ids: tuple[str, ...] = ()
+        problem = ""
         for seed in seeds:
             case_set = self._grader.case_set(challenge, seed)
             judgement = self._grader.judge(
@@ -177,24 +150,75 @@ class PackChecker:
             if failed_cases and judgement.report.verdict == "passed":
                 judgement = self._grader.judge(case_set, submission)
             report = judgement.report
-            if mistake is not None and seed == seeds[0]:
-                ids = self._diagnoser.matching_mistake(judgement)
             if report.verdict == "passed":
-                return Row(challenge.id, kind, name, False, f"passes with seed {seed}")
+                return wrong.passes(challenge, seed), ()
             if report.verdict in ("timeout", "memory"):
-                return Row(challenge.id, kind, name, False, f"seed {seed}: {in_words(report)}")
-            failed = [check for check, status in report.statuses().items() if status == "failed"]
-            refused_by.update(failed)
+                advice = "Change this wrong answer so that it stays within the limits."
+                return f"{wrong.place}: seed {seed}: {in_words(report)} {advice}", ()
+            if len(wrong.mistakes) == 1 and seed == seeds[0]:
+                problem = self._problem_of_name(challenge, judgement, wrong.mistakes[0])
+            statuses = report.statuses().items()
+            refused_by |= {check for check, status in statuses if status == "failed"}
             failed_cases = failed_cases or _first_failed_case(report)
-        ordered = tuple(check for check in CHECK_ORDER if check in refused_by)
-        row = Row(challenge.id, kind, name, True, f"refused with {len(seeds)} seeds", ordered)
-        return row if mistake is None else _names_itself(challenge, seeds[0], mistake, ids, row)
+        return problem, tuple(check for check in CHECK_ORDER if check in refused_by)
+
+    def _problem_of_name(self, challenge: Challenge, judgement: Judgement, mistake: Mistake) -> str:
+        """Return why the diagnosis does not name a mistake; "" if it does.
+
+        A second mistake that the diagnosis names, or that has the same effect, must be declared as
+        a twin.
+        """
+        mistakes = read_mistakes(challenge)
+        try:
+            named = self._diagnoser.matching_mistake(judgement)
+            if named and set(named) <= {mistake.id, *mistake.twins}:
+                return ""
+            alike = {*named, *self._diagnoser.mistakes_alike(judgement)} - {*mistake.twins}
+        except PackError:
+            reference = pack_reader.solution(challenge)
+            if all(reference.count(each.was) == 1 for each in mistakes):
+                raise
+            return ""  # another mistake does not fit the reference; the row of the texts says so
+        pair = [
+            each
+            for each in mistakes
+            if each == mistake or (each.id in alike and mistake.id not in each.twins)
+        ]
+        # The sentence about two twins is the same for both, so that it is printed once.
+        earlier, later = pair[0], pair[-1]
+        place = place_of(challenge, later.id)
+        if earlier == later:
+            return (
+                f"{place}: the diagnosis does not name mistake {mistake.id!r}, because another "
+                "mistake fails in the same check. Change one of them, or add `twins` to the later."
+            )
+        return (
+            f"{place}: mistake {later.id!r} gives the same results as {earlier.id!r} in every "
+            f"case. Add a case to {challenge.folder / 'cases.py'} in which they differ, remove one "
+            f'of them, or add twins = ["{earlier.id}"].'
+        )
 
 
-def _content_row(challenge: Challenge, name: str, problems: Iterable[str]) -> Row:
-    """Return the row of a part of the content, with all its problems."""
-    message = "; ".join(problem.removesuffix(".") for problem in problems)
-    return Row(challenge.id, "content", name, not message, message)
+@dataclass(frozen=True)
+class _Wrong:
+    """An answer that must not pass: the stub, or the reference with mistakes."""
+
+    source: str
+    place: str  # the file and the line, for messages
+    mistakes: tuple[Mistake, ...] = ()
+
+    def passes(self, challenge: Challenge, seed: int) -> str:
+        """Return the sentence about an answer that passes."""
+        if not self.mistakes:
+            return (
+                f"{self.place}: the stub passes with seed {seed}. Leave its work to the learner, "
+                "with `raise NotImplementedError`."
+            )
+        names = " and ".join(repr(mistake.id) for mistake in self.mistakes)
+        return (
+            f"{self.place}: no case refuses mistake {names} with seed {seed}. Add a case to "
+            f"{challenge.folder / 'cases.py'} that does, or remove the mistake."
+        )
 
 
 def in_words_of(error: Exception, challenge: Challenge) -> str:
@@ -203,13 +227,11 @@ def in_words_of(error: Exception, challenge: Challenge) -> str:
     An exception that a file of the challenge raised is a mistake of the author: the sentence names
     the file and the line.
     """
+    folders = (challenge.folder, challenge.solutions)
     if isinstance(error, PackError | GraderError):
-        return str(error)
-    files = [
-        str(path)
-        for folder in (challenge.folder, challenge.solutions)
-        for path in sorted(folder.rglob("*.py"))
-    ]
+        names_file = any(str(folder) in str(error) for folder in folders)
+        return str(error) if names_file else f"{challenge.folder}: {error}"
+    files = [str(path) for folder in folders for path in sorted(folder.rglob("*.py"))]
     if sentence := raised_in(error, "the code raises", *files):
         return sentence
     where = traceback.extract_tb(error.__traceback__)[-1]
@@ -220,54 +242,54 @@ def in_words_of(error: Exception, challenge: Challenge) -> str:
     )
 
 
-def _case_troubles(content: Content, cases: Sequence[Case]) -> Iterator[str]:
-    """Yield a sentence for each wrong field of a case, and for each name without an object."""
-    both = [part for case in cases for part in (case, case.larger) if part is not None]
-    wrong = [
-        f"{content.cases_path}: case {case.name!r}: {trouble}"
-        for case in both
-        for trouble in case_troubles(case, content.challenge.kind)
+def in_words(report: Report) -> str:
+    """Return the verdict and the first failure."""
+    first = report.first_failure()
+    if first is None:
+        return f"{report.verdict}."
+    case = "" if first.case is None else f", case {first.case!r}"
+    return f"{report.verdict}: {first.check}{case}: {first.message.rstrip('.')}."
+
+
+def _first_failed_case(report: Report) -> list[int]:
+    """Return the index of the first failed case of the first failed check; [] if it has no case."""
+    failed = [
+        outcome.number - 1
+        for outcome in report.outcomes
+        if outcome.status == "failed" and outcome.number is not None
     ]
-    yield from wrong
-    if wrong:
-        return  # the other rules need cases with valid fields
-    for trouble in (
-        *name_troubles(both),
-        *pair_troubles(both),
-    ):
-        yield f"{content.cases_path}: {trouble}"
+    return failed[:1]
 
 
-def _unknown_operations(challenge: Challenge) -> Iterator[str]:
-    """Yield a sentence for each forbidden operation that torch does not have."""
+def _names_in_toml(case_set: CaseSet) -> Iterator[str]:
+    """Yield a sentence for each operation or parameter of challenge.toml that does not exist."""
+    challenge = case_set.challenge
+    path = challenge.folder / "challenge.toml"
     for operation in challenge.forbids:
         if not is_known(operation):
-            toml = challenge.folder / "challenge.toml"
-            yield (
-                f"{toml}: `forbids` names {operation!r}, but torch has no operation of this name. "
-                'Write the name of an operation, for example "torch.cumsum"'
+            sentence = (
+                f"`forbids` names {operation!r}, but torch has no operation of this name. "
+                'Write the name of an operation, for example "torch.cumsum".'
             )
+            yield str(key_error(path, ("forbids",), sentence))
+    parameters = {name for prepared in case_set.prepared for name in prepared.parameters}
+    unknown = [name for pair in challenge.ties for name in pair if name not in parameters]
+    for name in unknown[:1]:
+        advice = suggestion(name, sorted(parameters)) if parameters else "Remove `ties`."
+        sentence = f"`ties` names {name!r}, but the reference has no such parameter. {advice}"
+        yield str(key_error(path, ("ties",), sentence))
 
 
-def _unknown_ties(case_set: CaseSet) -> Iterator[str]:
-    """Yield a sentence for each tied parameter that the reference does not have."""
-    known = {name for prepared in case_set.prepared for name in prepared.parameters}
-    for name in (name for pair in case_set.challenge.ties for name in pair if name not in known):
-        yield (
-            f"{case_set.challenge.folder / 'challenge.toml'}: `ties` names {name!r}, but the "
-            f"reference has no such parameter. Name one of {', '.join(sorted(known)) or 'none'}"
-        )
-
-
-def _advice_on_forbidden(challenge: Challenge, report: Report) -> str:
-    """Return the next step if the reference calls what its challenge forbids, else ""."""
-    if report.verdict != "not-allowed" or not challenge.forbids:
-        return ""
-    toml = challenge.folder / "challenge.toml"
-    return (
-        f" Remove the operation from `forbids` in {toml} if the reference, or torch inside another "
-        "operation, needs it."
-    )
+def _dtypes_and_names(case_set: CaseSet) -> Iterator[str]:
+    """Yield a sentence for each dtype that no case has, and for names that several cases have."""
+    path, cases = case_set.content.cases_path, case_set.cases
+    tensors = [tensor for prepared in case_set.prepared for tensor in prepared.tensors.values()]
+    missing = DTYPES - {case.dtype for case in cases}
+    if missing and any(tensor.is_floating_point() for tensor in tensors):
+        yield f"{path} has no case of dtype {', '.join(sorted(missing))}. Add suites.dtypes."
+    names = [case.name for case in cases]
+    if twice := {name for name in names if names.count(name) > 1}:
+        yield f"{path} has several cases named {', '.join(sorted(twice))}. Rename all but one."
 
 
 def _other_dtypes(case_set: CaseSet) -> Iterator[str]:
@@ -279,14 +301,15 @@ def _other_dtypes(case_set: CaseSet) -> Iterator[str]:
                 yield (
                     f"{case_set.content.reference_path}: the reference returns {name} as "
                     f"{value.dtype} in case {prepared.case.name!r}, whose dtype is {dtype}. "
-                    "Return the dtype of the inputs"
+                    "Return the dtype of the inputs."
                 )
                 return
 
 
-def _realistic_troubles(content: Content) -> Iterator[str]:
+def _realistic_call(case_set: CaseSet) -> Iterator[str]:
     """Yield a sentence if the reference cannot be called as `realistic()` says."""
-    call, challenge = content.realistic(), content.challenge
+    content, challenge = case_set.content, case_set.challenge
+    call = content.realistic()
     if call is None:
         return
     failures: list[Exception] = []
@@ -312,148 +335,17 @@ def _realistic_troubles(content: Content) -> Iterator[str]:
         yield in_authors_words(error, doing, path, content.reference_path)
 
 
-def _missing_content(challenge: Challenge) -> Iterator[str]:
-    """Yield a sentence for each text or file that is missing."""
-    toml = challenge.folder / "challenge.toml"
-    if not pack_reader.own_prompt(challenge).strip():
-        yield f"{challenge.folder / 'prompt.md'} is empty"
-    if not challenge.title.strip():
-        yield f"{toml}: `title` is empty"
-    if any(not hint.strip() for hint in challenge.hints):
-        yield f"{toml}: a hint is empty. Write three hints"
-    if challenge.minutes < 1:
-        yield f"{toml}: `minutes` is {challenge.minutes}. Write a number from 1"
-    for mistake in read_mistakes(challenge):
-        for key in ("says", "hint"):
-            if not getattr(mistake, key).strip():
-                file = challenge.solutions / "mistakes.toml"
-                yield f"{file}: `{key}` of mistake {mistake.id!r} is empty"
-    also_right, mistakes = len(pack_reader.also_right(challenge)), len(read_mistakes(challenge))
-    if also_right < FEWEST_ALSO_RIGHT:
-        folder = challenge.solutions / "also_right"
-        yield f"{folder} has {also_right} files; at least {FEWEST_ALSO_RIGHT} are required"
-    if mistakes < FEWEST_MISTAKES:
-        file = challenge.solutions / "mistakes.toml"
-        yield f"{file} has {mistakes} mistakes; at least {FEWEST_MISTAKES} are required"
+def _example(case_set: CaseSet) -> Iterator[str]:
+    """Yield a sentence if the example of the prompt gives another result with the reference.
 
-
-def _unknown_foundations(challenge: Challenge, other_packs: Sequence[Path]) -> Iterator[str]:
-    """Yield a sentence if the challenge builds on challenges that no known pack has."""
-    places = [challenge.folder.parent, *(root / "challenges" for root in other_packs)]
-    unknown = [
-        name
-        for name in challenge.builds_on
-        if not any((place / pack_reader.folder_name(name)).is_dir() for place in places)
-    ]
-    if unknown:
-        toml = challenge.folder / "challenge.toml"
-        yield f"{toml}: the challenge builds on {', '.join(unknown)}, which no pack has"
-
-
-def _case_problems(case_set: CaseSet) -> Iterator[str]:
-    """Yield a sentence for each dtype that no case has, and for names that several cases have."""
-    path, cases = case_set.content.cases_path, case_set.cases
-    tensors = [tensor for prepared in case_set.prepared for tensor in prepared.tensors.values()]
-    missing = DTYPES - {case.dtype for case in cases}
-    if missing and any(tensor.is_floating_point() for tensor in tensors):
-        yield f"{path} has no case of dtype {', '.join(sorted(missing))}"
-    names = [case.name for case in cases]
-    if twice := {name for name in names if names.count(name) > 1}:
-        yield f"{path} has several cases named {', '.join(sorted(twice))}"
-
-
-def _undocumented(challenge: Challenge) -> Iterator[str]:
-    path = challenge.solutions / "solution.py"
-    if ast.get_docstring(ast.parse(pack_reader.solution(challenge))) is None:
-        yield f"{path} has no docstring. Say in it what is computed"
-    for answer in other_answers(challenge):
-        if answer.name != REFERENCE and not answer.costs:
-            also_right = challenge.solutions / "also_right" / f"{answer.name}.py"
-            yield (
-                f"{also_right} has no docstring of two paragraphs. Say in the first what the "
-                "answer does differently, and in the second what this costs"
-            )
-    stub = ast.parse(pack_reader.stub(challenge))
-    if not any(
-        ast.get_docstring(node)
-        for node in stub.body
-        if isinstance(node, ast.ClassDef | ast.FunctionDef)
-    ):
-        yield f"{challenge.folder / 'stub.py'} has no docstring that gives shapes"
-
-
-def _without_levels(guided: str) -> Iterator[str]:
-    """Yield a sentence for each reason why a stub cannot be handed out at three levels.
-
-    Every function needs steps, every step must name its result, and all levels need equal code.
+    The examples of translations have the same code, which `content_check` compares.
     """
-    for node in ast.walk(ast.parse(guided)):
-        if isinstance(node, ast.FunctionDef):
-            lines = "\n".join(guided.splitlines()[node.lineno - 1 : node.end_lineno])
-            if len(steps(textwrap.dedent(lines))) < FEWEST_STEPS:
-                yield f"{node.name} has fewer than {FEWEST_STEPS} steps as comments"
-    if vague := [step for step in steps(guided) if "->" not in step]:
-        yield f"a step does not name its result after `->`: {vague[0]!r}"
-    code = [ast.dump(_bare(ast.parse(at_level(guided, level)))) for level in TEXT_LEVELS]
-    if len(set(code)) > 1:
-        yield "the code of its levels differs; every step must be a comment on a separate line"
-
-
-def _bare(tree: ast.Module) -> ast.Module:
-    """Return the tree without its docstrings."""
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-            and ast.get_docstring(node) is not None
-        ):
-            del node.body[0]
-    return tree
-
-
-def _names_itself(
-    challenge: Challenge, seed: int, mistake: Mistake, ids: tuple[str, ...], row: Row
-) -> Row:
-    """Check that the diagnosis names a mistake that is patched into the reference.
-
-    A second mistake that the diagnosis names, or that has the same effect, must be declared as a
-    twin.
-
-    Args:
-        row: the row of the mistake; it is returned if the check passes.
-    """
-    if ids and set(ids) <= {mistake.id, *mistake.twins}:
-        return row
-    if ids:
-        return replace(
-            row,
-            ok=False,
-            message=f"seed {seed}: the diagnosis names {', '.join(ids)} instead. "
-            f'Change a mistake, or declare `twins = ["{ids[0]}"]`.',
+    path = case_set.challenge.folder / "prompt.md"
+    for wrong in wrong_examples(pack_reader.read_text(path), case_set.content.reference)[:1]:
+        yield (
+            f"{path}, line {wrong.line}: the example `{wrong.source}` gives {wrong.result} with "
+            "the reference. Correct the example or the reference."
         )
-    path = challenge.solutions / "mistakes.toml"
-    return replace(
-        row,
-        ok=False,
-        message=f"seed {seed}: the diagnosis does not name this mistake. Another mistake in {path} "
-        "may be an undeclared twin.",
-    )
 
 
-def _first_failed_case(report: Report) -> list[int]:
-    """Return the index of the first failed case of the first failed check; [] if it has no case."""
-    failed = [
-        outcome
-        for outcome in report.outcomes
-        if outcome.status == "failed" and outcome.number is not None
-    ]
-    return [outcome.number - 1 for outcome in failed[:1] if outcome.number is not None]
-
-
-def in_words(report: Report) -> str:
-    """Return the verdict and the first failure."""
-    first = report.first_failure()
-    return (
-        report.verdict
-        if first is None
-        else f"{report.verdict}: {first.check}, case {first.case!r}: {first.message}"
-    )
+_CASE_RULES = (_names_in_toml, _dtypes_and_names, _other_dtypes, _realistic_call, _example)

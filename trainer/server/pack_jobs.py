@@ -9,8 +9,7 @@ from queue import SimpleQueue
 
 from trainer.model.challenge import Challenge
 from trainer.model.errors import GraderError
-from trainer.packs.pack_items import items
-from trainer.packs.pack_rows import Item, Row
+from trainer.packs.pack_items import CASES, Item, Row, items
 from trainer.server.messages import Checked, CheckItems, Refused
 from trainer.server.process import ServerLostError, ServerProcess
 
@@ -19,32 +18,29 @@ _AT_ONCE = 24  # items of a job: a server prepares the cases of a challenge agai
 
 
 def check_pack(
-    root: Path,
+    packs: Sequence[Path],
     challenges: Sequence[Challenge],
     seeds: Sequence[int],
     processes: int,
-    other_packs: Sequence[Path] = (),
-    wanted: Mapping[str, Sequence[Item]] | None = None,
+    wanted: Mapping[str, Sequence[Item]],
 ) -> Iterator[list[Row]]:
-    """Yield the rows of all challenges, a job at a time, in the order of completion.
+    """Yield the rows of challenges, a job at a time, in the order of completion.
 
     A fault that several jobs of a challenge find is reported once.
 
     Args:
-        wanted: the items to check by challenge id; None for all items.
+        packs: the pack to check, then all other packs to which its challenges may refer.
+        challenges: the challenges of the first pack to check.
+        seeds: the seeds.
+        processes: the most grading servers at the same time.
+        wanted: the items to check by challenge id.
 
     Raises:
         GraderError: if a grading process is lost.
     """
-    jobs = [
-        job
-        for challenge in challenges
-        for job in _jobs(challenge, items(challenge) if wanted is None else wanted[challenge.id])
-    ]
+    jobs = [job for challenge in challenges for job in _jobs(challenge, wanted[challenge.id])]
     jobs.sort(key=lambda job: -len(job[1]))  # the last jobs are short, so no server waits for long
-    servers = [
-        ServerProcess([root, *other_packs]) for _ in range(max(1, min(processes, len(jobs))))
-    ]
+    servers = [ServerProcess(packs) for _ in range(max(1, min(processes, len(jobs))))]
     idle = SimpleQueue[ServerProcess]()
     for server in servers:
         idle.put(server)
@@ -69,10 +65,10 @@ def check_pack(
             server.close()
 
 
-def _jobs(challenge: Challenge, found: Sequence[Item]) -> list[_Job]:
+def _jobs(challenge: Challenge, all_items: Sequence[Item]) -> list[_Job]:
     """Split the items of a challenge into jobs of about the same size."""
-    count = -(-len(found) // _AT_ONCE)
-    return [(challenge, tuple(found[place::count])) for place in range(count)]
+    count = -(-len(all_items) // _AT_ONCE)
+    return [(challenge, tuple(all_items[place::count])) for place in range(count)]
 
 
 def _rows(server: ServerProcess, job: _Job, seeds: tuple[int, ...]) -> list[Row]:
@@ -86,7 +82,7 @@ def _rows(server: ServerProcess, job: _Job, seeds: tuple[int, ...]) -> list[Row]
     sentence = (
         reply.sentence if isinstance(reply, Refused) else "the server sent an unexpected reply"
     )
-    return [Row(challenge.id, "content", "readable", False, sentence)]
+    return [Row(challenge.id, *CASES, (sentence,))]
 
 
 def sorted_rows(challenges: Sequence[Challenge], rows: Sequence[Row]) -> list[Row]:

@@ -75,7 +75,7 @@ class GradingServer:
     def _pack_checker(self) -> PackChecker:
         from trainer.server.pack_check import PackChecker
 
-        return PackChecker(self._grader, self._diagnoser, self._packs[1:])
+        return PackChecker(self._grader, self._diagnoser, self._packs)
 
     def make_ready(self) -> None:
         """Prepare the cases of a fresh seed and a worker for the next submission."""

@@ -13,8 +13,8 @@ from trainer.interview.plan import InterviewPlan, plan_from, planned_questions
 from trainer.interview.score import ScoreSheet, score_sheet
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
+from trainer.packs.catalogue import Catalogue
 from trainer.packs.follow_up import read_follow_ups
-from trainer.packs.known_packs import Catalogue
 from trainer.packs.mistakes import read_mistakes
 from trainer.practice.facts import InterviewBegan
 from trainer.practice.journal import Journal
