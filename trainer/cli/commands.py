@@ -38,7 +38,6 @@ from trainer.cli.parameters import (
     PACK_HELP,
     DrillCommand,
     DrillGroup,
-    OldGradeCommand,
     PackCommand,
     SectionedGroup,
     name_packs,
@@ -115,17 +114,6 @@ for section, name, function, short_help in (
         continue
     kind = check.CheckCommand if function is check.check else PackCommand
     app.command(name, cls=kind, short_help=short_help, rich_help_panel=section)(function)
-# The names of version 0.2.
-_OLD_NAMES: tuple[tuple[str, type[DrillCommand], Callable[..., None]], ...] = (
-    ("grade", OldGradeCommand, grade.grade),
-    ("autograder", PackCommand, autograder.autograder),
-    ("compare", DrillCommand, compare.compare),
-    ("heads", DrillCommand, heads.heads),
-    ("export", DrillCommand, journal_copies.export_journal),
-    ("import", DrillCommand, journal_copies.import_journal),
-)
-for old_name, old_kind, old_function in _OLD_NAMES:
-    app.command(old_name, cls=old_kind, hidden=True)(old_function)
 for group in (app, class_app, journal_app, pack.app, tools_app):
     for command in group.registered_commands:
         # Typer evaluates annotations that are text six times, which takes half of its time.

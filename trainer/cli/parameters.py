@@ -62,19 +62,6 @@ class PackCommand(DrillCommand):
         super().__init__(*arguments, params=[*(params or ()), _PACK_OPTION], **options)
 
 
-class OldGradeCommand(PackCommand):
-    """The command `grade` of version 0.2, which had the subcommand `override`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments. Refuse the subcommand and name the new command."""
-        if args[:1] == ["override"]:
-            raise DrillError(
-                "`attn-drill grade override` is `attn-drill class override` now, with the same "
-                "arguments. (A folder called override is `./override`.)"
-            )
-        return super().parse_args(ctx, args)
-
-
 class DrillGroup(TyperGroup):
     """A command with subcommands. Without the name of a subcommand it shows its help."""
 
@@ -100,13 +87,39 @@ SECTIONS = (
 )
 
 
+# The names of version 0.2, with the group in which the command is now.
+_OLD_NAMES = {
+    "grade": "class",
+    "autograder": "class",
+    "compare": "tools",
+    "heads": "tools",
+    "export": "journal",
+    "import": "journal",
+}
+
+
 class SectionedGroup(TyperGroup):
-    """The program. Its help lists the commands in sections."""
+    """The program. Its help lists the commands in sections. The names of version 0.2 work too."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command with this name, or None."""
+        group = self.commands.get(_OLD_NAMES.get(cmd_name, ""))
+        if isinstance(group, TyperGroup):
+            return group.get_command(ctx, cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Return the command that the arguments name, and the other arguments."""
+        if args[:2] == ["grade", "override"]:
+            raise DrillError(
+                "`attn-drill grade override` is `attn-drill class override` now, with the same "
+                "arguments. (A folder called override is `./override`.)"
+            )
+        return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the sections, then the options."""
-        commands = {name: each for name, each in self.commands.items() if not each.hidden}
-        longest = max(map(len, commands))
+        longest = max(map(len, self.commands))
         formatter.write_paragraph()
         for section in SECTIONS:
             formatter.write_heading(section)
@@ -114,7 +127,7 @@ class SectionedGroup(TyperGroup):
                 formatter.write_dl(
                     [
                         (name.ljust(longest), each.get_short_help_str(60))
-                        for name, each in commands.items()
+                        for name, each in self.commands.items()
                         if getattr(each, "rich_help_panel", "") == section
                     ]
                 )
