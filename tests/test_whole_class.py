@@ -79,10 +79,10 @@ class Graded:
         return self.folder / "grades"
 
     def run(self, step: str, *arguments: str) -> None:
-        """Run `attn-drill grade`, and note its output and when each result was written."""
+        """Run `attn-drill class`, and note its output and when each result was written."""
         self.commands[step] = drill(
-            "grade",
-            *arguments,
+            "class",
+            *(arguments if arguments[0] == "override" else ("grade", *arguments)),
             cwd=self.folder,
             code=None,
             ATTN_DRILL_HOME=str(self.folder / "home"),
