@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.paths import TINY_PACK
-from trainer.app.answer import Answer, find_answer
+from trainer.app.answer import LearnerAnswer, find_answer
 from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import hand_out
 from trainer.model.errors import DrillError
@@ -26,7 +26,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def find(journal: Journal, word: str | None, file: Path | None = None) -> Answer:
+def find(journal: Journal, word: str | None, file: Path | None = None) -> LearnerAnswer:
     """Return the answer among the built-in challenges."""
     return find_answer(word, file, journal, PACKS)
 
@@ -41,9 +41,9 @@ def test_named_file_goes_before_this_folder_and_the_started_stub(
     hand_out(GQA, elsewhere, journal, "standard")
     assert find(journal, "gqa").path == elsewhere
     HERE.write_text("here = 1\n")
-    assert find(journal, "gqa") == Answer(GQA, HERE, "here = 1\n", is_default=True)
+    assert find(journal, "gqa") == LearnerAnswer(GQA, HERE, "here = 1\n", is_default=True)
     (work / "x.py").write_text("x = 1\n")
-    assert find(journal, "gqa", Path("x.py")) == Answer(GQA, Path("x.py"), "x = 1\n")
+    assert find(journal, "gqa", Path("x.py")) == LearnerAnswer(GQA, Path("x.py"), "x = 1\n")
     HERE.unlink()
     elsewhere.unlink()
     with pytest.raises(DrillError, match=f"{elsewhere}, the stub that `start` wrote, is gone"):

@@ -19,7 +19,7 @@ NOTEBOOK = ".ipynb"
 
 
 @dataclass(frozen=True)
-class Answer:
+class LearnerAnswer:
     """A learner's answer to a challenge."""
 
     challenge: Challenge
@@ -35,7 +35,7 @@ class Answer:
 
 def find_answer(
     challenge_id: str | None, file: Path | None, journal: Journal, known_packs: KnownPacks
-) -> Answer:
+) -> LearnerAnswer:
     """Return the answer that the arguments ID and FILE of a command name.
 
     The name of a file in place of ID, e.g. `gqa.py`, is enough. Without ID, the challenge that was
@@ -59,9 +59,9 @@ def find_answer(
     default = here if here.exists() or started is None else started
     if file is None:
         _check_exists(default, challenge, known_packs)
-        return Answer(challenge, default, _text(challenge, default), is_default=True)
+        return LearnerAnswer(challenge, default, _text(challenge, default), is_default=True)
     text = _text(challenge, file)
-    return Answer(challenge, file, text, default.exists() and default.samefile(file))
+    return LearnerAnswer(challenge, file, text, default.exists() and default.samefile(file))
 
 
 def _last_started(journal: Journal) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from trainer.app.answer import Answer
+from trainer.app.answer import LearnerAnswer
 from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import prompt_text
 from trainer.app.warn import say, warn_journal
@@ -81,7 +81,7 @@ def hunt(
     from trainer.hunt.hunt_file import find_hunt
 
     path = find_hunt(challenge, folder, last)
-    answer = Answer(challenge, path, read_source(path))
+    answer = LearnerAnswer(challenge, path, read_source(path))
     report = grade_answer(answer, seed, known_packs, Output(why or None))
     if report.verdict != "passed":
         raise typer.Exit(1)

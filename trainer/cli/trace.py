@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trainer.app.answer import Answer, find_answer
+from trainer.app.answer import LearnerAnswer, find_answer
 from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import say_json
 from trainer.cli.parameters import AsJson, ChallengeId, LearnerFile
@@ -95,7 +95,7 @@ def repro(
     typer.echo(f"Set a breakpoint in {path.name} and run the script: python -m pdb {script}")
 
 
-def _failing_case(known_packs: KnownPacks, answer: Answer, seed: int) -> int:
+def _failing_case(known_packs: KnownPacks, answer: LearnerAnswer, seed: int) -> int:
     """Return the number of the first case that fails."""
     from trainer.app.grade_file import grade_file
     from trainer.server.messages import Grade
@@ -112,7 +112,7 @@ def _failing_case(known_packs: KnownPacks, answer: Answer, seed: int) -> int:
     return number
 
 
-def _script(answer: Answer, path: Path, seed: int, number: int) -> str:
+def _script(answer: LearnerAnswer, path: Path, seed: int, number: int) -> str:
     challenge = answer.challenge
     arguments = [repr(challenge.id), repr(str(path)), f"seed={seed}", f"number={number}"]
     root = challenge.folder.parent.parent

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from trainer.app.answer import Answer
+from trainer.app.answer import LearnerAnswer
 from trainer.app.open_packs import KnownPacks
 from trainer.app.warn import say, warn_journal
 from trainer.cli.ask import width
@@ -42,7 +42,7 @@ class Output:
 
 
 def grade_answer(
-    answer: Answer,
+    answer: LearnerAnswer,
     seed: int | None,
     known_packs: KnownPacks,
     output: Output,
@@ -85,7 +85,7 @@ def grade_answer(
 
 
 def _show(
-    answer: Answer,
+    answer: LearnerAnswer,
     checked: CheckedFile,
     hunted: tuple[str, ...],
     known_packs: KnownPacks,
@@ -124,7 +124,7 @@ def _show(
 
 
 def _show_after_pass(
-    answer: Answer, checked: CheckedFile, grade: str, known_packs: KnownPacks
+    answer: LearnerAnswer, checked: CheckedFile, grade: str, known_packs: KnownPacks
 ) -> None:
     """Show what the pass brings. On a terminal, also measure the answer, after the verdict."""
     from trainer.app.next_steps import next_steps
