@@ -336,6 +336,16 @@ def test_every_row_of_the_challenges_is_right(graded: Graded) -> None:
     assert all(re.fullmatch(r"\d*\.?\d*", row["seconds"]) for row in actual)
 
 
+def test_rows_have_the_order_of_the_roster(graded: Graded) -> None:
+    """A teacher compares both tables side by side. Files that belong to nobody come last."""
+    column = IDENTIFIERS.get(graded.upload.name, "id")
+    roster = [row[column] for row in graded.upload.roster_rows()]
+    ids = [row["id"] for row in graded.table("grades.csv")]
+    assert ids[: len(roster)] == [cell.removeprefix("Participant ") for cell in roster]
+    if graded.upload.name in IMPORTED:
+        assert [row[column] for row in imported(graded)] == roster
+
+
 def test_class_has_eighty_submissions() -> None:
     """The class is as large as a real class."""
     tables = [upload.expected("grades.csv") for upload in (PLAIN, CANVAS, MOODLE, BLACKBOARD)]

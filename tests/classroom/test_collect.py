@@ -86,7 +86,7 @@ def test_blackboards_users_are_known_or_noted(tmp_path: Path) -> None:
     (tmp_path / "roster.csv").write_text("username,name\nj_ray,Jo Ray\n")
     roster = read_roster(tmp_path / "roster.csv")
     collected = collect(write_files(tmp_path / "in", files), ONE, roster)
-    assert [student.name for student in collected.students] == ["b", "Jo Ray", "k_sol"]
+    assert [student.name for student in collected.students] == ["Jo Ray", "b", "k_sol"]
     (note,) = collected.notes
     assert "Guessed: b from HW_3_a_b. If a guess is wrong" in note
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trainer.classroom.anonymous import anonymous_ids
+from trainer.classroom.anonymity import anonymous_ids
 from trainer.classroom.records import Student
 from trainer.classroom.students import (
     StudentIndex,

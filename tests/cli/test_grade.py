@@ -238,7 +238,7 @@ def graded_class(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GradedCla
     (class_ / "notes.pdf").write_bytes(b"%PDF")
     (class_ / "copy_of_wrong.py").write_text(WRONG + UNUSED.replace("times", "factor"))
     arguments = ["class", "--challenge", "prefix-sum", "--out", "out", "--time-limit", "2"]
-    arguments += ["--format", "csv,html,junit,gradescope,github", "--similar", "--jobs", "2"]
+    arguments += ["--format", "csv,html,junit,gradescope", "--similar", "--jobs", "2"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATTN_DRILL_HOME", str(folder / "home"))
         yield class_, folder / "out", grade(*arguments, cwd=folder)
@@ -298,7 +298,6 @@ def test_several_submissions_of_the_same_name_are_not_graded(graded_class: Grade
     assert (row["verdict"], row["score"]) == ("not graded", "")
     assert row["likely_mistake"].startswith(message)
     assert "score" not in json.loads((out / "gradescope" / "twice" / "results.json").read_text())
-    assert json.loads((out / "github" / "twice.json").read_text())["max_score"] == 0
     (suite,) = [suite for suite in ET.fromstring(junit) if suite.get("name") == "twice: prefix-sum"]
     assert suite.get("errors") == "1"
 
@@ -307,7 +306,7 @@ def test_table_has_one_row_for_each_student(graded_class: GradedClass) -> None:
     """The columns are those of the contract, and no cell is a formula of a spreadsheet."""
     _, out, _ = graded_class
     for file, header in (
-        ("grades.csv", "student,id,file,late,prefix-sum,total,look"),
+        ("grades.csv", "student,id,file,late,days_late,penalty,prefix-sum,total,look"),
         (
             "grades_by_challenge.csv",
             "student,challenge,verdict,score,checks_passed,checks_total,likely_mistake,seconds",
@@ -329,20 +328,18 @@ def test_all_other_formats_are_written(graded_class: GradedClass) -> None:
     _, out, _ = graded_class
     assert len(ET.parse(out / "junit.xml").getroot().findall("testsuite")) == 21
     assert len(list((out / "gradescope").glob("*/results.json"))) == 21
-    assert json.loads((out / "github" / "wrong.json").read_text())["version"] == 1
     html = (out / "report.html").read_text()
     assert "Ana López" in html
     assert "http" not in re.sub(r"http-equiv", "", html)
 
 
-def test_similar_submissions_are_listed(graded_class: GradedClass) -> None:
-    """Stdout has the hint and the pair, and the file has the pair. Short answers are left out."""
+def test_copies_are_listed(graded_class: GradedClass) -> None:
+    """The report has files with the same text, and the table has similar files."""
     _, out, process = graded_class
     (row,) = table(out / "similar.csv")
     assert (row["student"], row["other"], row["share"]) == ("copy_of_wrong", "wrong", "1.00")
-    assert "This is a hint where to look, not a verdict" in process.stdout
-    assert "copy_of_wrong and wrong: 100% of the smaller file's own code" in process.stdout
     assert "out/similar.csv" in process.stdout
+    assert "the text of solution.py" in (out / "report.html").read_text()
 
 
 def test_similar_without_its_library_is_refused(tmp_path: Path) -> None:

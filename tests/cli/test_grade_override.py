@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from tests.support.class_results import result
-from trainer.classroom.anonymous import anonymous_ids
+from trainer.classroom.anonymity import anonymous_ids
 from trainer.classroom.records import (
     AssignedChallenge,
     Assignment,
@@ -72,7 +72,7 @@ def test_points_of_the_total_are_in_the_tables_at_once(out: Path) -> None:
     assert run(out, "Ana Lee", "--points", "85", "--comment", 'Said "why".').exit_code == 0
     found = row(out)
     assert (found["first"], found["second"], found["total"]) == ("100", "100", "85")
-    assert found["look"] == 'override: 85 points: Said "why".'
+    assert found["look"] == 'override: 85 points. Said "why".'
     assert row(out, "Bo")["total"] == "100"
     assert "Ana Lee" in (out / "overrides.toml").read_text()
 

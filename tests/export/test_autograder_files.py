@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.autograder import run, small_checkout
+from tests.support.autograder import run
 from trainer.export.autograder_files import FAILED, RUN_AUTOGRADER, SETUP
-from trainer.export.autograder_folder import write_autograder
 
 RESULTS = {"score": 72.7, "output": "first: failed – ✗", "tests": []}
 
@@ -29,7 +28,8 @@ def autograder(tmp_path: Path, grade: str) -> tuple[Path, dict[str, str]]:
     (root / "submission").mkdir(parents=True)
     (root / "submission" / "first.py").write_text("pass")
     (root / "source").mkdir()
-    write_autograder(root / "source", "title = 'x'", small_checkout(tmp_path / "checkout"))
+    for name, script in (("run_autograder", RUN_AUTOGRADER), ("setup.sh", SETUP)):
+        (root / "source" / name).write_text(script)
     fake = tmp_path / "fake python"
     fake.write_text(
         f"#!/usr/bin/env bash\nroot='{root}'\nmade=$root/work/gradescope/submission\n"
@@ -89,17 +89,12 @@ def test_results_without_a_score_if_grade_fails(tmp_path: Path, grade: str) -> N
     assert "students see that the grader failed" in process.stderr
 
 
-def test_grader_that_hangs_is_ended(tmp_path: Path) -> None:
+def test_results_without_a_score_if_the_grader_hangs_or_is_missing(tmp_path: Path) -> None:
     """The script ends the grader before the platform gives a score of 0."""
     root, environment = autograder(tmp_path, "exec sleep 100")
     results, process = run(root, environment | {"AUTOGRADER_SECONDS": "0.2"})
     assert results["output"] == FAILED
     assert "ended with 124" in process.stderr
-
-
-def test_results_without_any_python(tmp_path: Path) -> None:
-    """There is no Python if the setup failed."""
-    root, environment = autograder(tmp_path, "true")
     assert run(root, environment | {"PYTHON": str(tmp_path / "none")})[0]["output"] == FAILED
 
 
@@ -124,16 +119,20 @@ def test_python_does_not_import_files_of_the_submission(tmp_path: Path) -> None:
     """A student's json.py or trainer.py is not imported. The journal is in the work folder."""
     root, environment = autograder(
         tmp_path,
-        'printf "%s\\n" "$PYTHONSAFEPATH" "$ATTN_DRILL_HOME" >"$root/environment";'
+        'printf "%s\\n" "$PYTHONPATH" "$PYTHONSAFEPATH" "$ATTN_DRILL_HOME" >"$root/environment";'
         f" {write_results(RESULTS)}",
     )
     for name in ("json.py", "trainer.py"):
         (root / name).write_text("raise SystemExit('imported')")
     assert run(root, environment)[0] == RESULTS
-    assert (root / "environment").read_text().splitlines() == ["1", f"{root}/work/home"]
+    assert (root / "environment").read_text().splitlines() == [
+        f"{root}/source/package",
+        "1",
+        f"{root}/work/home",
+    ]
 
 
-def test_setup_installs_the_package_with_its_pins(tmp_path: Path) -> None:
+def test_setup_installs_the_packages_with_their_versions(tmp_path: Path) -> None:
     """setup.sh makes a virtual environment without the developers' tools, and uses a pip.conf."""
     root, environment = autograder(tmp_path, "true")
     recorder = tmp_path / "recorder"
@@ -148,7 +147,8 @@ def test_setup_installs_the_package_with_its_pins(tmp_path: Path) -> None:
         f'exec "{sys.executable}" "$@"\n'
     )
     (root / "source" / "pip.conf").write_text("")
-    (root / "source" / "pack" / "solutions").mkdir(parents=True)
+    for name in ("package", "pack"):
+        (root / "source" / name / "solutions").mkdir(parents=True)
     process = subprocess.run(
         ["bash", "source/setup.sh"],
         cwd=root,
@@ -168,9 +168,8 @@ def test_setup_installs_the_package_with_its_pins(tmp_path: Path) -> None:
             "--disable-pip-version-check",
             "install",
             "--no-cache-dir",
-            "-c",
-            f"{source}/package/constraints.txt",
-            f"{source}/package",
+            "-r",
+            f"{source}/requirements.txt",
         ),
         f"{source}/pip.conf",
         *("-m", "trainer", "doctor"),

@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,13 +28,13 @@ from tests.support.pages import class_page
 from trainer.classroom.records import (
     AssignedChallenge,
     Assignment,
-    Excerpt,
     Gradebook,
     Lateness,
     Override,
     Student,
     StudentResult,
 )
+from trainer.classroom.similarity import SameText
 from trainer.export.class_page import anchor, class_html
 from trainer.export.to_look_at import NO_ROSTER, NOBODY_MISSING
 from trainer.model.report import Diagnosis
@@ -55,6 +54,9 @@ def page(results: list[StudentResult], challenges: tuple[str, ...] = ("first",))
 
 def test_title_is_the_heading_and_tables_have_captions() -> None:
     """The title of the assignment is the title of the page and its heading."""
+    untitled = Assignment(" ", (AssignedChallenge("first"),))
+    text = "".join(class_html([], make_gradebook([], untitled)))
+    assert Page(text).inside("h1") == "Results of the class"
     parsed = Page(page(EVERYONE))
     assert parsed.inside("title") == parsed.inside("h1") == "Attention, week 3 <& more>"
     assert len(parsed.named("caption")) == len(parsed.named("table")) > 0
@@ -101,7 +103,6 @@ def hostile(words: str) -> StudentResult:
         late=True,
         file=words,
         error=words,
-        excerpt=None,
         text=f"FAILED  {words}",
     )
     assert student_result.report is not None
@@ -163,33 +164,71 @@ def test_most_common_mistake_comes_first() -> None:
 
 def test_code_is_never_markup() -> None:
     """The code of an excerpt is shown as text."""
-    code = Excerpt(first=4, marked=5, lines=["if a<b and c>d:", "    e = a<script>b & c"])
-    ann = result("Ann", verdict="failed", failed=("values",), mistakes=(NO_SCALE,), excerpt=code)
-    assert "  if a<b and c>d:\n▸     e = a<script>b & c\n" in Page(page([ann])).inside("pre")
+    code = "\n" * 32 + "a = b < c\ne = a < script > b & c\n"
+    ann = result("Ann", verdict="failed", failed=("values",), mistakes=(NO_SCALE,), source=code)
+    assert "  a = b < c\n▸ e = a < script > b & c\n" in Page(page([ann])).inside("pre")
 
 
-def test_first_half_names_no_student() -> None:
-    """The part for the class ends before the section "To look at"."""
-    first, second = page(EVERYONE).split('<section id="look">')
-    first = Page(first + "</main></body></html>").text
-    for student in (found.student for found in EVERYONE):
-        name = visible(student)
-        assert name not in first or name in "Attention, week 3 <& more>"
-        assert student.split()[-1:] != ["Müller"] or "Müller" not in first
-    assert "Most common mistakes" in first
+def test_page_for_the_class_names_no_student() -> None:
+    """It is the first half of the teacher's page, and has no script."""
+    whole, half = (
+        "".join(class_html(EVERYONE, make_gradebook(EVERYONE, assignment()), reader))
+        for reader in ("teacher", "class")
+    )
+    first, second = whole.split('<section id="look">')
+    assert first.split("<main")[1].split("</nav>")[1].strip() == (
+        half.split("<main")[1].split("</nav>")[1].split("</main>")[0].strip()
+    )
+    parsed = Page(half)
+    for name in {visible(found.student) for found in EVERYONE}:
+        assert name not in parsed.text or name in "Attention, week 3 <& more>"
+    assert "Most common mistakes" in parsed.text
+    assert not parsed.named("script")
+    targets = {attrs.get("id") for _, attrs in parsed.tags}
+    assert {attrs["href"] for attrs in parsed.named("a")} <= {f"#{target}" for target in targets}
     assert "The rest of this page names students." in second
 
 
+def test_page_for_markers_has_the_whole_file() -> None:
+    """A marker reads the code, and gets no next steps."""
+    ann = result("Ann", source="x = 1 < 2\n\ny = 3\n")
+    book = make_gradebook([ann], assignment())
+    for_markers = Page("".join(class_html([ann], book, "markers")))
+    assert "   1  x = 1 < 2\n   2  \n   3  y = 3\n" in for_markers.inside("pre")
+    assert NO_ROSTER not in for_markers.text
+    assert "y = 3" not in Page("".join(class_html([ann], book))).text
+
+
+def test_same_texts_are_a_list_that_is_folded() -> None:
+    """The names link to the reports. The words say that it proves nothing."""
+    found = [SameText(("Ann", "Ben"), ()), SameText(("Ann",), ("solution.py",))]
+    results = [result("Ann"), result("Ben")]
+    book = make_gradebook(results, assignment())
+    parsed = Page("".join(class_html(results, book, "teacher", {"first": found})))
+    (folded,) = (attrs for attrs in parsed.named("details") if attrs.get("class") == "same")
+    assert "open" not in folded
+    text = " ".join(parsed.inside("details").split())
+    assert "Same text (2)" in text
+    assert "Ann, Ben Ann: the text of solution.py" in text
+    links = [attrs["href"] for attrs in parsed.named("a")]
+    assert links.count(f"#{anchor('Ann', 'first')}") == 3
+    assert "Same text" not in Page(page(results)).text
+
+
 def test_results_that_need_attention_are_listed() -> None:
-    """The page lists failed gradings with their reason, and missing results."""
+    """The page lists what was not graded with the reason, and missing results."""
     results = [
         result("Ann", "first", None, error="no <room>"),
         result("Ben", "first", late=True),
         result("Ben", "second"),
+        ungraded(),
     ]
     parsed = Page(page(results, TWO))
     headings = [data for path, data in parsed.pieces if path[-1:] == ("h3",) and "(" in data]
-    assert headings == ["The grader failed (1)", "No submission for a challenge (1)"]
+    expected = "Not graded (1), The grader failed (1), No submission for a challenge (2)"
+    assert ", ".join(headings) == expected
+    assert parsed.text.count(SETTLE) == 2  # in the list, and in the report that it links to
+    assert parsed.text.count("The grading failed") == 1
     look = " ".join(parsed.inside("li").split())
     assert "Ann, first: no <room>" in look
     assert "Ann: second" in look
@@ -197,18 +236,6 @@ def test_results_that_need_attention_are_listed() -> None:
     assert "Every submission was graded." in alone
     assert NO_ROSTER in alone
     assert NOBODY_MISSING not in alone
-
-
-def test_submissions_to_settle_are_listed() -> None:
-    """The list and the report have the files and the next step. The grading did not fail."""
-    parsed = Page(page([result("ann"), ungraded()]))
-    look = parsed.text.split("To look at")[-1]
-    assert "Not graded (1)" in look
-    assert look.count(SETTLE) == 2
-    assert "The grading failed" not in parsed.text
-    assert "Every submission was graded" not in parsed.text
-    links = [attrs["href"] for attrs in parsed.named("a")]
-    assert links.count(f"#{anchor('bob', 'first')}") == 2
 
 
 def test_each_challenge_has_a_column() -> None:
@@ -243,7 +270,7 @@ def test_rows_have_penalties_overrides_and_missing_students() -> None:
         student_grade(Student("Cy", is_in_roster=True), [], settings),
     )
     book = Gradebook(settings, rows, ("old/: a folder",), has_roster=True)
-    parsed = Page("".join(class_html(lambda: [ann, ben], book)))
+    parsed = Page("".join(class_html([ann, ben], book)))
     table = [data for path, data in parsed.pieces if "tr" in path]
     shown = " ".join(" ".join(table).split())
     assert "Ann 80 ✓ passed 14 of 14 late: 2 days, −20 points" in shown
@@ -268,7 +295,7 @@ def test_points_are_explained_with_the_weights_of_the_assignment() -> None:
         grace=900.0,
     )
     results = [result("Ann"), result("Ann", "second")]
-    text = "".join(class_html(lambda: results, make_gradebook(results, settings)))
+    text = "".join(class_html(results, make_gradebook(results, settings)))
     section = text.split('<section id="points">')[1].split('<section id="look">')[0]
     words = " ".join(re.sub("<[^>]*>", " ", section).split())
     assert "first 75%, second 25%." in words
@@ -276,61 +303,6 @@ def test_points_are_explained_with_the_weights_of_the_assignment() -> None:
     assert "values 4 29.9" in words
     assert "costs 10 points" in words
     assert "within 15 minutes" in words
-
-
-def test_report_is_coloured_and_complete() -> None:
-    """The verdict, checks and starred numbers are coloured. Text that a student printed is not."""
-    text = (
-        "FAILED  x  1 of 2\n\n✓ bad sizes  ✗ train/eval  – work\n"
-        "   -1.2e-05*  0.5 True* a*b 2*c nan*\n│ </pre><b>✗ x</b>"
-    )
-    parsed = Page(page([result("Ann", verdict="failed", failed=("runs",), text=text)]))
-    assert parsed.inside("pre").startswith(f"{text}shapes ")
-    coloured = [data for path, data in parsed.pieces if path[-2:] == ("pre", "span")]
-    numbers = ["-1.2e-05*", "True*", "nan*"]
-    assert coloured == ["FAILED", "✓ bad sizes", "✗ train/eval", "– work", *numbers]
-    classes = [attrs.get("class") for attrs in parsed.named("span")][-7:]
-    assert classes == ["wrong verdict", "right", "wrong", "quiet", "wrong", "wrong", "wrong"]
-    assert '<span class="right verdict">PASSED</span>' in page([result("Ann")])
-
-
-def test_anchors_are_unique_and_reveal_no_name() -> None:
-    """Every student and challenge has a different anchor."""
-    anchors = {
-        anchor(student, challenge)
-        for student in (*HOSTILE_NAMES, "ab", "a", "")
-        for challenge in ("first", "bfirst", "second")
-    }
-    assert len(anchors) == 3 * (len(HOSTILE_NAMES) + 3)
-    assert all(re.fullmatch("r-[0-9a-f]{16}", name) for name in anchors)
-
-
-def test_page_is_written_piece_by_piece() -> None:
-    """In the last of two passes, each report is written before the next result is read."""
-    read: list[int] = []
-
-    def results() -> Iterator[StudentResult]:
-        read.append(0)
-        for found in EVERYONE:
-            read[-1] += 1
-            yield found
-
-    read_before_each_report = []
-    largest = 0
-    for piece in class_html(results, make_gradebook(EVERYONE, assignment())):
-        largest = max(largest, len(piece))
-        if '<details class="report"' in piece:
-            read_before_each_report.append(list(read))
-    assert read_before_each_report == [[60, count] for count in range(1, 61)]
-    assert largest < 12_000
-
-
-def test_page_of_an_assignment_without_a_title_has_a_heading() -> None:
-    """The heading is a general title."""
-    untitled = Assignment(" ", (AssignedChallenge("first"),))
-    ann = [result("Ann")]
-    text = "".join(class_html(lambda: ann, make_gradebook(ann, untitled)))
-    assert Page(text).inside("h1") == "Results of the class"
 
 
 def in_chromium(text: str, folder: Path, target: str = "") -> tuple[str, str]:
@@ -383,13 +355,3 @@ def test_browser_refuses_injected_markup(tmp_path: Path) -> None:
     assert "<title>taken" not in dom
     assert complaints.count("Content Security Policy") >= 3
     assert '<input type="search"' in dom
-
-
-def test_page_has_less_than_2500_characters_for_each_student() -> None:
-    """The page of a class of 300 students stays small."""
-    assert len(page(make_class(students=300))) < 300 * 2_500
-
-
-def test_one_result_makes_a_whole_page() -> None:
-    """No section of the page needs more than one result."""
-    Page(page([result("Ann")]))

@@ -5,87 +5,109 @@ import time
 
 import pytest
 
-from tests.support.class_results import CHECKS, result
+from tests.support.class_outputs import EVERYONE
+from tests.support.class_results import CHECKS, grade_of, result
 from trainer.classroom.records import AssignedChallenge, Lateness, Override
 from trainer.export.grade_words import (
+    apportioned,
     lateness_rows,
     override_words,
+    penalty_taken,
     points_lines,
     points_rows,
     time_in_words,
     weight_rows,
-    weights_in_words,
 )
 
 FIRST = AssignedChallenge("first")
 
 
-@pytest.fixture
-def in_berlin(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine is in a time zone one hour east of UTC."""
-    monkeypatch.setenv("TZ", "CET-1")
-    time.tzset()
+def test_points_of_all_rows_add_up_exactly() -> None:
+    """The tenths of the rows sum to the score that the student sees, and the maxima to 100."""
+    for found in EVERYONE:
+        if found.score is not None:
+            rows = points_rows(found, FIRST)
+            assert round(sum(row.points for row in rows), 6) == found.score
+            assert round(sum(row.most for row in rows), 6) == 100
+            assert all(0 <= row.points <= row.most for row in rows)
 
 
-def test_table_of_points_sums_to_the_score() -> None:
+def test_table_of_points_says_how_the_score_came_about() -> None:
     """Each line has a check, its points of the most points, and its status in words."""
     ann = result("Ann", verdict="failed", failed=("masks",), skipped=("gradients",))
-    lines = points_lines(ann, FIRST)
-    assert lines[2].split() == ["values", "29.9", "of", "29.9", "passed"]
-    assert lines[3].split() == ["masks", "0.0", "of", "22.4", "failed,", "0%", "right"]
-    assert lines[4].split()[3:] == ["14.9", "incomplete,", "0%", "right"]
-    assert lines[-1].split() == ["all", "checks", "62.7", "of", "100.0"]
-    rows = points_rows(ann, FIRST)
-    assert sum(row.points for row in rows) == pytest.approx(ann.score, abs=0.05)
-    assert sum(row.most for row in rows) == pytest.approx(100)
-    ends = {found.end() for line in lines if (found := re.search(r"of +[\d.]+", line))}
-    assert len(ends) == 1
+    lines = points_lines(points_rows(ann, FIRST))
+    cells = {line.split()[0]: line.split()[1:] for line in lines}
+    assert cells["values"] == ["29.8", "of", "29.8", "passed"]
+    assert cells["masks"] == ["0.0", "of", "22.4", "failed,", "0%", "right"]
+    assert cells["gradients"] == ["0.0", "of", "14.9", "incomplete,", "0%", "right"]
+    assert cells["all"] == ["checks", "62.7", "of", "100.0"]
+    assert len({found.end() for line in lines if (found := re.search(r"of +[\d.]+", line))}) == 1
+    assert points_lines(()) == ()
+    without = AssignedChallenge("first", dict.fromkeys(CHECKS, 0.0))
+    assert points_lines(points_rows(result("Ann"), without)) == ()
 
 
 def test_pass_without_points_has_a_reason() -> None:
     """Fast code with wrong values, and library code."""
-    words = {
-        row.check: row.words
-        for row in points_rows(result("Ann", verdict="failed", failed=("values", "dtype")), FIRST)
-    }
-    assert words["vectorised"] == words["bad sizes"] == "passed, but only 0% of values are right"
-    assert words["masks"] == "passed"
+    wrong = points_rows(result("Ann", verdict="failed", failed=("values",)), FIRST)
+    words = {row.check: row.words for row in wrong}
+    assert words["vectorised"] == "passed, but only 0% of values are right"
+    assert words["masks"] == words["loads"] == "passed"
     void = points_rows(result("Ann", verdict="not-allowed", failed=("from scratch",)), FIRST)
-    assert {row.words for row in void} == {"passed, but not from scratch"}
-    assert not any(row.points for row in void)
+    assert {row.words for row in void if row.most} == {"passed, but not from scratch"}
 
 
-def test_submission_without_points_has_no_table() -> None:
-    """The grader failed, or no check brings points."""
-    assert points_lines(result("Ann", verdict=None), FIRST) == ()
-    without = AssignedChallenge("first", dict.fromkeys(CHECKS, 0.0))
-    assert points_lines(result("Ann"), without) == ()
+def test_points_beyond_the_checks_have_a_row() -> None:
+    """An assignment may give an answer with one mistake more than its checks bring."""
+    ann = result("Ann", verdict="failed", failed=("values",), score=60.0)
+    rows = points_rows(ann, FIRST)
+    assert (rows[-1].check, rows[-1].words) == ("one mistake from right", "in addition")
+    assert round(sum(row.points for row in rows), 6) == 60
+    assert rows[-1].points == pytest.approx(60 - sum(row.points for row in rows[:-1]))
+
+
+@pytest.mark.parametrize(
+    "weights", [[1.0] * 3, [1.0, 2.0, 0.0], [0.1] * 11, [1e-9, 1.0], [1.0], [28.57, 71.43]]
+)
+@pytest.mark.parametrize("units", [1000, 10_000, 7, 0])
+def test_all_units_are_divided(weights: list[float], units: int) -> None:
+    """Each share differs by less than one unit from its exact part. Without a weight, it is 0."""
+    shares = apportioned(weights, units)
+    assert sum(shares) == units
+    for share, weight in zip(shares, weights, strict=True):
+        assert abs(share - units * weight / sum(weights)) < 1
+        assert weight or not share
+    assert apportioned([0.0, 0.0], units) == [0, 0]
 
 
 def test_weights_are_those_of_the_assignment() -> None:
-    """The other checks keep their weights. The points sum to 100."""
-    changed = AssignedChallenge("first", {"values": 5.0, "bad sizes": 0.0})
-    rows = {row.checks: row.weight for row in weight_rows(changed, CHECKS)}
-    assert rows == {
-        "shapes": 0.2,
-        "dtype": 0.2,
-        "values": 5.0,
-        "masks": 3.0,
-        "gradients": 2.0,
-        "train/eval": 1.0,
-        "properties": 1.0,
-        "vectorised": 1.0,
-    }
-    assert sum(row.points for row in weight_rows(changed, CHECKS)) == pytest.approx(100)
-    few = weight_rows(FIRST, ("dtype", "values"))
-    assert [(row.checks, round(row.points, 1)) for row in few] == [("dtype", 4.8), ("values", 95.2)]
-    assert "(dtype 0.2, values 4)" in weights_in_words(few)
-    assert weights_in_words(()) == ""
+    """A check without a weight has no row. The points sum to 100."""
+    rows = weight_rows(AssignedChallenge("first", {"values": 5.0, "bad sizes": 0.0}), CHECKS)
+    weights = {row.check: row.weight for row in rows}
+    assert weights["values"] == 5
+    assert weights["masks"] == 3
+    assert "bad sizes" not in weights
+    assert sum(row.points for row in rows) == pytest.approx(100)
 
 
-@pytest.mark.usefixtures("in_berlin")
-def test_lateness_has_the_due_time_the_extension_and_the_penalty() -> None:
+def test_penalty_is_never_more_than_the_score() -> None:
+    """So score, penalty and points add up. No penalty is taken from points of a person."""
+    late = Lateness(True, days=1, penalty=10.0)
+    small = result("Ann", score=8.3)
+    assert penalty_taken(grade_of(small, lateness=late, points=0.0)) == 8.3
+    assert penalty_taken(grade_of(result("Ann"), lateness=late, points=90.0)) == 10
+    decided = Override("Ann", "first", 40.0)
+    assert penalty_taken(grade_of(small, lateness=late, points=40.0, override=decided)) == 0
+    assert penalty_taken(grade_of(result("Ann", verdict=None), lateness=late)) == 0
+    assert penalty_taken(grade_of(result("Ann"))) == 0
+
+
+def test_lateness_has_the_due_time_the_extension_and_the_penalty(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Times are in the time zone of the machine, with its offset."""
+    monkeypatch.setenv("TZ", "CET-1")
+    time.tzset()
     late = Lateness(True, 1_000_000.0, 900_000.0, is_extended=True, days=2, penalty=20.0)
     assert lateness_rows(late) == (
         ("due", "1970-01-11 11:00 (UTC+01:00), with an extension"),
@@ -96,17 +118,13 @@ def test_lateness_has_the_due_time_the_extension_and_the_penalty() -> None:
         ("late", "time unknown, no penalty"),
     )
     in_grace = Lateness(submitted=900_060.0, due=900_000.0)
-    assert lateness_rows(in_grace)[1] == (
-        "handed in",
-        "1970-01-11 11:01 (UTC+01:00), within the grace period",
-    )
-    assert lateness_rows(Lateness()) == ()
+    assert lateness_rows(in_grace)[1][1] == "1970-01-11 11:01 (UTC+01:00), within the grace period"
     own_zone = Lateness(due=900_000.0, utc_offset=-12_600.0)
     assert lateness_rows(own_zone) == (("due", "1970-01-11 06:30 (UTC-03:30)"),)
-    assert time_in_words(1e300) == "1e+300 seconds after 1970"
+    assert time_in_words(0.0, 0.0) == "1970-01-01 00:00 (UTC+00:00)"
 
 
 def test_override_has_its_comment() -> None:
     """The comment follows the points."""
-    assert override_words(Override("Ann", "", 85.0, "Well told.")) == ("85 points. Well told.")
+    assert override_words(Override("Ann", "", 85.0, "Well told.")) == "85 points. Well told."
     assert override_words(Override("Ann", "gqa", 0.0)) == "0 points."

@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from tests.support import class_results
 from tests.support.class_outputs import EVERYONE, FAILED
 from tests.support.class_results import SETTLE, ungraded
 from trainer.export.junit import junit_xml
@@ -66,3 +67,11 @@ def test_failure_has_the_messages_of_all_cases() -> None:
     assert skipped is not None
     assert skipped.get("message") == "needs values"
     assert not list(cases["shapes"])
+
+
+def test_submission_that_did_not_pass_has_a_failed_test() -> None:
+    """If no check failed, the verdict is a failed test."""
+    nothing_failed = class_results.result("Ann", verdict="failed", skipped=("values",))
+    root = ElementTree.fromstring(junit_xml([nothing_failed]))
+    assert root.get("failures") == "1"
+    assert root.find("testsuite/testcase[@name='verdict']/failure") is not None

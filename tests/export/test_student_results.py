@@ -1,4 +1,4 @@
-"""Tests of the results of a submission and their excerpts."""
+"""Tests of the results of a submission: their texts name no command."""
 
 import json
 import re
@@ -11,11 +11,9 @@ from tests.support.class_results import CHECKS, NO_SCALE, assignment, make_grade
 from trainer.classroom.records import StudentResult
 from trainer.export.class_page import class_html
 from trainer.export.feedback_page import feedback_html
-from trainer.export.github_classroom import github_classroom_object
 from trainer.export.gradescope import gradescope_object
 from trainer.export.student_results import (
     as_text,
-    excerpt_of,
     with_failure,
     with_report,
     with_trouble,
@@ -42,9 +40,7 @@ def test_lines_of_a_notebook_name_their_cell() -> None:
     result = with_report(replace(BARE, file="ana.ipynb"), report("error", outcome), source)
     assert result.text.endswith("\nLine 6 is line 2 of code cell 5.\n")
     assert "cell" not in with_report(BARE, report("error", outcome), source).text
-    unloaded = replace(outcome, check="loads")
-    result = with_report(replace(BARE, file="ana.ipynb"), report("error", unloaded), source)
-    assert result.load_words.endswith(" Line 6 is line 2 of code cell 5.")
+    assert result.source == source
 
 
 def failed(check: str, message: str, advice: str = "") -> tuple[Outcome, ...]:
@@ -84,12 +80,11 @@ def texts_of(result: StudentResult) -> Iterator[str]:
     for shown in ("report", "checks", "verdict"):
         settings = assignment(shown=shown)
         book = make_gradebook([result], settings)
-        for to_object in (gradescope_object, github_classroom_object):
-            about = to_object([result], settings, book.rows[0])
-            yield json.dumps(about, ensure_ascii=False).replace("\\n", " ")
+        about = gradescope_object(book.rows[0], [result], settings)
+        yield json.dumps(about, ensure_ascii=False).replace("\\n", " ")
         feedback = "".join(feedback_html(book.rows[0], [result], settings))
         yield re.sub("(?s)<head>.*</head>|<[^>]*>", " ", feedback)
-    page = "".join(class_html(lambda: [result], make_gradebook([result], assignment())))
+    page = "".join(class_html([result], make_gradebook([result], assignment())))
     yield re.sub("<[^>]*>", " ", page.split('<section id="reports">')[1].split("<script>")[0])
 
 
@@ -115,28 +110,6 @@ def test_text_of_a_report_has_no_likely_mistake() -> None:
     text = as_text(KINDS["failed"])
     assert "3 of 6 values differ" in text
     assert NO_SCALE.says not in text
-
-
-def test_result_says_why_a_file_does_not_load() -> None:
-    """The words are found from the source and not from the message."""
-    result = with_report(BARE, KINDS["syntax error"], "x = (\n")
-    assert result.load_words == "SyntaxError: '(' was never closed at line 1"
-    assert with_report(BARE, KINDS["passed"], "x = (\n").load_words == ""
-
-
-@pytest.mark.parametrize(("line", "first", "count"), [(1, 1, 3), (3, 1, 5), (6, 4, 3)])
-def test_excerpts_stay_within_the_file(line: int, first: int, count: int) -> None:
-    """An excerpt has up to two lines before and after its line."""
-    excerpt = excerpt_of("a\nb\nc\nd\ne\nf", line)
-    assert excerpt is not None
-    assert (excerpt.first, len(excerpt.lines)) == (first, count)
-    assert excerpt.lines[line - first] == "abcdef"[line - 1]
-
-
-@pytest.mark.parametrize("line", [None, 0, -1, 7])
-def test_no_excerpt_of_a_missing_line(line: int | None) -> None:
-    """A worker process reports the line, so the line may be any number."""
-    assert excerpt_of("a\nb", line) is None
 
 
 def test_unreadable_file_fails_the_check_loads() -> None:

@@ -1,66 +1,98 @@
 """Tests of the list of everything that a person should look at."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
 
 from tests.support.class_results import (
+    CHECKS,
+    SETTLE,
     assignment,
     grade_of,
     make_gradebook,
+    outcome,
     result,
     student_grade,
     ungraded,
 )
-from trainer.classroom.records import Gradebook, Lateness, Override, Student
+from trainer.classroom.records import Gradebook, Lateness, Override, Student, StudentResult
 from trainer.export.to_look_at import (
+    KINDS,
     NO_ROSTER,
     NOBODY_MISSING,
-    Noted,
+    by_kind,
     missing_words,
-    to_look_at,
+    near_miss,
+    notes_of,
 )
+from trainer.grading.checks_load import interface
+from trainer.model.challenge import Signature
+from trainer.report.class_words import VERDICTS
 
 ONE = assignment()
 TWO = assignment(("first", "second"))
 
 
-def notes(gradebook: Gradebook) -> dict[str, tuple[Noted, ...]]:
-    """Return the notes by heading."""
-    return {look.heading: look.notes for look in to_look_at(gradebook)}
+def noted(gradebook: Gradebook, *results: StudentResult) -> dict[str, list[tuple[str, str]]]:
+    """Return the students and reasons of each kind."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for note in notes_of(gradebook, results):
+        found.setdefault(note.kind, []).append((note.student, note.text))
+    return found
 
 
-def test_each_reason_has_its_heading() -> None:
-    """A row of each kind is listed once, under its own heading."""
-    unreadable = grade_of(result("Di", verdict="error"), error="di.py is empty.")
+def test_each_reason_has_its_kind() -> None:
+    """A submission of each kind is listed once, and by the most urgent kind."""
     decided = Override("Ed", "first", 85.0, "Well told.")
-    nobody = Student("flo", is_in_roster=False)
     late = Lateness(is_late=True, days=None, is_extended=True)
+    gone = Lateness(is_late=True, days=3, penalty=100.0)
+    no_module = "ModuleNotFoundError: No module named 'einops.layers' at line 3"
+    jo = result(
+        "Jo", verdict="error", outcomes=(outcome("loads", "failed", message=no_module),), score=0.0
+    )
+    kim = result("Kim", verdict="error", failed=("runs",), skipped=CHECKS[4:], score=0.0)
     rows = (
         student_grade(Student("Ann"), [], ONE),
-        student_grade(
-            Student("Bo", notes=("Bo fits two students.",)), [grade_of(result("Bo"))], ONE
-        ),
-        student_grade(Student("bob"), [grade_of(ungraded())], ONE),
+        student_grade(Student("Bo", notes=("Bo fits two.",)), [grade_of(result("Bo"))], ONE),
+        student_grade(Student("bob"), [grade_of(ungraded(), is_ungraded=True)], ONE),
         student_grade(Student("Cy"), [grade_of(result("Cy", verdict=None, error="no room"))], ONE),
-        student_grade(Student("Di"), [unreadable], ONE),
+        student_grade(Student("Di"), [grade_of(result("Di"), error="no file")], ONE),
         student_grade(Student("Ed"), [grade_of(result("Ed"), override=decided)], ONE),
-        student_grade(nobody, [grade_of(result("flo", file="flo.py"))], ONE),
+        student_grade(
+            Student("flo", is_in_roster=False), [grade_of(result("flo", file="flo.py"))], ONE
+        ),
         student_grade(Student("Gus"), [grade_of(result("Gus"), lateness=late)], ONE),
-        student_grade(Student("Hal"), [grade_of(result("Hal"))], ONE, look=("looks odd",)),
-        student_grade(Student("Ida"), [grade_of(result("Ida"))], ONE),
+        student_grade(Student("Hal"), [grade_of(result("Hal"), alternatives=("a.py",))], ONE),
+        student_grade(Student("Ida"), [grade_of(result("Ida"), points=0.0, lateness=gone)], ONE),
+        student_grade(Student("Jo"), [grade_of(jo)], ONE),
+        student_grade(Student("Kim"), [grade_of(kim)], ONE),
+        student_grade(Student("Lu"), [grade_of(result("Lu"))], ONE),
     )
-    found = notes(Gradebook(ONE, rows, ("old/: a folder",), has_roster=True))
-    assert found == {
-        "Names that clash": (Noted("Bo", "", "Bo fits two students."),),
-        "Not graded": (Noted("bob", "first", ungraded().error or ""),),
-        "The grader failed": (Noted("Cy", "first", "no room"),),
-        "Nothing for a challenge": (Noted("Di", "first", "di.py is empty."),),
-        "Files that belong to nobody": (Noted("flo", "", "flo.py"),),
-        "Handed in nothing": (Noted("Ann"),),
-        "Late, but the time is unknown": (Noted("Gus", "first", "the student has an extension"),),
-        "Overrides": (Noted("Ed", "", "first, 85 points. Well told."),),
-        "Other files": (Noted("", "", "old/: a folder"),),
-        "Other reasons": (Noted("Hal", "", "looks odd"),),
+    gradebook = Gradebook(ONE, rows, ("old/: a folder",), has_roster=True)
+    assert noted(gradebook, jo, kim) == {
+        "absent": [("Ann", "")],
+        "clash": [("Bo", "Bo fits two.")],
+        "ungraded": [("bob", SETTLE)],
+        "failed": [("Cy", "no room")],
+        "missing": [("Di", "no file")],
+        "override": [("Ed", "85 points. Well told.")],
+        "nobody": [("flo", "flo.py")],
+        "late": [("Gus", " (the student has an extension)")],
+        "answers": [("Hal", "a.py")],
+        "zero": [
+            ("Ida", "late: 3 days, −100 points"),
+            (
+                "Kim",
+                "runs: 300 of 672 values of out differ (45%); the inputs are SECRET-INPUT",
+            ),
+        ],
+        "module": [("Jo", "einops.layers")],
+        "files": [("", "old/: a folder")],
     }
+    groups = by_kind(notes_of(gradebook, [jo, kim]))
+    assert [kind for kind, _ in groups] == [kind for kind in KINDS.values() if kind in dict(groups)]
+    assert sum(len(notes) for _, notes in groups) == 13
 
 
 def test_unknown_times_are_listed() -> None:
@@ -70,26 +102,11 @@ def test_unknown_times_are_listed() -> None:
         student_grade(Student(name), [grade_of(result(name), lateness=lateness)], ONE)
         for name, lateness in (("Ann", known), ("Ben", unknown))
     ]
-    assert notes(Gradebook(ONE, (*rows,))) == {"Time unknown": (Noted("Ben", "first"),)}
-    assert notes(Gradebook(ONE, (rows[1],))) == {
-        "Time unknown": (Noted("", "", "No submission of the class has a time."),)
+    assert noted(Gradebook(ONE, (*rows,))) == {"time": [("Ben", "")]}
+    assert noted(Gradebook(ONE, (rows[1],))) == {
+        "time": [("", "No submission of the class has a time.")]
     }
-    assert not notes(Gradebook(ONE, (rows[0],)))
-
-
-def test_other_files_with_an_answer_are_listed() -> None:
-    """The graded file may be the unchanged stub."""
-    grade = grade_of(result("Ann"), alternatives=("a.py", "b.py"))
-    book = Gradebook(ONE, (student_grade(Student("Ann"), [grade], ONE),))
-    assert notes(book) == {"Other files with an answer": (Noted("Ann", "first", "a.py, b.py"),)}
-
-
-def test_missing_module_is_listed() -> None:
-    """The package may be missing only here, so 0 points may be wrong."""
-    words = "ModuleNotFoundError: No module named 'einops.layers' at line 3"
-    book = make_gradebook([result("Ann", verdict="error", load_words=words)], ONE)
-    heading = "Imports of modules that do not exist here"
-    assert notes(book) == {heading: (Noted("Ann", "first", "einops.layers"),)}
+    assert not noted(Gradebook(ONE, (rows[0],)))
 
 
 def test_nobody_is_missing_only_if_a_roster_says_so() -> None:
@@ -100,19 +117,65 @@ def test_nobody_is_missing_only_if_a_roster_says_so() -> None:
     absent = student_grade(Student("Ben"), [], ONE)
     book = Gradebook(ONE, (*complete.rows, absent), has_roster=True)
     assert missing_words(book) == ""
-    assert "Handed in nothing" in notes(book)
-    assert "Handed in nothing" not in notes(replace(book, has_roster=False))
+    assert noted(book) == {"absent": [("Ben", "")]}
+    assert noted(replace(book, has_roster=False)) == {}
     assert missing_words(Gradebook(ONE, (), has_roster=True)) == ""
+    incomplete = make_gradebook([result("Ann", "second")], TWO, has_roster=True)
+    assert noted(incomplete) == {"incomplete": [("Ann", "first")]}
+    assert missing_words(incomplete) == ""
 
 
-def test_missing_challenge_is_listed() -> None:
-    """A student who has a result for another challenge is not complete."""
-    book = make_gradebook([result("Ann", "second")], TWO, has_roster=True)
-    assert notes(book) == {"No submission for a challenge": (Noted("Ann", "", "first"),)}
-    assert missing_words(book) == ""
+def broken(check: str, message: str, line: int, **more: object) -> StudentResult:
+    """Return the result of a file of four lines that stops at a line."""
+    outcomes = (outcome(check, "failed", message=message, line=line),)
+    about: dict[str, object] = {"verdict": "error", "source": "a\nb\nc\nd\n\n"} | more
+    return result("Ann", outcomes=outcomes, diagnosis=None, **about)  # type: ignore[arg-type]
 
 
-def test_class_without_reasons_has_no_notes() -> None:
-    """A late submission with a known time is no reason to look."""
-    late = grade_of(result("Ann"), lateness=Lateness(True, 2e9, 1e9, days=3, penalty=30.0))
-    assert not notes(Gradebook(ONE, (student_grade(Student("Ann"), [late], ONE),)))
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        pytest.param(
+            broken("loads", "SyntaxError: expected ':' at line 2", 2),
+            "a colon is missing at line 2",
+            id="colon",
+        ),
+        pytest.param(
+            broken("runs", "NameError: name 'y'", 4),
+            "the error is in the last line: NameError: name 'y'",
+            id="last line",
+        ),
+        pytest.param(
+            broken("runs", "it took too long", 1, verdict="timeout"),
+            VERDICTS["timeout"][1],
+            id="time limit",
+        ),
+        pytest.param(broken("runs", "NameError: name 'y'", 3), "", id="another line"),
+        pytest.param(broken("runs", "NotImplementedError: write it", 4), "", id="unchanged stub"),
+        pytest.param(broken("values", "3 of 4 differ", 4, verdict="failed"), "", id="wrong values"),
+        pytest.param(result("Ann"), "", id="passed"),
+        pytest.param(ungraded(), "", id="not graded"),
+    ],
+)
+def test_small_slips_are_near_misses(found: StudentResult, words: str) -> None:
+    """A slip costs nearly all points, so a person should see it."""
+    assert near_miss(found) == words
+
+
+@pytest.mark.parametrize(
+    ("defined", "words"),
+    [
+        (["PrefixSun", "helper"], "the file defines PrefixSun instead of PrefixSum"),
+        (["helper"], ""),
+    ],
+)
+def test_a_name_that_is_nearly_right_is_a_near_miss(defined: list[str], words: str) -> None:
+    """The sentence of the check `interface` says so."""
+    comparison = SimpleNamespace(
+        reply=SimpleNamespace(
+            not_callable={"PrefixSum": "missing"}, defined=defined, signatures={}
+        ),
+        case_set=SimpleNamespace(content=SimpleNamespace(signatures=[Signature("PrefixSum", ())])),
+    )
+    outcomes = tuple(interface(comparison))  # type: ignore[arg-type]
+    assert near_miss(result("Ann", verdict="error", outcomes=outcomes)) == words

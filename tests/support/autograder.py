@@ -5,28 +5,6 @@ import subprocess
 from pathlib import Path
 
 
-def small_checkout(folder: Path) -> Path:
-    """Write a small checkout, with files that the autograder needs and files that it leaves out."""
-    for name, text in {
-        "pyproject.toml": '[project]\nname = "attn-drill"\n',
-        "README.md": "read me",
-        "LICENSE": "do what you like",
-        "constraints.txt": "torch==2.13.0\n",
-        "CHANGELOG.md": "changes",
-        "trainer/__init__.py": "",
-        "trainer/session/session.tcss": "x",
-        "trainer/__pycache__/a.pyc": "",
-        "trainer/.cache/a": "",
-        "challenges/one/stub.py": "stub",
-        "solutions/one/solution.py": "solution",
-        "tests/test_x.py": "",
-    }.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
-
-
 def run(
     root: Path, environment: dict[str, str]
 ) -> tuple[dict[str, object], subprocess.CompletedProcess[str]]:

@@ -7,7 +7,6 @@ from trainer.classroom.records import (
     AssignedChallenge,
     Assignment,
     ChallengeGrade,
-    Excerpt,
     Gradebook,
     Lateness,
     Override,
@@ -101,7 +100,7 @@ def result(
     }
     about_result: dict[str, object] = {
         "text": report_text(challenge, verdict, statuses),
-        "excerpt": excerpt(student) if mistakes else None,
+        "source": source_of(student),
         "task": "digest-of-the-task",
     }
     if verdict is None:
@@ -195,21 +194,18 @@ Printed by your code in this case:
     )
 
 
-def excerpt(student: str) -> Excerpt:
-    """Return lines around the first wrong line, with the student's name in all kinds of places."""
+def source_of(student: str) -> str:
+    """Return a file whose line 34 is wrong, with the student's name in all kinds of places."""
     letters = "".join(char if char.isalpha() else " " for char in student)
     word = next(iter(letters.split()), "nobody")
-    return Excerpt(
-        first=31,
-        marked=34,
-        lines=[
-            f"        by {student}, {word}@uni.example",
-            '        """',
-            f"        {word}_group = self.num_heads // self.num_kv_heads  # {student} wrote this",
-            f"        scores = q @ k.transpose(-2, -1)  # {word}@uni.example",
-            f"        name = '{student!r}' + f'{{scores}} of {word}'",
-            "        if mask is not None:",
-        ],
+    return "\n" * 28 + (
+        "class Attention:\n"
+        f'    """By {student!a}."""\n'
+        "    def forward(self, q, k, mask=None):\n"
+        f"        {word}_group = self.num_heads  # {student!a} wrote this\n"
+        f"        name = f'{{q}}' + '{word}@uni.example'\n"
+        f"        scores = q @ k.transpose(-2, -1)  # {word}@uni.example\n"
+        "        return scores\n"
     )
 
 

@@ -8,4 +8,4 @@ from trainer.export.class_page import class_html
 def class_page(results: list[StudentResult], *challenges: str) -> str:
     """Return the HTML page of a class."""
     gradebook = make_gradebook(results, assignment(challenges))
-    return "".join(class_html(lambda: results, gradebook))
+    return "".join(class_html(results, gradebook))

@@ -42,8 +42,8 @@ class Collected:
     """The submissions in a folder or an archive.
 
     Attributes:
-        students: all students, sorted by name; with a roster, also those who handed in nothing.
-        submissions: one for each student with files and each challenge, sorted by student.
+        students: all students of the roster in its order, then all others, sorted by name.
+        submissions: one for each student with files and each challenge, in the same order.
         ignored: the paths of the files that are no answer, with the reason if it is not obvious.
         notes: sentences about names that have more than one possible reading.
     """
@@ -81,7 +81,10 @@ def collect(
     for student, owner in zip(students, owners, strict=True):
         # Names that differ only in capitals or blanks are one name.
         by_name.setdefault(key_form(student.name), _Owner(student)).uploads += owner.uploads
-    owners = [owner for _, owner in sorted(by_name.items())]
+    in_roster = roster.students if roster else ()
+    places = {key_form(student.name): place for place, student in enumerate(in_roster)}
+    in_order = sorted(by_name, key=lambda name: (places.get(name, len(places)), name))
+    owners = [by_name[name] for name in in_order]
     submissions = [
         submission
         for owner in owners

@@ -53,7 +53,6 @@ def gradebook_of(
     }
     by_name = {student.name: student for student in students}
     by_key = {(submission.student, submission.challenge): submission for submission in submissions}
-    with_files = {submission.student for submission in submissions}
     # A decision counts also if there is nothing to grade.
     grades: dict[str, dict[str, ChallengeGrade]] = {student.name: {} for student in students}
     for (name, challenge), override in decided.items():
@@ -65,13 +64,7 @@ def gradebook_of(
             result, by_key[key], by_name[result.student], assignment, decided.get(key)
         )
     rows = tuple(
-        _row(
-            student,
-            grades[student.name],
-            assignment,
-            decided.get((student.name, _TOTAL)),
-            has_files=student.name in with_files,
-        )
+        _row(student, grades[student.name], assignment, decided.get((student.name, _TOTAL)))
         for student in students
     )
     return Gradebook(assignment, rows, tuple(other_files), has_roster, possible or {})
@@ -135,8 +128,6 @@ def _row(
     by_challenge: Mapping[str, ChallengeGrade],
     assignment: Assignment,
     override: Override | None,
-    *,
-    has_files: bool,
 ) -> StudentGrade:
     in_order = {
         assigned.challenge: by_challenge[assigned.challenge]
@@ -145,52 +136,5 @@ def _row(
     }
     points = total({name: grade.points for name, grade in in_order.items()}, assignment)
     return StudentGrade(
-        student,
-        in_order,
-        override,
-        points if override is None else override.points,
-        (
-            *_about_student(student, has_files=has_files),
-            *_about_grades(in_order),
-            *_decided(override),
-        ),
+        student, in_order, override, points if override is None else override.points
     )
-
-
-def _about_student(student: Student, *, has_files: bool) -> list[str]:
-    """Return the reasons to look that concern the name of a student."""
-    look = []
-    if not has_files:
-        look.append("handed in nothing")
-    if student.is_in_roster is False:
-        look.append("the roster does not have this student")
-    return [*look, *student.notes]
-
-
-def _about_grades(grades: Mapping[str, ChallengeGrade]) -> list[str]:
-    """Return the reasons to look that concern the submissions, each once."""
-    look: list[str] = []
-    for grade in grades.values():
-        if grade.verdict is None and grade.override is None:
-            look.append(f"{grade.challenge} is not graded: {grade.error or 'no reason is known'}")
-        elif grade.error and grade.override is None:
-            look.append(grade.error)
-        if grade.alternatives and grade.override is None:
-            look.append(f"{', '.join(grade.alternatives)} defines {grade.challenge}, too")
-        if grade.missing_module and grade.override is None:
-            look.append(f"{grade.challenge} imports {grade.missing_module}, which is not here")
-        if grade.lateness.days is None:
-            look.append(
-                "late, but the time is unknown, so no penalty is taken"
-                + (" (the student has an extension)" if grade.lateness.is_extended else "")
-            )
-        look += _decided(grade.override)
-    return list(dict.fromkeys(look))
-
-
-def _decided(override: Override | None) -> list[str]:
-    if override is None:
-        return []
-    subject = f"{override.challenge} " if override.challenge else ""
-    comment = f": {override.comment}" if override.comment else ""
-    return [f"override: {subject}{override.points:g} points{comment}"]

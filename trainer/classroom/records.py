@@ -259,14 +259,12 @@ class StudentGrade:
         challenges: the grades by challenge. Empty if the student handed in nothing.
         override: the total that a person decided, or None.
         total: the points that count, 0 to 100; None if they are not known.
-        look: the reasons why a person should look at this student, each as a short text.
     """
 
     student: Student
     challenges: Mapping[str, ChallengeGrade]
     override: Override | None
     total: float | None
-    look: tuple[str, ...] = ()
 
     @property
     def is_late(self) -> bool:
@@ -305,21 +303,6 @@ class Gradebook:
     possible: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Excerpt:
-    """A few lines of a submission.
-
-    Attributes:
-        first: the line number of the first line, from 1.
-        marked: the line number of the line that the report is about.
-        lines: the text of the lines.
-    """
-
-    first: int
-    marked: int
-    lines: tuple[str, ...]
-
-
 @dataclass(frozen=True, kw_only=True)
 class StudentResult:
     """One file of `results/`: the report on a submission, and the data that the class needs.
@@ -335,9 +318,7 @@ class StudentResult:
         late: True if the submission came after the due time of its student.
         text: the report as plain text in 80 columns, without the likely mistake and without
             commands.
-        excerpt: the lines around the line that the report is about, or None.
-        load_words: the reason why the file does not load, in words that cannot reveal a case; "" if
-            it loads or was never run.
+        source: the text that was graded; "" if nothing could be read.
         task: the digest of everything that decides the result. `--resume` compares it.
         is_ungraded: True if a person must settle which file counts, or get a readable file. There
             is no report then, and `error` gives the reason and the next step.
@@ -352,8 +333,7 @@ class StudentResult:
     score: float | None = None
     late: bool = False
     text: str = ""
-    excerpt: Excerpt | None = None
-    load_words: str = ""
+    source: str = ""
     task: str = ""
     is_ungraded: bool = False
 
@@ -376,8 +356,22 @@ class StudentResult:
     @property
     def missing_module(self) -> str:
         """The module that the file imports and that does not exist here, or ""."""
-        found = _MISSING_MODULE.match(self.load_words)
-        return found[1] if found else ""
+        failed = (
+            _MISSING_MODULE.match(outcome.message)
+            for outcome in self.outcomes
+            if outcome.check == "loads" and outcome.status == "failed"
+        )
+        return next((match[1] for match in failed if match), "")
+
+    @property
+    def line(self) -> int | None:
+        """The number of the line that the report is about, or None."""
+        if self.report is None:
+            return None
+        if self.report.diagnosis is not None and self.report.diagnosis.first_line is not None:
+            return self.report.diagnosis.first_line.line
+        failure = self.report.first_failure()
+        return failure.frames[-1].line if failure is not None and failure.frames else None
 
     @property
     def seconds(self) -> float:

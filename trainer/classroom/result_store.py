@@ -12,7 +12,6 @@ import os
 import tempfile
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,7 +19,6 @@ import msgspec
 
 from trainer.classroom.records import (
     Assignment,
-    Excerpt,
     Student,
     StudentResult,
     StudentSubmission,
@@ -134,8 +132,7 @@ def encode_result(result: StudentResult) -> bytes:
     content = {"student": result.student, "id": result.id} | content
     content |= {
         "text": result.text,
-        "excerpt": None if result.excerpt is None else asdict(result.excerpt),
-        "load_words": result.load_words,
+        "source": result.source,
         "points": result.score,
         "late": result.late,
         "task": result.task,
@@ -152,7 +149,6 @@ def decode_result(text: bytes) -> StudentResult:
         ValueError, KeyError, TypeError: the text is not the file of a result.
     """
     content = json.loads(text)
-    excerpt = content.get("excerpt")
     return StudentResult(
         student=content["student"],
         challenge=content["challenge"],
@@ -163,8 +159,7 @@ def decode_result(text: bytes) -> StudentResult:
         score=content["points"],
         late=content["late"],
         text=content["text"],
-        excerpt=None if excerpt is None else Excerpt(**{**excerpt, "lines": (*excerpt["lines"],)}),
-        load_words=content.get("load_words", ""),
+        source=content.get("source", ""),
         task=content["task"],
         is_ungraded=content.get("ungraded", False),
     )

@@ -1,69 +1,116 @@
-"""Find pairs of submissions that are more similar than the stub and the known answers explain.
+"""Find submissions with the same text, and pairs of submissions that are similar.
 
-A pair is a reason to read both files, and not a proof. The library copydetect makes fingerprints
-of a file: it writes one letter for each name and each string, drops layout and comments, and
-hashes every run of a few characters of the rest. Fingerprints of a known text do not count. The
-more students have a fingerprint, the less the fingerprint counts.
+Both are hints to read the files, and no proof: on a short challenge, students who work alone write
+the same lines.
 """
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import io
-import math
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate, combinations
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from trainer.model.errors import DrillError
 
-if TYPE_CHECKING:
-    from copydetect import CodeFingerprint
+# Our own answers in other styles share at most 0.4, and renamed copies 1.
+# tests/classroom/test_similarity.py measures both.
+LEAST_SHARE = 0.6
+_LEAST_SHARED = 100  # characters, after names became single letters; less is in every file
+_RUN = 25  # characters without a gap that two files must share
 
-# Measured in tests/classroom/test_similarity.py on our own answers and on classes of textbook
-# answers: independent answers share up to 0.47, copies with other names 0.6 to 1.
-LEAST_SHARED = 50.0  # fingerprints, each counted by its weight
-LEAST_SHARE = 0.6  # of the fingerprints of the file that has fewer
-LEAST_SHARE_OF_FEW = 0.8  # a small class does not show which lines everybody writes
-_FEW = 5  # a class with fewer different files is small
-_SHARED_BY_COPIES = 25.0  # enough if names and strings are the same too
 
-_RUN = 8  # characters of one fingerprint, after names became letters
-_OTHERS = 6  # files assumed in addition to the class; otherwise nothing is rare in a class of two
-_MOST_CHARACTERS = 10_000  # of a file are read; our own answers have 4,000
-_LONGEST_LINE = 400
-_MOST_PAIRS = 3  # reported for each student, without identical files
-_MOST_PASSAGES = 3
+@dataclass(frozen=True)
+class SameText:
+    """Files that differ in layout, comments and names only.
 
-Lines = tuple[int, int]  # first and last line, counted from 1
+    Attributes:
+        students: the students who handed in the files, at least one.
+        answers: the names of the published answers with this text, for example "solution.py".
+    """
+
+    students: tuple[str, ...]
+    answers: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two students whose files are similar.
+    """Two students whose files share more than the known texts explain.
 
     Attributes:
-        student: the first student.
-        other: the second student.
-        share: the weight of the shared fingerprints, relative to the weight of all fingerprints
-            of the smaller file, 0 to 1.
-        shared: the number of fingerprints that both files have.
-        rare: the mean weight of the shared fingerprints, 0 to 1. 1 if nobody else has them.
-        lines: the longest shared passages in the file of `student`, from top to bottom.
-        other_lines: the longest shared passages in the file of `other`.
-        same: True if the files differ only in layout and comments.
+        share: the greater share of a file that the other file has, too, 0 to 1.
     """
 
     student: str
     other: str
     share: float
-    shared: int
-    rare: float
-    lines: tuple[Lines, ...]
-    other_lines: tuple[Lines, ...]
-    same: bool = False
+
+
+def same_text(sources: Mapping[str, str], answers: Mapping[str, str]) -> list[SameText]:
+    """Return the groups of files with the same text as each other or as an answer.
+
+    Args:
+        sources: the text of each student's file, for one challenge.
+        answers: the published texts by name: right answers and stubs.
+    """
+    students, published = _by_form(sources), _by_form(answers)
+    groups = (SameText(tuple(names), tuple(published[form])) for form, names in students.items())
+    return [group for group in groups if len(group.students) > 1 or group.answers]
+
+
+def _by_form(texts: Mapping[str, str]) -> defaultdict[str, list[str]]:
+    names = defaultdict[str, list[str]](list)
+    for name, text in texts.items():
+        names[_normal_form(text)].append(name)
+    return names
+
+
+def _normal_form(source: str) -> str:
+    """Return a text that does not depend on layout, comments, messages and the file's own names.
+
+    These names are numbered in the order in which they appear.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a student's strings may have invalid escapes
+            tree = ast.parse(source)
+        nodes = list(ast.walk(tree))
+        for node in nodes:
+            body = getattr(node, "body", None)
+            if isinstance(body, list):
+                node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
+        made = {name for node in nodes for name in _names_made_by(node)}
+        numbers: dict[str, str] = {}
+        for node in nodes:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                node.value = node.value if "->" in node.value else ""  # keep a pattern of einsum
+            for field in ("name", "id", "arg", "attr", "asname"):
+                name = getattr(node, field, None)
+                if name in made:
+                    setattr(node, field, numbers.setdefault(name, f"name {len(numbers)}"))
+        return ast.dump(tree)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source.strip()
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _names_made_by(node: ast.AST) -> Iterable[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return (name,)
+        case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+            return (name,)
+        case ast.arg(arg=name) | ast.alias(asname=str(name)):
+            return (name,)
+    return ()
 
 
 def check_similarity() -> None:
@@ -72,7 +119,7 @@ def check_similarity() -> None:
         import copydetect  # noqa: F401, PLC0415  # an extra; slow to import
     except ImportError:
         raise DrillError(
-            "--similar needs the package copydetect, which is not installed. "
+            "The format similar needs the package copydetect, which is not installed. "
             "Install it: pip install 'attn-drill[similar]'."
         ) from None
 
@@ -80,140 +127,44 @@ def check_similarity() -> None:
 def similar_pairs(sources: Mapping[str, str], known: Iterable[str]) -> list[Pair]:
     """Return the pairs of students whose files are similar, the most similar pair first.
 
-    Files that differ only in layout and comments form a group. Each student of a group is paired
-    with the first student of the group. Only the first student is compared with other students.
+    The library copydetect writes one letter for each name and each string of a file, drops layout
+    and comments, and compares runs of the rest.
 
     Args:
-        sources: the text of each student's file, for one challenge. The text may be invalid
-            Python.
-        known: texts that explain a similarity: stubs, the reference, other right answers.
-    """
-    explained = set[int]().union(*(_fingerprint(text).hashes for text in known))
-    files = {student: _fingerprint(sources[student]) for student in sorted(sources)}
-    for file in files.values():
-        file.hashes -= explained
-    groups: dict[str, list[str]] = defaultdict(list)
-    for student in files:
-        groups[_without_layout(sources[student])].append(student)
-    firsts = [group[0] for group in groups.values()]
-    weights = _weights([files[student].hashes for student in firsts])
-    totals = {student: _weight(files[student].hashes, weights) for student in firsts}
+        sources: the text of each student's file, for one challenge.
+        known: texts that explain a similarity: stubs and right answers.
 
+    Raises:
+        DrillError: the library is not installed.
+    """
+    check_similarity()
+    from copydetect import CopyDetector  # noqa: PLC0415  # an extra; slow to import
+
+    students = list(sources)
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+        for part, texts in (("handed_in", sources.values()), ("known", known)):
+            (Path(folder) / part).mkdir()
+            for index, text in enumerate(texts):
+                # pygments needs quadratic time for long runs of blanks.
+                lines = (line.rstrip() for line in text.splitlines())
+                path = Path(folder) / part / f"{index}.py"
+                path.write_text("\n".join(lines), encoding="utf-8", errors="replace")
+        detector = CopyDetector(
+            test_dirs=[f"{folder}/handed_in"],
+            boilerplate_dirs=[f"{folder}/known"],
+            extensions=["py"],
+            noise_t=_RUN,
+            guarantee_t=_RUN,
+            display_t=LEAST_SHARE,
+            silent=True,
+            autoopen=False,
+        )
+        detector.run()
+        rows = detector.get_copied_code_list() if len(students) > 1 else []
     pairs = []
-    least_share = LEAST_SHARE if len(firsts) >= _FEW else LEAST_SHARE_OF_FEW
-    long_enough = [student for student in firsts if totals[student] >= LEAST_SHARED]
-    for student, other in combinations(long_enough, 2):
-        most = min(totals[student], totals[other])
-        shared = _weight(files[student].hashes & files[other].hashes, weights)
-        if shared >= LEAST_SHARED and shared >= least_share * most:
-            pairs.append(_pair(student, other, files, shared, most))
-    pairs = _strongest(pairs)
-    for first, *copies in groups.values():
-        if totals[first] >= _SHARED_BY_COPIES:
-            for copy in copies:
-                pairs.append(_pair(first, copy, files, totals[first], totals[first], same=True))
-    return sorted(pairs, key=_order)
-
-
-def _fingerprint(text: str) -> CodeFingerprint:
-    """Return the fingerprint of a file, with the hash of every run.
-
-    Winnowing keeps only some of the hashes. Python's hash of a string differs between processes,
-    so winnowing keeps other hashes in each process. A window of 1 keeps all hashes.
-    """
-    from copydetect import CodeFingerprint  # noqa: PLC0415  # an extra; slow to import
-
-    # pygments needs quadratic time for long runs of blanks. pygments also removes empty lines at
-    # the top, which would shift the line numbers. A blank before the text prevents that.
-    lines = re.split(r"\r\n|\r|\n", text)
-    short = "\n".join(line[:_LONGEST_LINE].rstrip() for line in lines)[:_MOST_CHARACTERS]
-    stream = io.StringIO(f" {short}")
-    fingerprint = CodeFingerprint("", k=_RUN, win_size=1, language="python", fp=stream)
-    # copydetect 0.5.0 records a too small offset for the name of a class. Offsets must not fall.
-    offsets = fingerprint.offsets[:, 1]
-    fingerprint.offsets[:, 1] = list(accumulate(offsets.tolist(), max))
-    return fingerprint
-
-
-def _without_layout(source: str) -> str:
-    return re.sub(r"#[^\n]*|\s+|\\\n", "", source)
-
-
-def _weights(files: Sequence[set[int]]) -> dict[int, float]:
-    """Return the weight of each fingerprint.
-
-    The weight is 1 if two files have the fingerprint, and 0 if half of the class has it. Between
-    the two, the weight falls with the logarithm of the number of files.
-    """
-    half = (len(files) + _OTHERS) / 2
-    counts = Counter(mark for file in files for mark in file)
-    return {
-        mark: min(1.0, max(0.0, math.log(half / count) / math.log(half / 2)))
-        for mark, count in counts.items()
-    }
-
-
-def _weight(marks: Iterable[int], weights: Mapping[int, float]) -> float:
-    """Return the sum of the weights. `fsum` gives the same sum for every order of the set."""
-    return math.fsum(weights[mark] for mark in marks)
-
-
-def _pair(
-    student: str,
-    other: str,
-    files: Mapping[str, CodeFingerprint],
-    shared_weight: float,
-    whole_weight: float,
-    *,
-    same: bool = False,
-) -> Pair:
-    from copydetect import compare_files  # noqa: PLC0415  # an extra; slow to import
-
-    shared = len(files[student].hashes & files[other].hashes)
-    _, _, (slices, other_slices) = compare_files(files[student], files[other])
-    return Pair(
-        student,
-        other,
-        share=shared_weight / whole_weight,
-        shared=shared,
-        rare=shared_weight / shared,
-        lines=_passages(files[student].raw_code, slices.T.tolist()),
-        other_lines=_passages(files[other].raw_code, other_slices.T.tolist()),
-        same=same,
-    )
-
-
-def _passages(text: str, slices: Iterable[tuple[int, int]]) -> tuple[Lines, ...]:
-    """Return the longest shared passages of a text.
-
-    Pieces with at most one line between them are one passage.
-
-    Args:
-        text: the text of a file.
-        slices: the start and the end of each shared piece of the text, in characters.
-    """
-    passages: list[Lines] = []
-    for start, end in slices:
-        first = text.count("\n", 0, start) + 1
-        last = text[:end].rstrip().count("\n") + 1
-        if passages and first <= passages[-1][1] + 2:
-            passages[-1] = (passages[-1][0], last)
-        else:
-            passages.append((first, last))
-    longest = sorted(passages, key=lambda lines: lines[0] - lines[1])[:_MOST_PASSAGES]
-    return tuple(sorted(longest))
-
-
-def _strongest(pairs: Iterable[Pair]) -> list[Pair]:
-    """Return the pairs that are among the strongest pairs of at least one of their students."""
-    strongest: list[Pair] = []
-    counts = Counter[str]()  # of stronger pairs, by student
-    for pair in sorted(pairs, key=_order):
-        if min(counts[pair.student], counts[pair.other]) < _MOST_PAIRS:
-            strongest.append(pair)
-        counts.update((pair.student, pair.other))
-    return strongest
-
-
-def _order(pair: Pair) -> tuple[bool, float, float, str, str]:
-    return (not pair.same, -pair.share, -pair.shared * pair.rare, pair.student, pair.other)
+    for share, other_share, file, other_file, _, _, shared in rows:
+        if shared < _LEAST_SHARED:
+            continue
+        names = sorted(students[int(Path(path).stem)] for path in (file, other_file))
+        pairs.append(Pair(names[0], names[1], float(max(share, other_share))))
+    return sorted(pairs, key=lambda pair: (-pair.share, pair.student, pair.other))

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from trainer.classroom.anonymous import anonymous_ids
+from trainer.classroom.anonymity import anonymous_ids
 from trainer.classroom.csv_file import plain_heading
 from trainer.classroom.records import Student
 from trainer.model.errors import DrillError

@@ -1,19 +1,20 @@
-"""Summarise the results of a class: verdicts, scores, failed checks and common mistakes."""
+"""Summarise the results of a class: verdicts, scores, failed checks and common mistakes.
+
+A submission that was not graded is in none of the figures except the count of verdicts.
+"""
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from trainer.classroom.excerpts import anonymised, hidden_count, name_words
-from trainer.classroom.records import Excerpt, Gradebook, StudentResult
+from trainer.classroom.anonymity import Excerpt, Hide, excerpt_of, name_hider
+from trainer.classroom.records import Gradebook, StudentResult
 from trainer.model.checks import CHECK_ORDER, Verdict
 
 BINS = 10
-# Excerpts kept for each mistake. The report shows the excerpt with the fewest hidden places.
-_CANDIDATES = 8
 
 
 @dataclass(frozen=True)
@@ -75,15 +76,12 @@ class ChallengeSummary:
 
     Attributes:
         challenge: the id of the challenge.
-        verdicts: the number of submissions by verdict, the most frequent verdict first. None is
-            the key for submissions on which the grader failed.
         scores: the distribution of the points that count, with penalties and overrides.
         checks: the checks, the most often failed check first.
         mistakes: the known mistakes, the most common first.
     """
 
     challenge: str
-    verdicts: Mapping[Verdict | None, int]
     scores: Distribution
     checks: tuple[CheckRate, ...]
     mistakes: tuple[CommonMistake, ...]
@@ -96,7 +94,8 @@ class ClassSummary:
     Attributes:
         students: the number of students with a result.
         submissions: the number of submissions.
-        verdicts: the number of submissions by verdict.
+        verdicts: the number of submissions by verdict, the most frequent verdict first. None is
+            the key for submissions that were not graded.
         total: the distribution of the totals, of all students with a total. Penalties and overrides
             count.
         challenges: the challenges in the order of the assignment.
@@ -109,47 +108,29 @@ class ClassSummary:
     challenges: tuple[ChallengeSummary, ...]
 
 
-def summarise(results: Iterable[StudentResult], gradebook: Gradebook) -> ClassSummary:
-    """Return the summary of a class.
-
-    Read the results once and keep only a few counts of each, because a class may not fit into
-    memory.
-
-    Args:
-        results: the results of the class.
-        gradebook: the grades of the class. Its points are those of the distributions.
-    """
-    gathered = {
-        assigned.challenge: _ChallengeCounts() for assigned in gradebook.assignment.challenges
-    }
-    students: set[str] = set()
-    for result in results:
-        gathered.setdefault(result.challenge, _ChallengeCounts()).add(result)
-        students.add(result.student)
-    for row in gradebook.rows:
-        for challenge, grade in row.challenges.items():
-            if grade.points is not None:
-                gathered[challenge].points.append(grade.points)
-    names = students | set(_names(gradebook))
-    words = frozenset(word for name in names for word in name_words(name))
-    parts = tuple(part.summary(challenge, words) for challenge, part in gathered.items())
-    verdicts: Counter[Verdict | None] = Counter()
-    for part in parts:
-        verdicts.update(part.verdicts)
+def summarise(results: Sequence[StudentResult], gradebook: Gradebook) -> ClassSummary:
+    """Return the summary of a class. Its excerpts name no student of the gradebook."""
+    hide = name_hider(row.student for row in gradebook.rows)
+    verdicts = Counter(result.verdict for result in results)
     return ClassSummary(
-        students=len(students),
-        submissions=sum(verdicts.values()),
+        students=len({result.student for result in results}),
+        submissions=len(results),
         verdicts=dict(verdicts.most_common()),
         total=distribution([row.total for row in gradebook.rows if row.total is not None]),
-        challenges=parts,
+        challenges=tuple(
+            _of_challenge(
+                challenge,
+                [result for result in results if result.challenge == challenge],
+                [
+                    row.challenges[challenge].points
+                    for row in gradebook.rows
+                    if challenge in row.challenges
+                ],
+                hide,
+            )
+            for challenge in gradebook.assignment.challenge_ids
+        ),
     )
-
-
-def _names(gradebook: Gradebook) -> Iterator[str]:
-    """Yield everything that identifies a student of the class."""
-    for row in gradebook.rows:
-        student = row.student
-        yield from (student.name, student.id, student.login, student.email.partition("@")[0])
 
 
 def distribution(scores: Sequence[float]) -> Distribution:
@@ -165,67 +146,39 @@ def distribution(scores: Sequence[float]) -> Distribution:
     return Distribution(tuple(bins), statistics.fmean(scores), statistics.median(scores))
 
 
-class _ChallengeCounts:
-    """The counts and excerpts of one challenge, collected result by result."""
+def _of_challenge(
+    challenge: str, results: Sequence[StudentResult], points: Iterable[float | None], hide: Hide
+) -> ChallengeSummary:
+    checks = dict[str, Counter[str]]()
+    for result in results:
+        if result.report is not None and result.report.seed is not None:  # the file was run
+            for check, status in result.statuses().items():
+                checks.setdefault(check, Counter())[status] += 1
+    rates = [
+        CheckRate(check, checks[check].total(), checks[check]["failed"], checks[check]["skipped"])
+        for check in CHECK_ORDER
+        if check in checks
+    ]
+    says = {mistake.id: mistake.says for result in results for mistake in result.mistakes}
+    students = Counter(
+        mistake for result in results for mistake in {mistake.id for mistake in result.mistakes}
+    )
+    mistakes = [
+        CommonMistake(mistake, says[mistake], count, _excerpt(mistake, results, hide))
+        for mistake, count in sorted(students.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    return ChallengeSummary(
+        challenge,
+        distribution([each for each in points if each is not None]),
+        tuple(sorted(rates, key=lambda check: -check.rate)),
+        tuple(mistakes),
+    )
 
-    def __init__(self) -> None:
-        self.verdicts: Counter[Verdict | None] = Counter()
-        self.points: list[float] = []
-        self.statuses: dict[str, Counter[str]] = {}
-        self.mistakes: dict[str, str] = {}
-        self.students: Counter[str] = Counter()
-        self.candidates: dict[str, list[tuple[bool, str, Excerpt]]] = {}
 
-    def add(self, result: StudentResult) -> None:
-        self.verdicts[result.verdict] += 1
-        if result.verdict is None:
-            return
-        for check, status in result.statuses().items():
-            self.statuses.setdefault(check, Counter())[status] += 1
-        by_id = {mistake.id: mistake for mistake in result.mistakes}
-        for mistake in by_id.values():
-            self.mistakes.setdefault(mistake.id, mistake.says)
-            self.students[mistake.id] += 1
-            candidates = self.candidates.setdefault(mistake.id, [])
-            if result.excerpt is not None and len(candidates) < _CANDIDATES:
-                candidates.append((len(by_id) > 1, result.student, result.excerpt))
-
-    def summary(self, challenge: str, names: frozenset[str]) -> ChallengeSummary:
-        checks = [
-            CheckRate(check, sum(counts.values()), counts["failed"], counts["skipped"])
-            for check, counts in sorted(
-                self.statuses.items(), key=lambda item: CHECK_ORDER.index(item[0])
-            )
-        ]
-        mistakes = (
-            CommonMistake(
-                mistake_id, self.mistakes[mistake_id], count, self._excerpt(mistake_id, names)
-            )
-            for mistake_id, count in self.students.items()
-        )
-        return ChallengeSummary(
-            challenge=challenge,
-            verdicts=dict(self.verdicts.most_common()),
-            scores=distribution(self.points),
-            checks=tuple(sorted(checks, key=lambda check: -check.rate)),
-            mistakes=tuple(sorted(mistakes, key=lambda mistake: (-mistake.students, mistake.id))),
-        )
-
-    def _excerpt(self, mistake: str, names: frozenset[str]) -> Excerpt | None:
-        """Return the best excerpt that shows a mistake, or None.
-
-        Prefer students who made no other mistake, then excerpts with few hidden places.
-        """
-        ranked = [
-            (has_others, hidden_count(shown), shown)
-            for has_others, shown in self._shown(mistake, names)
-        ]
-        return min(ranked, key=lambda candidate: candidate[:2])[2] if ranked else None
-
-    def _shown(self, mistake: str, names: frozenset[str]) -> Iterator[tuple[bool, Excerpt]]:
-        """Yield the anonymous excerpts, and whether their student made another mistake, too."""
-        for has_others, student, excerpt in self.candidates[mistake]:
-            # In the student's own code, shorter words of the student's name are hidden, too.
-            shown = anonymised(excerpt, names | name_words(student, 2))
-            if shown is not None:
-                yield has_others, shown
+def _excerpt(mistake: str, results: Sequence[StudentResult], hide: Hide) -> Excerpt | None:
+    """Return the first excerpt of a student with this mistake only, otherwise of any student."""
+    with_mistake = [result for result in results if mistake in {m.id for m in result.mistakes}]
+    for result in sorted(with_mistake, key=lambda result: len(result.mistakes) > 1):
+        if excerpt := excerpt_of(result.source, result.line, hide):
+            return excerpt
+    return None

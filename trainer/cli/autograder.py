@@ -55,7 +55,6 @@ def autograder(
     write_autograder(
         folder,
         text,
-        pack_reader.TRAINER.parent,
         [challenge for challenge in challenges if challenge.folder.parent.parent != built_in],
     )
     say(

@@ -139,12 +139,10 @@ def grade(
     from trainer.classroom.class_results import follow_renamed
     from trainer.classroom.executors import check_executor
     from trainer.classroom.grading_jobs import jobs_of, plan_of
-    from trainer.classroom.similarity import check_similarity
     from trainer.cli.grade_inputs import assignment_of, check_weights_of, read_class
     from trainer.cli.grade_outputs import (
         known_overrides,
         parse_formats,
-        show_similar,
         write_outputs,
     )
     from trainer.cli.grade_record import (
@@ -155,7 +153,7 @@ def grade(
         seed_of,
     )
 
-    wanted = parse_formats(formats)
+    wanted = parse_formats(f"{formats},similar" if similar else formats)
     known_packs: KnownPacks = context.obj
     settings = assignment_of(challenge_id, assignment, time_limit, memory_limit, known_packs)
     challenges = [known_packs.find(assigned.challenge) for assigned in settings.challenges]
@@ -165,8 +163,6 @@ def grade(
     if seed is not None:
         check_seed(seed)
     check_executor(executor)
-    if similar:
-        check_similarity()
     resume = resume or bool(regrade)
     if not single:
         check_out(out, folder)
@@ -209,9 +205,7 @@ def grade(
     if interrupted:
         _say_interrupted(store, record)
         raise typer.Exit(130)
-    failed = write_outputs(store, record)
-    if similar:
-        show_similar(challenges, inputs.collected.submissions, out)
+    failed = write_outputs(store, record, known_packs.roots())
     if failed:
         raise GraderError(
             f"{failed} could not be graded because the grader failed: `error` in"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trainer import __version__
 from trainer.app.grade_file import fresh_seed
-from trainer.classroom.anonymous import new_salt
+from trainer.classroom.anonymity import new_salt
 from trainer.classroom.grading_jobs import GradingPlan, Job
 from trainer.classroom.result_store import ClassFile, GradedTask, ResultStore
 from trainer.cli.grade_inputs import ClassInputs

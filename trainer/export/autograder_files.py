@@ -34,7 +34,8 @@ END
 rm -rf "$root/work"
 mkdir -p "$root/work"
 # Python must not import modules from the current folder.
-export ATTN_DRILL_HOME=$root/work/home PYTHONSAFEPATH=1 PYTHONUTF8=1
+export ATTN_DRILL_HOME=$root/work/home PYTHONPATH=$root/source/package
+export PYTHONSAFEPATH=1 PYTHONUTF8=1
 limit=()
 command -v timeout >/dev/null && limit=(timeout --kill-after=10 "$seconds")
 "${{limit[@]}}" "$python" -m trainer grade "$root/submission" --single \\
@@ -58,8 +59,8 @@ exit 0
 
 SETUP = """\
 #!/usr/bin/env bash
-# Install package/ and its dependencies in a virtual environment next to this file.
-# run_autograder uses the Python of this environment.
+# Install requirements.txt in a virtual environment next to this file. run_autograder uses the
+# Python of this environment, and runs attn-drill from the folder package/.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 [ -d "$here/package" ] || here=${AUTOGRADER_ROOT:-/autograder}/source
@@ -91,14 +92,14 @@ fi
 if [ -f "$here/pip.conf" ]; then export PIP_CONFIG_FILE=$here/pip.conf; fi
 "$python" -m venv --clear "$here/venv"
 "$here/venv/bin/python" -m pip --disable-pip-version-check install --no-cache-dir \\
-  -c "$here/package/constraints.txt" "$here/package"
+  -r "$here/requirements.txt"
 
 # The sandbox hides solutions from submissions. Hide them from other users of this machine, too.
 for folder in package pack venv; do
   if [ -d "$here/$folder" ]; then chmod -R go= "$here/$folder"; fi
 done
 # Write to the log how submissions are isolated here.
-"$here/venv/bin/python" -m trainer doctor || true
+PYTHONPATH=$here/package "$here/venv/bin/python" -m trainer doctor || true
 """
 
 README = """\
@@ -117,5 +118,6 @@ README = """\
 - torch for graphics cards takes gigabytes. With a `pip.conf` here that names an index with CPU
   builds, the image is a tenth of that size.
 - `pack/`, if it exists, has the challenges that are not part of attn-drill.
+- `package/` is attn-drill, and `requirements.txt` has the versions of the packages that it uses.
 - The solutions are in `package/` and `pack/`. Do not give this folder to students.
 """

@@ -1,10 +1,10 @@
-"""Write the results of a class as one HTML page, with the template `class.html.jinja`."""
+"""Write the results of a class as HTML pages, with the template `class.html.jinja`."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from trainer.classroom.records import (
     Assignment,
@@ -13,6 +13,7 @@ from trainer.classroom.records import (
     StudentGrade,
     StudentResult,
 )
+from trainer.classroom.similarity import SameText
 from trainer.classroom.summary import ClassSummary, CommonMistake, Distribution, summarise
 from trainer.export.grade_words import (
     WeightRow,
@@ -20,76 +21,72 @@ from trainer.export.grade_words import (
     lateness_rows,
     override_words,
     points_lines,
+    points_rows,
     time_in_words,
     weight_rows,
 )
-from trainer.export.to_look_at import missing_words, to_look_at
+from trainer.export.to_look_at import by_kind, missing_words, notes_of
 from trainer.report.class_words import VERDICTS, checks_passed, likely, points
 from trainer.report.coloured import coloured
 from trainer.report.pages import page
 
-
-@dataclass(frozen=True)
-class ResultFacts:
-    """The facts of a result that the table of students shows.
-
-    Attributes:
-        likely: the ids of the likely mistakes, or "".
-        passed: the number of checks that passed.
-        due: the number of checks.
-    """
-
-    likely: str
-    passed: int
-    due: int
+# "class" names nobody. "markers" has anonymous ids, no next steps, and the whole file of each
+# student.
+Reader = Literal["teacher", "class", "markers"]
 
 
 def class_html(
-    results: Callable[[], Iterable[StudentResult]],
+    results: Sequence[StudentResult],
     gradebook: Gradebook,
-    *,
-    for_markers: bool = False,
+    reader: Reader = "teacher",
+    same_texts: Mapping[str, Sequence[SameText]] | None = None,
 ) -> Iterator[str]:
     """Yield the page in small pieces.
 
     Args:
-        results: return the results, sorted by student. Called twice, and must return the same
-            results each time.
+        results: the results, in the order of the students.
         gradebook: the grades of the class.
-        for_markers: True if the page has anonymous ids. Then it gives no next step to a person who
-            grades the class.
+        reader: the person for whom the page is.
+        same_texts: the files with the same text, by challenge. Only the teacher sees them.
     """
-    facts: dict[tuple[str, str], ResultFacts] = {}
-    summary = summarise(_noted(results(), facts), gradebook)
+    summary = summarise(results, gradebook)
     assignment = gradebook.assignment
     assigned_by_id = {assigned.challenge: assigned for assigned in assignment.challenges}
-    grades = {
-        (row.student.name, grade.challenge): grade
-        for row in gradebook.rows
-        for grade in row.challenges.values()
-    }
     return page(
         "class",
         title=assignment.title.strip() or "Results of the class",
+        reader=reader,
         summary=summary,
         assignment=assignment,
-        challenges=list(assigned_by_id),
+        challenges=assignment.challenge_ids,
         mistakes=_most_common_first(summary),
         weights=_weights(summary, assignment),
-        looks=to_look_at(gradebook),
-        missing="" if for_markers else missing_words(gradebook),
-        for_markers=for_markers,
+        looks=by_kind(notes_of(gradebook, results)),
+        missing=missing_words(gradebook) if reader == "teacher" else "",
+        same_texts=[
+            (challenge, group)
+            for challenge, groups in (same_texts or {}).items()
+            for group in groups
+        ],
         gradebook=gradebook,
-        facts=facts,
-        grades=grades,
         results=results,
+        result_of={(result.student, result.challenge): result for result in results},
+        grades={
+            (row.student.name, grade.challenge): grade
+            for row in gradebook.rows
+            for grade in row.challenges.values()
+        },
         details=_details,
-        points_lines=lambda result: points_lines(result, assigned_by_id[result.challenge]),
+        points_lines=lambda result: points_lines(
+            points_rows(result, assigned_by_id[result.challenge])
+        ),
         verdicts=VERDICTS,
         anchor=anchor,
         bins_in_words=_bins_in_words,
         coloured=coloured,
         points=points,
+        likely=likely,
+        checks_passed=checks_passed,
         tags=_tags,
         time_in_words=time_in_words,
     )
@@ -102,17 +99,6 @@ def anchor(student: str, challenge: str) -> str:
     """
     key = f"{student}\0{challenge}".encode(errors="surrogatepass")
     return f"r-{hashlib.sha256(key).hexdigest()[:16]}"
-
-
-def _noted(
-    results: Iterable[StudentResult], facts: dict[tuple[str, str], ResultFacts]
-) -> Iterator[StudentResult]:
-    """Yield the results, and put the facts of each into `facts`."""
-    for result in results:
-        facts[result.student, result.challenge] = ResultFacts(
-            likely(result), *checks_passed(result)
-        )
-        yield result
 
 
 def _most_common_first(summary: ClassSummary) -> list[tuple[str, CommonMistake]]:
@@ -132,15 +118,14 @@ def _weights(
 
     The checks are those that were due for a submission of the class.
     """
-    due = {found.challenge: [check.check for check in found.checks] for found in summary.challenges}
     whole = sum(assigned.worth for assigned in assignment.challenges)
     return [
         (
             assigned.challenge,
             assigned.worth / whole,
-            weight_rows(assigned, due.get(assigned.challenge, ())),
+            weight_rows(assigned, [check.check for check in challenge.checks]),
         )
-        for assigned in assignment.challenges
+        for assigned, challenge in zip(assignment.challenges, summary.challenges, strict=True)
     ]
 
 

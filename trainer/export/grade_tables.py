@@ -10,7 +10,16 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
-from trainer.classroom.records import ChallengeGrade, Gradebook, StudentGrade, StudentResult
+from trainer.classroom.points import total
+from trainer.classroom.records import (
+    Assignment,
+    ChallengeGrade,
+    Gradebook,
+    StudentGrade,
+    StudentResult,
+)
+from trainer.export.grade_words import penalty_taken
+from trainer.export.to_look_at import KINDS, Note
 from trainer.report.class_words import checks_passed, likely, points
 from trainer.report.visible import visible
 
@@ -29,33 +38,63 @@ COLUMNS = (
 # with `utf-8-sig`, which removes the mark.
 ENCODING = "utf-8-sig"
 
-# The beginning of a text that spreadsheets read as a formula. Full-width signs count, too, and so
-# do signs after blanks, quotes and invisible characters.
-_FORMULA = re.compile(r"[\s\"'`\u200c\u200d]*[=+\-@＝＋－＠]")
-# A sign alone, or a sign and words, for example `-rf`: spreadsheets know no value of such names,
-# except TRUE and FALSE. Digits are different: `-A1` is the value of a cell, and `+49` loses its
-# sign.
-_SIGNED_WORDS = re.compile(r"[+\-](?!.*\b(?:true|false)\b)(?:[^\W\d_]+(?:[ .\-][^\W\d_]+)*)?", re.I)
+# Spreadsheets compute a cell that begins with one of these signs, also in full width. A sign alone
+# is no formula: Moodle writes it for "never", and must find it again.
+_FORMULA = re.compile(r"[\s\"'`\u200c\u200d]*[=+\-@＝＋－＠].", re.DOTALL)
 
 
-def grades_csv(gradebook: Gradebook) -> str:
-    """Return the text of `grades.csv`. Write the text with `ENCODING` and newline=""."""
-    challenges = [assigned.challenge for assigned in gradebook.assignment.challenges]
-    header = ("student", "id", "file", "late", *challenges, "total", "look")
-    return "".join(map(csv_line, (header, *(_row(row, challenges) for row in gradebook.rows))))
+def grades_csv(gradebook: Gradebook, notes: Iterable[Note] = ()) -> str:
+    """Return the text of `grades.csv`. Write the text with `ENCODING` and newline="".
+
+    Args:
+        gradebook: the grades of the class.
+        notes: the reasons to look, for the last column.
+    """
+    challenges = gradebook.assignment.challenge_ids
+    look: dict[str, dict[str, None]] = {}  # each reason once, in order
+    for note in notes:
+        if note.kind == "time":  # a fact about the download, and not about the student
+            continue
+        about = f"{note.challenge}: " if note.challenge and len(challenges) > 1 else ""
+        words = f"{about}{KINDS[note.kind].label}{note.text}"
+        look.setdefault(note.student, {})[words] = None
+    header = ("student", "id", "file", "late", "days_late", "penalty", *challenges, "total", "look")
+    rows = (
+        _row(row, gradebook.assignment, list(look.get(row.student.name, ())))
+        for row in gradebook.rows
+    )
+    return "".join(map(csv_line, (header, *rows)))
 
 
-def _row(grade: StudentGrade, challenges: Sequence[str]) -> tuple[str, ...]:
-    """Return the cells of one student. Unknown points are empty cells."""
+def _row(grade: StudentGrade, assignment: Assignment, look: Sequence[str]) -> tuple[str, ...]:
+    """Return the cells of one student. Unknown points are empty cells.
+
+    With several challenges, the days are the most of them.
+    """
+    days = max((own.lateness.days or 0 for own in grade.challenges.values()), default=0)
+    penalty = _penalty(grade, assignment)
     return (
         cell_of(grade.student.name),
         cell_of(grade.student.id),
         cell_of(", ".join(file for file in grade.files if file)),
         "yes" if grade.is_late else "",
-        *(_points(grade.challenges.get(challenge)) for challenge in challenges),
+        str(days or ""),
+        points(penalty) if penalty else "",
+        *(_points(grade.challenges.get(challenge)) for challenge in assignment.challenge_ids),
         "" if grade.total is None else points(grade.total),
-        cell_of("; ".join(grade.look)),
+        cell_of("; ".join(look)),
     )
+
+
+def _penalty(grade: StudentGrade, assignment: Assignment) -> float:
+    """Return the points that lateness takes from the total."""
+    if grade.total is None or grade.override is not None:
+        return 0.0
+    before = {
+        challenge: None if own.points is None else own.points + penalty_taken(own)
+        for challenge, own in grade.challenges.items()
+    }
+    return round((total(before, assignment) or 0.0) - grade.total, 1)
 
 
 def _points(grade: ChallengeGrade | None) -> str:
@@ -68,24 +107,20 @@ def grades_by_challenge_csv(results: Iterable[StudentResult]) -> str:
     Each row is exactly one line: line ends in names are escaped. So tools that read line by line
     work, too.
     """
-    return "".join(map(csv_line, (COLUMNS, *map(cells, results))))
+    return "".join(map(csv_line, (COLUMNS, *map(_cells, results))))
 
 
-def cells(result: StudentResult) -> tuple[str, ...]:
-    """Return the cells of one submission, in the order of `COLUMNS`.
-
-    Without a verdict, unknown values are empty cells. If several submissions have the same
-    student's name, the column `likely_mistake` has a sentence about it.
-    """
+def _cells(result: StudentResult) -> tuple[str, ...]:
+    """Return the cells of one submission. Without a verdict, unknown values are empty cells."""
     graded = result.verdict is not None
-    passed, total = checks_passed(result)
+    passed, due = checks_passed(result)
     return (
         cell_of(result.student),
         cell_of(result.challenge),
         "not graded" if result.verdict is None else result.verdict,
         points(result.score) if graded and result.score is not None else "",
         str(passed) if graded else "",
-        str(total) if graded else "",
+        str(due) if graded else "",
         cell_of((result.error or "") if result.is_ungraded else likely(result)),
         f"{result.seconds:.2f}",
     )
@@ -96,15 +131,7 @@ def cell_of(text: str) -> str:
 
     A text that could be a formula gets an apostrophe at its beginning.
     """
-    shown = visible(text)
-    # `visible` has escaped tabs and line ends. A program that undoes the escapes must not get a
-    # formula either, so texts that begin with these characters get an apostrophe, too.
-    return "'" + shown if _is_formula(text) or text[:1] in ("\t", "\r", "\n") else shown
-
-
-def _is_formula(text: str) -> bool:
-    """Return whether a spreadsheet could compute a value from a text."""
-    return bool(_FORMULA.match(text)) and not _SIGNED_WORDS.fullmatch(text)
+    return f"'{visible(text)}" if _FORMULA.match(text) else visible(text)
 
 
 def csv_line(row: tuple[str, ...]) -> str:

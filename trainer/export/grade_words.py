@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
 from trainer.classroom.points import WEIGHTS, CheckPoints, check_points, weight_shares
-from trainer.classroom.records import AssignedChallenge, Lateness, Override, StudentResult
+from trainer.classroom.records import (
+    AssignedChallenge,
+    ChallengeGrade,
+    Lateness,
+    Override,
+    StudentResult,
+)
 from trainer.model.checks import CHECK_ORDER, Status, Verdict
 from trainer.model.quantities import plural
 from trainer.report.class_words import points as in_points
@@ -18,18 +24,20 @@ STATUS_WORDS: Mapping[Status, str] = {
     "failed": "failed",
     "skipped": "incomplete",
 }
+_LEAST = "one mistake from right"
+_TENTHS = 1000  # of 100 points
 
 
 @dataclass(frozen=True)
 class PointsRow:
-    """A row of a student's table of points.
+    """A row of a student's table of points. The points of all rows add up exactly.
 
     Attributes:
         check: the name of the check.
         status: the status over all cases.
         words: the status in words. If the check passed and brings no points, they say why.
         points: the points that the student gets, 0 to 100.
-        most: the points that the check can bring.
+        most: the points that the check can bring; 0 for a check without a weight.
     """
 
     check: str
@@ -41,55 +49,63 @@ class PointsRow:
 
 @dataclass(frozen=True)
 class WeightRow:
-    """A row of the table of weights.
+    """A row of the table of weights: a check, its weight, and its points of 100."""
 
-    Attributes:
-        checks: the name of the check.
-        weight: the weight.
-        points: the points of 100 that the check brings.
-    """
-
-    checks: str
+    check: str
     weight: float
     points: float
 
 
 def points_rows(result: StudentResult, assigned: AssignedChallenge) -> tuple[PointsRow, ...]:
-    """Return the table of points: all checks that can bring points, in their order.
+    """Return the table of points: all due checks in their order.
 
     Args:
-        result: the result of the student.
+        result: the result of the student, with a score.
         assigned: the challenge with the weights that the assignment changes.
     """
     parts = () if result.report is None else check_points(result.report, assigned)
-    return tuple(
+    score = round(10 * (result.score or 0.0))
+    by_checks = min(score, round(sum(10 * part.points for part in parts)))
+    # Some assignments give an answer with a single mistake more than its checks bring.
+    has_weights = any(part.share for part in parts)
+    rest = score - by_checks if has_weights and score - by_checks > 1 else 0
+    gained = apportioned([part.points for part in parts], score - rest)
+    missing = apportioned(
+        [100 * part.share - part.points for part in parts], _TENTHS - score + rest
+    )
+    rows = [
         PointsRow(
             part.check,
             part.status,
-            status_words(part, result.verdict),
-            part.points,
-            100 * part.share,
+            _status_words(part, result.verdict),
+            own / 10,
+            (own + more) / 10,
         )
-        for part in parts
-        if part.share
-    )
+        for part, own, more in zip(parts, gained, missing, strict=True)
+    ]
+    if rest:
+        rows.append(PointsRow(_LEAST, "passed", "in addition", rest / 10, rest / 10))
+    return tuple(rows)
 
 
-def points_lines(result: StudentResult, assigned: AssignedChallenge) -> tuple[str, ...]:
-    """Return the table of points as lines of text; () if no check brings points."""
-    rows = points_rows(result, assigned)
-    if not rows or result.score is None:
-        return ()
-    cells = [(row.check, f"{row.points:.1f} of {row.most:.1f}", row.words) for row in rows]
-    cells.append(("all checks", f"{result.score:.1f} of 100.0", ""))
-    widths = [max(len(row[column]) for row in cells) for column in range(2)]
-    return tuple(
-        f"{check:<{widths[0]}}  {gained:>{widths[1]}}  {words}".rstrip()
-        for check, gained, words in cells
-    )
+def apportioned(values: Sequence[float], units: int) -> list[int]:
+    """Divide whole units in proportion to values, with the method of largest remainders.
+
+    >>> apportioned([1, 1, 1], 100)
+    [34, 33, 33]
+    """
+    whole = sum(values)
+    if not whole:
+        return [0] * len(values)
+    exact = [units * value / whole for value in values]
+    shares = [int(value + 1e-9) for value in exact]
+    in_order = sorted(range(len(values)), key=lambda index: shares[index] - exact[index])
+    for index in in_order[: units - sum(shares)]:
+        shares[index] += 1
+    return shares
 
 
-def status_words(part: CheckPoints, verdict: Verdict | None) -> str:
+def _status_words(part: CheckPoints, verdict: Verdict | None) -> str:
     """Return the status of a check in words, with the share of it that counts as right."""
     words = STATUS_WORDS[part.status]
     if part.right == 1 or not part.share:
@@ -102,6 +118,21 @@ def status_words(part: CheckPoints, verdict: Verdict | None) -> str:
     return f"{words}, {percent} right"
 
 
+def points_lines(rows: Sequence[PointsRow]) -> tuple[str, ...]:
+    """Return the table of points as lines of text; () without rows."""
+    cells = [
+        (row.check, f"{row.points:.1f} of {row.most:.1f}", row.words) for row in rows if row.most
+    ]
+    if not cells:
+        return ()
+    cells.append(("all checks", f"{sum(row.points for row in rows):.1f} of 100.0", ""))
+    widths = [max(len(row[column]) for row in cells) for column in range(2)]
+    return tuple(
+        f"{check:<{widths[0]}}  {gained:>{widths[1]}}  {words}".rstrip()
+        for check, gained, words in cells
+    )
+
+
 def weight_rows(assigned: AssignedChallenge, due: Iterable[str]) -> tuple[WeightRow, ...]:
     """Return the weights of a challenge's checks, in their order.
 
@@ -110,21 +141,19 @@ def weight_rows(assigned: AssignedChallenge, due: Iterable[str]) -> tuple[Weight
         due: the names of the challenge's checks.
     """
     wanted = set(due)
-    parts = weight_shares((check for check in CHECK_ORDER if check in wanted), assigned)
+    shares = weight_shares((check for check in CHECK_ORDER if check in wanted), assigned)
     return tuple(
         WeightRow(check, assigned.weights.get(check, WEIGHTS[check]), 100 * share)
-        for check, share in parts.items()
+        for check, share in shares.items()
         if share
     )
 
 
-def weights_in_words(rows: Iterable[WeightRow]) -> str:
-    """Return the weights of a challenge in one sentence, or "" without weights."""
-    parts = ", ".join(f"{row.checks} {row.weight:g}" for row in rows)
-    return parts and (
-        "100 points are divided by the weights of the checks"
-        f" ({parts}); a check brings its points only if all its cases are right."
-    )
+def penalty_taken(grade: ChallengeGrade) -> float:
+    """Return the points that lateness takes from a challenge: never more than its score."""
+    if grade.override is not None or grade.score is None or grade.points is None:
+        return 0.0
+    return max(0.0, round(grade.score - grade.points, 1)) if grade.lateness.is_late else 0.0
 
 
 def lateness_rows(lateness: Lateness) -> tuple[tuple[str, str], ...]:
@@ -134,20 +163,13 @@ def lateness_rows(lateness: Lateness) -> tuple[tuple[str, str], ...]:
         extended = ", with an extension" if lateness.is_extended else ""
         rows.append(("due", f"{time_in_words(lateness.due, lateness.utc_offset)}{extended}"))
     if lateness.submitted is not None:
-        in_time = (
-            "" if lateness.is_late or not _is_after_due(lateness) else ", within the grace period"
-        )
+        is_after_due = lateness.due is not None and lateness.submitted > lateness.due
+        in_time = ", within the grace period" if is_after_due and not lateness.is_late else ""
         submitted = time_in_words(lateness.submitted, lateness.utc_offset)
         rows.append(("handed in", f"{submitted}{in_time}"))
     if lateness.is_late:
         rows.append(("late", late_words(lateness)))
     return tuple(rows)
-
-
-def _is_after_due(lateness: Lateness) -> bool:
-    if lateness.due is None or lateness.submitted is None:
-        return False
-    return lateness.submitted > lateness.due
 
 
 def late_words(lateness: Lateness) -> str:
@@ -166,10 +188,7 @@ def time_in_words(seconds: float, utc_offset: float | None = None) -> str:
         utc_offset: seconds from UTC to the time zone; None for the time zone of this machine.
     """
     zone = None if utc_offset is None else timezone(timedelta(seconds=utc_offset))
-    try:
-        time = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
-    except (ValueError, OverflowError, OSError):
-        return f"{seconds:g} seconds after 1970"
+    time = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
     offset = time.strftime("%z")
     return f"{time:%Y-%m-%d %H:%M} (UTC{offset[:3]}:{offset[3:5]})"
 

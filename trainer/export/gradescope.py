@@ -5,65 +5,69 @@ The maximum of the assignment on Gradescope must be 100 points.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trainer.classroom.records import Assignment, StudentGrade, StudentResult
-from trainer.export.student_view import StudentChallenge, StudentCheck, StudentView, student_view
-
-_UNITS = 10_000  # hundredths of a point
+from trainer.export.grade_words import apportioned, override_words, points_lines
+from trainer.export.student_view import ChallengeView, student_view
+from trainer.report.visible import visible
 
 
 def gradescope_object(
-    results: Iterable[StudentResult], assignment: Assignment, grade: StudentGrade | None = None
+    grade: StudentGrade, results: Iterable[StudentResult], assignment: Assignment
 ) -> dict[str, Any]:
     """Return the object with the keys of Gradescope's documentation.
 
-    The object has no score if a challenge could not be graded, because no student may get 0
-    points for a fault of the grader.
-
-    Args:
-        results: the results of the student.
-        assignment: the assignment of the class.
-        grade: the grade of the student, with penalties and overrides; None without a gradebook.
+    The object has no score if a challenge has no points, because no student may get 0 points for a
+    fault of the grader.
     """
-    view = student_view(results, assignment, _UNITS, grade)
-    several = len(view.challenges) > 1
-    content: dict[str, Any] = {} if view.score is None else {"score": round(view.score, 2)}
-    if view.seconds is not None:
-        content["execution_time"] = round(view.seconds, 1)
+    results = list(results)
+    views = student_view(grade, results, assignment)
+    content: dict[str, Any] = {} if grade.total is None else {"score": round(grade.total, 2)}
+    if assignment.shown == "report":
+        content["execution_time"] = round(sum(result.seconds for result in results), 1)
+    decided = [] if grade.override is None else [f"override: {override_words(grade.override)}"]
     content |= {
-        "output": "\n\n".join(
-            filter(None, ["\n".join(view.decided), *map(_says, view.challenges)])
-        ),
+        "output": "\n\n".join([*map(visible, decided), *(_says(view) for view in views)]),
         # Also the default of Gradescope. Set here so that no text is ever read as markup.
         "output_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",  # the grader prints messages for the teacher only
     }
-    tests = [
-        _test(challenge, check, view, several=several)
-        for challenge in view.challenges
-        for check in challenge.checks
-    ]
+    tests = [] if grade.total is None else _tests(views)
     return content | ({"tests": tests} if tests else {})
 
 
-def _says(challenge: StudentChallenge) -> str:
-    says = " ".join(filter(None, (challenge.says, challenge.next_step)))
-    return "\n".join((f"{challenge.challenge}: {says}", *challenge.table))
+def _says(view: ChallengeView) -> str:
+    says = " ".join(filter(None, (view.says, view.next_step)))
+    details = (f"{label}: {visible(words)}" for label, words in view.details)
+    table = "\n".join((f"{view.challenge}: {says}", *details, *points_lines(view.rows)))
+    return "\n\n".join(filter(None, (table, view.report.rstrip())))
 
 
-def _test(
-    challenge: StudentChallenge, check: StudentCheck, view: StudentView, *, several: bool
-) -> dict[str, Any]:
-    test: dict[str, Any] = {
-        "name": f"{challenge.challenge}: {check.name}" if several else check.name,
-        "status": "passed" if check.status == "passed" else "failed",
-        "output": check.says,
-        "output_format": "text",
-        "visibility": "visible",
-    }
-    if view.score is not None:
-        test |= {"score": check.points / 100, "max_score": check.max_points / 100}
-    return test
+def _tests(views: Sequence[ChallengeView]) -> list[dict[str, Any]]:
+    """Return an entry for each check, with points in hundredths.
+
+    Their scores add up to the total before penalties, which has one decimal.
+    """
+    rows = [(view, row) for view in views for row in view.rows]
+    gained, missing = (
+        apportioned(values, 10 * round(10 * sum(values)))
+        for values in (
+            [view.share * row.points for view, row in rows],
+            [view.share * (row.most - row.points) for view, row in rows],
+        )
+    )
+    return [
+        {
+            "name": f"{view.challenge}: {row.check}" if len(views) > 1 else row.check,
+            "status": "passed" if row.status == "passed" else "failed",
+            "output": view.reasons[row.check],
+            "output_format": "text",
+            "visibility": "visible",
+            "score": own / 100,
+            "max_score": (own + more) / 100,
+        }
+        for (view, row), own, more in zip(rows, gained, missing, strict=True)
+    ]

@@ -8,6 +8,12 @@ the columns.
 An import must not remove a grade. Moodle ignores an empty cell, so a student without a total has
 an empty cell. Canvas and Blackboard may remove the grade of an empty cell. So their tables repeat
 the grade that the roster has for such a student; without one, the cell is empty.
+
+Sources: Canvas Instructor Guide, "How do I import grades in the Gradebook?"; MoodleDocs,
+"Assignment settings: Offline grading worksheet" (the importer reads "Identifier", "Grade", "Last
+modified (grade)" and "Feedback comments"); Blackboard Help for Instructors, "Work Offline With
+Grade Data" (every cell of a CSV file must have quotes, and feedback is possible only in the file of
+a single column).
 """
 
 from __future__ import annotations
@@ -15,8 +21,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from trainer.classroom.csv_file import plain_heading
@@ -30,6 +36,7 @@ from trainer.classroom.roster import (
 )
 from trainer.classroom.students import folded
 from trainer.export.grade_tables import cell_of
+from trainer.export.grade_words import penalty_taken
 from trainer.report.class_words import points
 from trainer.report.visible import visible
 
@@ -39,29 +46,36 @@ _ADDITION = re.compile(r" \([^()]*\)\Z")
 # The feedback begins with this, so that a later table replaces it and never a person's text.
 _SIGNATURE = "attn-drill: "
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?")
-# No system gives a user an id like this. The cell cannot be made harmless, because the id would
-# then be another id. So the student is left out.
-_DANGEROUS_ID = re.compile(r"[\t\r\n]|\s*[=@＝＠]|\s*[+\-＋－].*[(|!]", re.DOTALL)
-
-_CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-_CANVAS_IDENTITY = frozenset((*_CANVAS, "LastName", "FirstName", "Integration ID", "Root Account"))
-_MOODLE = (
-    *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade"),
-    *("Grade can be changed", "Last modified (submission)", "Last modified (grade)"),
-    "Feedback comments",
-)
-_BLACKBOARD = ("Last Name", "First Name", "Username", "Student ID")
-# Cells that the system compares with its own data, and texts that teachers wrote. A change of these
-# cells would do harm, so they are repeated exactly.
-_EXACT = frozenset(
-    (
-        *("ID", "SIS User ID", "SIS Login ID", "Integration ID", "Root Account"),
-        *("Identifier", "Feedback comments"),
-        *("Username", "Student ID", "Grading Notes", "Feedback to Learner"),
-    )
-)
+_OTHER_IDS = ("Student ID", "Integration ID", "Root Account")
+_FEEDBACK = ("Feedback comments", "Feedback to Learner")
 
 _Row = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The table of one system.
+
+    Attributes:
+        system: the system.
+        headings: the columns without a roster of this system, except the column of the points.
+        identity: the columns of the roster that are repeated; () for all.
+        keys: the columns that identify a student. At least one cell must not be empty. A change of
+            such a cell would do harm, so they are repeated exactly.
+        new_row: make the cells of a student whom the roster does not have.
+        fixed: the column of the points if it has the same heading in every class, otherwise "".
+        new_column: the heading of a column for an assignment with this title.
+        is_quoted: True if every cell has quotes.
+    """
+
+    system: System
+    headings: tuple[str, ...]
+    identity: tuple[str, ...]
+    keys: tuple[str, ...]
+    new_row: Callable[[StudentGrade], _Row]
+    fixed: str = ""
+    new_column: str = "{}"
+    is_quoted: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,177 +93,141 @@ class LmsTable:
     notes: tuple[str, ...] = ()
 
 
-def canvas_csv(gradebook: Gradebook) -> LmsTable:
-    """Return the table for Canvas: Grades, Import.
-
-    source: Canvas Instructor Guide, "How do I import grades in the Gradebook?".
-    """
-    title = gradebook.assignment.title
-    own_headings = _roster_headings(gradebook, "canvas")
-    fitting = _fitting_columns("canvas", own_headings, title)
-    column = fitting[0] if len(fitting) == 1 else title
-    identity = [heading for heading in own_headings if heading.strip() in _CANVAS_IDENTITY]
-    headings = (*(identity or _CANVAS), column)
-    possible = {headings[0]: "    Points Possible", column: str(_MOST)}
+def lms_table(gradebook: Gradebook, system: System) -> LmsTable:
+    """Return the table for a system: "canvas", "moodle" or "blackboard"."""
+    layout = LAYOUTS[system]
+    own_headings = _roster_headings(gradebook, layout)
+    column, fitting = _column(layout, gradebook.assignment.title, own_headings)
+    headings = _headings(layout, own_headings, column)
+    lines: list[list[str]] = [[_harmless(heading) for heading in headings]]
+    if system == "canvas":  # a row with the points possible comes first
+        lines.append(["    Points Possible", *[""] * (len(headings) - 2), str(_MOST)])
+    left_out: list[str] = []
     excused: list[str] = []
-
-    def row(grade: StudentGrade) -> _Row | None:
-        student = grade.student
-        known = _own_row(student, "canvas") or {
-            "Student": student.name,
-            "ID": student.system_id if student.system == "canvas" else "",
-            "SIS User ID": _school_id(student),
-            "SIS Login ID": student.login,
-            "Section": "",
-        }
-        if not any(known.get(key) for key in ("ID", "SIS User ID", "SIS Login ID")):
-            return None
-        old = known.get(column, "")
-        if _is_excused(old):
-            excused.append(student.name)
-            return known
-        return {**known, column: _grade_cell(grade, old)}
-
-    table = _table(gradebook, headings, row, before=(possible,))
+    for grade in gradebook.rows:
+        cells = _own_row(grade.student, layout) or layout.new_row(grade)
+        # A file that belongs to nobody must not become a new student of the system.
+        is_identified = any(cells.get(key) for key in layout.keys)
+        if grade.student.is_in_roster is False or not is_identified:
+            left_out.append(grade.student.name)
+            continue
+        if system == "canvas" and cells.get(column, "").strip().upper() == "EX":
+            excused.append(grade.student.name)
+        else:
+            cells = {**cells, column: _points(grade, cells.get(column, ""), system)}
+            if system == "moodle" or column in own_headings:
+                cells |= _feedback_cells(grade, cells)
+        lines.append([_cell(cells.get(heading, ""), heading, layout) for heading in headings])
+    text = "".join(_line(line, layout.is_quoted) for line in lines)
+    notes = _notes(gradebook, layout, column, fitting, own_headings)
     if excused:
-        note = f"These students are excused in Canvas and stay so: {', '.join(excused)}."
-        table = replace(table, notes=(note,))
-    if column in own_headings:
-        return _with_note(table, {gradebook.possible.get(column, "")}, f"the column {column}")
-    return LmsTable(
-        table.text, table.left_out, (_new_column_note("Canvas", title, own_headings, fitting),)
-    )
-
-
-def moodle_csv(gradebook: Gradebook) -> LmsTable:
-    """Return the grading worksheet for Moodle.
-
-    source: MoodleDocs, "Assignment settings: Offline grading worksheet". The importer reads
-    "Identifier", "Grade", "Last modified (grade)" and "Feedback comments".
-    """
-    headings = _roster_headings(gradebook, "moodle") or _MOODLE
-
-    def row(grade: StudentGrade) -> _Row | None:
-        student = grade.student
-        known = _own_row(student, "moodle")
-        if not known:
-            if student.system != "moodle" or not student.system_id:
-                return None
-            known = _new_moodle_row(grade)
-        feedback = known.get("Feedback comments", "")
-        return {
-            **known,
-            "Grade": "" if grade.total is None else points(grade.total),
-            "Feedback comments": _feedback(grade, feedback),
-        }
-
-    table = _table(gradebook, headings, row)
-    most = {
-        _own_row(grade.student, "moodle").get(heading, "")
-        for grade in gradebook.rows
-        for heading in headings
-        if heading.casefold() == "maximum grade"
-    }
-    return _with_note(table, most, "the assignment in Moodle")
-
-
-def blackboard_csv(gradebook: Gradebook) -> LmsTable:
-    """Return the table for Blackboard: Grade Centre, Work Offline, Upload.
-
-    Blackboard accepts tab-delimited files and CSV files. Every cell of a CSV file must have
-    quotes. Feedback is possible only if the roster is the file of a single column.
-    source: Blackboard Help for Instructors, "Work Offline With Grade Data".
-    """
-    title = gradebook.assignment.title
-    own_headings = _roster_headings(gradebook, "blackboard")
-    headings = own_headings or _BLACKBOARD
-    fitting = _fitting_columns("blackboard", headings, title)
-    column = fitting[0] if len(fitting) == 1 else f"{title} [Total Pts: {_MOST} Score]"
-    others = assignment_columns("blackboard", headings).keys() - {column}
-    headings = tuple(dict.fromkeys((*(name for name in headings if name not in others), column)))
-
-    def row(grade: StudentGrade) -> _Row | None:
-        known = _own_row(grade.student, "blackboard") or _new_blackboard_row(grade.student)
-        if not known["Username"]:
-            return None
-        old = known.get(column, "")
-        # A cell of a file that is not graded has words, for example "Needs Grading".
-        cells = {column: _grade_cell(grade, old if _NUMBER.fullmatch(old.strip()) else "")}
-        if "Feedback to Learner" in known and column in own_headings:
-            feedback = _feedback(grade, known["Feedback to Learner"])
-            if feedback != known["Feedback to Learner"] and "Feedback Format" in known:
-                cells["Feedback Format"] = "PLAIN_TEXT"
-            cells["Feedback to Learner"] = feedback
-        return {**known, **cells}
-
-    table = _table(gradebook, headings, row, is_quoted=True)
-    if column in own_headings:
-        return _with_note(table, {most_points(column)}, f"the column {column}")
-    return LmsTable(
-        table.text, table.left_out, (_new_column_note("Blackboard", title, own_headings, fitting),)
-    )
-
-
-def _new_column_note(
-    system: str, title: str, own_headings: Sequence[str], fitting: Sequence[str]
-) -> str:
-    if fitting:
-        return (
-            f"The roster has {len(fitting)} columns “{title}”: {', '.join(fitting)}. So {system}"
-            " will make a new column. To fill one of them, give the assignment its whole heading as"
-            " the title."
-        )
-    if own_headings:
-        return (
-            f"No column of the roster has the title “{title}”, so {system} will make a new column."
-            " To fill the column of an assignment, give the assignment the same title."
-        )
-    return (
-        f"{system} will make a new column “{title}”. To fill the column of an assignment, name"
-        f" {system}'s own file with --roster, and give the assignment the same title."
-    )
+        notes.append(f"These students are excused in Canvas and stay so: {', '.join(excused)}.")
+    return LmsTable(text, tuple(left_out), tuple(notes))
 
 
 # Columns
 
 
-def _own_row(student: Student, system: System) -> _Row:
+def _own_row(student: Student, layout: Layout) -> _Row:
     """Return the student's row of the roster if the system can import it, otherwise {}."""
-    can_import = system_of(student.row) == system and (
-        system != "moodle" or {"Identifier", "Grade"} <= set(student.row)
-    )
+    needed = {layout.keys[0], layout.fixed} - {""}  # a list of Moodle's participants has no grades
+    can_import = system_of(student.row) == layout.system and needed <= set(student.row)
     return student.row if can_import else {}
 
 
-def _roster_headings(gradebook: Gradebook, system: System) -> tuple[str, ...]:
+def _roster_headings(gradebook: Gradebook, layout: Layout) -> tuple[str, ...]:
     """Return the columns of the roster if the system wrote it, otherwise ()."""
-    rows = (_own_row(grade.student, system) for grade in gradebook.rows)
+    rows = (_own_row(grade.student, layout) for grade in gradebook.rows)
     return tuple(next((row for row in rows if row), ()))
 
 
-def _fitting_columns(system: System, headings: Sequence[str], title: str) -> list[str]:
-    """Return the headings of the roster's columns with this title. A heading itself fits, too.
+def _column(layout: Layout, title: str, own_headings: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the heading of the column for the points, and the roster's columns that fit.
 
-    A file of Blackboard with columns for feedback has a single column, which the teacher chose. So
-    its title does not matter.
+    A column of the roster fits if it has the title of the assignment. A file of Blackboard with
+    columns for feedback has a single column, which the teacher chose. So its title does not matter.
     """
-    columns = assignment_columns(system, headings)
+    if layout.fixed:
+        return layout.fixed, [layout.fixed]
+    columns = assignment_columns(layout.system, own_headings)
+    fitting: list[str] = []
     for wanted in (
         [heading for heading in columns if heading.strip() == title.strip()],
         [heading for heading, own in columns.items() if own.strip() == title.strip()],
         [heading for heading, own in columns.items() if folded(own) == folded(title)],
-        list(columns) if "Feedback to Learner" in headings else [],
+        list(columns) if "Feedback to Learner" in own_headings else [],
     ):
-        if wanted:
-            return wanted
-    return []
+        fitting = fitting or wanted
+    return fitting[0] if len(fitting) == 1 else layout.new_column.format(title), fitting
 
 
-# Cells
+def _headings(layout: Layout, own_headings: Sequence[str], column: str) -> tuple[str, ...]:
+    """Return the headings of the table, without those of other assignments."""
+    others = assignment_columns(layout.system, own_headings).keys() - {column}
+    repeated = [
+        heading
+        for heading in own_headings
+        if heading not in others and (not layout.identity or heading.strip() in layout.identity)
+    ]
+    return tuple(dict.fromkeys((*(repeated or layout.headings), column)))
 
 
-def _new_moodle_row(grade: StudentGrade) -> dict[str, str]:
+# Notes
+
+
+def _notes(
+    gradebook: Gradebook,
+    layout: Layout,
+    column: str,
+    fitting: Sequence[str],
+    own_headings: Sequence[str],
+) -> list[str]:
+    if layout.system == "moodle":
+        rows = [_own_row(grade.student, layout) for grade in gradebook.rows]
+        most = {row.get("Maximum Grade", row.get("Maximum grade", "")) for row in rows}
+        return _about_maximum(most, "the assignment in Moodle")
+    if column in own_headings:
+        most = {gradebook.possible.get(column, ""), most_points(column)}
+        return _about_maximum(most, f"the column {column}")
+    system, title = layout.system.capitalize(), gradebook.assignment.title
+    if fitting:
+        return [
+            f"The roster has {len(fitting)} columns “{title}”: {', '.join(fitting)}. So {system}"
+            " will make a new column. To fill one of them, give the assignment its whole heading as"
+            " the title."
+        ]
+    return [
+        f"{system} will make a new column “{title}”. To fill the column of an assignment, use"
+        f" {system}'s own file as the roster, and give the assignment the title of the column."
+    ]
+
+
+def _about_maximum(most: set[str], place: str) -> list[str]:
+    """Return a note if a place has another maximum than 100 points."""
+    return [
+        f"The maximum of {place} is {number} points. Change it to {_MOST} before the import."
+        for number in sorted(most)
+        if _NUMBER.fullmatch(number) and float(number.replace(",", ".")) != _MOST
+    ][:1]
+
+
+# Rows
+
+
+def _new_canvas_row(grade: StudentGrade) -> _Row:
     student = grade.student
+    return {
+        "Student": student.name,
+        "ID": student.system_id if student.system == "canvas" else "",
+        "SIS User ID": _school_id(student),
+        "SIS Login ID": student.login,
+    }
+
+
+def _new_moodle_row(grade: StudentGrade) -> _Row:
+    student = grade.student
+    if student.system != "moodle" or not student.system_id:
+        return {}
     times = [own.lateness.submitted for own in grade.challenges.values()]
     newest = max((time for time in times if time is not None), default=None)
     return {
@@ -261,12 +239,8 @@ def _new_moodle_row(grade: StudentGrade) -> dict[str, str]:
         "Grade can be changed": "Yes",
         "Last modified (submission)": "-" if newest is None else _moodle_words(newest),
         "Last modified (grade)": "-",
+        "Feedback comments": "",
     }
-
-
-def _school_id(student: Student) -> str:
-    """Return the id of the roster, unless it is only the number of a learning management system."""
-    return student.id if student.is_in_roster and student.id != student.system_id else ""
 
 
 def _moodle_words(time: float) -> str:
@@ -276,8 +250,15 @@ def _moodle_words(time: float) -> str:
     return f"{when:%A}, {when.day} {when:%B %Y}, {clock}"
 
 
-def _new_blackboard_row(student: Student) -> dict[str, str]:
-    first, last = _first_and_last_name(student)
+def _new_blackboard_row(grade: StudentGrade) -> _Row:
+    student = grade.student
+    cells = {plain_heading(heading): cell.strip() for heading, cell in student.row.items()}
+    first, last = (
+        next((cells[name] for name in names if cells.get(name)), "")
+        for names in (FIRST_NAME, LAST_NAME)
+    )
+    if not (first and last):
+        first, _, last = _ADDITION.sub("", student.name).rpartition(" ")
     is_user = student.system == "blackboard"
     return {
         "Last Name": last,
@@ -287,26 +268,67 @@ def _new_blackboard_row(student: Student) -> dict[str, str]:
     }
 
 
-def _first_and_last_name(student: Student) -> tuple[str, str]:
-    """Return the names in the roster's own columns, otherwise the parts of the full name."""
-    cells = {plain_heading(heading): cell.strip() for heading, cell in student.row.items()}
-    first, last = (
-        next((cells[name] for name in names if cells.get(name)), "")
-        for names in (FIRST_NAME, LAST_NAME)
-    )
-    if not (first and last):
-        first, _, last = _ADDITION.sub("", student.name).rpartition(" ")
-    return first, last
+def _school_id(student: Student) -> str:
+    """Return the id of the roster, unless it is only the number of a learning management system."""
+    return student.id if student.is_in_roster and student.id != student.system_id else ""
 
 
-def _is_excused(cell: str) -> bool:
-    """Return whether a cell of Canvas says that the student need not hand in anything."""
-    return cell.strip().upper() == "EX"
+LAYOUTS: Mapping[System, Layout] = {
+    "canvas": Layout(
+        "canvas",
+        headings=("Student", "ID", "SIS User ID", "SIS Login ID", "Section"),
+        identity=(
+            *("Student", "LastName", "FirstName", "ID", "SIS User ID", "SIS Login ID", "Section"),
+            *("Integration ID", "Root Account"),
+        ),
+        keys=("ID", "SIS User ID", "SIS Login ID"),
+        new_row=_new_canvas_row,
+    ),
+    "moodle": Layout(
+        "moodle",
+        headings=(
+            *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade"),
+            *("Grade can be changed", "Last modified (submission)", "Last modified (grade)"),
+            "Feedback comments",
+        ),
+        identity=(),
+        keys=("Identifier",),
+        new_row=_new_moodle_row,
+        fixed="Grade",
+    ),
+    "blackboard": Layout(
+        "blackboard",
+        headings=("Last Name", "First Name", "Username", "Student ID"),
+        identity=(),
+        keys=("Username",),
+        new_row=_new_blackboard_row,
+        new_column=f"{{}} [Total Pts: {_MOST} Score]",
+        is_quoted=True,
+    ),
+}
 
 
-def _grade_cell(grade: StudentGrade, old: str) -> str:
+# Cells
+
+
+def _points(grade: StudentGrade, old: str, system: System) -> str:
     """Return the points of a student, or the roster's own cell if there are none."""
-    return old if grade.total is None else points(grade.total)
+    if grade.total is not None:
+        return points(grade.total)
+    # A cell of Blackboard that is not graded has words, for example "Needs Grading".
+    is_kept = system == "canvas" or (system == "blackboard" and _NUMBER.fullmatch(old.strip()))
+    return old if is_kept else ""
+
+
+def _feedback_cells(grade: StudentGrade, cells: _Row) -> dict[str, str]:
+    """Return the cells with the feedback, if the table has a column for it."""
+    heading = next((name for name in _FEEDBACK if name in cells), "")
+    if not heading:
+        return {}
+    old = cells[heading]
+    text = _feedback(grade, old)
+    has_format = text != old and "Feedback Format" in cells
+    return {heading: text} | ({"Feedback Format": "PLAIN_TEXT"} if has_format else {})
 
 
 def _feedback(grade: StudentGrade, old: str) -> str:
@@ -329,47 +351,14 @@ def _feedback(grade: StudentGrade, old: str) -> str:
 def _late_words(challenge: ChallengeGrade, grade: StudentGrade) -> str:
     days = challenge.lateness.days
     late = "Late" if not days else f"{days} {'day' if days == 1 else 'days'} late"
-    # No penalty is taken from points that a person decided.
-    is_decided = challenge.override is not None or grade.override is not None
-    if challenge.lateness.penalty and not is_decided:
-        return f"{late}: {points(challenge.lateness.penalty)} points off."
-    return f"{late}."
+    penalty = 0.0 if grade.override is not None else penalty_taken(challenge)
+    return f"{late}: {points(penalty)} points off." if penalty else f"{late}."
 
 
-# Text
-
-
-def _table(
-    gradebook: Gradebook,
-    headings: Sequence[str],
-    row_of: Callable[[StudentGrade], _Row | None],
-    *,
-    before: Iterable[_Row] = (),
-    is_quoted: bool = False,
-) -> LmsTable:
-    """Return the table with a row for each student whom the system can identify."""
-    lines = [_line([_harmless(heading) for heading in headings], is_quoted)]
-    lines += [_line([row.get(heading, "") for heading in headings], is_quoted) for row in before]
-    left_out: list[str] = []
-    for grade in gradebook.rows:
-        # A file that belongs to nobody must not become a new student of the system.
-        row = None if grade.student.is_in_roster is False else row_of(grade)
-        if row is None or any(_DANGEROUS_ID.match(row.get(key, "")) for key in _keys()):
-            left_out.append(grade.student.name)
-        else:
-            lines.append(_line([_cell(row, heading) for heading in headings], is_quoted))
-    return LmsTable("".join(lines), tuple(left_out))
-
-
-def _keys() -> frozenset[str]:
-    """Return the columns that identify a student."""
-    return _EXACT - {"Feedback comments", "Grading Notes", "Feedback to Learner"}
-
-
-def _cell(row: _Row, heading: str) -> str:
+def _cell(text: str, heading: str, layout: Layout) -> str:
     """Return a cell exactly, or with an apostrophe if a spreadsheet could compute it."""
-    text = row.get(heading, "")
-    is_exact = heading in _EXACT or _NUMBER.fullmatch(text.strip())
+    exact = (*layout.keys, *_OTHER_IDS, *_FEEDBACK, "Grading Notes")
+    is_exact = heading in exact or _NUMBER.fullmatch(text.strip())
     return text if is_exact else _harmless(text)
 
 
@@ -386,16 +375,3 @@ def _line(cells: Sequence[str], is_quoted: bool) -> str:
         buffer, quoting=csv.QUOTE_ALL if is_quoted else csv.QUOTE_MINIMAL, lineterminator="\n"
     ).writerow(cells)
     return buffer.getvalue()
-
-
-def _with_note(table: LmsTable, most: Iterable[str], place: str) -> LmsTable:
-    """Return the table, with a note if the place has another maximum than 100 points."""
-    others = sorted(
-        number
-        for number in most
-        if _NUMBER.fullmatch(number) and float(number.replace(",", ".")) != _MOST
-    )
-    if not others:
-        return table
-    note = f"The maximum of {place} is {others[0]} points. Change it to {_MOST} before the import."
-    return replace(table, notes=(*table.notes, note))

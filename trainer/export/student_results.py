@@ -6,8 +6,7 @@ import io
 from dataclasses import replace
 
 from trainer.classroom.handed_in import NOTEBOOK
-from trainer.classroom.records import Excerpt, StudentResult
-from trainer.export.load_words import load_words
+from trainer.classroom.records import StudentResult
 from trainer.model.report import Outcome, Report
 from trainer.practice.notebook_file import cell_line
 from trainer.report.literal import console
@@ -15,7 +14,6 @@ from trainer.report.terminal import render
 from trainer.report.visible import visible
 
 _WIDTH = 80
-_AROUND = 2
 
 
 def with_report(result: StudentResult, report: Report, source: str) -> StudentResult:
@@ -26,16 +24,14 @@ def with_report(result: StudentResult, report: Report, source: str) -> StudentRe
         report: the report on the submission.
         source: the text of the submission.
     """
-    excerpt = excerpt_of(source, _line_of(report))
-    text, words = as_text(report), load_words(report, source)
-    if result.file.endswith(NOTEBOOK) and (cells := _cell_words(report, source)):
-        text += f"\n{cells}\n"
-        words += f" {cells}" if words else ""
-    return replace(result, report=report, text=text, excerpt=excerpt, load_words=words)
+    graded = replace(result, report=report, source=source, text=as_text(report))
+    if result.file.endswith(NOTEBOOK) and (cells := _cell_words(graded)):
+        return replace(graded, text=f"{graded.text}\n{cells}\n")
+    return graded
 
 
 def with_trouble(result: StudentResult, trouble: str) -> StudentResult:
-    """Return the result of a file that cannot be read. Its check `loads` failed."""
+    """Return the result of a student without a file for this challenge. `loads` failed."""
     report = Report(
         challenge=result.challenge,
         file=result.file,
@@ -49,7 +45,7 @@ def with_trouble(result: StudentResult, trouble: str) -> StudentResult:
 
 
 def with_failure(result: StudentResult, sentence: str) -> StudentResult:
-    """Return a result without a verdict and without a score, because the grader failed."""
+    """Return a result without a verdict and without a score, because nothing was graded."""
     text = f"NOT GRADED  {result.challenge}\n{visible(sentence, lines=True)}\n"
     return replace(result, error=sentence, score=None, text=text)
 
@@ -64,37 +60,14 @@ def as_text(report: Report) -> str:
     return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip() + "\n"
 
 
-def _line_of(report: Report) -> int | None:
-    """Return the line that the report is about, or None."""
-    if report.diagnosis is not None and report.diagnosis.first_line is not None:
-        return report.diagnosis.first_line.line
-    failure = report.first_failure()
-    return failure.frames[-1].line if failure is not None and failure.frames else None
-
-
-def _cell_words(report: Report, source: str) -> str:
+def _cell_words(result: StudentResult) -> str:
     """Return a sentence for each line that the report names, with the cell of the notebook."""
-    lines = [_line_of(report)]
-    if (failure := report.first_failure()) is not None:
-        lines += [frame.line for frame in failure.frames]
-    places = {line: cell_line(source, line) for line in lines if line is not None}
+    failure = None if result.report is None else result.report.first_failure()
+    frames = () if failure is None else failure.frames
+    lines = {result.line, *(frame.line for frame in frames)} - {None}
+    places = {line: cell_line(result.source, line) for line in sorted(filter(None, lines))}
     return " ".join(
         f"Line {line} is line {place[1]} of code cell {place[0]}."
-        for line, place in sorted(places.items())
+        for line, place in places.items()
         if place is not None
     )
-
-
-def excerpt_of(source: str, line: int | None) -> Excerpt | None:
-    """Return a line of the source with the lines around it, or None if there is no such line.
-
-    Args:
-        source: the text of the submission.
-        line: the line number from 1, or None.
-    """
-    lines = source.split("\n")
-    if line is None or not 1 <= line <= len(lines):
-        return None
-    first = max(1, line - _AROUND)
-    shown = tuple(text.rstrip("\r")[:200] for text in lines[first - 1 : line + _AROUND])
-    return Excerpt(first, line, shown)

@@ -1,12 +1,16 @@
-"""List everything in a gradebook that a person should look at, by reason."""
+"""List everything about a class that a person should look at, by reason."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from trainer.classroom.records import ChallengeGrade, Gradebook, StudentGrade
-from trainer.export.grade_words import override_words
+from trainer.classroom.records import ChallengeGrade, Gradebook, StudentGrade, StudentResult
+from trainer.export.grade_words import late_words, override_words
+from trainer.report.class_words import VERDICTS
 
 NO_ROSTER = (
     "The students who handed in nothing are not known, because there is no roster. Add"
@@ -15,121 +19,145 @@ NO_ROSTER = (
 NOBODY_MISSING = (
     "Nobody is missing: every student of the roster has a readable file for every challenge."
 )
+_LONGEST = 160  # characters of a message
+_ALMOST_THE_NAME = re.compile(r"the file defines no (\w+);.* Rename (\w+)\.")
 
 
-@dataclass(frozen=True)
-class Noted:
-    """A submission, a student or a file to look at.
-
-    Attributes:
-        student: the name of the student, or "" for a file that belongs to nobody.
-        challenge: the id of the challenge, or "" if the note is not about a submission.
-        reason: the reason, or "" if the heading says everything.
-    """
-
-    student: str
-    challenge: str = ""
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class Look:
-    """All notes of the same kind.
+class Kind(NamedTuple):
+    """A reason to look.
 
     Attributes:
-        heading: the reason to look in a few words.
+        heading: the heading of the list of all notes of this kind.
         advice: an explanation, and the next step.
-        notes: the notes, sorted by student.
+        label: the reason in words, which stands before the text of a note outside of this list.
     """
 
     heading: str
     advice: str
-    notes: tuple[Noted, ...]
+    label: str = ""
 
 
-def to_look_at(gradebook: Gradebook) -> tuple[Look, ...]:
-    """Return everything to look at, the most urgent first."""
-    looks = [
-        Look(
-            "Names that clash",
-            "A person must decide whose file it is. Rename the file, then grade again with"
-            " --resume.",
-            (*_clashes(gradebook),),
-        ),
-        Look(
-            "Not graded",
-            "A person must settle which file counts, or ask for another file. Then grade again"
-            " with --resume.",
-            (*_not_graded(gradebook),),
-        ),
-        Look(
-            "The grader failed",
-            "The submission is not to blame. Grade again with --resume.",
-            (*_failed(gradebook),),
-        ),
-        Look(
-            "Nothing for a challenge",
-            "These students handed in files for other challenges only, so they have 0 points here.",
-            (*_missing(gradebook),),
-        ),
-        Look(
-            "Imports of modules that do not exist here",
-            "These files did not load, so they have 0 points. If students may use the package,"
-            " install it and grade again with --regrade. If the module is the student's own file,"
-            " ask for one file with all code.",
-            (*_with_missing_modules(gradebook),),
-        ),
-        Look(
-            "Files that belong to nobody",
-            "They were graded, but fit no student of the roster. Put the id, the user name, the"
-            " e-mail address or the name of one student into the file's name, then grade again"
-            " with --resume.",
-            (*_of_nobody(gradebook),),
-        ),
-        Look(
-            "Handed in nothing",
-            "The roster has these students, and no file belongs to them.",
-            (*_absent(gradebook),),
-        ),
-        Look(
-            "No submission for a challenge",
-            "These students have a submission for another challenge, but not for this one. They"
-            " have no total.",
-            (*_incomplete(gradebook),),
-        ),
-        Look(
-            "Late, but the time is unknown",
-            "No penalty is taken. Give the times with --submitted FILE.",
-            (*_late_at_unknown_time(gradebook),),
-        ),
-        Look(
-            "Time unknown",
-            "Nobody knows whether these submissions are late, so no penalty is taken. Give the"
-            " times with --submitted FILE.",
-            (*_at_unknown_time(gradebook),),
-        ),
-        Look(
-            "Other files with an answer",
-            "Another file of the student was graded. If one of these should count, remove the"
-            " graded file, then grade again with --resume.",
-            (*_alternatives(gradebook),),
-        ),
-        Look("Overrides", "A person decided these points.", (*_overrides(gradebook),)),
-        Look(
-            "Other files",
-            "These files and folders are not part of a submission and were not graded.",
-            tuple(Noted("", reason=words) for words in gradebook.other_files),
-        ),
-    ]
-    listed = {note.student for look in looks for note in look.notes}
-    others = (
-        Noted(row.student.name, reason=words)
-        for row in gradebook.rows
-        if row.student.name not in listed
-        for words in row.look
-    )
-    looks.append(Look("Other reasons", "A person should look at these students.", (*others,)))
-    return tuple(look for look in looks if look.notes)
+# The most urgent first.
+KINDS = {
+    "clash": Kind(
+        "Names that clash",
+        "A person must decide whose file it is. Rename the file, then grade again with --resume.",
+    ),
+    "ungraded": Kind(
+        "Not graded",
+        "A person must settle which file counts, or ask for another file. Then grade again with"
+        " --resume.",
+        "not graded: ",
+    ),
+    "failed": Kind(
+        "The grader failed",
+        "The submission is not to blame. Grade again with --resume.",
+        "not graded: ",
+    ),
+    "near": Kind(
+        "Near misses",
+        "One small slip costs these answers most of their points. Look at the file, and decide"
+        " whether to change the points by hand.",
+        "near miss: ",
+    ),
+    "module": Kind(
+        "Imports of modules that do not exist here",
+        "These files did not load, so they have 0 points. If students may use the package,"
+        " install it and grade again with --regrade. If the module is the student's own file,"
+        " ask for one file with all code.",
+        "imports a module that does not exist here: ",
+    ),
+    "missing": Kind(
+        "Nothing for a challenge",
+        "These students handed in files, but none for this challenge, so they have 0 points here.",
+    ),
+    "zero": Kind(
+        "0 points", "The reason is the first check that failed, or the penalty.", "0 points: "
+    ),
+    "nobody": Kind(
+        "Files that belong to nobody",
+        "They were graded, but fit no student of the roster. Put the id, the user name, the"
+        " e-mail address or the name of one student into the file's name, then grade again"
+        " with --resume.",
+        "the roster does not have this student: ",
+    ),
+    "absent": Kind(
+        "Handed in nothing",
+        "The roster has these students, and no file belongs to them.",
+        "handed in nothing",
+    ),
+    "incomplete": Kind(
+        "No submission for a challenge",
+        "These students have a submission for another challenge, but not for this one. They"
+        " have no total.",
+        "no submission for ",
+    ),
+    "late": Kind(
+        "Late, but the time is unknown",
+        "No penalty is taken. Give the times with --submitted FILE.",
+        "late, but the time is unknown, so no penalty is taken",
+    ),
+    "time": Kind(
+        "Time unknown",
+        "Nobody knows whether these submissions are late, so no penalty is taken. Give the"
+        " times with --submitted FILE.",
+    ),
+    "answers": Kind(
+        "Other files with an answer",
+        "Another file of the student was graded. If one of these should count, remove the"
+        " graded file, then grade again with --resume.",
+        "other files with an answer: ",
+    ),
+    "override": Kind("Overrides", "A person decided these points.", "override: "),
+    "files": Kind(
+        "Other files",
+        "These files and folders are not part of a submission and were not graded.",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Note:
+    """A reason to look at a submission, a student or a file.
+
+    Attributes:
+        kind: a key of `KINDS`.
+        student: the name of the student, or "" for a file that belongs to nobody.
+        challenge: the id of the challenge, or "" if the note is not about a submission.
+        text: the details of the reason, or "".
+    """
+
+    kind: str
+    student: str
+    challenge: str
+    text: str
+
+
+def notes_of(gradebook: Gradebook, results: Iterable[StudentResult]) -> list[Note]:
+    """Return all notes in the order of the students."""
+    by_key = {(result.student, result.challenge): result for result in results}
+    submitted = [grade for row in gradebook.rows for grade in row.challenges.values() if grade.file]
+    has_no_times = all(grade.lateness.submitted is None for grade in submitted)
+    notes: list[Note] = []
+    for row in gradebook.rows:
+        name = row.student.name
+        notes += [Note(kind, name, "", text) for kind, text in _about_student(row, gradebook)]
+        for grade in row.challenges.values():
+            result = by_key.get((name, grade.challenge))
+            notes += [
+                Note(kind, name, grade.challenge, text)
+                for kind, text in _about_grade(grade, result)
+                if not (kind == "time" and has_no_times)
+            ]
+    if has_no_times and any(grade.has_unknown_time for grade in submitted):
+        notes.append(Note("time", "", "", "No submission of the class has a time."))
+    return notes + [Note("files", "", "", file) for file in gradebook.other_files]
+
+
+def by_kind(notes: Sequence[Note]) -> list[tuple[Kind, list[Note]]]:
+    """Return the notes of each kind that has some, the most urgent kind first."""
+    groups = [(row, [note for note in notes if note.kind == kind]) for kind, row in KINDS.items()]
+    return [(row, group) for row, group in groups if group]
 
 
 def missing_words(gradebook: Gradebook) -> str:
@@ -148,88 +176,78 @@ def missing_words(gradebook: Gradebook) -> str:
     return NOBODY_MISSING if expected and is_complete else ""
 
 
-def _grades(gradebook: Gradebook) -> Iterator[tuple[StudentGrade, ChallengeGrade]]:
-    for row in gradebook.rows:
-        for grade in row.challenges.values():
-            yield row, grade
+def _about_student(row: StudentGrade, gradebook: Gradebook) -> Iterator[tuple[str, str]]:
+    for sentence in row.student.notes:
+        yield "clash", sentence
+    if row.student.is_in_roster is False:
+        yield "nobody", ", ".join(row.files)
+    if gradebook.has_roster and not any(row.files):
+        yield "absent", ""
+    elif row.challenges:
+        missing = [id for id in gradebook.assignment.challenge_ids if id not in row.challenges]
+        for challenge in missing:
+            yield "incomplete", challenge
+    if row.override is not None:
+        yield "override", override_words(row.override)
 
 
-def _clashes(gradebook: Gradebook) -> Iterator[Noted]:
-    for row in gradebook.rows:
-        for sentence in row.student.notes:
-            yield Noted(row.student.name, reason=sentence)
-
-
-def _not_graded(gradebook: Gradebook) -> Iterator[Noted]:
-    for row, grade in _grades(gradebook):
-        if grade.is_ungraded:
-            yield Noted(row.student.name, grade.challenge, grade.error)
-
-
-def _failed(gradebook: Gradebook) -> Iterator[Noted]:
-    for row, grade in _grades(gradebook):
-        if grade.verdict is None and not grade.is_ungraded:
-            yield Noted(row.student.name, grade.challenge, grade.error or "no reason is known")
-
-
-def _missing(gradebook: Gradebook) -> Iterator[Noted]:
-    for row, grade in _grades(gradebook):
-        if grade.verdict is not None and grade.error:
-            yield Noted(row.student.name, grade.challenge, grade.error)
-
-
-def _with_missing_modules(gradebook: Gradebook) -> Iterator[Noted]:
-    for row, grade in _grades(gradebook):
-        if grade.missing_module:
-            yield Noted(row.student.name, grade.challenge, grade.missing_module)
-
-
-def _of_nobody(gradebook: Gradebook) -> Iterator[Noted]:
-    for row in gradebook.rows:
-        if row.student.is_in_roster is False:
-            yield Noted(row.student.name, reason=", ".join(row.files))
-
-
-def _absent(gradebook: Gradebook) -> Iterator[Noted]:
-    if gradebook.has_roster:
-        for row in gradebook.rows:
-            if not row.challenges:
-                yield Noted(row.student.name)
-
-
-def _incomplete(gradebook: Gradebook) -> Iterator[Noted]:
-    for row in gradebook.rows:
-        for assigned in gradebook.assignment.challenges:
-            if row.challenges and assigned.challenge not in row.challenges:
-                yield Noted(row.student.name, reason=assigned.challenge)
-
-
-def _late_at_unknown_time(gradebook: Gradebook) -> Iterator[Noted]:
-    for row, grade in _grades(gradebook):
-        if grade.lateness.is_late and grade.lateness.days is None:
-            extended = "the student has an extension" if grade.lateness.is_extended else ""
-            yield Noted(row.student.name, grade.challenge, extended)
-
-
-def _at_unknown_time(gradebook: Gradebook) -> Iterator[Noted]:
-    """Yield the submissions without a time, or a single note if no submission has a time."""
-    graded = [(row, grade) for row, grade in _grades(gradebook) if grade.file]
-    unknown = [(row, grade) for row, grade in graded if grade.has_unknown_time]
-    if unknown and all(grade.lateness.submitted is None for _, grade in graded):
-        yield Noted("", reason="No submission of the class has a time.")
+def _about_grade(grade: ChallengeGrade, result: StudentResult | None) -> Iterator[tuple[str, str]]:
+    """Yield the notes about a submission. A person has already looked at one with an override."""
+    if grade.override is not None:
+        yield "override", override_words(grade.override)
         return
-    for row, grade in unknown:
-        yield Noted(row.student.name, grade.challenge)
+    if grade.is_ungraded:
+        yield "ungraded", grade.error
+    elif grade.verdict is None:
+        yield "failed", grade.error or "no reason is known"
+    elif grade.error:
+        yield "missing", grade.error
+    elif grade.missing_module:
+        yield "module", grade.missing_module
+    elif result is not None and (words := near_miss(result)):
+        yield "near", words
+    elif grade.points == 0:
+        yield "zero", _reason(grade, result)
+    if grade.lateness.is_late and grade.lateness.days is None:
+        yield "late", " (the student has an extension)" if grade.lateness.is_extended else ""
+    elif grade.has_unknown_time:
+        yield "time", ""
+    if grade.alternatives:
+        yield "answers", ", ".join(grade.alternatives)
 
 
-def _alternatives(gradebook: Gradebook) -> Iterator[Noted]:
-    for row, grade in _grades(gradebook):
-        if grade.alternatives:
-            yield Noted(row.student.name, grade.challenge, ", ".join(grade.alternatives))
+def near_miss(result: StudentResult) -> str:
+    """Return the small slip that costs an answer its points, or "" if there is none.
+
+    A slip is a name that is nearly right, a missing colon, an error in the last line, or the time
+    limit.
+    """
+    failure = None if result.report is None else result.report.first_failure()
+    if failure is None or result.verdict not in ("error", "failed", "timeout"):
+        return ""
+    if result.verdict == "timeout":
+        return VERDICTS["timeout"][1]
+    if match := _ALMOST_THE_NAME.match(failure.message):
+        return f"the file defines {match[2]} instead of {match[1]}"
+    is_stub = "NotImplementedError" in failure.message
+    if result.verdict == "failed" or is_stub or not failure.frames:
+        return ""
+    line = failure.frames[-1].line
+    if "SyntaxError: expected ':'" in failure.message:
+        return f"a colon is missing at line {line}"
+    is_last = not "".join(result.source.split("\n")[line:]).strip()
+    return f"the error is in the last line: {_shortened(failure.message)}" if is_last else ""
 
 
-def _overrides(gradebook: Gradebook) -> Iterator[Noted]:
-    for row in gradebook.rows:
-        for override in row.overrides:
-            of_challenge = f"{override.challenge}, " if override.challenge else ""
-            yield Noted(row.student.name, reason=f"{of_challenge}{override_words(override)}")
+def _reason(grade: ChallengeGrade, result: StudentResult | None) -> str:
+    """Return the reason for 0 points."""
+    if grade.score and grade.lateness.is_late:
+        return f"late: {late_words(grade.lateness)}"
+    failure = None if result is None or result.report is None else result.report.first_failure()
+    if failure is None:
+        return VERDICTS[grade.verdict][1]
+    return _shortened(f"{failure.check}: {failure.message}")
+
+
+def _shortened(message: str) -> str:
+    return textwrap.shorten(message, _LONGEST, placeholder=" …")
