@@ -60,7 +60,14 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     The folder does not exist yet, because most tests use no file.
     """
     folder = tmp_path_factory.getbasetemp() / f"home-{next(_HOMES)}"
-    for name in ("ATTN_DRILL_LANG", "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+    for name in (
+        "ATTN_DRILL_LANG",
+        "ATTN_DRILL_PACK",
+        "ATTN_DRILL_THEME",
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "COLUMNS",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ATTN_DRILL_HOME", str(folder))
     return folder

@@ -10,11 +10,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from tests.support import forked
 from tests.support.paths import ROOT, TESTS
 from tests.support.update_readme import PICTURE, current_picture
 from trainer.casekit.draw import Draw
+from trainer.cli.commands import app
 from trainer.model.case import Case
 from trainer.packs import pack_reader
 from trainer.packs.mistakes import read_mistakes
@@ -35,7 +38,6 @@ OTHER_CODES = {
     "attn-drill check gqa gqa.py --hints-first": 1,
     "attn-drill check gqa gqa.py --html report.html": 1,
     "attn-drill check gqa gqa.py --json": 1,
-    "attn-drill check gqa --notes": 1,
     "attn-drill check sdpa": 1,
     "attn-drill hunt gqa --check": 1,
     "attn-drill hunt mini-gpt --check --why": 1,
@@ -131,7 +133,7 @@ RUN_ELSEWHERE = {"docs/packs.md"}
 
 def is_slow(document: str, command: str) -> bool:
     """Return whether a command grades for seconds, and tests/cli runs it with the same options."""
-    grades = ("mini-gpt", "hunt gqa", "--notes", "repro", "grade submissions")
+    grades = ("mini-gpt", "hunt gqa", "repro", "grade submissions")
     return document in ("docs/classroom.md", "docs/reports.md") or any(
         word in command for word in grades
     )
@@ -185,30 +187,21 @@ def test_other_codes_belong_to_commands() -> None:
 @pytest.mark.thorough
 def test_every_command_of_the_table_exists() -> None:
     """The table of commands names commands and options that the program has, and all commands."""
-    help_text = forked.run(["--help"], ROOT, os.environ).stdout
+    program = get_command(app)
+    assert isinstance(program, TyperGroup)
+    paths = set()
+    for name, command in program.commands.items():
+        below = command.commands if isinstance(command, TyperGroup) else ("",)
+        paths |= {f"{name} {each}".strip() for each in below}
     named = set()
-    for row in re.findall(r"^\| `attn-drill ([^`]*)`.*", text_of("docs/practice.md"), re.MULTILINE):
-        named.add(row.split()[0])
-    for line in text_of("docs/practice.md").splitlines():
-        match = re.match(r"\| `attn-drill ([^`]*)`", line)
-        if match is None:
-            continue
-        words = match.group(1).split()
-        assert words[0].removeprefix("--") in help_text
-        if not words[0].startswith("--"):
-            is_subcommand = words[0] in ("pack", "class")
-            command = words[:2] if is_subcommand else words[:1]
-            text = forked.run([*command, "--help"], ROOT, os.environ).stdout
-            for option in re.findall(r"--[a-z][a-z-]+", line):
-                assert option in text, f"{command}: {option}"
-    files = {path.stem.rstrip("_") for path in (ROOT / "trainer" / "cli").glob("[a-z]*.py")}
-    helpers = {
-        *("commands", "entry", "parameters", "practise", "menu", "page_files"),
-        *("grade_inputs", "class_run", "class_outputs", "autograde", "class_grade"),
-        *("class_override", "class_handout", "class_autograder"),
-        *("planned_review", "light_review", "ask_questions", "ask_follow_ups", "read_answer"),
-    }
-    assert files - helpers <= named
+    for row in re.findall(r"^\| `attn-drill [^`]*`.*", text_of("docs/practice.md"), re.MULTILINE):
+        words = re.match(r"\| `attn-drill((?: [a-z]+)*)", row)
+        assert words is not None
+        named.add(words[1].strip())
+        text = forked.run([*words[1].split(), "--help"], ROOT, os.environ).stdout
+        for option in re.findall(r"--[a-z][a-z-]+", row):
+            assert option in text, f"{words[1]}: {option}"
+    assert named == {"", *paths}
 
 
 def anchors(document: Path) -> set[str]:

@@ -19,6 +19,7 @@ from trainer.model.errors import DrillError, GraderError
 from trainer.model.submission import Submission
 from trainer.practice.facts import Attempted, Hunted
 from trainer.practice.journal import Journal
+from trainer.server.messages import Grade
 from trainer.server.process import ServerProcess
 
 
@@ -44,7 +45,7 @@ def test_grader_hides_all_packs(
     monkeypatch.setattr(ServerProcess, "send", lambda server, request: False)
     packs = open_packs([named])
     with pytest.raises(GraderError):
-        grade_file(packs, packs.find("gqa"), Submission("gqa.py", ""), 1)
+        grade_file(packs, Grade("gqa", Submission("gqa.py", ""), 1))
     assert told == [named, other, BUILT_IN, site / "hiding_pack"]
 
 

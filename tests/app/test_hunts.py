@@ -3,7 +3,6 @@
 import pytest
 
 from trainer.app.hunts import (
-    check_bugs,
     choose_bugs,
     continued,
     debugging_challenge,
@@ -14,13 +13,6 @@ from trainer.packs import pack_reader
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 BY_ID = {challenge.id: challenge for challenge in CHALLENGES}
-
-
-@pytest.mark.parametrize("count", [0, 6, -1])
-def test_number_of_bugs_has_limits(count: int) -> None:
-    """The message has the number and the limits."""
-    with pytest.raises(DrillError, match=rf"--bugs is {count}; it must be 1 to 5"):
-        check_bugs(count)
 
 
 @pytest.mark.thorough

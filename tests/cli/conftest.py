@@ -39,7 +39,7 @@ def run(
 
     def command(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["attn-drill", *arguments])
-        code = commands._run()
+        code = commands.run()
         return code, *capsys.readouterr()
 
     return command

@@ -1,23 +1,27 @@
-"""The command line: its commands, usage errors, `--pack`, and imports."""
+"""The command line: its commands, `--pack`, and imports."""
 
 import ast
-import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
 from typer.testing import CliRunner
 
-from tests.support.cli import GQA, drill
-from tests.support.paths import TINY_PACK
+from tests.support.paths import TESTS, TINY_PACK
 from trainer import __version__
 from trainer.cli.commands import app
+from trainer.cli.parameters import SECTIONS
 from trainer.packs import pack_reader
 
+JOURNAL = TESTS / "practice" / "journal_4.jsonl"
 CLI = pack_reader.TRAINER / "cli"
+Run = Callable[..., tuple[int, str, str]]
 
 
 def imported_from_cli(path: Path) -> set[str]:
@@ -35,7 +39,7 @@ def imported_from_cli(path: Path) -> set[str]:
 
 def test_only_the_command_line_imports_commands() -> None:
     """Functions for several commands are in helper modules."""
-    helpers = {"menu", "parameters", "practise"}
+    helpers = {"verdict", "ask", "columns", "exit_codes", "menu", "parameters", "practise"}
     commands = imported_from_cli(CLI / "commands.py") - helpers
     assert {"check", "list_"} <= commands
     for path in CLI.glob("*.py"):
@@ -46,7 +50,9 @@ def test_only_the_command_line_imports_commands() -> None:
 def test_annotations_of_all_commands_are_evaluated() -> None:
     """Typer evaluates annotations that are text again and again, at every start."""
     groups = [app, *(group.typer_instance for group in app.registered_groups)]
-    commands = [command.callback for group in groups for command in group.registered_commands]
+    commands = [
+        command.callback for group in groups if group for command in group.registered_commands
+    ]
     assert len(commands) > 20
     for command in commands:
         assert command is not None
@@ -76,8 +82,13 @@ LIGHT = [
     ["review", "--list"],
     ["review"],
     ["quiz", "--list"],
+    ["quiz", "--count", "8"],
     ["hunt", "gqa"],
-    ["compare"],
+    ["hunt", "mini-gpt", "--bugs", "1"],
+    ["review", "gqa", "--minutes", "5"],  # a gap is graded in another process
+    ["journal", "import", str(JOURNAL)],
+    ["stats", "--json"],
+    ["tools", "compare"],
 ]
 
 
@@ -89,7 +100,7 @@ def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, ho
         "import sys\n"
         "from trainer.cli import commands\n"
         "sys.argv = ['attn-drill', *sys.argv[1:]]\n"
-        "code = commands._run()\n"
+        "code = commands.run()\n"
         "sys.stdout.flush()\n"
         "heavy = {'torch', 'numpy', 'rich', 'jinja2'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
@@ -98,83 +109,89 @@ def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, ho
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         cwd=tmp_path,
+        input="a\n?\n?\n",
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr.strip() == ("['rich']" if arguments == ["compare"] else "[]")
+    assert done.stderr.strip() == (
+        "['rich']" if "compare" in arguments or "stats" in arguments else "[]"
+    )
     assert done.stdout
 
 
-def test_help_names_every_command(tmp_path: Path) -> None:
-    """--version prints the version."""
-    assert drill("--version", cwd=tmp_path).stdout.strip() == f"attn-drill {__version__}"
-    text = drill("--help", cwd=tmp_path).stdout
-    names = (
-        "list start check hint solution reset review stats hunt quiz interview compare heads "
-        "export import pack doctor --install-completion"
-    )
-    for name in names.split():
-        assert name in text
+def test_every_command_has_a_section_and_a_short_help() -> None:
+    """This holds for subcommands too."""
+    program = get_command(app)
+    assert isinstance(program, TyperGroup)
+    for name, command in program.commands.items():
+        assert getattr(command, "rich_help_panel", None) in SECTIONS, name
+        below = command.commands.values() if isinstance(command, TyperGroup) else ()
+        for each in (command, *below):
+            assert 0 < len(each.short_help or "") <= 60, (name, each.name)
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        pytest.param(["check", "gqq"], "Did you mean gqa", id="unknown id"),
-        pytest.param(["check", "gqa"], "attn-drill start gqa", id="no file yet"),
-        pytest.param(
-            ["check", "gqa", "gqa.py", "--time-limit", "0"], "--time-limit is 0", id="no time"
-        ),
-        pytest.param(
-            ["check", "gqa", "gqa.py", "--memory-limit", "1"], "--memory-limit is 1", id="no memory"
-        ),
-        pytest.param(
-            ["check", "gqa", "gqa.py", "--seed", "-1"], "--seed is -1", id="negative seed"
-        ),
-        pytest.param(
-            ["check", "gqa", "gqa.py", "--case", "99"],
-            "--case 99 does not exist",
-            id="no such case",
-        ),
-        pytest.param(
-            ["check", "gqa", "gqa.py", "--seed", "x"],
-            "'x' is not a valid int",
-            id="seed that is not a number",
-        ),
-        pytest.param(["hint"], "Missing argument", id="no id"),
-        pytest.param(["chekc"], "No such command 'chekc'", id="no such command"),
-        pytest.param(["start", "gqq"], "Did you mean gqa", id="start unknown"),
-        pytest.param(["pack", "check", "/nowhere"], "has no folder challenges", id="no pack"),
-    ],
-)
-def test_usage_error_exits_with_2_and_one_sentence(
-    tmp_path: Path, arguments: list[str], says: str
+@pytest.mark.parametrize("path", ["", "class", "pack", "journal", "tools"])
+@pytest.mark.parametrize("columns", ["80", "50"])
+def test_help_screen_fits_and_nothing_is_cut(
+    path: str, columns: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sentence has the wrong value and the next step."""
-    if "gqa.py" in arguments:
-        (tmp_path / "gqa.py").write_text(pack_reader.solution(GQA))
-    done = drill(*arguments, cwd=tmp_path, code=2)
-    assert says in done.stderr
-    assert "Traceback" not in done.stderr
+    """Without the name of a subcommand, a group shows its help too."""
+    monkeypatch.setenv("COLUMNS", columns)
+    code, text, _ = run(*path.split(), "--help")
+    assert code == 0
+    assert max(map(len, text.splitlines())) <= int(columns)
+    assert "..." not in text.partition("\n\n")[2]
+    assert not path or run(path) == (0, text, "")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["check", "--json"],
-        ["check", "gqa", "--json", "--seed", "x"],
-        ["check", "gqa", "--json", "--nope"],
-    ],
-)
-def test_usage_error_of_check_with_json_is_an_object(tmp_path: Path, arguments: list[str]) -> None:
-    """The object has an error and no verdict."""
-    error = json.loads(drill(*arguments, cwd=tmp_path, code=2).stdout)
-    assert error["verdict"] is None
-    assert error["error"]
+def test_first_screen(run: Run) -> None:
+    """It has six sections, and the options come last. --version prints the version."""
+    assert run("--version")[1].strip() == f"attn-drill {__version__}"
+    text = run("--help")[1]
+    sections = [line.removesuffix(":") for line in text.splitlines() if re.match(r"\w.*:$", line)]
+    assert sections == [*SECTIONS, "Options"]
+    names = re.findall(r"^  (\w+)  ", text, re.MULTILINE)
+    assert " ".join(names) == (
+        "list start check hint solution reset trace repro conventions review quiz hunt interview "
+        "stats journal class pack doctor tools"
+    )
+
+
+def test_names_of_version_0_2_work(run: Run) -> None:
+    """`grade override` names its new place."""
+    for old, new in (
+        ("compare", "tools compare"),
+        ("heads", "tools heads"),
+        ("export", "journal export"),
+        ("import", "journal import"),
+        ("grade", "class grade"),
+        ("autograder", "class autograder"),
+    ):
+        code, text, _ = run(old, "--help")
+        assert code == 0
+        assert text.splitlines()[1:] == run(*new.split(), "--help")[1].splitlines()[1:], old
+    code, _, error = run("grade", "override", "grades", "Ana", "--points", "3")
+    assert code == 2
+    assert "`attn-drill class override`" in error
+    assert len(error.splitlines()) == 1
+
+
+# Files whose functions are still longer.
+TOO_LONG = {"grade.py"}
+
+
+def test_functions_are_short() -> None:
+    """A command has at most 10 options and arguments, and a function at most 60 lines."""
+    for path in CLI.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and path.name not in TOO_LONG:
+                names = {each.arg for each in (*node.args.args, *node.args.kwonlyargs)}
+                assert len(names - {"self", "context"}) <= 10, (path.name, node.name)
+                length = (node.end_lineno or 0) - node.lineno + 1
+                assert length <= 60, (path.name, node.name, length)
 
 
 def test_closed_pipe_gives_no_traceback(solved: Path) -> None:
@@ -190,15 +207,3 @@ def test_closed_pipe_gives_no_traceback(solved: Path) -> None:
         check=False,
     )
     assert "Traceback" not in done.stderr
-
-
-def test_errors_with_json_are_objects(run: Callable[..., tuple[int, str, str]]) -> None:
-    """A usage error of `check --json` is a JSON object, with `--pack` on either side."""
-    for arguments in (
-        ["--pack", "nowhere", "check", "gqa", "--json"],
-        ["check", "gqa", "--json", "--pack", "nowhere"],
-        ["--pack", ".", "check", "--json", "--nope"],
-    ):
-        code, out, err = run(*arguments)
-        assert (code, err) == (2, "")
-        assert json.loads(out)["verdict"] is None

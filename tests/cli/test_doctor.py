@@ -1,5 +1,6 @@
-"""The command `doctor`: versions, packs and the isolation on this machine."""
+"""The command `doctor`: versions, packs, settings and the isolation on this machine."""
 
+import json
 import re
 from pathlib import Path
 
@@ -13,8 +14,31 @@ from trainer.packs import pack_reader
 def test_doctor_shows_versions_and_isolation(tmp_path: Path) -> None:
     """The output has a line for each attempt to break out of the sandbox."""
     text = drill("doctor", cwd=tmp_path).stdout
-    assert "torch 2.13.0 (tested with 2.13.0;" in text.replace("+cpu", "")
-    assert re.search(r"(held|OPEN)  open a network socket", text)
+    assert re.search(r"torch +2\.13\.0\S* \(tested with 2\.13\.0;", text)
+    assert re.search(r"(held|OPEN) +open a network socket", text)
+    report = json.loads(drill("doctor", "--json", cwd=tmp_path).stdout)
+    assert report["packages"]["torch"].startswith("2.13.0")
+    assert report["settings"]["level"] == {"value": "standard", "from": "default"}
+    assert report["isolation"]["open a network socket"] in ("held", "OPEN")
+
+
+def test_doctor_shows_the_settings_and_where_they_come_from(tmp_path: Path, home: Path) -> None:
+    """A mistake in the file is one sentence."""
+    home.mkdir()
+    (home / "config.toml").write_text('level = "blank"\nlanguage = "en"\nhints_first = false\n')
+    text = drill("doctor", cwd=tmp_path, ATTN_DRILL_LANG="zh").stdout
+    assert f"config.toml {home / 'config.toml'}\n" in text
+    for row in (
+        ("language", "zh", "(ATTN_DRILL_LANG)"),
+        ("theme", "-", "(default)"),
+        ("level", "blank", "(config.toml)"),
+        ("hints_first", "False", "(config.toml)"),
+    ):
+        assert row in [tuple(line.split()) for line in text.splitlines()]
+    (home / "config.toml").write_text("levle = 1\n")
+    refused = drill("doctor", cwd=tmp_path, code=2).stderr
+    assert "config.toml, line 1: `levle` is not a key. Did you mean `level`?" in refused
+    assert len(refused.splitlines()) == 1
 
 
 def test_doctor_counts_the_challenges_of_every_pack(
@@ -27,9 +51,8 @@ def test_doctor_counts_the_challenges_of_every_pack(
     install_pack(site, "counted", "[attn_drill.packs]\ncounted = counted_pack\n")
     monkeypatch.syspath_prepend(site)
     done = drill("doctor", cwd=tmp_path)
-    assert (
-        f"{len(pack_reader.read_pack(BUILT_IN))} in {BUILT_IN} (attn-drill, built in)"
-        in done.stdout
-    )
-    assert f"2 in {site / 'counted_pack'} (counted, installed)" in done.stdout
+    count = len(pack_reader.read_pack(BUILT_IN))
+    shown = " ".join(done.stdout.split())
+    assert f"{BUILT_IN} {count} challenges (attn-drill, built in)" in shown
+    assert f"{site / 'counted_pack'} 2 challenges (counted, installed)" in shown
     assert f"{site / 'counted_pack/challenges/gqa'} is hidden" in done.stderr

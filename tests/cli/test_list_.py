@@ -1,11 +1,7 @@
 """The command `list`: columns, states and widths."""
 
-import contextlib
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +12,7 @@ from tests.support.known_packs import make_pack
 from trainer.packs import pack_reader
 
 
-@pytest.mark.parametrize("columns", [44, 50, 69, 70, 80, 100, 120])
+@pytest.mark.parametrize("columns", [44, 70, 80, 100, 120])
 def test_every_challenge_has_its_title_and_its_state(
     columns: int,
     solved: Path,
@@ -33,11 +29,11 @@ def test_every_challenge_has_its_title_and_its_state(
         )
         assert re.search(rf"{challenge.level} +{challenge.minutes} +new", lines[start])
         assert (challenge.asked in lines[start]) == (columns >= 100)
-        assert columns < 120 or lines[start].endswith(", ".join(challenge.builds_on))
         first_word = challenge.title.split()[0]
         assert first_word in lines[start if columns >= 70 else start + 1]
         text = " ".join(lines[start : start + 3])
         assert all(word in text for word in challenge.title.split())
+        assert columns < 100 or all(base in text for base in challenge.builds_on)
 
 
 def test_state_follows_the_journal(solved: Path) -> None:
@@ -45,39 +41,7 @@ def test_state_follows_the_journal(solved: Path) -> None:
     drill("check", "gqa", cwd=solved)
     listed = json.loads(drill("list", "--json", cwd=solved).stdout)
     assert {item["id"]: item["state"] for item in listed}["gqa"] == "passed"
-    assert re.search(r"^gqa +Grouped.* +passed$", drill("list", cwd=solved).stdout, re.MULTILINE)
-
-
-def read_all(terminal: int) -> str:
-    """Return the text that was written to a terminal whose other end is closed.
-
-    One read may return only a part. Linux reports the end with an error.
-    """
-    output = b""
-    with os.fdopen(terminal, "rb", buffering=0) as screen, contextlib.suppress(OSError):
-        while part := screen.read(4096):
-            output += part
-    return output.decode()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is needed")
-@pytest.mark.parametrize("no_color", ["", "1"])
-def test_states_are_coloured_on_a_terminal(solved: Path, no_color: str) -> None:
-    """NO_COLOR removes the colours."""
-    drill("start", "gqa", cwd=solved)
-    command = [sys.executable, "-m", "trainer", "list"]
-    reading_end, writing_end = os.openpty()
-    subprocess.run(
-        command,
-        cwd=solved,
-        env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), "NO_COLOR": no_color},
-        stdout=writing_end,
-        check=True,
-    )
-    os.close(writing_end)
-    shown = read_all(reading_end)
-    assert "started" in shown
-    assert ("\x1b[" in shown) == (not no_color)
+    assert re.search(r"^gqa .* passed  Grouped", drill("list", cwd=solved).stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize("columns", [44, 60, 80, 120])
@@ -107,4 +71,4 @@ def test_title_of_a_pack_is_shown_as_it_is(
     file.write_text(re.sub(r"(?m)^title = .*", lambda _: f'title = "{title}"', file.read_text()))
     _, out, _ = run("list", "--pack", str(pack))
     (line,) = [line for line in out.splitlines() if line.startswith("extra ")]
-    assert line.split(None, 1)[1].startswith(f"{shown} (p)".strip())
+    assert line.endswith(f"  {shown} (p)" if shown else "  (p)")

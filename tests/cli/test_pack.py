@@ -86,7 +86,7 @@ def test_commands_of_the_docs_make_a_working_pack(tmp_path: Path, new_servers: N
     by_command = {key.partition(" my-pack")[0]: text for key, text in outputs.items()}
     assert ", 0 failed (1 challenge, 1 seed)" in by_command["pack check"]
     assert re.search(
-        r"(?m)^attention-pooling +Attention pooling \(my-pack\) +easy +10 +new$",
+        r"(?m)^attention-pooling +easy +10 +new +Attention pooling \(my-pack\)$",
         by_command["--pack"],
     )
     assert [text.partition(" ")[0] for key, text in outputs.items() if key.startswith("check")] == [

@@ -1,15 +1,25 @@
-"""Tests of `attn-drill review --minutes`."""
+"""The command `review --minutes`: its plan and its light parts."""
 
+import json
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from tests.support.cli import drill
 from tests.support.known_packs import make_pack
 from tests.support.menu import record_pass
+from tests.support.typing_lines import type_lines
+from trainer.app.open_packs import KnownPacks
+from trainer.cli.planned_review import PlannedReview, hold_review
+from trainer.model.challenge import Challenge
+from trainer.packs import pack_reader
+from trainer.packs.mistakes import read_mistakes
 from trainer.practice.facts import Reviewed
 from trainer.practice.journal import Journal
 from trainer.practice.progress import rated_reviews
+from trainer.practice.review_plan import Form, ReviewPart, ReviewPlan
+from trainer.quiz.drawn_questions import line_question
 
 
 @pytest.fixture
@@ -70,6 +80,23 @@ def test_plan_can_be_shown_only(tmp_path: Path, due: Journal) -> None:
         "2 more items stay due.",
     ]
     assert list(tmp_path.glob("*.py")) == []
+    shown = drill("review", "--minutes", "5", "--list", "--json", cwd=tmp_path).stdout
+    assert json.loads(shown) == {
+        "minutes": 5,
+        "parts": [
+            {"challenge": "gqa", "form": "follow-up", "minutes": 1},
+            {"challenge": "gqa", "form": "gaps", "minutes": 4},
+        ],
+        "left_out": ["challenge:mha", "follow-up:gqa:1"],
+    }
+
+
+def test_settings_may_have_the_minutes(tmp_path: Path, due: Journal, home: Path) -> None:
+    """They hold for a review of what is due, and not for a named challenge."""
+    (home / "config.toml").write_text("review_minutes = 5\n")
+    assert drill("review", cwd=tmp_path).stdout.startswith("5 of 5 minutes:\n")
+    assert "minutes:" not in drill("review", "sdpa", cwd=tmp_path).stdout
+    assert drill("review", "--list", cwd=tmp_path).stdout.startswith("gqa  ")
 
 
 def test_named_challenge_is_reviewed_in_short(tmp_path: Path, due: Journal) -> None:
@@ -89,8 +116,8 @@ def test_nothing_is_due(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--minutes", "4"], "--minutes is 4; it must be 5 to 240."),
-        (["--minutes", "241"], "--minutes is 241; it must be 5 to 240."),
+        (["--minutes", "4"], "4 is not in the range 5<=x<=240"),
+        (["--minutes", "241"], "241 is not in the range 5<=x<=240"),
         (["--minutes", "30", "--grade", "good"], "Give only one of these two options."),
     ],
 )
@@ -112,3 +139,50 @@ def test_unreadable_answers_are_warned_about(tmp_path: Path, home: Path) -> None
     assert "The answers of few are left out" in shown.stderr
     assert "few                due" in shown.stdout
     assert "follow-up question" not in shown.stdout
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Challenge:
+    """Return a challenge with two lines of code and two known mistakes."""
+    return pack_reader.find_challenge(make_pack(tmp_path / "pack", "few"), "few")
+
+
+def hold(journal: Journal, challenge: Challenge, *forms: Form) -> None:
+    """Review a challenge in these forms."""
+    parts = tuple(ReviewPart(f"challenge:{challenge.id}", form, 4) for form in forms)
+    review = PlannedReview(ReviewPlan(parts, (), ()), {challenge.id: challenge}, {})
+    hold_review(review, KnownPacks(), journal, Random(3))
+
+
+@pytest.mark.parametrize(("found", "rating"), [(True, 3), (False, 1)])
+def test_planted_line_grades_the_line_and_the_challenge(
+    found: bool, rating: int, small: Challenge, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A due line comes first. A reference with too few places for gaps has a line instead."""
+    journal = Journal(home)
+    journal.add(Reviewed("line:few:matrix", 1e9, rating=3, reason=""))
+    matrix = next(mistake for mistake in read_mistakes(small) if mistake.id == "matrix")
+    type_lines(monkeypatch, str(line_question(small, matrix).lines[0]) if found else "1")
+    hold(journal, small, "gaps")
+    line, challenge = rated_reviews(journal.facts())[1:]
+    assert (line.item, line.rating) == ("line:few:matrix", rating)
+    assert (challenge.item, challenge.rating) == ("challenge:few", rating)
+    assert challenge.reason == ("planted line found" if found else "planted line not found")
+
+
+def test_challenge_with_a_bad_file_is_left_out(
+    small: Challenge,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A sentence says so, and the review goes on."""
+    journal = Journal(home)
+    (small.solutions / "mistakes.toml").write_text("mistake = []\n")
+    type_lines(monkeypatch)
+    hold(journal, small, "gaps", "line")
+    assert "few is left out: it has no known mistakes." in capsys.readouterr().err
+    (small.solutions / "mistakes.toml").unlink()
+    hold(journal, small, "gaps")
+    assert "mistakes.toml is missing" in capsys.readouterr().err
+    assert rated_reviews(journal.facts()) == []

@@ -63,21 +63,6 @@ def test_interrupted_session_raises(journal: Journal, monkeypatch: pytest.Monkey
         practise(GQA, Path("gqa.py"), PACKS, journal)
 
 
-def test_without_a_screen_the_commands_are_shown(
-    journal: Journal, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A second start keeps the file and names `reset`."""
-    start_challenge(GQA, Path("gqa.py"), PACKS, journal, watch=False)
-    shown = capsys.readouterr().out
-    assert "Grouped-query attention" in shown
-    assert "gqa.py is the stub: write your answer there." in shown
-    assert "  attn-drill check gqa    grades it    par time 20 min" in shown
-    Path("gqa.py").write_text("my work\n")
-    start_challenge(GQA, Path("gqa.py"), PACKS, journal, watch=False)
-    assert "`attn-drill reset gqa` gives a fresh stub" in capsys.readouterr().out
-    assert Path("gqa.py").read_text() == "my work\n"
-
-
 def test_level_of_other_work_is_asked_in_the_session(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +77,31 @@ def test_level_of_other_work_is_asked_in_the_session(
     start_challenge(GQA, Path("gqa.py"), PACKS, journal, "arrange")
     assert [request.level for request in requests] == [None, None, "arrange", None]
     assert Path("gqa.py").read_text() == "my work\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "stage"),
+    [
+        ("", None, "cause"),
+        ("hints_first = true", None, "where"),
+        ("hints_first = true", False, "cause"),
+        ("hints_first = false", True, "where"),
+    ],
+)
+def test_settings_may_show_hints_first(
+    text: str,
+    option: bool | None,
+    stage: str,
+    home: Path,
+    journal: Journal,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The option wins."""
+    home.mkdir()
+    (home / "config.toml").write_text(text)
+    requests = run_sessions(monkeypatch, RESULT)
+    practise(GQA, Path("gqa.py"), PACKS, journal, hints_first=option)
+    assert [request.stage for request in requests] == [stage]
 
 
 def test_review_keeps_the_old_file_and_a_review_under_way(

@@ -1,5 +1,6 @@
-"""Tests of `attn-drill quiz`."""
+"""The command `quiz`: questions, follow-up questions, and the list of topics."""
 
+import json
 import os
 import re
 import signal
@@ -11,10 +12,12 @@ from random import Random
 import pytest
 
 from tests.support import forked
-from tests.support.cli import drill
+from tests.support.cli import GQA, drill
+from tests.support.known_packs import make_pack
+from tests.support.menu import record_pass
 from tests.support.quiz import POOL
 from trainer.packs import pack_reader
-from trainer.practice.facts import Reviewed
+from trainer.packs.follow_up import follow_ups
 from trainer.practice.journal import Journal
 from trainer.practice.progress import rated_reviews
 from trainer.quiz.drawn_questions import Choice, DrawnQuestion, FindLine
@@ -90,37 +93,6 @@ def test_quiz_shows_and_records_all_answers(tmp_path: Path, home: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_answered_question_is_not_repeated_today(tmp_path: Path, home: Path) -> None:
-    """A question that has been due for long comes first, whatever the seed."""
-    due = next(name for name in POOL.lines if name.startswith("line:mla:"))
-    Journal(home).add(Reviewed(due, 1000.0, rating=3, reason=""))
-    first = quiz("--count", "3", "--seed", "1", given="?\n?\n?\n", cwd=tmp_path)
-    assert "1 of 3" in first
-    before = [review.item for review in rated_reviews(Journal(home).facts())]
-    assert before[1] == due
-    quiz("--count", "3", "--seed", "1", given="?\n?\n?\n", cwd=tmp_path)
-    again = [review.item for review in rated_reviews(Journal(home).facts())][4:]
-    assert len(again) == 3
-    assert not set(again) & set(before)
-
-
-@pytest.mark.thorough
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("given", "score"),
-    [
-        ("?\n", "0 of 1 right."),
-        ("", "Nothing was answered."),
-        ("?\n?\nq\n", "0 of 2 right."),
-        ("?\nnonsense", "0 of 1 right."),
-    ],
-)
-def test_end_of_input_ends_the_quiz(given: str, score: str, tmp_path: Path) -> None:
-    """The summary is shown. A last line without a line end counts."""
-    assert score in quiz("--seed", "2", given=given, cwd=tmp_path)
-
-
-@pytest.mark.thorough
 def test_interrupt_keeps_the_answers(tmp_path: Path, home: Path) -> None:
     """The exit code is 130."""
     environment = {
@@ -190,22 +162,20 @@ def test_list_has_topics_and_challenges(tmp_path: Path) -> None:
             ("gqa", POOL.about("gqa")),
         ):
             assert re.search(rf"(?m)^{name} +{len(pool.questions)} +{len(pool.lines)}( |$)", shown)
-
-
-def test_quiz_fits_a_narrow_terminal(tmp_path: Path) -> None:
-    """This holds for the progress and the summary too."""
-    shown = quiz("--count", "3", "--seed", "1", given="x\n?\n?\n?\n", cwd=tmp_path, COLUMNS="40")
-    assert "0 of 3 right." in shown
-    assert max(map(len, shown.splitlines())) <= 40
+    listed = json.loads(drill("quiz", "--list", "--json", cwd=tmp_path).stdout)
+    (gqa,) = (row for row in listed["challenge"] if row["name"] == "gqa")
+    assert (gqa["questions"], gqa["title"]) == (len(POOL.about("gqa").questions), GQA.title)
+    assert "add --list" in drill("quiz", "--json", cwd=tmp_path, code=2).stdout
 
 
 @pytest.mark.thorough
-def test_quiz_works_in_ascii(tmp_path: Path) -> None:
-    """Characters that the encoding lacks do not stop the quiz."""
-    shown = quiz(
-        "--count", "60", "--seed", "1", given="?\n" * 60, cwd=tmp_path, PYTHONIOENCODING="ascii"
-    )
+def test_quiz_fits_a_narrow_terminal_and_works_in_ascii(tmp_path: Path) -> None:
+    """This holds for the progress and the summary too. The end of the input ends the quiz."""
+    given = "x\n" + "?\n" * 60
+    options = ("--count", "80", "--seed", "1")
+    shown = quiz(*options, given=given, cwd=tmp_path, COLUMNS="40", PYTHONIOENCODING="ascii")
     assert "0 of 60 right." in shown
+    assert max(map(len, shown.splitlines())) <= 40
 
 
 @pytest.mark.sampled(3)
@@ -213,8 +183,8 @@ def test_quiz_works_in_ascii(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         pytest.param(["--topic", "shareing"], "Did you mean sharing", id="topic"),
-        pytest.param(["--count", "0"], "--count is 0", id="none"),
-        pytest.param(["--count", "1001"], "--count is 1001", id="too many"),
+        pytest.param(["--count", "0"], "0 is not in the range 1<=x<=1000", id="none"),
+        pytest.param(["--count", "1001"], "1001 is not in the range", id="too many"),
     ],
 )
 def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
@@ -222,3 +192,43 @@ def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
     refused = drill("quiz", *arguments, cwd=tmp_path, code=2)
     assert says in refused.stderr
     assert refused.stdout == ""
+
+
+def test_quiz_asks_the_follow_up_questions_of_a_passed_challenge(
+    tmp_path: Path, home: Path
+) -> None:
+    """Chinese has no blanks, and still fits the terminal."""
+    record_pass(home, "gqa", 1e9)
+    count = len(follow_ups(GQA))
+    shown = drill(
+        *("quiz", "--follow-up", "gqa"),
+        cwd=tmp_path,
+        given="\n3\n" * count,
+        COLUMNS="50",
+        ATTN_DRILL_LANG="zh",
+    ).stdout
+    assert f"{count} of {count} rated." in shown
+    chinese = [line for line in shown.splitlines() if not line.isascii()]
+    assert len(chinese) > count
+    assert max(len(line) + sum(ord(sign) > 0x2FFF for sign in line) for line in chinese) <= 50
+    reviews = rated_reviews(Journal(home).facts(), "follow-up:gqa:")
+    assert [review.item for review in reviews] == [entry.item for entry in follow_ups(GQA)]
+
+
+def test_answers_are_hidden_until_the_pass_or_the_solution(tmp_path: Path, home: Path) -> None:
+    """The message names the next step."""
+    drill("start", "gqa", cwd=tmp_path)
+    refused = drill("quiz", "--follow-up", "gqa", cwd=tmp_path, code=2)
+    assert "The answers come after the pass: `attn-drill start gqa`." in refused.stderr
+    assert refused.stdout == ""
+    drill("solution", "gqa", "--give-up", cwd=tmp_path)
+    assert "Think, then press Enter." in drill("quiz", "--follow-up", "gqa", cwd=tmp_path).stdout
+
+
+def test_pack_without_answers_is_refused(tmp_path: Path, home: Path) -> None:
+    """The message names other questions."""
+    pack = make_pack(tmp_path / "pack", "few")
+    record_pass(home, "few", 1e9)
+    arguments = ("quiz", "--follow-up", "few", "--pack", str(pack))
+    refused = drill(*arguments, cwd=tmp_path, code=2)
+    assert "few has no follow-up questions with answers." in refused.stderr

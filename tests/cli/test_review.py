@@ -1,5 +1,6 @@
-"""Tests of `attn-drill review`."""
+"""The command `review`."""
 
+import json
 import re
 from pathlib import Path
 
@@ -42,6 +43,10 @@ def test_due_follow_up_questions_are_counted(tmp_path: Path, home: Path) -> None
             "gqa                2 follow-up questions due",
             "In short: `attn-drill review --minutes 15`.",
         ]
+    record_pass(home, "mha", 1e9)
+    listed = json.loads(drill("review", "--list", "--json", cwd=tmp_path).stdout)
+    assert listed["follow_up_questions"] == {"gqa": 2}
+    assert [(row["challenge"], row["section"]) for row in listed["challenges"]] == [("mha", "due")]
 
 
 def test_full_rewrite_names_the_short_review(tmp_path: Path, home: Path) -> None:

@@ -1,4 +1,4 @@
-"""The command `start`: the stub, its level and folder, and the session."""
+"""The commands `start` and `reset`: the stub, its level and folder, and the session."""
 
 import json
 import os
@@ -19,10 +19,12 @@ def test_start_never_overwrites_a_file(tmp_path: Path) -> None:
     first = drill("start", "gqa", cwd=tmp_path)
     assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(GQA)
     assert "Grouped-query attention" in first.stdout
+    assert "gqa.py is the stub: write your answer there." in first.stdout
+    assert "  attn-drill check gqa    grades it    par time 20 min" in first.stdout
     (tmp_path / "gqa.py").write_text("my work\n")
     second = drill("start", "gqa", cwd=tmp_path)
     assert (tmp_path / "gqa.py").read_text() == "my work\n"
-    assert "attn-drill reset gqa" in second.stdout
+    assert "`attn-drill reset gqa` gives a fresh stub" in second.stdout
 
 
 def test_start_makes_the_folder_and_takes_the_language(tmp_path: Path) -> None:
@@ -48,6 +50,17 @@ def test_start_and_reset_take_a_level(tmp_path: Path, home: Path, level: str) ->
     drill("reset", "gqa", "--level", "guided", cwd=tmp_path)
     assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(gqa, "guided")
     assert "guided" in drill("start", "gqa", "--level", "steep", cwd=tmp_path, code=2).stderr
+
+
+def test_settings_have_the_level_of_a_new_stub(tmp_path: Path, home: Path) -> None:
+    """A file that is there keeps its level, and `--level` wins."""
+    home.mkdir()
+    (home / "config.toml").write_text('level = "blank"\n')
+    drill("start", "gqa", cwd=tmp_path)
+    assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(GQA, "blank")
+    drill("reset", "gqa", "--level", "guided", cwd=tmp_path)
+    drill("start", "gqa", cwd=tmp_path)
+    assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(GQA, "guided")
 
 
 def test_start_says_that_a_file_keeps_its_level(tmp_path: Path) -> None:
@@ -81,3 +94,24 @@ def test_start_on_a_terminal_opens_a_session(tmp_path: Path) -> None:
     with terminal(["-m", "trainer", "start", "gqa", "--no-watch"], tmp_path) as (pid, end):
         drawn = read_until(end, lambda seen: "shows a hint, one of three" in seen)
         assert "\x1b[?1049h" not in drawn
+
+
+def test_every_reset_keeps_the_old_file(tmp_path: Path) -> None:
+    """Each old file gets another name."""
+    drill("start", "gqa", cwd=tmp_path)
+    for text in ("one\n", "two\n"):
+        (tmp_path / "gqa.py").write_text(text)
+        drill("reset", "gqa", cwd=tmp_path)
+    assert (tmp_path / "gqa.old-1.py").read_text() == "one\n"
+    assert (tmp_path / "gqa.old-2.py").read_text() == "two\n"
+    assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(GQA)
+
+
+def test_reset_keeps_the_level_of_the_file(tmp_path: Path) -> None:
+    """Without `--level` the fresh stub has the level of the last stub, else the level standard."""
+    first = drill("reset", "gqa", cwd=tmp_path).stdout
+    assert first == "gqa.py is a fresh stub of the level standard.\n"
+    drill("reset", "gqa", "--level", "arrange", cwd=tmp_path)
+    (tmp_path / "gqa.py").write_text("mine\n")
+    assert "of the level arrange." in drill("reset", "gqa", cwd=tmp_path).stdout
+    assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(GQA, "arrange")

@@ -2,9 +2,6 @@
 
 import contextlib
 import json
-import os
-import subprocess
-import sys
 import time
 from datetime import date, timedelta
 from pathlib import Path
@@ -90,29 +87,3 @@ def test_broken_journal_is_reported(home: Path, tmp_path: Path) -> None:
     done = drill("stats", cwd=tmp_path)
     assert "journal.broken-1.sqlite3" in done.stderr
     assert done.stdout == EMPTY + "\n"
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("used_home")
-def test_stats_export_and_import_need_no_torch(tmp_path: Path) -> None:
-    """They need no numpy, and export and import need no rich."""
-    script = (
-        "import sys; from trainer.cli import commands; sys.argv = ['attn-drill', *sys.argv[1:]]; "
-        "code = commands._run(); sys.stdout.flush(); "
-        "print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich'}), file=sys.stderr); "
-        "sys.exit(code)"
-    )
-    for arguments, modules in (
-        (["stats"], "['rich']"),
-        (["export", "a"], "[]"),
-        (["import", "a"], "[]"),
-    ):
-        done = subprocess.run(
-            [sys.executable, "-c", script, *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert (done.returncode, done.stderr.strip()) == (0, modules)

@@ -1,7 +1,9 @@
-"""The command `trace`."""
+"""The commands `trace` and `repro`."""
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,10 @@ def test_trace_names_the_equal_result_of_the_reference(tiled: Path) -> None:
     assert not re.search(r"k = k\.repeat\(1.*\n.*= k", shown)
     assert len(re.findall(r"^> \d+  k = k\.repeat\(1", shown, re.MULTILINE)) == 1
     assert "k.repeat_interleave" not in shown
+    command = ("trace", "gqa", "gqa.py", "--seed", "3", "--case", "1", "--json")
+    traced = json.loads(drill(*command, cwd=tiled).stdout)
+    assert (traced["number"], traced["seed"], traced["failure"]) == (1, 3, "")
+    assert {"line", "text", "shape"} <= traced["rows"][0].keys()
 
 
 @pytest.mark.thorough
@@ -43,3 +49,58 @@ def test_trace_of_an_exception_ends_with_it(tmp_path: Path) -> None:
     shown = drill(*command, cwd=tmp_path).stdout
     assert "RuntimeError" in shown
     assert "mean_square = wide.square()" in shown
+
+
+@pytest.fixture
+def solved(tmp_path: Path) -> Path:
+    """Return a folder with a right rmsnorm.py."""
+    (tmp_path / "rmsnorm.py").write_text(NORM)
+    return tmp_path
+
+
+def run(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the script."""
+    return subprocess.run(
+        [sys.executable, "rmsnorm_repro.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.thorough
+def test_script_shows_the_difference(solved: Path) -> None:
+    """The script fails like the check. A file that `repro` did not write is never overwritten."""
+    (solved / "rmsnorm.py").write_text(NORM.replace(".mean(", ".sum("))
+    report = json.loads(
+        drill("check", "rmsnorm", "rmsnorm.py", "--seed", "3", "--json", cwd=solved, code=1).stdout
+    )
+    failed = next(check for check in report["checks"] if check["status"] == "failed")
+    shown = drill("repro", "rmsnorm", "rmsnorm.py", "--seed", "3", cwd=solved).stdout
+    assert f"Case {failed['case_number']} with seed 3" in shown
+    done = run(solved)
+    assert done.returncode == 1
+    mismatch = failed["mismatch"]
+    assert f"Mismatched elements: {mismatch['mismatched']} / {mismatch['total']}" in done.stderr
+    (solved / "rmsnorm_repro.py").write_text("mine = 1\n")
+    refused = drill("repro", "rmsnorm", "rmsnorm.py", "--seed", "3", cwd=solved, code=2)
+    assert "Move it away first" in refused.stderr
+    assert (solved / "rmsnorm_repro.py").read_text() == "mine = 1\n"
+
+
+@pytest.mark.resembling
+def test_script_of_a_right_case_passes(solved: Path) -> None:
+    """A case that is named with --case is written."""
+    drill("repro", "rmsnorm", "rmsnorm.py", "--seed", "3", "--case", "10", cwd=solved)
+    assert run(solved).returncode == 0
+
+
+@pytest.mark.thorough
+def test_repro_of_a_pass_writes_nothing(solved: Path) -> None:
+    """The sentence says that nothing fails."""
+    assert (
+        "nothing fails there"
+        in drill("repro", "rmsnorm", "rmsnorm.py", "--seed", "3", cwd=solved, code=2).stderr
+    )
+    assert not (solved / "rmsnorm_repro.py").exists()

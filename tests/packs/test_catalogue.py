@@ -93,7 +93,7 @@ def test_named_folder_that_is_not_a_pack_is_refused(
     (tmp_path / "half" / "challenges").mkdir(parents=True)
     folder = tmp_path / name
     if by_variable:
-        who, packs = "ATTN_DRILL_PACK names", KnownPacks((), str(folder))
+        who, packs = "ATTN_DRILL_PACK or config.toml names", KnownPacks((), str(folder))
     else:
         who, packs = "--pack names", KnownPacks((make_pack(tmp_path / "right", "gqa"), folder))
     for look_up in (lambda: packs.find("gqa"), packs.catalogue, packs.roots):

@@ -15,18 +15,16 @@ from trainer.session.theme import theme
         ({}, "textual-dark"),
         ({"COLORFGBG": "0;15"}, "textual-light"),
         ({"COLORFGBG": "15;0"}, "textual-dark"),
-        ({"COLORFGBG": "0;15", "ATTN_DRILL_THEME": "dark"}, "textual-dark"),
-        ({"COLORFGBG": "15;0", "ATTN_DRILL_THEME": "Light"}, "textual-light"),
     ],
 )
 def test_environment_chooses_the_theme(environment: dict[str, str], name: str) -> None:
-    """ATTN_DRILL_THEME goes before the colour of the terminal's background."""
+    """The colour of the terminal's background decides."""
     assert theme(None, environment) == name
 
 
 def test_given_shade_goes_before_the_environment() -> None:
-    """The key d changes the theme, whatever the environment names."""
-    assert theme("light", {"ATTN_DRILL_THEME": "dark"}) == "textual-light"
+    """The settings and the key d choose the theme, whatever the environment names."""
+    assert theme("light", {"COLORFGBG": "15;0"}) == "textual-light"
 
 
 @pytest.mark.thorough

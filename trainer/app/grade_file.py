@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from trainer.app.open_packs import KnownPacks
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
-from trainer.model.limits import DEFAULT
+from trainer.model.limits import Limits
 from trainer.model.submission import Submission
 from trainer.practice.facts import Attempted, Hunted, Purpose
 from trainer.practice.journal import Journal
@@ -47,14 +47,15 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def check_limits(seconds: float, memory_mib: int) -> None:
-    """Raise DrillError if the limits make no sense. `seconds` are CPU seconds."""
+def check_limits(seconds: float, memory_mib: int) -> Limits:
+    """Return limits of CPU seconds and memory, or raise DrillError if they make no sense."""
     if not 0 < seconds <= 86_400:
         raise DrillError(
             f"--time-limit is {seconds:g}; it must be more than 0 and at most 86400 seconds."
         )
     if not 16 <= memory_mib <= 1 << 20:
         raise DrillError(f"--memory-limit is {memory_mib}; it must be 16 to 1048576 MiB.")
+    return Limits(seconds, memory_mib)
 
 
 def check_seed(seed: int) -> None:
@@ -98,12 +99,7 @@ def start_early() -> None:
 
 @contextmanager
 def _server(known_packs: KnownPacks) -> Iterator[ServerProcess]:
-    """Yield a grading server that hides all known packs from the submissions.
-
-    Raises:
-        DrillError: if a named folder is no pack.
-        GraderError: if this system cannot fork, or the server is lost.
-    """
+    """Yield a grading server that hides all known packs from the submissions."""
     check_system()
     packs = known_packs.roots()
     server = _started.pop() if _started else ServerProcess(None)
@@ -117,12 +113,7 @@ def _server(known_packs: KnownPacks) -> Iterator[ServerProcess]:
 
 
 def _answer(server: ServerProcess, request: Request, kind: type[T]) -> T:
-    """Return the server's reply.
-
-    Raises:
-        DrillError: if the request cannot be answered because of the user's or the pack's error.
-        GraderError: if there is no reply of this kind for another reason.
-    """
+    """Return the server's reply, or raise the error that it reports."""
     reply = server.ask(request)
     if isinstance(reply, kind):
         return reply
@@ -130,23 +121,13 @@ def _answer(server: ServerProcess, request: Request, kind: type[T]) -> T:
 
 
 class CheckedFile:
-    """A file that was graded, and the grading server that is still open.
-
-    Args:
-        server: the grading server.
-        request: the request that was answered.
-        report: the report with its diagnosis.
-    """
+    """A file that was graded, and the grading server that is still open."""
 
     def __init__(self, server: ServerProcess, request: Grade, report: Report) -> None:
         self._server, self._request, self.report = server, request, report
 
     def lesson(self) -> Lesson:
-        """Return the lesson about a file that passed. It takes a second or two.
-
-        Raises:
-            GraderError: if the file cannot be measured.
-        """
+        """Return the lesson about a file that passed. It takes a second or two."""
         asked = Teach(self._request.challenge, self._request.submission, self._request.seed or 0)
         try:
             return _answer(self._server, asked, Taught).lesson
@@ -155,67 +136,21 @@ class CheckedFile:
 
 
 @contextmanager
-def graded_file(
-    known_packs: KnownPacks,
-    challenge: Challenge,
-    submission: Submission,
-    seed: int,
-    case: int | None = None,
-    *,
-    diagnosed: bool = True,
-    planted: tuple[str, ...] = (),
-    seconds: float = DEFAULT.seconds,
-    memory_mib: int = DEFAULT.memory_mib,
-) -> Iterator[CheckedFile]:
+def graded_file(known_packs: KnownPacks, request: Grade) -> Iterator[CheckedFile]:
     """Grade one file with its own grading server, which stays open inside the block.
-
-    Args:
-        known_packs: the packs to hide from the file.
-        challenge: the challenge that the file answers.
-        submission: the file.
-        seed: the cases are drawn from it.
-        case: grade this case only, by its number in a report.
-        diagnosed: if the file fails, also look for the mistake and the line.
-        planted: the ids of the mistakes that a bug hunt put into the file.
-        seconds: CPU seconds for all cases.
-        memory_mib: memory beyond torch's own, in MiB.
 
     Raises:
         DrillError: if there is no such case, or the content of the pack is broken.
         GraderError: if there is no verdict.
     """
-    request = Grade(
-        challenge.id,
-        submission,
-        seed,
-        case,
-        seconds=seconds,
-        memory_mib=memory_mib,
-        planted=planted,
-        is_diagnosed=diagnosed,
-    )
     with _server(known_packs) as server:
         _import_for_the_end()
         yield CheckedFile(server, request, _answer(server, request, Verdict).report)
 
 
-def grade_file(
-    known_packs: KnownPacks,
-    challenge: Challenge,
-    submission: Submission,
-    seed: int,
-    *,
-    diagnosed: bool = True,
-    planted: tuple[str, ...] = (),
-) -> Report:
-    """Return the report of one file, graded with its own grading server.
-
-    Raises:
-        GraderError: if there is no verdict.
-    """
-    with graded_file(
-        known_packs, challenge, submission, seed, diagnosed=diagnosed, planted=planted
-    ) as graded:
+def grade_file(known_packs: KnownPacks, request: Grade) -> Report:
+    """Return the report of one file. The errors are those of `graded_file`."""
+    with graded_file(known_packs, request) as graded:
         return graded.report
 
 
@@ -226,9 +161,6 @@ def open_grader(
     """Yield a function that grades answers to a challenge, each on fresh cases.
 
     Its grading server gets ready at once, while the learner reads.
-
-    Raises:
-        GraderError: if there is no verdict.
     """
     with _server(known_packs) as server:
         server.send(Prepare(challenge.id))

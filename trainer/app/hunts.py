@@ -15,14 +15,6 @@ from trainer.packs.mistakes import read_mistakes
 from trainer.practice.journal import Journal
 from trainer.practice.learner_files import read_source, write_new
 
-MOST_BUGS = 5
-
-
-def check_bugs(count: int) -> None:
-    """Raise DrillError if a hunt cannot have so many bugs."""
-    if not 1 <= count <= MOST_BUGS:
-        raise DrillError(f"--bugs is {count}; it must be 1 to {MOST_BUGS}.")
-
 
 def choose_bugs(
     challenge: Challenge, count: int, last: Collection[str], seed: int | None
@@ -61,13 +53,7 @@ def choose_bugs(
 
 
 def hunt_task(challenge: Challenge, file_name: str, count: int) -> str:
-    """Return the beginning of the task of a hunt, in Markdown. The prompt comes after it.
-
-    Args:
-        challenge: the challenge.
-        file_name: the name of the file to repair.
-        count: the number of bugs.
-    """
+    """Return the beginning of the task of a hunt, in Markdown. The prompt comes after it."""
     many, it = planted_mistakes.in_words(count)
     return (
         f"# Bug hunt: {challenge.title}\n\n{file_name} is the reference of {challenge.id} with "
@@ -81,11 +67,6 @@ def debugging_challenge(
     """Return the challenge of a debugging round.
 
     Challenges whose parts are told apart, and that another challenge continues, are preferred.
-
-    Args:
-        candidates: the challenges that may be chosen.
-        challenges: all known challenges.
-        topic: the topic or the challenge that the learner named, or None.
 
     Raises:
         DrillError: if no candidate has parts, and the learner named no single challenge.
@@ -119,14 +100,7 @@ def hand_out_follow_up(
 ) -> Path:
     """Write the repaired file as the first version of the follow-up, unless a file is there.
 
-    Args:
-        challenge: the repaired challenge.
-        follow_up: the challenge that continues with the file.
-        repaired: the path of the repaired file.
-        journal: the learner's journal.
-
-    Returns:
-        The path of the file of the follow-up.
+    Return the path of the file of the follow-up.
     """
     path = repaired.with_name(follow_up.file_name)
     if not path.exists():

@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from trainer.packs.catalogue import VARIABLE, KnownPacks
+from trainer.app.settings import settings
+from trainer.packs.catalogue import KnownPacks
 
 __all__ = ["KnownPacks", "open_packs"]
 
 
 def open_packs(named: Iterable[Path | str] = ()) -> KnownPacks:
-    """Return the known packs: the folders `named`, and those that the environment names."""
-    return KnownPacks(variable=os.environ.get(VARIABLE, "")).naming(named)
+    """Return the known packs: the folders `named`, and those of the settings."""
+    return KnownPacks(variable=os.pathsep.join(settings().packs)).naming(named)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from trainer.app.settings import settings
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
@@ -19,8 +19,8 @@ from trainer.practice.progress import path_of, progress_of, since_start
 
 
 def language() -> str:
-    """Return the language of prompts, from ATTN_DRILL_LANG: `en` by default, or e.g. `zh`."""
-    return os.environ.get("ATTN_DRILL_LANG", "en").partition("_")[0].lower() or "en"
+    """Return the language of prompts: `en` by default, or e.g. `zh`."""
+    return settings().language
 
 
 def prompt_text(challenge: Challenge) -> str:
@@ -38,7 +38,8 @@ def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level | 
         challenge: the challenge.
         path: the learner's file.
         journal: the learner's journal.
-        level: the level of the stub; None: the level of the file that is there, else standard.
+        level: the level of the stub; None: the level of the file that is there, else
+            that of the settings.
 
     Raises:
         DrillError: if the stub cannot be written.
@@ -55,7 +56,7 @@ def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level | 
     if file_was_there:
         level = level_before
     else:
-        level = level or "standard"
+        level = level or settings().level
         write_new(path, pack_reader.stub(challenge, level))
     started = path_of(journal.facts(Started, subject=challenge.id))
     if not file_was_there or started != path.resolve():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from inspect import get_annotations
 from pathlib import Path
 from typing import Annotated
@@ -11,66 +12,115 @@ from typing import Annotated
 import typer
 
 from trainer import __version__
-from trainer.app.warn import warn
 from trainer.cli import (
     check,
-    class_,
+    class_autograder,
+    class_grade,
+    class_handout,
+    class_override,
     compare,
     conventions,
     doctor,
-    export,
     heads,
     hint,
     hunt,
-    import_,
     interview,
+    journal_copies,
     list_,
     pack,
     quiz,
-    repro,
-    reset,
     review,
-    solution,
     start,
     stats,
     trace,
 )
-from trainer.cli.parameters import PACK_HELP, PackCommand, name_packs
-from trainer.model.errors import DrillError, GraderError
+from trainer.cli.exit_codes import exit_code
+from trainer.cli.parameters import (
+    PACK_HELP,
+    DrillCommand,
+    DrillGroup,
+    PackCommand,
+    SectionedGroup,
+    name_packs,
+)
+
+Rows = dict[str, tuple[type[DrillCommand], Callable[..., None], str]]
+
+
+def _group(text: str, commands: Rows) -> typer.Typer:
+    group = typer.Typer(help=text, rich_markup_mode=None)
+    for name, (kind, function, short_help) in commands.items():
+        group.command(name, cls=kind, short_help=short_help)(function)
+    return group
+
+
+class_app = _group(
+    "Grade a class, set points by hand, hand out the tasks, make a Gradescope autograder.",
+    {
+        "grade": (PackCommand, class_grade.grade, "grade the submissions of a class"),
+        "override": (DrillCommand, class_override.override, "set points by hand"),
+        "handout": (PackCommand, class_handout.handout, "write what the students get"),
+        "autograder": (
+            PackCommand,
+            class_autograder.autograder,
+            "write an autograder for Gradescope",
+        ),
+    },
+)
+journal_app = _group(
+    "Export or import your history.",
+    {
+        "export": (DrillCommand, journal_copies.export_journal, "write a copy of the journal"),
+        "import": (DrillCommand, journal_copies.import_journal, "add the entries of such a copy"),
+    },
+)
+tools_app = _group(
+    "Compare attention variants, describe heads.",
+    {
+        "compare": (DrillCommand, compare.compare, "compare MHA, GQA, MQA and MLA"),
+        "heads": (DrillCommand, heads.heads, "describe the heads of saved weights"),
+    },
+)
 
 app = typer.Typer(
     name="attn-drill",
+    cls=SectionedGroup,
     help="Practise implementing attention in PyTorch from memory.",
     no_args_is_help=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # rich would double the start-up time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("list", cls=PackCommand)(list_.list_challenges)
-app.command("start", cls=PackCommand)(start.start)
-app.command("check", cls=PackCommand)(check.check)
-app.command("hint", cls=PackCommand)(hint.hint)
-app.command("solution", cls=PackCommand)(solution.solution)
-app.command("trace", cls=PackCommand)(trace.trace)
-app.command("repro", cls=PackCommand)(repro.repro)
-app.command("reset", cls=PackCommand)(reset.reset)
-app.command("review", cls=PackCommand)(review.review)
-app.command("stats", cls=PackCommand)(stats.stats)
-app.command("hunt", cls=PackCommand)(hunt.hunt)
-app.command("quiz", cls=PackCommand)(quiz.quiz)
-app.command("interview", cls=PackCommand)(interview.interview)
-app.command("conventions", cls=PackCommand)(conventions.conventions)
-app.command("compare")(compare.compare)
-app.command("heads")(heads.heads)
-app.command("export")(export.export_journal)
-app.command("import")(import_.import_journal)
-app.add_typer(class_.app, name="class")
-# The names of 0.2 stay until 1.0.
-app.command("grade", cls=PackCommand, hidden=True)(class_.grade)
-app.command("autograder", cls=PackCommand, hidden=True)(class_.autograder)
-app.command("doctor", cls=PackCommand)(doctor.doctor)
-app.add_typer(pack.app, name="pack")
-for group in (app, class_.app, pack.app):
+# The first screen: the section of a command, its name, its function, its short help.
+for section, name, function, short_help in (
+    ("Practise", "list", list_.list_challenges, "show the challenges and your state"),
+    ("Practise", "start", start.start, "write a stub and practise it"),
+    ("Practise", "check", check.check, "grade your file"),
+    ("Practise", "hint", hint.hint, "show the next of three hints"),
+    ("Practise", "solution", hint.solution, "show the reference after a pass"),
+    ("Practise", "reset", start.reset, "begin again with a fresh stub"),
+    ("Look closer", "trace", trace.trace, "show each line's result next to the reference's"),
+    ("Look closer", "repro", trace.repro, "write the failing case as a script"),
+    ("Look closer", "conventions", conventions.conventions, "show where public code disagrees"),
+    ("Rehearse", "review", review.review, "write again what is due"),
+    ("Rehearse", "quiz", quiz.quiz, "answer questions"),
+    ("Rehearse", "hunt", hunt.hunt, "repair a reference with bugs in it"),
+    ("Rehearse", "interview", interview.interview, "hold a timed mock interview"),
+    ("Keep track", "stats", stats.stats, "show days, topics, times and mistakes"),
+    ("Keep track", "journal", journal_app, "export or import your history"),
+    ("Teach and extend", "class", class_app, "grade a class, make a Gradescope autograder"),
+    ("Teach and extend", "pack", pack.app, "write and verify challenges of your own"),
+    ("Machine and tools", "doctor", doctor.doctor, "show versions, settings and isolation"),
+    ("Machine and tools", "tools", tools_app, "compare attention variants, describe heads"),
+):
+    if isinstance(function, typer.Typer):
+        app.add_typer(
+            function, name=name, cls=DrillGroup, short_help=short_help, rich_help_panel=section
+        )
+        continue
+    kind = check.CheckCommand if function is check.check else PackCommand
+    app.command(name, cls=kind, short_help=short_help, rich_help_panel=section)(function)
+for group in (app, class_app, journal_app, pack.app, tools_app):
     for command in group.registered_commands:
         # Typer evaluates annotations that are text six times, which takes half of its time.
         if command.callback is not None:
@@ -83,11 +133,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-def _packs(context: typer.Context, folders: list[Path] | None) -> list[Path] | None:
-    name_packs(context, folders)
-    return folders
-
-
 @app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
@@ -95,7 +140,8 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
     packs: Annotated[
-        list[Path] | None, typer.Option("--pack", metavar="DIR", callback=_packs, help=PACK_HELP)
+        list[Path] | None,
+        typer.Option("--pack", metavar="DIR", callback=name_packs, help=PACK_HELP),
     ] = None,
 ) -> None:
     """Practise implementing attention in PyTorch from memory."""
@@ -115,7 +161,7 @@ def main() -> None:
     """Run the command line and end the process with its exit code."""
     # Otherwise torch starts one thread for each core, and a process with threads forks badly.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    code = _run()
+    code = run()
     try:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -125,39 +171,6 @@ def main() -> None:
     os._exit(code)
 
 
-def _run() -> int:
-    try:
-        code = app(standalone_mode=False)
-        return code if isinstance(code, int) else 0
-    except DrillError as error:
-        warn([str(error)])
-        return 2
-    except GraderError as error:
-        warn([str(error)])
-        return 3
-    except (KeyboardInterrupt, typer.Abort):
-        print("Interrupted.", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        return 0
-    except SystemExit as error:
-        return error.code if isinstance(error.code, int) else 0
-    except Exception as error:
-        return _usage_or_crash(error)
-    return 0
-
-
-def _usage_or_crash(error: Exception) -> int:
-    if hasattr(error, "exit_code") and hasattr(error, "format_message"):
-        sentence = f"{error.format_message()} `attn-drill --help` lists all commands."
-        command = getattr(getattr(error, "ctx", None), "info_name", None)
-        if "check" in (command, *sys.argv[1:2]) and "--json" in sys.argv:
-            check.print_error(sentence)
-        else:
-            warn([sentence])
-        return 2
-    import traceback
-
-    traceback.print_exc()
-    warn(["this is a bug in attn-drill, not in your file. Please report the lines above."])
-    return 3
+def run() -> int:
+    """Run the command line and return its exit code."""
+    return exit_code(lambda: app(prog_name="attn-drill", standalone_mode=False))

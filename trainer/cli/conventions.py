@@ -45,5 +45,5 @@ def about(page: str, challenge_id: str) -> str:
     '### Mask\\nfor [sdpa]'
     """
     sections = re.split(r"(?m)^(?=##+ )", page)
-    found = [section.strip() for section in sections if f"[{challenge_id}]" in section]
-    return "\n\n".join(found)
+    matching = [section.strip() for section in sections if f"[{challenge_id}]" in section]
+    return "\n\n".join(matching)

@@ -1,53 +1,28 @@
-"""`attn-drill doctor`: show versions, packs, the journal, and the isolation on this machine."""
+"""`attn-drill doctor`: show versions, packs, settings, the journal, and the isolation here."""
 
 from __future__ import annotations
 
-import itertools
 import os
 import platform
-from collections.abc import Iterator
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import typer
 
 from trainer import __version__
 from trainer.app.open_packs import KnownPacks
-from trainer.app.warn import warn
+from trainer.app.settings import config_path, settings, sources
+from trainer.app.warn import say_json, warn
+from trainer.cli.parameters import AsJson
 from trainer.packs import pack_reader
 from trainer.practice.journal import default_journal
 from trainer.practice.progress import progress_of
 
-
-def doctor(context: typer.Context) -> None:
-    """Show versions and what this machine supports."""
-    typer.echo(
-        f"attn-drill {__version__}, Python {platform.python_version()}, {platform.platform()}"
-    )
-    for name in ("torch", "numpy", "typer", "rich", "msgspec", "textual", "watchfiles", "fsrs"):
-        tested = f" (tested with {_TESTED_TORCH})" if name == "torch" else ""
-        typer.echo(f"  {name} {_version(name)}{tested}")
-    known_packs: KnownPacks = context.obj
-    known = known_packs.catalogue()
-    words = itertools.chain(["challenges"], itertools.repeat(""))
-    for pack, word in zip(known.packs, words, strict=False):
-        count = sum(known.pack_of(challenge) == pack for challenge in known.challenges)
-        typer.echo(f"{word:<10}  {count} in {pack.root} ({pack.name}, {pack.how})")
-    warn(known.troubles)
-    journal = default_journal()
-    progress_of(journal.facts())
-    typer.echo(f"journal     {journal.trouble or journal.path}")
-    typer.echo("isolation   attempts that a submission could make, tried just now:")
-    for line in _isolation(
-        [
-            pack_reader.TRAINER,
-            *(root / part for root in known.roots for part in ("challenges", "solutions")),
-        ]
-    ):
-        typer.echo(line)
-
-
 # The versions of torch with which the tests of attn-drill run. Others from 2.6 on should work.
 _TESTED_TORCH = "2.13.0; a workflow of the repository tests 2.6 and the newest"
+_PACKAGES = ("torch", "numpy", "typer", "rich", "msgspec", "textual", "watchfiles", "fsrs")
 _MEANS = {
     "kernel": "Landlock, seccomp, limits, no capabilities",
     "bubblewrap": "bubblewrap, seccomp, limits",
@@ -55,36 +30,82 @@ _MEANS = {
 }
 
 
-def _isolation(hidden: list[Path]) -> Iterator[str]:
-    """Yield the result of each attempt to break out of the sandbox, then the conclusion."""
-    if not hasattr(os, "fork"):
-        yield (
-            "  This system has no fork, so nothing can be graded. Use Linux, macOS or the Windows "
-            "Subsystem for Linux (WSL)."
-        )
+def doctor(context: typer.Context, as_json: AsJson = False) -> None:
+    """Show versions and what this machine supports."""
+    known_packs: KnownPacks = context.obj
+    catalogue = known_packs.catalogue()
+    warn(catalogue.troubles)
+    journal = default_journal()
+    progress_of(journal.facts())
+    chosen = msgspec.to_builtins(settings())
+    counts = Counter(catalogue.pack_of(challenge).root for challenge in catalogue.challenges)
+    facts: dict[str, Any] = {
+        "attn-drill": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "packs": {
+            str(pack.root): f"{counts[pack.root]} challenges ({pack.name}, {pack.how})"
+            for pack in catalogue.packs
+        },
+        "settings": {
+            key: {"value": chosen[key], "from": place} for key, place in sources().items()
+        },
+        "config.toml": str(config_path()),
+        "journal": journal.trouble or str(journal.path),
+    }
+    if not as_json:
+        _show(facts)
+    hidden = (root / part for root in catalogue.roots for part in ("challenges", "solutions"))
+    isolation = _isolation([pack_reader.TRAINER, *hidden])
+    if as_json:
+        say_json({**facts, "isolation": isolation})
         return
+    typer.echo(f"isolation   {isolation.pop('by')}; each attempt was tried just now:")
+    for attempt, result in isolation.items():
+        typer.echo(f"  {result:<5}  {attempt}")
+    if "OPEN" in isolation.values():
+        typer.echo(
+            "Isolation is limited on this machine: check your own files only. "
+            "`class grade` refuses without --allow-weaker-isolation."
+        )
+
+
+def _show(facts: dict[str, Any]) -> None:
+    """Show everything but the isolation, which takes seconds to try."""
+    for key, value in facts.items():
+        if not isinstance(value, dict):
+            typer.echo(f"{key:<11} {value}")
+            continue
+        typer.echo(key)
+        for name, detail in value.items():
+            if isinstance(detail, dict):  # a setting
+                chosen = "-" if detail["value"] in (None, ()) else detail["value"]
+                detail = f"{chosen} ({detail['from']})"
+            typer.echo(f"  {name:<14} {detail}")
+
+
+def _version(name: str) -> str:
+    tested = f" (tested with {_TESTED_TORCH})" if name == "torch" else ""
+    from importlib import metadata
+
+    try:
+        return metadata.version(name) + tested
+    except metadata.PackageNotFoundError:
+        return "is missing: install attn-drill again"
+
+
+def _isolation(hidden: list[Path]) -> dict[str, str]:
+    """Return the result of each attempt to break out of the sandbox."""
+    if not hasattr(os, "fork"):
+        advice = "Use Linux, macOS or the Windows Subsystem for Linux (WSL)"
+        return {"by": f"none: this system has no fork, so nothing can be graded. {advice}"}
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from trainer.worker import forkserver_client
     from trainer.worker.selftest import run_selftest
 
     forkserver_client.prepare()  # torch is imported here already
-    found = run_selftest(hidden)
-    yield f"  by {_MEANS[found.isolation]}"
-    for attempt, is_held in found.refused.items():
-        yield f"  {'held' if is_held else 'OPEN'}  {attempt}"
-    for feature, it_works in found.works.items():
-        yield f"  {'works' if it_works else 'FAILS'} {feature}"
-    if found.open:
-        yield (
-            "Isolation is limited on this machine: check your own files only. "
-            "`grade` refuses without --allow-weaker-isolation."
-        )
-
-
-def _version(name: str) -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "is missing: install attn-drill again"
+    result = run_selftest(hidden)
+    held = {attempt: "held" if held else "OPEN" for attempt, held in result.refused.items()}
+    works = {feature: "works" if works else "FAILS" for feature, works in result.works.items()}
+    return {"by": _MEANS[result.isolation], **held, **works}

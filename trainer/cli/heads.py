@@ -11,9 +11,13 @@ from typing import Annotated
 import typer
 
 from trainer.cli.page_files import check_page_name, write_page
+from trainer.cli.parameters import AsJson
 from trainer.model.errors import DrillError, GraderError
 
 MOST_IN_HTML = 512
+_HTML = typer.Option(
+    "--html", metavar="OUT.html", help="Write one HTML file with a picture of every head."
+)
 
 
 def heads(
@@ -31,15 +35,8 @@ def heads(
     head: Annotated[
         int | None, typer.Option("--head", metavar="N", help="Only this head, in full size.")
     ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            "--html", metavar="OUT.html", help="Write one HTML file with a picture of every head."
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")
-    ] = False,
+    html: Annotated[Path | None, _HTML] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show entropy, distance, class and a picture of each head of attention weights."""
     if html is not None:

@@ -95,11 +95,7 @@ def command_words(chosen: MenuChoice, stats: Stats, known_packs: KnownPacks) -> 
 
 
 def _to_hunt(chosen: MenuChoice, stats: Stats) -> str:
-    """Return the id of the chosen challenge, or of a random passed challenge.
-
-    Raises:
-        DrillError: If no challenge is chosen and none is passed.
-    """
+    """Return the id of the chosen challenge, or of a random passed challenge."""
     if chosen.entry is not None:
         return chosen.entry.challenge.id
     if not stats.passed:

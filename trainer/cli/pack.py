@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainer.app.open_packs import KnownPacks
-from trainer.cli.parameters import PackCommand
+from trainer.cli.parameters import DrillCommand, PackCommand
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, PackError
 from trainer.packs import pack_reader
@@ -19,7 +19,7 @@ from trainer.packs import pack_reader
 if TYPE_CHECKING:
     from trainer.packs.pack_items import Item, Row
 
-app = typer.Typer(help="Author and verify challenges.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Author and verify challenges.", rich_markup_mode=None)
 
 
 @app.callback()
@@ -27,7 +27,7 @@ def pack() -> None:
     """Author and verify challenges."""
 
 
-@app.command("new")
+@app.command("new", cls=DrillCommand, short_help="write a new pack with one challenge")
 def new_pack(
     name: Annotated[
         str,
@@ -56,50 +56,37 @@ def new_pack(
     typer.echo(f"  python -m pip install {to_install}    makes the pack known to every command")
 
 
-@app.command("check", cls=PackCommand)
+_FOLDER = typer.Argument(
+    metavar="[DIR]", help="The pack; by default the pack of --pack, or the built-in pack."
+)
+_ONLY = typer.Option("--challenge", help="Only this challenge; may be given several times.")
+_SEEDS = typer.Option("--seeds", min=1, help="Grade every item with this many fresh seeds.")
+_EVERY = typer.Option(
+    "--every",
+    min=1,
+    metavar="N",
+    help="Check a sample: every Nth mistake or pair, and four times as large a share of the other "
+    "right answers; a new sample each time.",
+)
+_PAIRS = typer.Option(
+    "--pairs", help="Check only that every pair of mistakes in different statements is refused."
+)
+_JOBS = typer.Option("--jobs", min=1, help="The number of processes; by default one per core.")
+_TABLE = typer.Option(
+    "--table", help="Write the table of mistakes, with the checks that fail, to this file."
+)
+
+
+@app.command("check", cls=PackCommand, short_help="verify the challenges of a pack")
 def check_pack(
     context: typer.Context,
-    folder: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[DIR]",
-            help="The pack; by default the pack of --pack, or the built-in pack.",
-        ),
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--challenge", help="Only this challenge; may be given several times."),
-    ] = None,
-    seeds: Annotated[
-        int, typer.Option("--seeds", min=1, help="Grade every item with this many fresh seeds.")
-    ] = 5,
-    every: Annotated[
-        int,
-        typer.Option(
-            "--every",
-            min=1,
-            metavar="N",
-            help="Check a sample: every Nth mistake or pair, and four times as large a share of "
-            "the other right answers; a new sample each time.",
-        ),
-    ] = 1,
-    with_pairs: Annotated[
-        bool,
-        typer.Option(
-            "--pairs",
-            help="Check only that every pair of mistakes in different statements is refused.",
-        ),
-    ] = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", min=1, help="The number of processes; by default one per core."),
-    ] = None,
-    table: Annotated[
-        Path | None,
-        typer.Option(
-            "--table", help="Write the table of mistakes, with the checks that fail, to this file."
-        ),
-    ] = None,
+    folder: Annotated[Path | None, _FOLDER] = None,
+    only: Annotated[list[str] | None, _ONLY] = None,
+    seeds: Annotated[int, _SEEDS] = 5,
+    every: Annotated[int, _EVERY] = 1,
+    with_pairs: Annotated[bool, _PAIRS] = False,
+    jobs: Annotated[int | None, _JOBS] = None,
+    table: Annotated[Path | None, _TABLE] = None,
 ) -> None:
     """Check that right answers pass, known mistakes fail, and no part of a challenge is missing."""
     from trainer.app.grade_file import fresh_seed

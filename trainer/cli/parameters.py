@@ -1,7 +1,8 @@
-"""Parameters that several commands share: `--pack DIR`, the challenge, the learner's file."""
+"""The classes of commands, and parameters that several of them share."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from pathlib import Path
@@ -11,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from trainer.app.open_packs import KnownPacks, open_packs
+from trainer.cli.exit_codes import json_form
 from trainer.model.errors import DrillError
 
 _packs: ContextVar[KnownPacks] = ContextVar("packs")
@@ -46,7 +48,20 @@ _PACK_OPTION = TyperOption(
 )
 
 
-class PackCommand(TyperCommand):
+class DrillCommand(TyperCommand):
+    """A command. With `--json`, its errors are objects too."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, after noting how an error in them is to be shown."""
+        json_form.set(self.error_as_json if "--json" in args else None)
+        return super().parse_args(ctx, args)
+
+    def error_as_json(self, sentence: str) -> str:
+        """Return an error as a JSON object."""
+        return json.dumps({"error": sentence})
+
+
+class PackCommand(DrillCommand):
     """A command that takes `--pack DIR`. The program also takes it before the command's name."""
 
     def __init__(
@@ -54,30 +69,80 @@ class PackCommand(TyperCommand):
     ) -> None:
         super().__init__(*arguments, params=[*(params or ()), _PACK_OPTION], **options)
 
-    def format_usage(self, ctx: Any, formatter: Any) -> None:
-        """Write the usage. The default command of a group has no name, and leaves no blank."""
-        path = " ".join(ctx.command_path.split())
-        formatter.write_usage(path, " ".join(self.collect_usage_pieces(ctx)))
 
-
-class DefaultCommandGroup(TyperGroup):
-    """A command with subcommands. Without the name of a subcommand, the default command runs.
-
-    `attn-drill grade DIR` runs the default command, and `attn-drill grade override` another.
-    """
-
-    DEFAULT = "default"
+class DrillGroup(TyperGroup):
+    """A command with subcommands. Without the name of a subcommand it shows its help."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Add the name of the default command if the arguments name no subcommand."""
-        if not args or args[0] not in self.commands:
-            args = [self.DEFAULT, *args]
-        return super().parse_args(ctx, args)
+        """Parse the arguments."""
+        return super().parse_args(ctx, args or ["--help"])
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the subcommands. click would cut their helps on a narrow terminal."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, each.get_short_help_str(60)) for name, each in self.commands.items()]
+            )
+
+
+SECTIONS = (
+    "Practise",
+    "Look closer",
+    "Rehearse",
+    "Keep track",
+    "Teach and extend",
+    "Machine and tools",
+)
+
+
+# The names of version 0.2, with the group in which the command is now.
+_OLD_NAMES = {
+    "grade": "class",
+    "autograder": "class",
+    "compare": "tools",
+    "heads": "tools",
+    "export": "journal",
+    "import": "journal",
+}
+
+
+class SectionedGroup(TyperGroup):
+    """The program. Its help lists the commands in sections. The names of version 0.2 work too."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command with this name, or None."""
+        group = self.commands.get(_OLD_NAMES.get(cmd_name, ""))
+        if isinstance(group, TyperGroup):
+            return group.get_command(ctx, cmd_name)
+        return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Return the subcommand. Hide the default command's name from usage messages."""
-        name, command, rest = super().resolve_command(ctx, args)
-        return "" if name == self.DEFAULT else name, command, rest
+        """Return the command that the arguments name, and the other arguments."""
+        if args[:2] == ["grade", "override"]:
+            raise DrillError(
+                "`attn-drill grade override` is `attn-drill class override` now, with the same "
+                "arguments. (A folder called override is `./override`.)"
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections, then the options."""
+        longest = max(map(len, self.commands))
+        formatter.write_paragraph()
+        for section in SECTIONS:
+            formatter.write_heading(section)
+            with formatter.indentation():
+                formatter.write_dl(
+                    [
+                        (name.ljust(longest), each.get_short_help_str(60))
+                        for name, each in self.commands.items()
+                        if getattr(each, "rich_help_panel", "") == section
+                    ]
+                )
+        super().format_options(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write nothing, because the sections come before the options."""
 
 
 def complete_id(context: typer.Context, incomplete: str) -> list[str]:
@@ -97,15 +162,4 @@ LearnerFile = Annotated[
     Path | None,
     typer.Argument(metavar="[FILE]", help="Your file; by default the path of the stub."),
 ]
-SeedOfCases = Annotated[
-    int | None,
-    typer.Option(
-        "--seed", min=0, help="Use the cases of this seed; by default those of your last attempt."
-    ),
-]
-CaseNumber = Annotated[
-    int | None,
-    typer.Option(
-        "--case", help="Use the case with this number; by default the first case that fails."
-    ),
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

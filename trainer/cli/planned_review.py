@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -11,67 +12,68 @@ import typer
 
 from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import language
-from trainer.app.warn import say, warn
-from trainer.cli.ask_questions import accept_all_characters
-from trainer.cli.light_review import ReviewMaterial, ask_light_parts, part_words
+from trainer.app.warn import say, say_json, warn
+from trainer.cli.ask import (
+    StoppedError,
+    accept_all_characters,
+    ask_follow_up,
+    ask_gaps,
+    ask_question,
+    show_title,
+)
 from trainer.model.challenge import Challenge
+from trainer.model.errors import PackError
+from trainer.packs import pack_reader
 from trainer.packs.follow_up import FollowUp, read_follow_ups
+from trainer.practice.facts import Reviewed
 from trainer.practice.journal import Journal
 from trainer.practice.progress import rated_reviews
-from trainer.practice.review_plan import challenge_forms, due_follow_ups, due_forms, review_plan
-from trainer.practice.schedule import items
+from trainer.practice.review_plan import (
+    ReviewPart,
+    challenge_forms,
+    due_follow_ups,
+    due_forms,
+    review_plan,
+)
+from trainer.practice.schedule import RATINGS, challenge_of, item_of, items
 
 if TYPE_CHECKING:
     from trainer.practice.review_plan import ReviewPlan
     from trainer.practice.schedule import ScheduledItem
 
+_FORM_NAMES = {
+    "rewrite": "write it in full",
+    "gaps": "fill the gaps",
+    "line": "find the wrong line",
+    "follow-up": "follow-up question",
+}
 
-def review_in(
-    minutes: int,
-    named: Challenge | None,
-    known_packs: KnownPacks,
-    journal: Journal,
-    *,
-    listed: bool = False,
-) -> Challenge | None:
-    """Plan a review, show the plan, and ask its light parts.
 
-    Args:
-        minutes: The minutes that the learner has.
-        named: The only challenge to review, due or not. None: everything that is due.
-        known_packs: The packs of this run.
-        journal: The learner's journal.
-        listed: Only show the plan.
+@dataclass(frozen=True)
+class PlannedReview:
+    """A planned review, with the challenges by id and the follow-up questions by item."""
 
-    Returns:
-        The challenge to write in full now, or None.
-    """
-    accept_all_characters()
+    plan: ReviewPlan
+    challenges: Mapping[str, Challenge]
+    follow_ups: Mapping[str, FollowUp]
+
+    def name_of(self, part: ReviewPart) -> str:
+        """Return the id of the challenge that a part belongs to."""
+        follow_up = self.follow_ups.get(part.item)
+        return follow_up.challenge if follow_up else challenge_of(part.item) or part.item
+
+
+def planned_review(
+    minutes: int, named: Challenge | None, known_packs: KnownPacks, journal: Journal
+) -> PlannedReview:
+    """Plan a review of everything that is due, or of the named challenge, due or not."""
     now = time.time()
     challenges = (named,) if named else known_packs.catalogue().challenges
     scheduled = {} if named else items(rated_reviews(journal.facts()), now)
     follow_ups = known_follow_ups(challenges, scheduled, now)
-    material = ReviewMaterial({known.id: known for known in challenges}, follow_ups, known_packs)
     due = [challenge_forms(named)] if named else due_forms(scheduled, challenges, follow_ups, now)
-    if not due:
-        say("Nothing is due today. `attn-drill review --list` shows what is due and when.")
-        return None
-    plan = review_plan(due, minutes)
-    _show_plan(plan, minutes, material)
-    if listed:
-        return None
-    if not ask_light_parts(plan.light, material, journal, Random()):
-        typer.echo("Stopped. All grades so far are recorded.")
-        return None
-    if not plan.rewrites:
-        return None
-    first, *later = [material.challenges[material.name_of(part)] for part in plan.rewrites]
-    typer.echo(f"\nNow write {first.id} in full ({first.minutes} min).")
-    for challenge in later:
-        pack_option = known_packs.pack_option(challenge)
-        typer.echo(f"Later: `attn-drill review {challenge.id}{pack_option}`.")
-    typer.echo()
-    return first
+    by_id = {challenge.id: challenge for challenge in challenges}
+    return PlannedReview(review_plan(due, minutes), by_id, follow_ups)
 
 
 def known_follow_ups(
@@ -85,18 +87,103 @@ def known_follow_ups(
     if not counts:
         return {}
     asked = tuple(challenge for challenge in challenges if challenge.id in counts)
-    found, troubles = read_follow_ups(asked, language())
+    follow_ups, troubles = read_follow_ups(asked, language())
     warn(troubles)
-    return {follow_up.item: follow_up for follow_up in found}
+    return {follow_up.item: follow_up for follow_up in follow_ups}
 
 
-def _show_plan(plan: ReviewPlan, minutes: int, material: ReviewMaterial) -> None:
+def show_plan(review: PlannedReview, minutes: int, *, as_json: bool = False) -> None:
+    """Show the parts of a review with their minutes."""
+    plan = review.plan
+    parts = (*plan.light, *plan.rewrites)
+    if as_json:
+        rows = [
+            {"challenge": review.name_of(part), "form": part.form, "minutes": part.minutes}
+            for part in parts
+        ]
+        say_json({"minutes": minutes, "parts": rows, "left_out": plan.left_out})
+        return
+    if not parts and not plan.left_out:
+        say("Nothing is due today. `attn-drill review --list` shows what is due and when.")
+        return
     typer.echo(f"{plan.minutes} of {minutes} minutes:")
-    longest = max(
-        (len(material.name_of(part)) for part in (*plan.light, *plan.rewrites)), default=0
-    )
-    for part in (*plan.light, *plan.rewrites):
-        words = f"{part.minutes:>3} min  {part_words(part)}"
-        typer.echo(f"  {material.name_of(part):<{longest}}  {words}")
+    longest = max((len(review.name_of(part)) for part in parts), default=0)
+    for part in parts:
+        words = f"{part.minutes:>3} min  {_FORM_NAMES[part.form]}"
+        typer.echo(f"  {review.name_of(part):<{longest}}  {words}")
     if count := len(plan.left_out):
         typer.echo("1 more item stays due." if count == 1 else f"{count} more items stay due.")
+
+
+def hold_review(
+    review: PlannedReview, known_packs: KnownPacks, journal: Journal, rng: Random
+) -> Challenge | None:
+    """Ask the light parts. Return the challenge to write in full now, or None."""
+    accept_all_characters()
+    light = review.plan.light
+    try:
+        for number, part in enumerate(light, start=1):
+            name = review.name_of(part)
+            show_title(f"{number} of {len(light)}  {name}: {_FORM_NAMES[part.form]}")
+            if part.form == "follow-up":
+                ask_follow_up(review.follow_ups[part.item], journal)
+            else:
+                _ask_challenge(review.challenges[name], part, known_packs, journal, rng)
+    except StoppedError:
+        typer.echo("Stopped. All grades so far are recorded.")
+        return None
+    if not review.plan.rewrites:
+        return None
+    first, *later = [review.challenges[review.name_of(part)] for part in review.plan.rewrites]
+    typer.echo(f"\nNow write {first.id} in full ({first.minutes} min).")
+    for challenge in later:
+        pack_option = known_packs.pack_option(challenge)
+        typer.echo(f"Later: `attn-drill review {challenge.id}{pack_option}`.")
+    typer.echo()
+    return first
+
+
+def _ask_challenge(
+    challenge: Challenge, part: ReviewPart, known_packs: KnownPacks, journal: Journal, rng: Random
+) -> None:
+    """Ask the gaps or the wrong line of a challenge, and grade it."""
+    try:
+        graded = _ask_gaps(challenge, known_packs, rng) if part.form == "gaps" else None
+        rating, reason = graded or _ask_line(challenge, journal, rng)
+    except PackError as error:
+        warn([f"{challenge.id} is left out: {error}"])
+        return
+    journal.add(Reviewed(item_of(challenge.id), time.time(), rating=rating, reason=reason))
+    typer.echo(f"{challenge.id}: graded {RATINGS[rating - 1]}: {reason}.")
+
+
+def _ask_gaps(challenge: Challenge, known_packs: KnownPacks, rng: Random) -> tuple[int, str] | None:
+    """Return the rating and its reason, or None if the reference has too few places for gaps."""
+    from trainer.packs.mistakes import read_mistakes
+    from trainer.quiz.gap_exercise import gap_exercise, rating
+
+    exercise = gap_exercise(pack_reader.solution(challenge), read_mistakes(challenge), rng)
+    if exercise is None:
+        return None
+    from trainer.app.grade_file import open_grader
+
+    with open_grader(known_packs, challenge) as grade:
+        right, count = ask_gaps(exercise, grade), len(exercise.gaps)
+    return rating(right, count), f"gaps, {right} of {count} right"
+
+
+def _ask_line(challenge: Challenge, journal: Journal, rng: Random) -> tuple[int, str]:
+    """Ask for the line of a known mistake: a due line, else a new line. Return the rating."""
+    from trainer.packs.mistakes import read_mistakes
+    from trainer.quiz.question_order import order_items, pool_of
+
+    pool = pool_of((), (challenge,), {challenge.id: read_mistakes(challenge)})
+    now = time.time()
+    chosen = order_items(pool, items(rated_reviews(journal.facts(), "line:"), now), now, 1, rng)
+    if not chosen:
+        raise PackError(
+            f"it has no known mistakes. `attn-drill review {challenge.id}` hands it out in full."
+        )
+    typer.echo()
+    is_right = ask_question(pool.ask(chosen[0], rng), journal)
+    return (3, "planted line found") if is_right else (1, "planted line not found")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from trainer.app.open_packs import KnownPacks
+from trainer.app.settings import settings
 from trainer.app.start_challenge import (
     hand_out,
     hand_out_afresh,
@@ -42,12 +43,9 @@ def start_challenge(
     """Hand out the stub unless a file is there, then practise.
 
     Args:
-        challenge: the challenge.
         path: where the stub is written.
-        known_packs: the packs of this run.
-        journal: the learner's journal.
-        level: how much help the stub has; None: as in the file that is there, else standard. If
-            the learner's work is there at another level, the learner is asked.
+        level: how much help the stub has; None: as in the file that is there, else as in the
+            settings. If the learner's work is there at another level, the learner is asked.
         watch: open the session's screen, if a screen can be drawn.
         hints_first: as for `practise`.
     """
@@ -80,13 +78,6 @@ def review_challenge(
     """Hand out a blank stub and keep the old file under another name, then practise.
 
     A review that is under way continues with its file.
-
-    Args:
-        challenge: the challenge.
-        path: where the stub is written.
-        known_packs: the packs of this run.
-        journal: the learner's journal.
-        watch: open the session's screen, if a screen can be drawn.
     """
     under_way = is_review_under_way(challenge, path, journal)
     if not under_way:
@@ -124,11 +115,9 @@ def practise(
     Args:
         challenge: the first challenge.
         path: the learner's file. The files of later challenges are in the same folder.
-        known_packs: the packs of this run.
-        journal: the learner's journal.
-        purpose: the purpose of the first session.
+        purpose: of the first session.
         hints_first: show the line, a question and the cause of a failure with one key each. None:
-            only if the stub was handed out at the level guided.
+            as in the settings, else only if the stub was handed out at the level guided.
         level: ask the learner first whether to begin again with a stub of this level.
 
     Raises:
@@ -140,14 +129,14 @@ def practise(
     while True:
         since = since_start(journal.facts(subject=challenge.id))
         is_guided = handed_out_level(challenge, journal) == "guided"
-        in_stages = is_guided if hints_first is None else hints_first
+        in_stages = settings().hints_first if hints_first is None else hints_first
         request = SessionRequest(
             challenge,
             path.resolve(),
             prompt_text(challenge),
             since.seconds,
             challenge.minutes * 60.0,
-            stage="where" if in_stages else "cause",
+            stage="where" if (is_guided if in_stages is None else in_stages) else "cause",
             purpose=purpose,
             packs=known_packs.roots(),
             challenges=tuple(known_packs.catalogue().challenges),

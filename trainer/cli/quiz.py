@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trainer.app.open_packs import KnownPacks
-from trainer.app.warn import warn, warn_journal
-from trainer.cli.ask_questions import (
-    accept_all_characters,
-    answered,
-    is_coloured,
-    question_in_colour,
-)
-from trainer.cli.parameters import complete_id
+from trainer.app.warn import say_json, warn, warn_journal
+from trainer.cli import ask
+from trainer.cli.columns import in_columns
+from trainer.cli.parameters import AsJson, complete_id
 from trainer.model.errors import DrillError, PackError
 from trainer.practice.journal import Journal, default_journal
-from trainer.practice.progress import rated_reviews
+from trainer.practice.progress import ChallengeProgress, progress_of, rated_reviews, since_start
 
 if TYPE_CHECKING:
     from trainer.practice.schedule import ScheduledItem
@@ -29,146 +25,187 @@ if TYPE_CHECKING:
     from trainer.quiz.question_order import QuestionPool
 
 
-def complete_topic(context: typer.Context, incomplete: str) -> list[str]:
-    """Return the topics that begin with `incomplete`, for shell completion."""
-    try:
-        _, groups, _ = _all_questions(context.obj)
-    except DrillError:  # `--pack` names no pack; the command will report it
-        return []
-    return [name for titles in groups for name in titles if name.startswith(incomplete)]
+@dataclass(frozen=True)
+class Questions:
+    """All questions of the packs."""
+
+    pool: QuestionPool
+    topics: Mapping[str, str]  # the titles of the topics of the bank, by name
+    challenges: Mapping[str, str]  # their titles by id
+    troubles: tuple[str, ...]  # a sentence for each file that cannot be read
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the topics, then the ids of the challenges."""
+        return [*self.topics, *self.challenges]
 
 
-def _all_questions(
-    known_packs: KnownPacks,
-) -> tuple[QuestionPool, tuple[Mapping[str, str], Mapping[str, str]], list[str]]:
-    """Return the questions, the titles of their topics by name, and warnings.
-
-    The topics of the bank come first, then the challenges. There is a warning for each file that
-    cannot be read.
-    """
+def all_questions(known_packs: KnownPacks) -> Questions:
+    """Return the questions of all packs."""
     from trainer.packs.mistakes import readable_mistakes
     from trainer.packs.question_bank import read_bank
     from trainer.quiz.question_order import pool_of
 
-    known = known_packs.catalogue()
-    bank = read_bank(known.roots)
-    mistakes, unreadable = readable_mistakes(known.challenges)
-    pool = pool_of(bank.questions, known.challenges, mistakes)
-    challenges = {challenge.id: challenge.title for challenge in known.challenges}
-    return pool, (bank.titles, challenges), [*bank.troubles, *unreadable]
+    catalogue = known_packs.catalogue()
+    bank = read_bank(catalogue.roots)
+    mistakes, unreadable = readable_mistakes(catalogue.challenges)
+    pool = pool_of(bank.questions, catalogue.challenges, mistakes)
+    challenges = {challenge.id: challenge.title for challenge in catalogue.challenges}
+    return Questions(pool, bank.titles, challenges, (*bank.troubles, *unreadable))
+
+
+def complete_topic(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the topics that begin with `incomplete`, for shell completion."""
+    try:
+        names = all_questions(context.obj).names
+    except DrillError:  # `--pack` names no pack; the command will report it
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+_TOPIC = typer.Option(
+    "--topic",
+    help="Only this topic, or questions about this challenge.",
+    autocompletion=complete_topic,
+)
+_FOLLOW_UP = typer.Option(
+    "--follow-up",
+    metavar="ID",
+    help="Ask the follow-up questions of a passed challenge, with model answers.",
+    autocompletion=complete_id,
+)
 
 
 def quiz(
     context: typer.Context,
-    topic: Annotated[
-        str | None,
-        typer.Option(
-            "--topic",
-            help="Only this topic, or questions about this challenge.",
-            autocompletion=complete_topic,
-        ),
-    ] = None,
-    count: Annotated[int, typer.Option("--count", help="How many questions.")] = 10,
+    topic: Annotated[str | None, _TOPIC] = None,
+    count: Annotated[
+        int, typer.Option("--count", min=1, max=1000, help="How many questions.")
+    ] = 10,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Draw the same questions again.")
     ] = None,
     as_list: Annotated[
         bool, typer.Option("--list", help="Show the topics and their numbers of questions.")
     ] = False,
-    follow_up: Annotated[
-        str | None,
-        typer.Option(
-            "--follow-up",
-            metavar="ID",
-            help="Ask the follow-up questions of a passed challenge, with model answers.",
-            autocompletion=complete_id,
-        ),
-    ] = None,
+    follow_up: Annotated[str | None, _FOLLOW_UP] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Answer questions: compute numbers, choose answers, find wrong lines."""
+    if as_json and not as_list:
+        raise DrillError("--json prints the list of topics: add --list.")
+    ask.accept_all_characters()
+    journal = default_journal()
     if follow_up is not None:
-        from trainer.cli.ask_follow_ups import ask_about
-
-        ask_about(follow_up, context.obj)
+        _ask_follow_ups(follow_up, context.obj, journal)
         return
-    from trainer.quiz.question_order import known_name, order_items
+    from trainer.quiz.question_order import known_name
 
-    accept_all_characters()
-    pool, groups, troubles = _all_questions(context.obj)
-    warn(troubles)
+    questions = all_questions(context.obj)
+    warn(questions.troubles)
     if as_list:
-        _show_topics(groups, pool)
+        _show_topics(questions, as_json=as_json)
         return
-    if not 1 <= count <= 1000:
-        raise DrillError(f"--count is {count}; it must be 1 to 1000.")
+    pool = questions.pool
     if topic is not None:
-        pool = pool.about(known_name([name for titles in groups for name in titles], topic))
+        pool = pool.about(known_name(questions.names, topic))
     if not pool.questions and not pool.lines:
         raise DrillError(
             "There are no questions on this topic. "
             "`attn-drill quiz --list` shows the topics with questions."
         )
-    from trainer.practice.schedule import items
-
-    journal = default_journal()
-    rng = Random(seed)
-    now = time.time()
-    reviewed = items(rated_reviews(journal.facts()), now)
-    chosen = order_items(pool, reviewed, now, count, rng)
-    _show_progress(pool, reviewed, now)
-    _session(list(_draw(pool, chosen, rng)), pool, journal)
+    _ask_questions(pool, count, Random(seed), journal)
     warn_journal(journal)
     journal.close()
 
 
-def _draw(pool: QuestionPool, items: Iterable[str], rng: Random) -> Iterator[DrawnQuestion]:
-    """Yield the questions of these items. Skip questions with errors, and warn on stderr."""
-    for item in items:
-        try:
-            yield pool.ask(item, rng)
-        except (PackError, ValueError) as error:
-            warn([f"{item} is left out: {error}"])
+def _ask_follow_ups(challenge_id: str, known_packs: KnownPacks, journal: Journal) -> None:
+    """Ask all follow-up questions of a challenge whose answers the learner may see."""
+    from trainer.app.start_challenge import language
+    from trainer.packs.follow_up import follow_ups
+
+    challenge = known_packs.find(challenge_id)
+    facts = journal.facts(subject=challenge.id)
+    progress = progress_of(facts).get(challenge.id, ChallengeProgress())
+    warn_journal(journal)
+    if progress.state != "passed" and not since_start(facts).solution:
+        raise DrillError(
+            f"{challenge.id} is not passed yet. The answers come after the pass: "
+            f"`attn-drill start {challenge.id}{known_packs.pack_option(challenge)}`."
+        )
+    questions = [entry for entry in follow_ups(challenge, language()) if entry.answer]
+    if not questions:
+        raise DrillError(
+            f"{challenge.id} has no follow-up questions with answers. "
+            f"`attn-drill quiz --topic {challenge.id}` asks other questions about it."
+        )
+    rated = 0
+    try:
+        for number, question in enumerate(questions, start=1):
+            if len(questions) > 1:
+                ask.show_title(f"{number} of {len(questions)}  {challenge.id}")
+            ask.ask_follow_up(question, journal)
+            rated = number
+    except ask.StoppedError:
+        pass
+    typer.echo(f"\n{rated} of {len(questions)} rated.")
+    journal.close()
 
 
-def _show_topics(groups: tuple[Mapping[str, str], Mapping[str, str]], pool: QuestionPool) -> None:
-    width = shutil.get_terminal_size((80, 24)).columns
-    longest = max((len(name) for titles in groups for name in titles), default=5)
-    for titles, heading in zip(groups, ("topic", "challenge"), strict=True):
-        typer.echo(f"{heading:<{longest}}  questions  lines")
-        for name, title in titles.items():
-            about = pool.about(name)
-            row = f"{name:<{longest}}  {len(about.questions):>9}  {len(about.lines):>5}"
-            typer.echo(f"{row}  {title}" if width >= len(row) + 2 + len(title) else row)
+def _show_topics(questions: Questions, *, as_json: bool) -> None:
+    """Show how many questions and lines each topic and each challenge has."""
+
+    def rows(titles: Mapping[str, str]) -> list[dict[str, object]]:
+        about = {name: questions.pool.about(name) for name in titles}
+        return [
+            {"name": name, "questions": len(pool.questions), "lines": len(pool.lines)}
+            | {"title": titles[name]}
+            for name, pool in about.items()
+        ]
+
+    groups = {"topic": rows(questions.topics), "challenge": rows(questions.challenges)}
+    if as_json:
+        say_json(groups)
+        return
+    for kind, table in groups.items():
+        cells = [[str(cell) for cell in row.values()] for row in table]
+        for line in in_columns([kind, "questions", "lines", "title"], cells, ask.width()):
+            typer.echo(line)
         typer.echo()
     typer.echo("attn-drill quiz --topic NAME asks about NAME only.")
+
+
+def _ask_questions(pool: QuestionPool, count: int, rng: Random, journal: Journal) -> None:
+    """Ask questions until all are asked or the learner stops. Skip questions with errors."""
+    from trainer.practice.schedule import items
+    from trainer.quiz.question_order import order_items
+
+    now = time.time()
+    reviewed = items(rated_reviews(journal.facts()), now)
+    questions: list[DrawnQuestion] = []
+    for item in order_items(pool, reviewed, now, count, rng):
+        try:
+            questions.append(pool.ask(item, rng))
+        except (PackError, ValueError) as error:
+            warn([f"{item} is left out: {error}"])
+    _show_progress(pool, reviewed, now)
+    ask.say_wrapped("`?` shows an answer that you do not know; `q` ends.")
+    results: list[tuple[DrawnQuestion, bool]] = []
+    try:
+        for number, drawn in enumerate(questions, start=1):
+            ask.show_title(f"{number} of {len(questions)}  {drawn.topic}")
+            results.append((drawn, ask.ask_question(drawn, journal)))
+    except ask.StoppedError:
+        pass
+    finally:  # also after Ctrl-C
+        _summarise(results, pool, journal)
 
 
 def _show_progress(pool: QuestionPool, reviewed: Mapping[str, ScheduledItem], now: float) -> None:
     from trainer.quiz.bank_progress import bank_progress
     from trainer.report.question_text import progress_line
-    from trainer.report.wording import wrapped
 
-    width = shutil.get_terminal_size((80, 24)).columns
-    typer.echo(wrapped(progress_line(bank_progress(pool, reviewed, now)), width))
-
-
-def _session(questions: list[DrawnQuestion], pool: QuestionPool, journal: Journal) -> None:
-    """Ask questions until all are asked or the input ends. Record every answer at once."""
-    from trainer.report.wording import wrapped
-
-    width = shutil.get_terminal_size((80, 24)).columns
-    results: list[tuple[DrawnQuestion, bool]] = []
-    typer.echo(wrapped("`?` shows an answer that you do not know; `q` ends.", width))
-    try:
-        for number, drawn in enumerate(questions, start=1):
-            title = typer.style(f"{number} of {len(questions)}  {drawn.topic}", bold=is_coloured())
-            typer.echo(f"\n{title}\n{question_in_colour(drawn, width)}\n")
-            right = answered(drawn, width, journal)
-            if right is None:
-                break
-            results.append((drawn, right))
-    finally:  # also after Ctrl-C
-        _summarise(results, pool, journal)
+    ask.say_wrapped(progress_line(bank_progress(pool, reviewed, now)))
 
 
 def _summarise(
@@ -181,6 +218,8 @@ def _summarise(
         typer.echo("\nNothing was answered.")
         return
     now = time.time()
-    known = items(rated_reviews(journal.facts(), "question:", "line:"), now)
-    typer.echo("\n" + summary(results, [item for item in known.values() if not item.is_due(now)]))
-    _show_progress(pool, known, now)
+    reviewed = items(rated_reviews(journal.facts(), "question:", "line:"), now)
+    typer.echo(
+        "\n" + summary(results, [item for item in reviewed.values() if not item.is_due(now)])
+    )
+    _show_progress(pool, reviewed, now)

@@ -1,20 +1,36 @@
-"""`attn-drill start ID`: write the stub, show the prompt, and on a terminal open a session.
-
-The stub never overwrites a file.
-"""
+"""`attn-drill start` hands out a stub to practise, and `attn-drill reset` a fresh one."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from trainer.app.open_packs import KnownPacks
-from trainer.cli.parameters import complete_id
+from trainer.app.settings import settings
+from trainer.app.start_challenge import hand_out_afresh, handed_out_level
+from trainer.app.warn import warn_journal
+from trainer.cli.parameters import ChallengeId, complete_id
 from trainer.model.errors import DrillError
 from trainer.packs.stub_levels import Level
+from trainer.practice.facts import Started
 from trainer.practice.journal import default_journal
+from trainer.practice.progress import path_of
+
+
+def _level(default: str) -> Any:
+    text = "How much help: arrange has shuffled lines, guided has steps, blank only signatures"
+    return typer.Option("--level", help=f"{text}; by default {default}.", show_default=False)
+
+
+_HINTS_FIRST = typer.Option(
+    "--hints-first/--no-hints-first",
+    help="In the session, show line, question and cause of a failure with one key each; "
+    "by default only at the level guided.",
+    show_default=False,
+)
+_WATCH = typer.Option("--watch/--no-watch", help="On a terminal, stay and grade every save.")
 
 
 def start(
@@ -28,28 +44,9 @@ def start(
         ),
     ] = None,
     folder: Annotated[Path, typer.Option("--dir", help="The folder for the stub.")] = Path("."),
-    level: Annotated[
-        Level | None,
-        typer.Option(
-            "--level",
-            help="How much help: arrange has shuffled lines, guided has steps, "
-            "blank has only signatures; by default standard.",
-            show_default=False,
-        ),
-    ] = None,
-    hints_first: Annotated[
-        bool | None,
-        typer.Option(
-            "--hints-first/--no-hints-first",
-            help="In the session, show line, question and cause of a failure with one key each; "
-            "by default only at the level guided.",
-            show_default=False,
-        ),
-    ] = None,
-    watch: Annotated[
-        bool,
-        typer.Option("--watch/--no-watch", help="On a terminal, stay and grade every save."),
-    ] = True,
+    level: Annotated[Level | None, _level("as in config.toml, else standard")] = None,
+    hints_first: Annotated[bool | None, _HINTS_FIRST] = None,
+    watch: Annotated[bool, _WATCH] = True,
 ) -> None:
     """Write the stub of a challenge, show its prompt, and stay to grade every save."""
     from trainer.cli.practise import can_draw_screen, start_challenge
@@ -65,13 +62,33 @@ def start(
         menu(context)
         return
     challenge = known_packs.find(challenge_id)
-    path = folder / challenge.file_name
+    path, journal = folder / challenge.file_name, default_journal()
     start_challenge(
-        challenge,
-        path,
-        known_packs,
-        default_journal(),
-        level,
-        watch=watch,
-        hints_first=hints_first,
+        challenge, path, known_packs, journal, level, watch=watch, hints_first=hints_first
     )
+
+
+def reset(
+    context: typer.Context,
+    challenge_id: ChallengeId,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--dir", help="The folder of the stub; by default this folder, or that of `start`."
+        ),
+    ] = None,
+    level: Annotated[Level | None, _level("as in the file that you have")] = None,
+) -> None:
+    """Write a fresh stub, and keep the old file under another name."""
+    known_packs: KnownPacks = context.obj
+    challenge = known_packs.find(challenge_id)
+    journal = default_journal()
+    path = (folder or Path()) / challenge.file_name
+    started = path_of(journal.facts(Started, subject=challenge.id))
+    if folder is None and started is not None and started.exists() and not path.exists():
+        path = started
+    level = level or handed_out_level(challenge, journal) or settings().level
+    old_file = hand_out_afresh(challenge, path, journal, level)
+    kept = f" Your old file is kept as {old_file}." if old_file else ""
+    typer.echo(f"{path} is a fresh stub of the level {level}.{kept}")
+    warn_journal(journal)

@@ -1,37 +1,130 @@
-"""`attn-drill trace ID [FILE]`: show the result of each line and the reference's named results."""
+"""`attn-drill trace` shows the result of each line in a case, `attn-drill repro` a debugger."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
+from trainer.app.answer import LearnerAnswer, find_answer
 from trainer.app.open_packs import KnownPacks
-from trainer.cli.parameters import CaseNumber, ChallengeId, LearnerFile, SeedOfCases
-from trainer.cli.read_answer import read_answer
-from trainer.model.submission import Submission
+from trainer.app.warn import say_json
+from trainer.cli.parameters import AsJson, ChallengeId, LearnerFile
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
 from trainer.practice.journal import default_journal
+
+_Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed", min=0, help="Use the cases of this seed; by default those of your last attempt."
+    ),
+]
+_Case = Annotated[
+    int | None,
+    typer.Option(
+        "--case", help="Use the case with this number; by default the first case that fails."
+    ),
+]
 
 
 def trace(
     context: typer.Context,
     challenge_id: ChallengeId,
     file: LearnerFile = None,
-    seed: SeedOfCases = None,
-    case: CaseNumber = None,
+    seed: _Seed = None,
+    case: _Case = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show the shape, dtype and range of the result of each line of your file."""
     from trainer.app import grade_file
-    from trainer.app.find_file import asked, find_file
 
     known_packs: KnownPacks = context.obj
     journal = default_journal()
-    challenge, file = asked(challenge_id, file, journal, known_packs)
-    path = find_file(challenge, file, journal, known_packs)
-    source = read_answer(challenge, path)
-    if seed is None:
-        seed = grade_file.last_seed(journal, challenge)
-    submission = Submission(str(path), source)
-    result = grade_file.trace_file(known_packs, challenge, submission, seed, case)
+    answer = find_answer(challenge_id, file, journal, known_packs)
+    seed = grade_file.last_seed(journal, answer.challenge) if seed is None else seed
+    traced = grade_file.trace_file(known_packs, answer.challenge, answer.submission, seed, case)
+    if as_json:
+        say_json(traced)
+        return
     from trainer.report.literal import console
     from trainer.report.trace_text import render_trace
 
-    console().print(render_trace(result))
+    console().print(render_trace(traced))
+
+
+_MARK = "# Written by `attn-drill repro`."
+
+
+def repro(
+    context: typer.Context,
+    challenge_id: ChallengeId,
+    file: LearnerFile = None,
+    seed: _Seed = None,
+    case: _Case = None,
+) -> None:
+    """Write a script that calls your file with the inputs and weights of the failing case."""
+    from trainer.app import grade_file
+
+    known_packs: KnownPacks = context.obj
+    journal = default_journal()
+    answer = find_answer(challenge_id, file, journal, known_packs)
+    path = answer.path.resolve()
+    if path.suffix != ".py":
+        raise DrillError(f"{path} is a notebook. Save your answer as a Python file, and name it.")
+    seed = grade_file.last_seed(journal, answer.challenge) if seed is None else seed
+    number = case or _failing_case(known_packs, answer, seed)
+    script = path.with_name(f"{path.stem}_repro.py")
+    text = _script(answer, path, seed, number)
+    try:
+        if script.exists():
+            old_text = script.read_text(encoding="utf-8", errors="replace")
+            if not old_text.startswith(_MARK):
+                raise DrillError(
+                    f"{script} exists and was not written by `attn-drill repro`. "
+                    "Move it away first."
+                )
+        script.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DrillError(
+            f"{script} cannot be written: {error.strerror}. "
+            f"Copy {path.name} to a folder that you can write to, and name the copy."
+        ) from None
+    typer.echo(f"Case {number} with seed {seed} is in {script}.")
+    typer.echo(f"Set a breakpoint in {path.name} and run the script: python -m pdb {script}")
+
+
+def _failing_case(known_packs: KnownPacks, answer: LearnerAnswer, seed: int) -> int:
+    """Return the number of the first case that fails."""
+    from trainer.app.grade_file import grade_file
+    from trainer.server.messages import Grade
+
+    report = grade_file(known_packs, Grade(answer.challenge.id, answer.submission, seed))
+    numbers = [outcome.number for outcome in report.outcomes if outcome.status == "failed"]
+    number = next((number for number in numbers if number is not None), None)
+    if number is None:
+        fails = "passes" if report.verdict == "passed" else "fails without a case"
+        raise DrillError(
+            f"{answer.path} {fails} with seed {seed}; nothing fails there in a case. "
+            "Name a case with `--case N` to step through that case."
+        )
+    return number
+
+
+def _script(answer: LearnerAnswer, path: Path, seed: int, number: int) -> str:
+    challenge = answer.challenge
+    arguments = [repr(challenge.id), repr(str(path)), f"seed={seed}", f"number={number}"]
+    root = challenge.folder.parent.parent
+    if root != pack_reader.built_in_pack():
+        arguments.append(f"pack={str(root)!r}")
+    return f"""{_MARK}
+# Case {number} of {challenge.id} with seed {seed}: your {path.name} with the weights of the case.
+# Set a breakpoint in {path.name}, and run: python -m pdb {path.stem}_repro.py
+from trainer.grading.open_case import open_case
+
+case = open_case({", ".join(arguments)})
+print(case.case.name, dict(case.case.sizes))
+outputs = case.run()
+case.compare(outputs)
+"""

@@ -20,7 +20,6 @@ from trainer.practice.schedule import ScheduledItem, item_of
 Role = Literal["warm-up", "main problem", "debugging", "follow-up"]
 Choice = dict[Role, Challenge]  # the problems of an interview, in their order
 
-LEAST_MINUTES, MOST_MINUTES = 5, 240
 _QUESTIONS_SHARE = 0.1  # of the time, if there are questions
 _MINUTES_PER_QUESTION = 1.0  # to think, to read the model answer, and to rate
 _QUESTION_PREFIX = "follow-up:"  # of the items; older versions kept ids of the question bank

@@ -133,7 +133,7 @@ class KnownPacks(msgspec.Struct, frozen=True):
         by_variable = map(Path, filter(None, self.variable.split(os.pathsep)))
         first = [
             *(_named(folder, "--pack names") for folder in self.named),
-            *(_named(folder, f"{VARIABLE} names") for folder in by_variable),
+            *(_named(folder, f"{VARIABLE} or config.toml names") for folder in by_variable),
             Pack(pack_reader.built_in_pack(), "attn-drill", "built in"),
         ]
 

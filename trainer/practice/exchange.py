@@ -81,5 +81,5 @@ def read_export(path: Path) -> list[Row]:
         ) from None
     raise DrillError(
         f"{path} is not an exported journal. Nothing was imported. "
-        "Name a file that `attn-drill export FILE` wrote."
+        "Name a file that `attn-drill journal export FILE` wrote."
     )

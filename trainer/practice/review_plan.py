@@ -13,7 +13,6 @@ from trainer.model.challenge import Challenge
 from trainer.practice.schedule import ScheduledItem, challenge_of, follow_up_challenge, item_of
 
 Form = Literal["rewrite", "gaps", "line", "follow-up"]
-LEAST_MINUTES, MOST_MINUTES = 5, 240
 _GAPS, _LINE, _FOLLOW_UP = 4, 2, 1  # minutes
 
 

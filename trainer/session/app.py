@@ -13,6 +13,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from trainer.app.settings import settings
 from trainer.model.errors import GraderError
 from trainer.session.theme import theme
 
@@ -39,7 +40,7 @@ class DrillApp(App[Any]):
     def __init__(self, first: Screen[Any]) -> None:
         super().__init__()
         self.first = first
-        self.theme = theme(None, dict(os.environ))
+        self.theme = theme(settings().theme, dict(os.environ))
         # rich draws code on black, which is readable only in dark terminals.
         self.console.push_theme(Theme({"markdown.code": "bold"}))
 

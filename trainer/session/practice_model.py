@@ -273,10 +273,11 @@ class PracticeModel:
         earlier = self.after
         if earlier is None or earlier.source != source:
             request, now = self.request, self._wall()
-            steps = next_steps(request.challenge, request.challenges, self.journal, now)
             seconds = self.record.stopwatch.seconds
             clock = f"{clock_text(seconds)} of {clock_text(request.par_seconds)}"
-            line = steps.in_words(now, "", "" if self.record.grade_text else clock)
+            # The grade has its own line.
+            shown = "" if self.record.grade_text else clock
+            line = next_steps(request.challenge, request.challenges, self.journal, now, shown)
             self.after = after_pass(request.challenge, source, line, request.language)
             if earlier is not None:
                 self.after.go_on_from(earlier)

@@ -11,15 +11,9 @@ def theme(shade: Literal["dark", "light"] | None, environment: Mapping[str, str]
 
     Args:
         shade: the shade to use. If it is None, the environment decides, with dark as the default.
-        environment: ATTN_DRILL_THEME names a shade. Without it, COLORFGBG has the colour of the
-            terminal's background.
+        environment: COLORFGBG has the colour of the terminal's background.
     """
     if shade is None:
-        named = environment.get("ATTN_DRILL_THEME", "").lower()
         background = environment.get("COLORFGBG", "").rpartition(";")[2]
-        shade = (
-            "light"
-            if named == "light" or (named != "dark" and background in ("7", "15"))
-            else "dark"
-        )
+        shade = "light" if background in ("7", "15") else "dark"
     return f"textual-{shade}"

@@ -1,0 +1,178 @@
+"""Questions, follow-up questions and gaps on a plain terminal."""
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.support.cli import GQA
+from tests.support.typing_lines import type_lines
+from trainer.app.grade_file import open_grader
+from trainer.app.open_packs import KnownPacks
+from trainer.cli.ask import (
+    Grade,
+    StoppedError,
+    ask_follow_up,
+    ask_gaps,
+    ask_question,
+    is_coloured,
+    read_line,
+    typed,
+)
+from trainer.packs import pack_reader
+from trainer.packs.follow_up import FollowUp
+from trainer.packs.mistakes import read_mistakes
+from trainer.practice.journal import Journal
+from trainer.practice.progress import rated_reviews
+from trainer.quiz.drawn_questions import FindLine
+from trainer.quiz.gap_exercise import gap_exercise
+
+QUESTION = FindLine(
+    item="line:a:b", topic="t", text="Which?", explanation="So.", code="a\nb", lines=(2,)
+)
+FOLLOW_UP = FollowUp("a", 1, "Why is it\nfast?", "It reads `few`\nbytes.")
+EXERCISE = gap_exercise(pack_reader.solution(GQA), read_mistakes(GQA), Random(3))
+assert EXERCISE is not None
+GAPS = EXERCISE.gaps
+ROOT = "math.sqrt(self.head_dim)"  # the right answer of a gap
+
+Answer = Callable[[Callable[[], Any], Sequence[str]], tuple[Any, str]]
+
+
+@pytest.fixture
+def journal(home: Any) -> Journal:
+    """Return the journal of this home."""
+    return Journal(home)
+
+
+@pytest.fixture
+def answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Answer:
+    """Return a function that answers with lines, and returns the result and the output."""
+
+    def run(ask: Callable[[], Any], lines: Sequence[str]) -> tuple[Any, str]:
+        type_lines(monkeypatch, *lines)
+        try:
+            result = ask()
+        except StoppedError:
+            result = None
+        return result, capsys.readouterr().out
+
+    return run
+
+
+def test_lines_of_a_pipe_are_echoed(answer: Answer) -> None:
+    """The end of the input is None. An empty line is no end."""
+    lines, shown = answer(lambda: [read_line("line: ") for _ in range(4)], ["2", "", "last"])
+    assert lines == ["2\n", "\n", "last\n", None]
+    assert shown == "line: 2\nline: \nline: last\nline: \n"
+
+
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_only_a_terminal_has_colours(no_color: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NO_COLOR removes them."""
+    assert not is_coloured()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    assert is_coloured() == (not no_color)
+
+
+@pytest.mark.parametrize(
+    ("lines", "result"),
+    [(["x", "7"], 7), (["x", " Quit "], None), (["q"], None), (["x"], None)],
+)
+def test_typed_asks_until_a_line_has_a_meaning(
+    lines: list[str], result: int | None, answer: Answer
+) -> None:
+    """`q`, `quit` and the end of the input stop."""
+    ask = lambda: typed("n: ", lambda line: int(line) if line.isdecimal() else None)  # noqa: E731
+    assert answer(ask, lines)[0] == result
+
+
+@pytest.mark.parametrize(
+    ("lines", "result", "rating"),
+    [
+        (["two", "2"], True, [3]),
+        (["1"], False, [1]),
+        (["?"], False, [1]),
+        (["q"], None, []),
+        ([], None, []),
+    ],
+)
+def test_question_is_judged_and_recorded(
+    lines: list[str], result: bool | None, rating: list[int], journal: Journal, answer: Answer
+) -> None:
+    """A line that is not understood is asked again. After the end nothing is recorded."""
+    right, shown = answer(lambda: ask_question(QUESTION, journal), lines)
+    assert right is result
+    reviews = rated_reviews(journal.facts(), "line:a:b")
+    assert [(review.rating, review.reason) for review in reviews] == [
+        (each, lines[-1]) for each in rating
+    ]
+    assert ("Answer: line 2." in shown) == bool(rating)
+
+
+@pytest.mark.parametrize(
+    ("lines", "rating"),
+    [
+        (["", "5", "3"], 3),
+        (["my answer", "Easy"], 4),
+        (["q"], None),
+        (["", "q"], None),
+        ([""], None),
+    ],
+)
+def test_follow_up_is_rated_by_the_learner(
+    lines: list[str], rating: int | None, journal: Journal, answer: Answer
+) -> None:
+    """The answer is shown only after Enter. A number that is no rating is asked again."""
+    shown = answer(lambda: ask_follow_up(FOLLOW_UP, journal), lines)[1]
+    parts = ["Why is it fast?", "Think, then press Enter.", "It reads few bytes.", "1 again"]
+    places = [shown.index(part) for part in parts if part in shown]
+    assert places == sorted(places)
+    assert len(places) == (2 if lines == ["q"] else 4)
+    assert ("Answer with a number, 1 to 4." in shown) == ("5" in lines)
+    reviews = rated_reviews(journal.facts())
+    assert [(review.item, review.rating, review.reason) for review in reviews] == [
+        ("follow-up:a:1", rating, "own rating") for _ in range(rating is not None)
+    ]
+
+
+@pytest.fixture
+def grade() -> Any:
+    """Return the grade of answers to the challenge of the gaps."""
+    with open_grader(KnownPacks(), GQA) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("line", "right", "says"),
+    [
+        pytest.param(ROOT, 1, "Right.", id="code of the reference"),
+        pytest.param("self.head_dim**0.5", 1, "Right.", id="other code that is right"),
+        pytest.param("3.3", 0, "values of out differ", id="wrong values"),
+        pytest.param(
+            "self.head_dim",
+            0,
+            "Wrong. The scores are divided by head_dim instead of its square root. The reference",
+            id="known mistake",
+        ),
+        pytest.param("foo", 0, "Wrong. NameError: name 'foo' is not defined. The", id="crash"),
+        pytest.param("self.head_dim +", 0, "That is no Python expression. Type", id="no Python"),
+        pytest.param("", 0, "That is no Python expression. Type", id="nothing"),
+        pytest.param("q", 0, "Wrong. ", id="the name of a tensor"),
+        pytest.param("quit", None, "", id="quit"),
+    ],
+)
+def test_gaps_are_graded(
+    line: str, right: int | None, says: str, grade: Grade, answer: Answer
+) -> None:
+    """`?` shows the code of the reference. Text that is no expression is asked again."""
+    assert EXERCISE is not None
+    lines = [line if gap.right == ROOT else "?" for gap in GAPS]
+    assert line in lines
+    result, shown = answer(lambda: ask_gaps(EXERCISE, grade), [*lines, "?"])
+    assert result == right
+    assert says in " ".join(shown.split())
+    if right is not None:
+        assert shown.count("The reference has:") == len(GAPS) - right

@@ -1,0 +1,156 @@
+"""Begin a mock interview, resume it, and make its score sheet."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from trainer.app.start_challenge import language
+from trainer.interview.plan import InterviewPlan, plan_from, planned_questions
+from trainer.interview.score import ScoreSheet, score_sheet
+from trainer.model.errors import DrillError
+from trainer.packs import pack_reader
+from trainer.packs.catalogue import Catalogue
+from trainer.packs.follow_up import read_follow_ups
+from trainer.packs.mistakes import read_mistakes
+from trainer.practice.facts import InterviewBegan
+from trainer.practice.journal import Journal
+from trainer.practice.learner_files import write_new
+from trainer.report.score_sheet import minutes
+from trainer.session.interview_state import Interview, first_text, recorded_events
+
+
+def last_interview(journal: Journal, catalogue: Catalogue) -> Interview | None:
+    """Return the last interview, or None if there is none or this version cannot read it."""
+    entry = journal.last(InterviewBegan)
+    plan = plan_from(entry.plan) if entry is not None else None
+    if entry is None or plan is None:
+        return None
+    return _interview(journal, catalogue, entry.id, entry.at, plan)
+
+
+def _interview(
+    journal: Journal, catalogue: Catalogue, name: str, began: float, plan: InterviewPlan
+) -> Interview:
+    """Return an interview of the journal, with its questions and events."""
+    questions, _ = read_follow_ups(tuple(catalogue.challenges), language())
+    asked = planned_questions(plan, questions)
+    challenges = {challenge.id: challenge for challenge in catalogue.challenges}
+    events = recorded_events(journal, name)
+    return Interview(name, began, plan, asked, challenges, journal, events)
+
+
+def begun(
+    journal: Journal,
+    catalogue: Catalogue,
+    plan: InterviewPlan,
+    folder: Path | None,
+    other_files: Sequence[str] = (),
+) -> Interview:
+    """Write the first file of an interview, record the interview, and return it.
+
+    Args:
+        journal: the learner's journal.
+        catalogue: the challenges.
+        plan: the plan.
+        folder: the folder of the files; None for a new folder in this one.
+        other_files: names of files that the interview will also write there.
+
+    Raises:
+        DrillError: if the folder already has one of the files.
+    """
+    now = time.time()
+    place = _new_folder(now) if folder is None else folder
+    by_id = {challenge.id: challenge for challenge in catalogue.challenges}
+    problems = [by_id[stage.challenge] for stage in plan.stages]
+    for name in [*(problem.file_name for problem in problems), *other_files]:
+        if os.path.lexists(place / name):
+            raise DrillError(
+                f"{place / name} already exists and is left unchanged. "
+                "Choose another folder with --dir."
+            )
+    write_new(place / problems[0].file_name, first_text(problems[0], plan.stages[0]))
+    plan = replace(plan, folder=str(place.resolve()))
+    name = journal.add(InterviewBegan("", now, plan=asdict(plan)))
+    run = _interview(journal, catalogue, name, now, plan)
+    entry = journal.last(InterviewBegan)
+    if entry is None or entry.id != run.id:
+        run.news.append(
+            "The journal cannot be written: this interview works, but it cannot be resumed."
+        )
+    return run
+
+
+def _new_folder(now: float) -> Path:
+    """Return `interview-<date>` in this folder, or a name with a suffix if the folder exists."""
+    name = time.strftime("interview-%Y-%m-%d", time.localtime(now))
+    folder, suffix = Path(name), 2
+    while os.path.lexists(folder):
+        folder = Path(f"{name}-{suffix}")
+        suffix += 1
+    return folder
+
+
+def check_none_under_way(last: Interview | None) -> None:
+    """Raise DrillError if the last interview is not finished."""
+    if last is not None and not last.state.finished:
+        raise DrillError(
+            "An interview is under way. `attn-drill interview --resume` goes on with it, "
+            "`attn-drill interview --fresh` begins another interview."
+        )
+
+
+def resumed(last: Interview | None, options: Sequence[str]) -> Interview:
+    """Return the last interview, which goes on.
+
+    Args:
+        last: the last interview, or None.
+        options: the options that the learner typed, but only a new interview can follow.
+
+    Raises:
+        DrillError: if no interview is under way, if there is such an option, or if no pack has a
+            challenge of the interview any more.
+    """
+    if last is None or last.state.finished:
+        raise DrillError("No interview is under way. `attn-drill interview` begins an interview.")
+    if options:
+        raise DrillError(
+            f"--resume goes on as planned. Leave {options[0]} out, "
+            "or begin another interview with --fresh."
+        )
+    for stage in last.plan.stages:
+        if stage.challenge not in last.challenges:
+            raise DrillError(
+                f"The interview under way has the challenge {stage.challenge}, which no pack has "
+                "any more. Begin another interview with `attn-drill interview --fresh`."
+            )
+    last.news.append(
+        f"The interview goes on. {minutes(last.state.seconds)} of {last.plan.minutes}:00 min are "
+        "spent; the pause does not count."
+    )
+    return last
+
+
+def sheet_of(run: Interview) -> ScoreSheet:
+    """Return the score sheet.
+
+    A challenge that no pack has any more gets no reference on the sheet.
+    """
+    problems = {
+        stage: run.challenges[stage.challenge]
+        for stage in run.plan.stages
+        if stage.challenge in run.challenges
+    }
+    references = {problem.id: pack_reader.solution(problem) for problem in problems.values()}
+    mistakes = {
+        mistake.id: mistake.says
+        for stage, problem in problems.items()
+        if stage.bugs
+        for mistake in read_mistakes(problem)
+    }
+    return score_sheet(
+        run.plan, run.state, run.challenges, references, run.questions, run.began, mistakes
+    )
