@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.class_grade import AssignedId, AssignmentPath
-from trainer.cli.parameters import packs_of_run
+from trainer.cli.parameters import AssignedId, AssignmentPath, packs_of_run
 
 
 def autograder(

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.parameters import complete_id, packs_of_run
+from trainer.cli.parameters import AssignedId, AssignmentPath, packs_of_run
 
 ClassFolder = Annotated[
     Path,
@@ -20,15 +20,6 @@ ClassFolder = Annotated[
         " also the folder of an earlier --out.",
         show_default=False,
     ),
-]
-AssignedId = Annotated[
-    str | None,
-    typer.Option(
-        "--challenge", metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id
-    ),
-]
-AssignmentPath = Annotated[
-    Path | None, typer.Option("--assignment", help="An assignment.toml, instead of --challenge.")
 ]
 
 

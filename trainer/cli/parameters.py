@@ -163,3 +163,12 @@ LearnerFile = Annotated[
     typer.Argument(metavar="[FILE]", help="Your file; by default the path of the stub."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+AssignedId = Annotated[
+    str | None,
+    typer.Option(
+        "--challenge", metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id
+    ),
+]
+AssignmentPath = Annotated[
+    Path | None, typer.Option("--assignment", help="An assignment.toml, instead of --challenge.")
+]
