@@ -1,5 +1,7 @@
 """The worked example of a prompt runs on the reference."""
 
+import builtins
+
 import pytest
 
 from trainer.grading.examples import WrongExample, wrong_examples
@@ -39,3 +41,9 @@ def test_wrong_example_is_found(old: str, new: str, wrong: list[WrongExample]) -
         (example.line, example.source) for example in wrong
     ]
     assert all(example.result.startswith(wrong[0].result) for example in found)
+
+
+def test_examples_leave_no_name_behind() -> None:
+    """Python keeps a value that it displays as `_`, for all modules."""
+    wrong_examples("```\n>>> 1 + 1\n2\n```\n", {})
+    assert not hasattr(builtins, "_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import doctest
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ def wrong_examples(prompt: str, reference: Mapping[str, Any]) -> list[WrongExamp
     with torch.random.fork_rng():
         torch.manual_seed(0)
         runner.run(test, out=lambda _: None)
+    vars(builtins).pop("_", None)  # the last value that Python displayed
     return runner.wrong
 
 
