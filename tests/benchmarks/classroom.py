@@ -140,19 +140,10 @@ def main() -> None:
             return sample / (time.monotonic() - started)
 
         loop_before = in_a_loop()
-        grade = [
-            sys.executable,
-            "-m",
-            "trainer",
-            "grade",
-            str(class_),
-            "--challenge",
-            "gqa",
-            "--out",
-            str(out),
-            "--time-limit",
-            str(SECONDS),
-        ]
+        assignment = Path(scratch, "assignment.toml")
+        assignment.write_text(f'seconds = {SECONDS}\n[[challenge]]\nid = "gqa"\n')
+        grade = [sys.executable, "-m", "trainer", "class", "grade", str(class_)]
+        grade += ["--assignment", str(assignment), "--out", str(out)]
         started = time.monotonic()
         process = subprocess.Popen(
             [*grade, "--jobs", str(cores)],
