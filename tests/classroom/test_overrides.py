@@ -92,15 +92,15 @@ def test_every_text_can_be_written_into_a_new_file(words: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("[[ override ]]", "[[overide]]", ": `overide` is not a key.*`override`"),
-        ("# Appeals of week 3", "points = 3", r", line 1: `points` .* below a header \[\[overr"),
+        ("[[ override ]]", "[[overide]]", ", line 11: `overide` is not a key.*`override`"),
+        ("# Appeals of week 3", "points = 3", r", line 1: `points` .*choices are override"),
         ("challenge =", "chalenge =", ", line 13: `chalenge` is not a key .*`challenge`"),
         ('student = "Bob"', "", r", line 11: .*has no key `student`"),
         ('student = "Bob"', 'student = ""', ", line 12: `student`"),
         ('"Bob"', "12345", ", line 12: `student` .*text in quotes"),
         ('"Bob"', '"Bo"', r", line 12: No student is called 'Bo'\. If the student has left"),
         ("points = 85", "", r", line 4: The entry of 'Ana Lee' needs `points`, or removed = true"),
-        ("points = 85", "points = 101", ", line 6: `points` .*is 101.*at most 100"),
+        ("points = 85", "points = 101", ", line 6: `points` .*is 101.*<= 100"),
         ("points = 85", "points = nan", ", line 6: `points`"),
         ("points = 85", 'points = "85"', ", line 6: .*Write a number"),
         ('"gqa"', '"gqq"', ', line 13: `challenge` is "gqq", .* mean "gqa"'),

@@ -9,10 +9,9 @@ import difflib
 import json
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -23,31 +22,23 @@ T = TypeVar("T")
 Keys = tuple[str | int, ...]
 
 _MOST_SHOWN = 60  # characters of a wrong value
-_MOST_CHOICES = 20
-# The next step for some of tomllib's sentences.
-_SYNTAX_HINTS = {
-    "Invalid value": "Put text in quotes. Write true and false in small letters.",
-    "Expected newline": "Text needs quotes, and a time needs seconds: 2026-12-01 23:59:00.",
-    "Expected '='": 'Put a key with a blank or a sign like @ in quotes: "ana@uni.example" = …',
-    "twice": "Remove one of the two. A list of tables needs two brackets, [[…]], in each header.",
-    "codec": "Save the file as UTF-8.",
-    "Cannot": "A key is there twice: remove one of the two.",
-}
+_ADVICE = (
+    'Put text in quotes, also a key like "ana@uni.example". A time needs seconds: 23:59:00. '
+    "Write true and false in small letters, and each key or [header] once."
+)
 _TYPES = {
     "str": "text in quotes",
     "int": "a whole number",
     "float": "a number",
     "bool": "true or false",
-    "array": "a list in [ ]",
+    "array": "a list ([…], or headers in [[…]])",
     "object": "a table",
 }
-_BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
 # msgspec ends its sentences with the place: - at `$.part[1].says`, or - at `key` in `$.weights`.
 _PLACE = re.compile(r" - at (?P<of_key>`key` in )?`\$(?P<steps>.*)`$")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]|(\[\.\.\.\])")
 _BLOCK = re.compile(r"('''|\"\"\").*?\1", re.DOTALL)  # text of several lines
-_LINE = re.compile(r"\s*(\[\[?)?\s*((?:[\w-]+|\"[^\"]*\"|'[^']*'|\s*\.\s*)+)\s*[\]=]")
-_NAME = re.compile(r"[\w-]+|\"[^\"]*\"|'[^']*'")
+_KEY = r"\s*\[*\s*([^=#]*\.\s*)?[\"']?{}[\"']?\s*[].=]"  # a line with a key, or a header
 
 
 def read_toml(path: Path, shape: type[T], error: type[DrillError] = DrillError) -> T:
@@ -71,11 +62,10 @@ def read_toml(path: Path, shape: type[T], error: type[DrillError] = DrillError) 
         raise error(f"{path} is missing. Add it.") from None
     except OSError as fault:
         raise error(f"{path} cannot be read: {fault.strerror or fault}.") from None
-    except ValueError as fault:  # not UTF-8 or not TOML
-        hints = (hint for words, hint in _SYNTAX_HINTS.items() if words in str(fault))
-        raise error(
-            f"{path} is not valid TOML: {fault}. {next(hints, 'Correct this place.')}"
-        ) from None
+    except UnicodeDecodeError:
+        raise error(f"{path} is not UTF-8 text. Save the file as UTF-8.") from None
+    except tomllib.TOMLDecodeError as fault:
+        raise error(f"{path} is not valid TOML: {fault}. {_ADVICE}") from None
     try:
         return msgspec.convert(data, shape, dec_hook=_of_own_type)
     except msgspec.ValidationError as fault:
@@ -94,30 +84,29 @@ def key_error(
 def line_of(text: str, keys: Keys) -> int | None:
     """Return the line of a key, otherwise of the nearest table around it, or None.
 
-    Only keys at the beginning of a line are found, not those inside { }.
+    Keys inside { } are not searched.
     """
-    nearest, line_of_nearest = 0, None
-    table: Keys = ()
-    counts: Counter[Keys] = Counter()  # of each [[table]]
     # Text of several lines may hold lines that look like keys.
     text = _BLOCK.sub(lambda block: "\n" * block[0].count("\n"), text)
-    for number, line in enumerate(text.split("\n"), start=1):
-        match = _LINE.match(line)
-        if match is None:
-            continue
-        bracket, names = match[1], [name.strip("\"'") for name in _NAME.findall(match[2])]
-        place = () if bracket else table
-        for position, name in enumerate(names, start=1):
-            place = (*place, name)
-            if bracket == "[[" and position == len(names):
-                counts[place] += 1
-            if bracket and place in counts:
-                place = (*place, counts[place] - 1)
-        if bracket:
-            table = place
-        if len(place) > nearest and keys[: len(place)] == place:
-            nearest, line_of_nearest = len(place), number
-    return line_of_nearest
+    lines = text.split("\n")
+    begin, end = 0, len(lines)
+    line = None
+    headers: list[int] = []
+    for key in keys:
+        if isinstance(key, int):
+            if key >= len(headers):  # the list is not written as tables with headers
+                break
+            begin, end = headers[key], [*headers, end][key + 1]
+        else:
+            is_key = re.compile(_KEY.format(re.escape(key))).match
+            is_header = re.compile(_KEY.format(re.escape(key)) + r"\]").match
+            places = [place for place in range(begin, end) if is_key(lines[place])]
+            if not places:
+                break
+            begin = places[0]
+            headers = [place for place in places if is_header(lines[place])]
+        line = begin + 1
+    return line
 
 
 def as_toml(value: object) -> str:
@@ -140,8 +129,7 @@ def suggestion(word: str, choices: Iterable[str]) -> str:
     near = difflib.get_close_matches(word.lower().replace("_", " "), spellings, 1, 0.5)
     if near:
         return f'Did you mean "{spellings[near[0]]}"?'
-    more = ", …" if len(choices) > _MOST_CHOICES else ""
-    return f"The choices are {', '.join(choices[:_MOST_CHOICES])}{more}."
+    return f"The choices are {', '.join(choices)}."
 
 
 def _text(path: Path) -> str:
@@ -167,7 +155,9 @@ def _explain(fault: str, data: Any, shape: Any) -> tuple[Keys, str]:
         return keys, f"{_table(keys) or 'the file'} has no key `{named[1]}`. Add it."
     if named := re.match(r"Object contains unknown field `(.*)`", problem):
         place = f" of {_table(keys)}" if keys else ""
-        advice = _right_place(named[1], keys, kind, shape)
+        advice = suggestion(named[1], _fields(kind)).replace('"', "`")
+        if keys and named[1] in _fields(shape):
+            advice = "Move it to the top of the file, above the first header in [ ]."
         return (*keys, named[1]), f"`{named[1]}` is not a key{place}. {advice}"
     if match and match["of_key"]:
         word = problem.partition("'")[2].rstrip("'")
@@ -176,10 +166,7 @@ def _explain(fault: str, data: Any, shape: Any) -> tuple[Keys, str]:
         )
     if not problem.startswith(("Expected", "Invalid")) and isinstance(value, dict):
         return keys, problem  # __post_init__ of a struct refused the table
-    step = _next_step(problem, value, kind)
-    if isinstance(value, dict) and problem.startswith("Expected `array`"):
-        step = f"Write each header with two brackets: [[{keys[-1]}]]."
-    return keys, f"{_key(keys)} is {_shown(value)}. {step}"
+    return keys, f"{_key(keys)} is {_shown(value)}. {_next_step(problem, kind)}"
 
 
 def _locate(steps: str, value: Any, shape: Any) -> tuple[Keys, Any, Any]:
@@ -188,13 +175,13 @@ def _locate(steps: str, value: Any, shape: Any) -> tuple[Keys, Any, Any]:
     for name, index, _ in _STEP.findall(steps):
         if name:
             key: str | int = name
-            shape = get_type_hints(_without_none(shape))[name]
+            shape = get_type_hints(_plain(shape), include_extras=True)[name]
         else:
-            shape = next(kind for kind in reversed(get_args(shape)) if kind is not Ellipsis)
+            shape = next(kind for kind in reversed(get_args(_plain(shape))) if kind is not Ellipsis)
             # msgspec writes [...] for a key that is not in the type.
             key = int(index) if index else _first_misfit(value, shape)
         keys, value = (*keys, key), value[key]
-    return keys, value, _without_none(shape)
+    return keys, value, _plain(shape)
 
 
 def _first_misfit(table: dict[str, Any], shape: Any) -> str:
@@ -207,37 +194,26 @@ def _first_misfit(table: dict[str, Any], shape: Any) -> str:
     raise AssertionError("msgspec refused a value of this table")
 
 
-def _without_none(shape: Any) -> Any:
+def _plain(shape: Any) -> Any:
+    """Return a type without its bounds and without None."""
+    if get_origin(shape) is Annotated:
+        shape = get_args(shape)[0]
     arguments = get_args(shape)
     return arguments[0] if arguments[1:] == (type(None),) else shape
-
-
-def _right_place(key: str, keys: Keys, kind: Any, shape: Any) -> str:
-    """Return the next step for a key that its table does not have."""
-    if keys and key in _fields(shape):
-        return "Move it to the top of the file, above the first header in [ ]."
-    for name, field in {} if keys else get_type_hints(shape).items():
-        if key in _fields((*get_args(field), None)[0]):
-            return f"Move it below a header [[{name}]]."
-    return suggestion(key, _fields(kind)).replace('"', "`")
 
 
 def _fields(shape: Any) -> tuple[str, ...]:
     return getattr(shape, "__struct_fields__", ())
 
 
-def _next_step(problem: str, value: Any, kind: Any) -> str:
+def _next_step(problem: str, kind: Any) -> str:
     """Return the next step for a wrong value."""
     if problem.startswith("Invalid enum value"):
         words = [f'"{word}"' for word in get_args(kind)]
         return f"Write {' or '.join(words)}."
-    if match := re.match(r"Expected `(array|str)` of length (?:([<>]=?) )?(\d+)", problem):
-        length = " ".join(filter(None, (_BOUNDS.get(match[2]), match[3])))
-        return f"Write {'a list' if match[1] == 'array' else 'text'} of length {length}."
-    if match := re.match(r"Expected `\w+` ([<>]=?) (\S+)", problem):
-        return f"Write a number that is {_BOUNDS[match[1]]} {match[2].removesuffix('.0')}."
-    if match := re.match(r"Expected `(.*)`, got", problem):
-        return f"Write {' or '.join(_TYPES.get(word, word) for word in match[1].split(' | '))}."
+    if match := re.match(r"Expected `([^`]*)`( [^,]*)?", problem):
+        types = " or ".join(_TYPES.get(word, word) for word in match[1].split(" | "))
+        return f"Write {types}{match[2] or ''}."
     return problem  # a class that msgspec does not know refused the value
 
 
