@@ -1,7 +1,7 @@
 """Make the level `arrange` of a stub: the lines of the reference, shuffled among wrong lines.
 
-The level is for a learner who cannot start from a blank page. The file has the code of the stub and
-those imports and helper functions of the reference that the stub lacks. Under every function is a
+The level is for a learner who cannot start from a blank page. The file has the functions of the
+stub, and the imports, constants and other functions of the reference. Under every function is a
 comment with the pieces of the reference's function in a wrong order. A piece is a statement. Some
 pieces are wrong: a known mistake puts them in place of a right piece.
 
@@ -66,8 +66,9 @@ def arranged(stub: str, reference: str, mistakes: tuple[Mistake, ...], seed: str
     Raises:
         SyntaxError: if the stub or the reference does not parse.
     """
-    tree = ast.parse(completed(stub, reference))
-    blocks = shuffled_pieces(ast.unparse(tree), reference, mistakes, seed)
+    code = completed(stub, reference)
+    blocks = shuffled_pieces(code, reference, mistakes, seed)
+    tree = ast.parse(code)
     for name, function in _functions(tree):
         if name in blocks:  # a text stands for the comment, which a syntax tree cannot have
             function.body.append(ast.Expr(ast.Constant(f"pieces of {name}")))
@@ -200,39 +201,29 @@ def _block(pieces: Sequence[Piece]) -> list[str]:
 
 
 def completed(stub: str, reference: str) -> str:
-    """Return the stub with the imports, constants and functions that only the reference has.
+    """Return the reference with the docstrings and the functions of the stub.
 
-    Added functions have their docstring, and raise NotImplementedError like those of the stub.
+    Functions that only the reference has keep their docstring, and raise NotImplementedError.
     """
-    tree, added = ast.parse(stub), ast.parse(reference)
-    for _, function in _functions(added):
+    tree = ast.parse(reference)
+    for _, function in _functions(tree):
         function.body = function.body[: _has_docstring(function)] + _UNFINISHED
-    _complete(tree, added)
+    _take_over(tree, ast.parse(stub))
     return ast.unparse(tree)
 
 
-def _complete(stub: ast.Module | ast.ClassDef, reference: ast.Module | ast.ClassDef) -> None:
-    """Add the statements to the stub that only the reference has, in the reference's order."""
-    by_identity = {_identity(statement): statement for statement in stub.body}
-    waiting = list(stub.body)
-    merged = [waiting.pop(0)] if _has_docstring(stub) else []
+def _take_over(reference: ast.Module | ast.ClassDef, stub: ast.Module | ast.ClassDef) -> None:
+    """Put the docstrings and the functions of the stub into the reference."""
+    written = {node.name: node for node in stub.body if isinstance(node, _FUNCTION | ast.ClassDef)}
+    body = stub.body[: _has_docstring(stub)]
     for statement in reference.body[_has_docstring(reference) :]:
-        present = by_identity.get(_identity(statement))
-        if present is None:
-            merged.append(statement)
-            continue
-        while present in waiting:  # so that an added statement keeps its place before the next one
-            merged.append(waiting.pop(0))
-        if isinstance(present, ast.ClassDef) and isinstance(statement, ast.ClassDef):
-            _complete(present, statement)
-    stub.body = merged + waiting
-
-
-def _identity(statement: ast.stmt) -> str:
-    """Return the name that a statement defines with `def` or `class`, or the whole statement."""
-    if isinstance(statement, _FUNCTION | ast.ClassDef):
-        return statement.name
-    return ast.unparse(statement)
+        in_stub = written.get(getattr(statement, "name", ""))
+        if isinstance(statement, ast.ClassDef) and isinstance(in_stub, ast.ClassDef):
+            _take_over(statement, in_stub)
+        elif in_stub is not None:
+            statement = in_stub
+        body.append(statement)
+    reference.body = body
 
 
 def _has_docstring(

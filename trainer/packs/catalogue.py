@@ -93,12 +93,6 @@ class KnownPacks(msgspec.Struct, frozen=True):
         packs = tuple(self._packs(troubles))
         by_id: dict[str, Challenge] = {}
         for folder in (folder for pack in packs for folder in _folders(pack.root, troubles)):
-            if folder.name != pack_reader.folder_name(folder.name.lower()):
-                troubles.append(
-                    f"{folder} is left out, because no id can name it. "
-                    "Use only lower-case letters, digits and underscores in its name."
-                )
-                continue
             try:
                 challenge = pack_reader.read_challenge(folder)
             except PackError as error:
@@ -152,8 +146,8 @@ class KnownPacks(msgspec.Struct, frozen=True):
 def _folders(root: Path, troubles: list[str]) -> list[Path]:
     try:
         return pack_reader.challenge_folders(root)
-    except OSError as error:
-        troubles.append(f"{root} is left out: {error.strerror or error}.")
+    except PackError as error:
+        troubles.append(str(error))
         return []
 
 
@@ -188,44 +182,21 @@ def _installed(path: Sequence[str]) -> tuple[list[Pack], list[str]]:
     Args:
         path: the folders that hold packages: `sys.path`.
     """
+    from importlib.metadata import entry_points  # takes as long as a tenth of `attn-drill list`
+
     packs: list[Pack] = []
     troubles: list[str] = []
-    for distribution, name, package in _entry_points(path):
+    for point in entry_points(group=GROUP):
+        package = point.value.partition("[")[0].strip()  # a value may end with `[extras]`
         try:
-            packs.append(Pack(_root_in(package), name, "installed"))
+            packs.append(Pack(_root_in(package), point.name, "installed"))
         except (DrillError, ImportError, ValueError) as error:
+            installed = point.dist.name if point.dist else package
             troubles.append(
-                f"The pack {name} of the installed package {distribution} is left out: {error}. "
-                f"Install {distribution} again, or remove it."
+                f"The pack {point.name} of the installed package {installed} is left out: {error}. "
+                f"Install {installed} again, or remove it."
             )
     return packs, troubles
-
-
-def _entry_points(path: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the distribution, the name and the value of each entry point of the group.
-
-    `importlib.metadata` does the same, but its import takes as long as a third of `attn-drill
-    list`, and one package with unreadable entry points would hide all others.
-    """
-    for folder in path:
-        try:
-            names = sorted(name for name in os.listdir(folder or ".") if name.endswith("-info"))
-        except OSError:  # the entry is an archive, or does not exist
-            continue
-        for info in names:
-            try:
-                text = Path(folder, info, "entry_points.txt").read_bytes()
-            except OSError:  # most packages have no entry points
-                continue
-            section = ""
-            lines = text.decode("utf-8", "replace").splitlines() if GROUP.encode() in text else ()
-            for line in map(str.strip, lines):
-                if line.startswith("["):
-                    section = line.strip("[] ")
-                elif section == GROUP and line and not line.startswith(("#", ";")):
-                    name, _, value = line.partition("=")
-                    package = value.partition("[")[0].strip()  # a value may end with `[extras]`
-                    yield info.partition("-")[0], name.strip(), package
 
 
 def _root_in(package: str) -> Path:

@@ -111,6 +111,11 @@ def read_text(path: Path) -> str:
 
 def read_challenge(folder: Path) -> Challenge:
     """Read `challenges/<folder>/challenge.toml`."""
+    if folder.name != folder_name(folder.name.lower()):
+        raise PackError(
+            f"{folder} has a name that no id can use. "
+            "Rename it with lower-case letters, digits and underscores."
+        )
     keys = msgspec.structs.asdict(read_toml(folder / "challenge.toml", ChallengeFile, PackError))
     keys["hints"] = tuple(hint.strip() for hint in keys["hints"])  # a hint of several lines is code
     return Challenge(
@@ -126,14 +131,14 @@ def challenge_folders(root: Path) -> list[Path]:
 
     Folders whose names begin with a dot or an underscore are left out.
     """
-    challenges = root / "challenges"
-    if not challenges.is_dir():
-        raise PackError(f"{root} has no folder challenges/. A pack has challenges/ and solutions/.")
-    return sorted(
-        path
-        for path in challenges.iterdir()
-        if path.is_dir() and not path.name.startswith((".", "_"))
-    )
+    try:
+        paths = sorted((root / "challenges").iterdir())
+    except OSError as error:
+        raise PackError(
+            f"{root / 'challenges'} cannot be read: {error.strerror}. "
+            "A pack has folders challenges/ and solutions/."
+        ) from None
+    return [path for path in paths if path.is_dir() and not path.name.startswith((".", "_"))]
 
 
 def read_pack(root: Path) -> tuple[Challenge, ...]:
