@@ -42,7 +42,7 @@ Run = Callable[..., tuple[int, str, str]]
         pytest.param(["hint"], "Missing argument", id="no id"),
         pytest.param(["chekc"], "No such command 'chekc'", id="no such command"),
         pytest.param(["start", "gqq"], "Did you mean gqa", id="start unknown"),
-        pytest.param(["pack", "check", "/nowhere"], "has no folder challenges", id="no pack"),
+        pytest.param(["pack", "check", "/nowhere"], "challenges cannot be read", id="no pack"),
     ],
 )
 def test_usage_error_exits_with_2_and_one_sentence(

@@ -52,11 +52,6 @@ def remove(name: str) -> Change:
     return lambda pack: (pack / name).unlink()
 
 
-def folders(*names: str) -> Change:
-    """Return a function that makes empty folders in a pack."""
-    return lambda pack: [(pack / name).mkdir() for name in names]
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -65,11 +60,8 @@ def folders(*names: str) -> Change:
         (write(f"{CHALLENGE}/solution.py"), "attention_pooling/solution.py is not used"),
         (write(f"{CHALLENGE}/prompt.chinese.md"), "prompt.chinese.md is not used"),
         (write(f"{SOLUTION}/also_right/notes.md"), "also_right/notes.md is not used"),
-        (folders("solutions/alone"), "solutions/alone exists, but challenges/alone does not"),
-        (folders("challenges/alone"), "challenges/alone exists, but solutions/alone does not"),
-        (folders("challenges/kv-cache", "solutions/kv-cache"), "kv-cache has a name that no id"),
-        (folders("challenges/Pool", "solutions/Pool"), "Pool has a name that no id can use"),
-        (write("challenges/_questions/own.tml"), "own.tml is no file of the question bank"),
+        (write("challenges/_questions/own.tml"), "own.tml is not used. Correct its name"),
+        (write("solutions/old/solution.py"), "because challenges/old is missing"),
     ],
 )
 def test_misplaced_file_is_reported(pack: Path, change: Change, says: str) -> None:
@@ -107,12 +99,9 @@ TOML, PROMPT, CHINESE = f"{CHALLENGE}/challenge.toml", f"{CHALLENGE}/prompt.md",
         (edit(TOML, "minutes", 'builds_on = ["gqb"]\nminutes'), "line 4: `builds_on` names 'gqb'"),
         (edit(TOML, '"attention"', '"atention"'), "line 3: `topic` is 'atention', .*\"attention\""),
         (edit(TOML, "minutes", 'rules = ["x"]\nminutes'), "line 4: `rules` names x, but the rules"),
-        (write(PROMPT, "\n"), "prompt.md is empty. Write the task"),
         (remove(PROMPT), "prompt.md is missing. Add it"),
         (edit(PROMPT, "1. What.*", ""), "have follow-up questions as its last numbered list"),
-        (write(f"{CHALLENGE}/{CHINESE}", " "), "prompt.zh.md is empty"),
-        (edit(f"{CHALLENGE}/{CHINESE}", r"\| `x`", "| `y`"), "prompt.md in x, y. Write the same"),
-        (edit(f"{CHALLENGE}/{CHINESE}", "3.0", "4.0"), "its examples differ .* first in '>>> x"),
+        (edit(f"{CHALLENGE}/{CHINESE}", "3.0", "4.0"), "its examples differ from"),
         (
             edit(f"{CHALLENGE}/{CHINESE}", r"\n3\. [^\n]*", ""),
             "2 questions, but prompt.md has 3",

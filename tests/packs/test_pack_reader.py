@@ -79,7 +79,7 @@ def test_circle_of_prerequisites_is_refused(tiny_pack: Path) -> None:
 
 def test_folder_without_challenges_is_refused(tmp_path: Path) -> None:
     """The error says which folder is missing."""
-    with pytest.raises(PackError, match="has no folder challenges"):
+    with pytest.raises(PackError, match="challenges cannot be read"):
         pack_reader.read_pack(tmp_path)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -15,9 +15,6 @@ from trainer.cli.parameters import DrillCommand, PackCommand
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, PackError
 from trainer.packs import pack_reader
-
-if TYPE_CHECKING:
-    from trainer.packs.pack_items import Item, Row
 
 app = typer.Typer(help="Author and verify challenges.", rich_markup_mode=None)
 
@@ -57,7 +54,7 @@ def new_pack(
 
 
 _FOLDER = typer.Argument(
-    metavar="[DIR]", help="The pack; by default the pack of --pack, or the built-in pack."
+    metavar="[DIR]", help="The pack; by default the first pack of --pack, or the built-in pack."
 )
 _ONLY = typer.Option("--challenge", help="Only this challenge; may be given several times.")
 _SEEDS = typer.Option("--seeds", min=1, help="Grade every item with this many fresh seeds.")
@@ -65,16 +62,13 @@ _EVERY = typer.Option(
     "--every",
     min=1,
     metavar="N",
-    help="Check a sample: every Nth mistake or pair, and four times as large a share of the other "
-    "right answers; a new sample each time.",
+    help="Check a sample: one in N of the mistakes, pairs and other right answers; a new sample "
+    "each time.",
 )
 _PAIRS = typer.Option(
     "--pairs", help="Check only that every pair of mistakes in different statements is refused."
 )
 _JOBS = typer.Option("--jobs", min=1, help="The number of processes; by default one per core.")
-_TABLE = typer.Option(
-    "--table", help="Write the table of mistakes, with the checks that fail, to this file."
-)
 
 
 @app.command("check", cls=PackCommand, short_help="verify the challenges of a pack")
@@ -86,41 +80,41 @@ def check_pack(
     every: Annotated[int, _EVERY] = 1,
     with_pairs: Annotated[bool, _PAIRS] = False,
     jobs: Annotated[int | None, _JOBS] = None,
-    table: Annotated[Path | None, _TABLE] = None,
 ) -> None:
     """Check that right answers pass, known mistakes fail, and no part of a challenge is missing."""
-    from trainer.app.grade_file import fresh_seed
+    from trainer.app.grade_file import cores, fresh_seed
     from trainer.model.quantities import plural
     from trainer.packs.content_check import misplaced_files
     from trainer.packs.pack_items import items, pairs, sample_items
     from trainer.quiz.bank_check import bank_problems
-    from trainer.report.pack_table import mistakes_table
+    from trainer.report.pack_table import PackProgress, mistakes_table
+    from trainer.server import pack_jobs
 
     known_packs: KnownPacks = context.obj
-    typed = _named_pack(known_packs.named) if folder is None else folder
+    typed = folder or known_packs.roots()[0]
     root = typed.resolve()  # a grading server works in another folder
     is_built_in = root == pack_reader.built_in_pack()
     packs = [root, *(other for other in known_packs.roots() if other != root and not is_built_in)]
     challenges, problems = _challenges(root, only or ())
     chosen_seeds = [fresh_seed() for _ in range(seeds)]
     items_of = pairs if with_pairs else items
-    all_items = {challenge.id: items_of(challenge) for challenge in challenges}
+    all_items = {challenge: items_of(challenge) for challenge in challenges}
     wanted = sample_items(all_items, every, chosen_seeds[0])
-    rows = _rows(packs, challenges, chosen_seeds, wanted, jobs)
+    with PackProgress(sum(map(len, wanted.values())), sys.stderr) as progress:
+        rows = pack_jobs.check_pack(
+            packs,
+            chosen_seeds,
+            jobs or cores(),
+            wanted,
+            lambda row: progress.count(f"{row.challenge} {row.kind} {row.name}"),
+        )
     typer.echo(mistakes_table(rows))
-    if table is not None:
-        table.write_text(mistakes_table(rows) + "\n", encoding="utf-8")
     problems += misplaced_files(root)
     problems += [problem for row in rows for problem in row.problems]
     problems += bank_problems(root, packs[1:])
     problems = list(dict.fromkeys(problems))  # a missing file stops several items
     for problem in problems:
         typer.echo(f"BAD  {problem.replace(str(root), str(typed))}")
-    for hidden in _hidden_when_installed(challenges, is_built_in=is_built_in):
-        typer.echo(
-            f"NOTE {hidden.id}: the built-in pack has a challenge with this id, too. "
-            "So yours is found only with --pack, and not if its pack is installed."
-        )
     unit = "pair" if with_pairs else "mistake"
     part = f", one {unit} in {every}" if every > 1 else ""
     scope = f"{plural(len(challenges), 'challenge')}, {plural(seeds, 'seed')}{part}"
@@ -148,51 +142,4 @@ def _challenges(root: Path, only: Sequence[str]) -> tuple[list[Challenge], list[
         raise DrillError(
             f"{root / 'challenges'} contains no challenge. docs/packs.md says how to add one."
         )
-    # `misplaced_files` reports a challenge without a folder in solutions/.
-    return [challenge for challenge in challenges if challenge.solutions.is_dir()], problems
-
-
-def _rows(
-    packs: Sequence[Path],
-    challenges: Sequence[Challenge],
-    seeds: Sequence[int],
-    wanted: Mapping[str, Sequence[Item]],
-    jobs: int | None,
-) -> list[Row]:
-    """Return the rows of all items in order, and show the progress on a terminal."""
-    from trainer.app.grade_file import cores
-    from trainer.report.pack_table import PackProgress
-    from trainer.server.pack_jobs import check_pack as check_all
-    from trainer.server.pack_jobs import sorted_rows
-
-    total = sum(map(len, wanted.values()))
-    rows: list[Row] = []
-    with PackProgress(total, sys.stderr) as progress:
-        for new_rows in check_all(packs, challenges, seeds, min(jobs or cores(), total), wanted):
-            for row in new_rows:
-                rows.append(row)
-                progress.count(f"{row.challenge} {row.kind} {row.name}")
-    return sorted_rows(challenges, rows)
-
-
-def _hidden_when_installed(
-    challenges: Sequence[Challenge], *, is_built_in: bool
-) -> list[Challenge]:
-    """Return the challenges whose ids also exist in the built-in pack."""
-    folders = pack_reader.challenge_folders(pack_reader.built_in_pack())
-    names = set() if is_built_in else {folder.name for folder in folders}
-    return [challenge for challenge in challenges if challenge.folder.name in names]
-
-
-def _named_pack(named: Sequence[Path]) -> Path:
-    """Return the pack that `--pack` names, else the built-in one.
-
-    Raises:
-        DrillError: if `--pack` names several.
-    """
-    if len(named) > 1:
-        raise DrillError(
-            f"--pack names {len(named)} packs, but only one can be checked at a time. "
-            f"Name it: `attn-drill pack check {shlex.quote(str(named[0]))}`."
-        )
-    return named[0] if named else pack_reader.built_in_pack()
+    return challenges, problems

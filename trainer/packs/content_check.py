@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from trainer.model.challenge import Challenge
@@ -21,66 +21,29 @@ from trainer.packs.toml import key_error, line_of, suggestion
 FEWEST_MISTAKES = 12
 FEWEST_ALSO_RIGHT = 4
 FEWEST_STEPS = 2
-_FOLDER = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _IGNORED = re.compile(r"\..*|__pycache__")  # files of editors, Python and version control
-_FILES = {
-    "challenges": re.compile(r"challenge\.toml|stub\.py|cases\.py|prompt(\.[a-z]{2})?\.md"),
-    "solutions": re.compile(r"solution\.py|mistakes\.toml|follow_up\.toml|also_right/[^/]+\.py"),
-}
+# An author may hide a folder with an underscore.
+_USED = re.compile(
+    r"challenges/(rules\.toml|_questions/[^/]+\.toml|_(?!questions/).*)"
+    r"|challenges/[^/]+/(challenge\.toml|stub\.py|cases\.py|prompt(\.[a-z]{2})?\.md)"
+    r"|solutions/[^/]+/(solution\.py|mistakes\.toml|follow_up\.toml|also_right/[^/]+\.py)"
+)
 _BLOCK = re.compile(r"^```[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
-_SPAN = re.compile(r"`([^`\n]+)`")
 _COMMENT = re.compile(r"\s*#.*")
-_Rule = Callable[[Challenge, Sequence[Path]], Iterator[str]]
 
 
 def misplaced_files(root: Path) -> list[str]:
-    """Return a sentence for each file that belongs to no challenge, and each lonely folder.
-
-    Only the names of files and folders are used; no file is read.
-    """
+    """Return a sentence for each file that nothing reads. Only the names of files are used."""
     problems: list[str] = []
-    for part, partner in (("challenges", "solutions"), ("solutions", "challenges")):
-        for path in _entries(root / part):
-            # An author may hide a folder with an underscore. The question bank is such a folder.
-            if path.name.startswith("_") or path == root / "challenges" / "rules.toml":
-                continue
-            if not path.is_dir():
-                problems.append(f"{path} is not used: {part}/ must contain folders. Move it away.")
-            elif not _FOLDER.fullmatch(path.name):
-                problems.append(
-                    f"{path} has a name that no id can use. "
-                    "Rename the folder with letters a-z, digits and single underscores."
-                )
-            elif not (root / partner / path.name).is_dir():
-                problems.append(
-                    f"{path} exists, but {partner}/{path.name} does not. "
-                    "Add that folder, or remove this one."
-                )
-            else:
-                problems += [
-                    f"{file} is not used. Move it away."
-                    for file in _files_in(path)
-                    if not _FILES[part].fullmatch(file.relative_to(path).as_posix())
-                ]
-    problems += [
-        f"{path} is no file of the question bank. Call it <topic>.toml, or move it away."
-        for path in _entries(root / "challenges" / "_questions")
-        if path.suffix != ".toml"
-    ]
+    for path in sorted([*root.glob("challenges/**/*"), *root.glob("solutions/**/*")]):
+        name = path.relative_to(root)
+        if path.is_dir() or any(_IGNORED.fullmatch(part) for part in name.parts):
+            continue
+        if not _USED.fullmatch(name.as_posix()):
+            problems.append(f"{path} is not used. Correct its name, or move it away.")
+        elif not (root / "challenges" / name.parts[1]).exists():
+            problems.append(f"{path} is not used, because challenges/{name.parts[1]} is missing.")
     return problems
-
-
-def _entries(folder: Path) -> list[Path]:
-    paths = folder.iterdir() if folder.is_dir() else ()
-    return sorted(path for path in paths if not _IGNORED.fullmatch(path.name))
-
-
-def _files_in(folder: Path) -> Iterator[Path]:
-    for path in _entries(folder):
-        if path.is_dir():
-            yield from _files_in(path)
-        else:
-            yield path
 
 
 def text_problems(challenge: Challenge, packs: Sequence[Path]) -> list[str]:
@@ -90,19 +53,10 @@ def text_problems(challenge: Challenge, packs: Sequence[Path]) -> list[str]:
         challenge: the challenge.
         packs: the folders of all packs that it may refer to, its own pack among them.
     """
-    prompt = challenge.folder / "prompt.md"
     problems: list[str] = []
-    rules: list[_Rule] = [_links, _docstrings, _stub_levels, _also_right, _mistakes]
-    try:
-        if pack_reader.read_text(prompt).strip():
-            rules += [_prompt, _translations, lambda challenge, _: follow_up_problems(challenge)]
-        else:
-            problems.append(f"{prompt} is empty. Write the task.")
-    except PackError as error:
-        problems.append(str(error))
-    for rule in rules:
+    for rule in (partial(_links, packs=packs), *_RULES):
         try:
-            problems += rule(challenge, packs)
+            problems += rule(challenge)
         except PackError as error:
             problems.append(str(error))
     return list(dict.fromkeys(problems))  # several rules may need a file that is missing
@@ -131,7 +85,7 @@ def _links(challenge: Challenge, packs: Sequence[Path]) -> Iterator[str]:
         pack_reader.usual_rules(challenge)  # raises PackError for a rule that does not exist
 
 
-def _prompt(challenge: Challenge, _: Sequence[Path]) -> Iterator[str]:
+def _prompt(challenge: Challenge) -> Iterator[str]:
     path = challenge.folder / "prompt.md"
     text = pack_reader.read_text(path)
     for part, is_there in (
@@ -143,38 +97,16 @@ def _prompt(challenge: Challenge, _: Sequence[Path]) -> Iterator[str]:
             yield f"{path} does not have {part}. Add it."
 
 
-def _translations(challenge: Challenge, _: Sequence[Path]) -> Iterator[str]:
-    """Yield a sentence for each fact of the English prompt that a translation does not have.
-
-    So the prompt of another challenge does not pass as a translation.
-    """
+def _translations(challenge: Challenge) -> Iterator[str]:
+    """Yield a sentence for each translation with other examples, or too few questions."""
     english = pack_reader.read_text(challenge.folder / "prompt.md")
     for path in sorted(challenge.folder.glob("prompt.*.md")):
         text = pack_reader.read_text(path)
-        if not text.strip():
-            yield f"{path} is empty. Write the translation of prompt.md, or remove the file."
-            continue
-        if differing := set(_names_of_table(english)) ^ set(_names_of_table(text)):
-            yield (
-                f"{path}: the first column of its tables differs from that of prompt.md in "
-                f"{', '.join(sorted(differing))}. Write the same names."
-            )
-        for wanted, line in zip_longest(_code(english), _code(text), fillvalue=""):
-            if wanted != line:
-                yield (
-                    f"{path}: its examples differ from those of prompt.md, first in "
-                    f"{wanted or line!r}. Copy the examples without changes."
-                )
-                break
+        if _code(text) != _code(english):
+            yield f"{path}: its examples differ from those of prompt.md. Copy them unchanged."
         wanted_count, count = len(questions_of(english)), len(questions_of(text))
         if wanted_count and wanted_count != count:
             yield f"{path} has {count} questions, but prompt.md has {wanted_count}. Write them all."
-
-
-def _names_of_table(text: str) -> list[str]:
-    """Return the names in the first column of all tables of a prompt, in order."""
-    rows = [line for line in _BLOCK.sub("", text).splitlines() if line.startswith("|")]
-    return [name for row in rows for name in _SPAN.findall(row.strip("|").partition("|")[0])]
 
 
 def _code(text: str) -> list[str]:
@@ -183,7 +115,7 @@ def _code(text: str) -> list[str]:
     return [code for line in lines if (code := _COMMENT.sub("", line).rstrip())]
 
 
-def _docstrings(challenge: Challenge, _: Sequence[Path]) -> Iterator[str]:
+def _docstrings(challenge: Challenge) -> Iterator[str]:
     reference = challenge.solutions / "solution.py"
     if _docstring(pack_reader.solution(challenge)) == "":
         yield f"{reference} has no docstring. Say in it what is computed."
@@ -204,7 +136,7 @@ def _docstring(source: str) -> str | None:
         return None
 
 
-def _stub_levels(challenge: Challenge, _: Sequence[Path]) -> Iterator[str]:
+def _stub_levels(challenge: Challenge) -> Iterator[str]:
     """Yield a sentence for each reason why the stub cannot be handed out at every level."""
     path = challenge.folder / "stub.py"
     guided = pack_reader.stub(challenge, "guided")
@@ -248,14 +180,14 @@ def stub_problems(guided: str) -> Iterator[str]:
         )
 
 
-def _also_right(challenge: Challenge, _: Sequence[Path]) -> Iterator[str]:
+def _also_right(challenge: Challenge) -> Iterator[str]:
     count = len(pack_reader.also_right(challenge))
     if count < FEWEST_ALSO_RIGHT:
         folder = challenge.solutions / "also_right"
         yield f"{folder} has {count} files. Write at least {FEWEST_ALSO_RIGHT} right answers."
 
 
-def _mistakes(challenge: Challenge, _: Sequence[Path]) -> Iterator[str]:
+def _mistakes(challenge: Challenge) -> Iterator[str]:
     path, mistakes = challenge.solutions / "mistakes.toml", read_mistakes(challenge)
     if len(mistakes) < FEWEST_MISTAKES:
         yield f"{path} has {len(mistakes)} mistakes. Write at least {FEWEST_MISTAKES}."
@@ -264,6 +196,17 @@ def _mistakes(challenge: Challenge, _: Sequence[Path]) -> Iterator[str]:
             patch(pack_reader.solution(challenge), mistake, str(path))
         except PackError as error:
             yield str(error).replace(str(path), place_of(challenge, mistake.id), 1)
+
+
+_RULES = (
+    _docstrings,
+    _stub_levels,
+    _also_right,
+    _mistakes,
+    _prompt,
+    _translations,
+    follow_up_problems,
+)
 
 
 def place_of(challenge: Challenge, mistake_id: str) -> str:

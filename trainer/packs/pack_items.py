@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Literal
 
 from trainer.model.challenge import Challenge
@@ -18,8 +18,7 @@ Item = tuple[Kind, str]
 TEXTS: Item = ("content", "texts")
 CASES: Item = ("content", "cases")
 _AND = " and "  # between the ids of a pair
-# The kinds of items of which a quick check takes a sample.
-_RIGHT, _WRONG = ("also right",), ("mistake", "pair")
+_SAMPLED = ("also right", "mistake", "pair")  # a quick check takes a sample of these
 
 
 @dataclass(frozen=True)
@@ -60,26 +59,15 @@ def ids_of_pair(name: str) -> tuple[str, str]:
 
 
 def sample_items(
-    all_items: Mapping[str, Sequence[Item]], every: int, first: int
-) -> dict[str, list[Item]]:
-    """Return a sample of the mistakes, the pairs and the other right answers, and all other items.
+    all_items: Mapping[Challenge, Sequence[Item]], every: int, first: int
+) -> dict[Challenge, list[Item]]:
+    """Return each `every`th of the mistakes, pairs and other right answers, and all other items.
 
     The items are counted over all challenges, so a challenge with few mistakes may have none in the
-    sample. There are fewer right answers than mistakes, so four times as large a share of them is
-    returned.
-
-    Args:
-        all_items: the items of each challenge.
-        every: the step through the mistakes, or through the pairs.
-        first: the index of the first mistake to return, modulo `every`.
+    sample. The index of the first item is `first`, modulo `every`.
     """
-    seen: Counter[int] = Counter()  # the items that were counted with each step
-    sampled: dict[str, list[Item]] = {challenge: [] for challenge in all_items}
-    for challenge, of_challenge in all_items.items():
-        for item in of_challenge:
-            kind, _ = item
-            step = max(1, every // 4) if kind in _RIGHT else every if kind in _WRONG else 1
-            if (seen[step] - first) % step == 0:
-                sampled[challenge].append(item)
-            seen[step] += 1
-    return sampled
+    places = count(-first)
+    return {
+        challenge: [item for item in some if item[0] not in _SAMPLED or next(places) % every == 0]
+        for challenge, some in all_items.items()
+    }

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from queue import SimpleQueue
 
 from trainer.model.challenge import Challenge
 from trainer.model.errors import GraderError
-from trainer.packs.pack_items import CASES, Item, Row, items
+from trainer.packs.pack_items import CASES, Item, Row
 from trainer.server.messages import Checked, CheckItems, Refused
 from trainer.server.process import ServerLostError, ServerProcess
 
@@ -19,26 +19,26 @@ _AT_ONCE = 24  # items of a job: a server prepares the cases of a challenge agai
 
 def check_pack(
     packs: Sequence[Path],
-    challenges: Sequence[Challenge],
     seeds: Sequence[int],
     processes: int,
-    wanted: Mapping[str, Sequence[Item]],
-) -> Iterator[list[Row]]:
-    """Yield the rows of challenges, a job at a time, in the order of completion.
+    wanted: Mapping[Challenge, Sequence[Item]],
+    on_row: Callable[[Row], None] = lambda row: None,
+) -> list[Row]:
+    """Return the rows of challenges in the order of their items.
 
     A fault that several jobs of a challenge find is reported once.
 
     Args:
         packs: the pack to check, then all other packs to which its challenges may refer.
-        challenges: the challenges of the first pack to check.
         seeds: the seeds.
         processes: the most grading servers at the same time.
-        wanted: the items to check by challenge id.
+        wanted: the items of each challenge to check.
+        on_row: is called with each new row.
 
     Raises:
         GraderError: if a grading process is lost.
     """
-    jobs = [job for challenge in challenges for job in _jobs(challenge, wanted[challenge.id])]
+    jobs = [job for challenge, some in wanted.items() for job in _jobs(challenge, some)]
     jobs.sort(key=lambda job: -len(job[1]))  # the last jobs are short, so no server waits for long
     servers = [ServerProcess(packs) for _ in range(max(1, min(processes, len(jobs))))]
     idle = SimpleQueue[ServerProcess]()
@@ -52,17 +52,21 @@ def check_pack(
         finally:
             idle.put(server)
 
-    reported: set[Row] = set()
+    rows: dict[Row, None] = {}
     threads = ThreadPoolExecutor(len(servers))
     try:
         for done in as_completed([threads.submit(checked, job) for job in jobs]):
-            new = [row for row in done.result() if row not in reported]
-            reported.update(new)
-            yield new
+            for row in done.result():
+                if row not in rows:
+                    rows[row] = None
+                    on_row(row)
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
         for server in servers:
             server.close()
+    order = [(challenge.id, *item) for challenge, some in wanted.items() for item in some]
+    places = {item: place for place, item in enumerate(order)}
+    return sorted(rows, key=lambda row: places.get((row.challenge, row.kind, row.name), -1))
 
 
 def _jobs(challenge: Challenge, all_items: Sequence[Item]) -> list[_Job]:
@@ -83,17 +87,3 @@ def _rows(server: ServerProcess, job: _Job, seeds: tuple[int, ...]) -> list[Row]
         reply.sentence if isinstance(reply, Refused) else "the server sent an unexpected reply"
     )
     return [Row(challenge.id, *CASES, (sentence,))]
-
-
-def sorted_rows(challenges: Sequence[Challenge], rows: Sequence[Row]) -> list[Row]:
-    """Return the rows in the order of the challenges and their items."""
-    ids = [challenge.id for challenge in challenges]
-    places: dict[tuple[str, str, str], int] = {}
-    for challenge in challenges:
-        for place, (kind, name) in enumerate(items(challenge)):
-            places[challenge.id, kind, name] = place
-
-    def rank(row: Row) -> tuple[int, int]:
-        return ids.index(row.challenge), places.get((row.challenge, row.kind, row.name), -1)
-
-    return sorted(rows, key=rank)
