@@ -7,7 +7,7 @@ import pytest
 from tests.support.cli import GQA, drill
 from tests.support.menu import record_pass
 from trainer.packs import pack_reader
-from trainer.packs.other_answers import other_answers
+from trainer.packs.pack_reader import other_answers
 from trainer.practice.journal import Journal
 from trainer.practice.progress import rated_reviews, since_start
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import TINY_PACK
+from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, PackError
 from trainer.packs import pack_reader
 
@@ -110,7 +112,7 @@ def test_pack_adds_rules_of_its_own(tiny_pack: Path) -> None:
     with pytest.raises(PackError, match=r"names sort, but the rules are scale, .*, sorted\."):
         pack_reader.prompt(replace(challenge, rules=("sort",)))
     (tiny_pack / "challenges/rules.toml").write_text('[rules.sorted]\nzh = "有序。"\n')
-    with pytest.raises(PackError, match="rule sorted has no English text"):
+    with pytest.raises(PackError, match="rules.toml, line 1: `sorted` has no key `en`"):
         pack_reader.prompt(replace(challenge, rules=("sorted",)))
 
 
@@ -127,3 +129,57 @@ def test_file_in_place_of_an_id_is_recognised(wanted: str, advice: str) -> None:
     with pytest.raises(DrillError, match="is the name of a file") as error:
         pack_reader.find_challenge(pack_reader.built_in_pack(), wanted)
     assert advice in str(error.value)
+
+
+@pytest.fixture
+def sums(tiny_pack: Path) -> Challenge:
+    """Return a challenge whose other answers a test may write."""
+    challenge = pack_reader.find_challenge(tiny_pack, "prefix-sum")
+    (challenge.solutions / "also_right").mkdir(exist_ok=True)
+    for path in (challenge.solutions / "also_right").glob("*.py"):
+        path.unlink()
+    return challenge
+
+
+def test_reference_comes_first_then_the_files_in_order(sums: Challenge) -> None:
+    """The paragraphs of the docstring become single lines."""
+    folder = sums.solutions / "also_right"
+    (folder / "loop.py").write_text('"""Add in\na loop.\n\nThis is\nslow.\n\nMore."""\nx = 1\n')
+    (folder / "by_hand.py").write_text('"""Add by hand."""\n')
+    (folder / "silent.py").write_text("x = 1\n")
+    found = pack_reader.other_answers(sums)
+    assert [(answer.name, answer.does, answer.costs) for answer in found] == [
+        ("reference", "", ""),
+        ("by_hand", "Add by hand.", ""),
+        ("loop", "Add in a loop.", "This is slow."),
+        ("silent", "", ""),
+    ]
+    assert found[0].source == pack_reader.solution(sums)
+    assert found[3].source == "x = 1\n"
+
+
+def test_file_that_does_not_parse_has_no_words(sums: Challenge) -> None:
+    """The author of a pack may be editing the file."""
+    (sums.solutions / "also_right" / "half.py").write_text('"""Add."""\nx = (\n')
+    assert [(answer.name, answer.does) for answer in pack_reader.other_answers(sums)][1:] == [
+        ("half", "")
+    ]
+
+
+def test_challenge_without_other_answers_has_its_reference(sums: Challenge) -> None:
+    """The folder may be missing."""
+    (sums.solutions / "also_right").rmdir()
+    assert [answer.name for answer in pack_reader.other_answers(sums)] == ["reference"]
+
+
+def test_digest_is_that_of_the_files(tiny_pack: Path) -> None:
+    """A copy of the challenge in another folder has the same digest, until a file changes."""
+    original = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
+    copied = pack_reader.find_challenge(tiny_pack, "prefix-sum")
+    digests = {pack_reader.content_digest(original)}
+    assert digests == {pack_reader.content_digest(copied)}
+    for name in ("challenges/prefix_sum/cases.py", "solutions/prefix_sum/solution.py"):
+        with (tiny_pack / name).open("a") as file:
+            file.write("\n")
+        digests.add(pack_reader.content_digest(copied))
+    assert len(digests) == 3

@@ -7,7 +7,7 @@ import pytest
 from tests.support.levels import GUIDED, STANDARD
 from trainer.model.challenge import Challenge
 from trainer.packs import pack_reader
-from trainer.packs.stub_levels import LEVELS, TEXT_LEVELS, at_level, steps
+from trainer.packs.stub_levels import LEVELS, at_level, steps
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 BLANK = """import torch  # a comment after code stays
@@ -21,7 +21,11 @@ class A:
 
 def test_standard_has_no_steps_and_blank_has_no_docstrings() -> None:
     """Strings, and comments after code, stay at every level."""
-    assert [at_level(GUIDED, level) for level in TEXT_LEVELS] == [GUIDED, STANDARD, BLANK]
+    assert [at_level(GUIDED, level) for level in ("guided", "standard", "blank")] == [
+        GUIDED,
+        STANDARD,
+        BLANK,
+    ]
     assert steps(GUIDED) == ["1. First. -> [B]", "2. Second, which goes on. -> [L]"]
 
 

@@ -9,7 +9,7 @@ from tests.support.journal import attempt
 from tests.support.session import GQA
 from trainer.model.lesson import Lesson, OtherAnswer
 from trainer.packs.mistakes import read_mistakes
-from trainer.packs.other_answers import other_answers
+from trainer.packs.pack_reader import other_answers
 from trainer.practice.facts import Diagnosed
 from trainer.practice.journal import Journal
 from trainer.practice.progress import rated_reviews

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from tests.support.display import lines_of
 from tests.support.session import GQA, RIGHT
 from trainer.model.lesson import CallCost, Lesson, Note
-from trainer.packs.other_answers import other_answers
+from trainer.packs.pack_reader import other_answers
 from trainer.practice.journal import Journal
 from trainer.session.after_pass import AfterPass, after_pass
 from trainer.session.after_pass_view import render_answers, render_lesson, render_questions

@@ -12,7 +12,7 @@ from trainer.classroom.grading_jobs import GradingPlan, plan_of
 from trainer.classroom.records import StudentResult, StudentSubmission
 from trainer.model.submission import Submission as SubmittedFile
 from trainer.packs import pack_reader
-from trainer.packs.digest import content_digest
+from trainer.packs.pack_reader import content_digest
 from trainer.server.messages import Grade, Refused, packed
 
 PACKS = (str(TINY_PACK),)

@@ -8,7 +8,7 @@ from trainer.grading.grader import Grader
 from trainer.model.challenge import Challenge
 from trainer.model.lesson import Note, OtherAnswer
 from trainer.packs import pack_reader
-from trainer.packs.other_answers import other_answers
+from trainer.packs.pack_reader import other_answers
 from trainer.teaching.notes import MeasuredAnswer, notes
 from trainer.teaching.teacher import Teacher, measured_cases
 

@@ -13,7 +13,7 @@ from trainer.model.lesson import Lesson
 from trainer.model.limits import Limits
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
-from trainer.packs.other_answers import other_answers
+from trainer.packs.pack_reader import other_answers
 from trainer.teaching import teacher
 from trainer.teaching.teacher import Teacher, measured_cases, relative_error
 from trainer.worker.worker_client import SupersededError

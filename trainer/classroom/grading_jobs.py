@@ -15,7 +15,7 @@ from trainer.classroom.result_store import ResultStore
 from trainer.model.challenge import Challenge
 from trainer.model.errors import GraderError
 from trainer.model.submission import Submission as SubmittedFile
-from trainer.packs.digest import content_digest
+from trainer.packs.pack_reader import content_digest
 from trainer.server.messages import Grade, Refused, Reply, packed, unpacked_reply
 from trainer.server.pool import answer
 

@@ -15,7 +15,7 @@ from trainer.cli.parameters import ChallengeId
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.model.lesson import OtherAnswer
-from trainer.packs.other_answers import other_answers
+from trainer.packs.pack_reader import other_answers
 from trainer.practice.facts import Hinted, Revealed, Reviewed
 from trainer.practice.journal import default_journal
 from trainer.practice.progress import ChallengeProgress, progress_of, since_start

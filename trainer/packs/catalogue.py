@@ -76,12 +76,7 @@ class KnownPacks(msgspec.Struct, frozen=True):
         Raises:
             DrillError: if no pack has the id. The message names the nearest ids.
         """
-        roots = (pack.root for pack in self._packs([]))
-        challenge = pack_reader.look_up(roots, challenge_id)
-        if challenge is None:
-            ids = [other.id for other in self.catalogue().challenges]
-            raise pack_reader.unknown_id(challenge_id, ids)
-        return challenge
+        return pack_reader.find_in((pack.root for pack in self._packs([])), challenge_id)
 
     def roots(self) -> tuple[Path, ...]:
         """Return the folders of all packs in order."""

@@ -116,24 +116,16 @@ def _code(text: str) -> list[str]:
 
 
 def _docstrings(challenge: Challenge) -> Iterator[str]:
-    reference = challenge.solutions / "solution.py"
-    if _docstring(pack_reader.solution(challenge)) == "":
-        yield f"{reference} has no docstring. Say in it what is computed."
+    first, _ = pack_reader.paragraphs(pack_reader.solution(challenge))
+    if not first:
+        path = challenge.solutions / "solution.py"
+        yield f"{path} has no docstring. Say in it what is computed."
     for path in pack_reader.also_right(challenge):
-        docstring = _docstring(pack_reader.read_text(path))
-        if docstring is not None and docstring.count("\n\n") != 1:
+        if not all(pack_reader.paragraphs(pack_reader.read_text(path))):
             yield (
                 f"{path} has no docstring of two paragraphs. Say in the first what the answer does "
                 "differently, and in the second what this costs."
             )
-
-
-def _docstring(source: str) -> str | None:
-    """Return the docstring of a file; None if the file is not Python, which its row reports."""
-    try:
-        return ast.get_docstring(ast.parse(source)) or ""
-    except (SyntaxError, ValueError):
-        return None
 
 
 def _stub_levels(challenge: Challenge) -> Iterator[str]:

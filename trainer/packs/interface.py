@@ -13,6 +13,8 @@ from trainer.model.challenge import Challenge, Expression, Parameter, Signature
 from trainer.model.errors import PackError
 from trainer.packs.pack_reader import not_python, stub
 
+_DTYPE = re.compile(r"torch\.(float|int|uint|bfloat|complex)\d+|torch\.bool")
+
 
 def signatures(challenge: Challenge) -> tuple[Signature, ...]:
     """Return the signatures of the stub's entries.
@@ -30,7 +32,7 @@ def signatures(challenge: Challenge) -> tuple[Signature, ...]:
     defined = {
         node.name: node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)
     }
-    found: list[Signature] = []
+    read: list[Signature] = []
     for entry in challenge.entry:
         if entry not in defined:
             others = f"It defines {', '.join(defined)}." if defined else "It defines nothing."
@@ -46,46 +48,29 @@ def signatures(challenge: Challenge) -> tuple[Signature, ...]:
                 f'"{challenge.kind}". Define a class, or write kind = "function".'
             )
         if isinstance(node, ast.FunctionDef):
-            found.append(Signature(entry, _parameters(path, node, skip_self=False)))
+            read.append(Signature(entry, _parameters(path, node)))
             continue
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and (
                 method.name == "__init__" or not method.name.startswith("_")
             ):
-                found.append(
-                    Signature(f"{entry}.{method.name}", _parameters(path, method, skip_self=True))
-                )
-    return tuple(found)
+                _, *parameters = _parameters(path, method)  # without `self`
+                read.append(Signature(f"{entry}.{method.name}", tuple(parameters)))
+    return tuple(read)
 
 
-def _parameters(path: Path, function: ast.FunctionDef, *, skip_self: bool) -> tuple[Parameter, ...]:
-    arguments = function.args.args
-    missing = len(arguments) - len(function.args.defaults)
-    found: list[Parameter] = []
-    for index, argument in enumerate(arguments):
-        if index < missing:
-            found.append(Parameter(argument.arg))
-            continue
-        default = _default(function.args.defaults[index - missing])
-        if default is _UNREADABLE:
+def _parameters(path: Path, function: ast.FunctionDef) -> tuple[Parameter, ...]:
+    arguments, defaults = function.args.args, function.args.defaults
+    required = len(arguments) - len(defaults)
+    parameters = [Parameter(argument.arg) for argument in arguments[:required]]
+    for argument, node in zip(arguments[required:], defaults, strict=True):
+        text = ast.unparse(node)
+        try:
+            default = Expression(text) if _DTYPE.fullmatch(text) else ast.literal_eval(node)
+        except ValueError:
             raise PackError(
                 f"{path}, line {argument.lineno}: the default of {argument.arg} must be a literal, "
                 "for example None, 1 or True, or a dtype, for example torch.float32."
-            )
-        found.append(Parameter(argument.arg, required=False, default=default))
-    return tuple(found[1:] if skip_self else found)
-
-
-_UNREADABLE = object()
-_DTYPE = re.compile(r"torch\.(float|int|uint|bfloat|complex)\d+|torch\.bool")
-
-
-def _default(node: ast.expr) -> object:
-    """Return a default of the stub; `_UNREADABLE` if it is neither a literal nor a dtype."""
-    text = ast.unparse(node)
-    if _DTYPE.fullmatch(text):
-        return Expression(text)
-    try:
-        return ast.literal_eval(node)
-    except ValueError:
-        return _UNREADABLE
+            ) from None
+        parameters.append(Parameter(argument.arg, required=False, default=default))
+    return tuple(parameters)

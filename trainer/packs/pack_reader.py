@@ -6,10 +6,12 @@ names of its folders have underscores instead.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import difflib
+import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tokenize import TokenError
 from typing import Annotated, Literal
@@ -17,13 +19,16 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from trainer import __version__
 from trainer.model.challenge import Asked, Challenge, Kind
 from trainer.model.errors import DrillError, PackError
+from trainer.model.lesson import OtherAnswer
 from trainer.packs.arrange import arranged
 from trainer.packs.mistakes import read_mistakes
-from trainer.packs.stub_levels import TEXT_LEVELS, Level, TextLevel, at_level
+from trainer.packs.stub_levels import LEVELS, Level, at_level
 from trainer.packs.toml import key_error, read_toml
 
+REFERENCE = "reference"  # the name of the reference among the right answers
 TRAINER = Path(__file__).resolve().parents[1]
 # A table with the empty line under it, or the place before a list.
 _TABLE_OR_LIST = re.compile(r"^(?:\|.*\n)+\n|^(?=- )", re.MULTILINE)
@@ -63,11 +68,18 @@ class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             )
 
 
-class RulesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The keys of `rules.toml`: texts by language, for the title and for each rule."""
+class Rule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The text of a rule by language."""
 
-    rules: dict[str, dict[str, str]]
-    title: dict[str, str] = {}
+    en: str
+    zh: str = ""
+
+
+class RulesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The keys of `rules.toml`."""
+
+    rules: dict[str, Rule]
+    title: Rule = Rule("")
 
 
 def folder_name(challenge_id: str) -> str:
@@ -176,46 +188,32 @@ def find_challenge(root: Path, wanted: str) -> Challenge:
     return find_in([root], wanted)
 
 
-def find_in(roots: Sequence[Path], wanted: str) -> Challenge:
+def find_in(roots: Iterable[Path], wanted: str) -> Challenge:
     """Return the challenge with this id from the first of these packs that has one.
 
     Raises:
         DrillError: if there is none; the message names the nearest ids.
     """
-    found = look_up(roots, wanted)
-    if found is None:
-        raise unknown_id(wanted, [challenge.id for root in roots for challenge in read_pack(root)])
-    return found
-
-
-def look_up(roots: Iterable[Path], wanted: str) -> Challenge | None:
-    """Return the challenge with this id from the first of these packs that has one, or None."""
     name = challenge_id(wanted.strip().lower())
+    ids: list[str] = []
     for root in roots:
-        folder = root / "challenges" / folder_name(name)
-        if name and folder.parent == root / "challenges" and (folder / "challenge.toml").is_file():
-            return read_challenge(folder)
-    return None
-
-
-def unknown_id(wanted: str, ids: Sequence[str]) -> DrillError:
-    """Return the error for an id that no challenge has; its message names the nearest ids."""
+        for folder in challenge_folders(root):
+            if challenge_id(folder.name) == name:
+                return read_challenge(folder)
+            ids.append(challenge_id(folder.name))
     if wanted.endswith((".py", ".ipynb")):
         stem = challenge_id(Path(wanted).stem.lower())
         challenge = stem if stem in ids else "ID"
-        return DrillError(
+        raise DrillError(
             f"{wanted} is the name of a file. Name the challenge first: `{challenge} {wanted}`. "
             "`attn-drill list` shows all challenges."
         )
-    name = challenge_id(wanted.strip().lower())
     near = difflib.get_close_matches(name, ids, n=3, cutoff=0.4)
-    near += [
-        known for known in ids if name and (name in known or known in name) and known not in near
-    ]
+    near += [other for other in ids if name and name in other and other not in near]
     hint = (
         f"Did you mean {' or '.join(near)}?" if near else f"The challenges are: {', '.join(ids)}."
     )
-    return DrillError(
+    raise DrillError(
         f"No challenge is called {wanted!r}. {hint} `attn-drill list` shows all challenges."
     )
 
@@ -247,23 +245,19 @@ def usual_rules(challenge: Challenge, language: str = "en") -> str:
 
     The rules of the built-in pack come first, then those of the challenge's own pack.
     """
-    built_in = built_in_pack() / "challenges" / "rules.toml"
-    own = challenge.folder.parent / "rules.toml"
-    file = read_toml(built_in, RulesFile, PackError)
+    file = read_toml(built_in_pack() / "challenges" / "rules.toml", RulesFile, PackError)
     rules = file.rules
-    if own != built_in and own.is_file():
-        own_file = read_toml(own, RulesFile, PackError)
-        rules = rules | own_file.rules
+    of_pack = challenge.folder.parent / "rules.toml"
+    if of_pack.is_file():
+        rules = rules | read_toml(of_pack, RulesFile, PackError).rules
     if unknown := [name for name in challenge.rules if name not in rules]:
         sentence = (
             f"`rules` names {', '.join(unknown)}, but the rules are {', '.join(rules)}. "
-            f"Name these, or write the new rule into {own}."
+            f"Name these, or write the new rule into {of_pack}."
         )
         raise key_error(challenge.folder / "challenge.toml", ("rules",), sentence, PackError)
-    if untold := [name for name in challenge.rules if "en" not in rules[name]]:
-        raise PackError(f"{own}: the rule {untold[0]} has no English text. Add the key `en`.")
     texts = [file.title, *(text for name, text in rules.items() if name in challenge.rules)]
-    title, *sentences = (text.get(language, text["en"]) for text in texts)
+    title, *sentences = (getattr(text, language, "") or text.en for text in texts)
     return f"**{title}** {('' if language == 'zh' else ' ').join(sentences)}"
 
 
@@ -283,19 +277,12 @@ def stub(challenge: Challenge, level: Level = "standard") -> str:
     """
     path = challenge.folder / "stub.py"
     guided = read_text(path)
-    if level == "arrange":
-        standard = _at_level(path, guided, "standard")
-        try:
-            return arranged(standard, solution(challenge), read_mistakes(challenge), challenge.id)
-        except SyntaxError as error:
-            raise not_python(challenge.solutions / "solution.py", error) from None
-    return _at_level(path, guided, level)
-
-
-def _at_level(path: Path, guided: str, level: TextLevel) -> str:
-    """Return a stub at a level, or raise PackError if the stub is not valid Python."""
     try:
-        return at_level(guided, level)
+        if level != "arrange":
+            return at_level(guided, level)
+        standard = at_level(guided, "standard")
+        path = challenge.solutions / "solution.py"
+        return arranged(standard, solution(challenge), read_mistakes(challenge), challenge.id)
     except (SyntaxError, TokenError, ValueError) as error:
         raise not_python(path, error) from None
 
@@ -309,10 +296,8 @@ def not_python(path: Path, error: Exception) -> PackError:
 
 def is_stub(challenge: Challenge, source: str) -> bool:
     """Return whether a text is the unchanged stub of some level."""
-    if any(source == stub(challenge, level) for level in TEXT_LEVELS):
-        return True
-    with contextlib.suppress(PackError):  # `start` hands out no such stub either
-        return source == stub(challenge, "arrange")
+    with contextlib.suppress(PackError):  # the last level needs the mistakes, too
+        return any(source == stub(challenge, level) for level in reversed(LEVELS))
     return False
 
 
@@ -324,3 +309,43 @@ def solution(challenge: Challenge) -> str:
 def also_right(challenge: Challenge) -> tuple[Path, ...]:
     """Return the paths of right answers in other styles, which the grader must accept."""
     return tuple(sorted((challenge.solutions / "also_right").glob("*.py")))
+
+
+def other_answers(challenge: Challenge) -> tuple[OtherAnswer, ...]:
+    """Return the right answers of a challenge, the reference first.
+
+    The first paragraph of a file's docstring says what the answer does differently, the second
+    paragraph says what this costs.
+
+    Raises:
+        PackError: if a file cannot be read.
+    """
+    answers = [OtherAnswer(REFERENCE, "", "", solution(challenge))]
+    for path in also_right(challenge):
+        source = read_text(path)
+        answers.append(OtherAnswer(path.stem, *paragraphs(source), source))
+    return tuple(answers)
+
+
+def paragraphs(source: str) -> tuple[str, str]:
+    """Return the first two paragraphs of a file's docstring, each on a single line."""
+    try:
+        docstring = ast.get_docstring(ast.parse(source)) or ""
+    except (SyntaxError, ValueError):
+        docstring = ""
+    first, second, *_ = [" ".join(part.split()) for part in docstring.split("\n\n")] + [""]
+    return first, second
+
+
+def content_digest(challenge: Challenge) -> str:
+    """Return the SHA-256 of the challenge's files and the version of attn-drill.
+
+    The verdict on a submission depends on these two.
+    """
+    digest = hashlib.sha256(__version__.encode())
+    for root in (challenge.folder, challenge.solutions):
+        for path in sorted(root.rglob("*")):
+            if path.is_file() and path.suffix != ".pyc":
+                digest.update(f"\0{path.relative_to(root).as_posix()}\0".encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -16,8 +16,7 @@ from typing import Literal, get_args
 
 Level = Literal["arrange", "guided", "standard", "blank"]
 LEVELS: tuple[Level, ...] = get_args(Level)  # from most help to least
-TextLevel = Literal["guided", "standard", "blank"]
-TEXT_LEVELS: tuple[TextLevel, ...] = get_args(TextLevel)  # made from the text of `stub.py` alone
+TextLevel = Literal["guided", "standard", "blank"]  # made from the text of `stub.py` alone
 
 
 def at_level(stub: str, level: TextLevel) -> str:

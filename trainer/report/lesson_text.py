@@ -12,7 +12,7 @@ from rich.text import Text
 
 from trainer.model.lesson import CallCost, Lesson, Note, OtherAnswer
 from trainer.model.quantities import in_bytes, in_count
-from trainer.packs.other_answers import REFERENCE
+from trainer.packs.pack_reader import REFERENCE
 from trainer.report.code_pair import code_block, code_pair, difference
 from trainer.report.code_text import source_lines
 from trainer.report.literal import Trimmed, grid, one_row

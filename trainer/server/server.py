@@ -20,8 +20,7 @@ from trainer.model.errors import DrillError, GraderError
 from trainer.model.limits import Limits
 from trainer.model.submission import Submission
 from trainer.packs import pack_reader
-from trainer.packs.digest import content_digest
-from trainer.packs.pack_reader import find_in
+from trainer.packs.pack_reader import content_digest, find_in
 from trainer.server.messages import (
     Checked,
     CheckItems,

@@ -14,7 +14,7 @@ from trainer.model.errors import PackError
 from trainer.model.lesson import Lesson, OtherAnswer
 from trainer.packs.follow_up import FollowUp, follow_ups
 from trainer.packs.mistakes import read_mistakes
-from trainer.packs.other_answers import other_answers
+from trainer.packs.pack_reader import other_answers
 from trainer.practice.facts import Reviewed
 from trainer.practice.journal import Journal
 from trainer.practice.progress import counted_attempts

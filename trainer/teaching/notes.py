@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from trainer.model.lesson import CallCost, Note
 from trainer.model.quantities import in_bytes, in_count
-from trainer.packs.other_answers import REFERENCE
+from trainer.packs.pack_reader import REFERENCE
 from trainer.worker.protocol import Facts
 
 # The least ratio at which a difference is worth a note.

@@ -19,7 +19,7 @@ from trainer.grading.grader import Judgement
 from trainer.grading.ready_workers import Workers
 from trainer.model.errors import PackError
 from trainer.model.lesson import Lesson, OtherAnswer
-from trainer.packs.other_answers import other_answers
+from trainer.packs.pack_reader import other_answers
 from trainer.teaching.notes import MeasuredAnswer, notes
 from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors
 from trainer.worker.guarded_call import GuardedCall
