@@ -28,7 +28,7 @@ SHARE = Question(
     topic="t",
     kind="number",
     asks="{part} of {whole}, in percent?",
-    explains="{part} / {whole} = {answer}, and {what} stays.",
+    explains="{part} / {whole} = {answer}.",
     unit="%",
     answer="100 * part / whole",
     tolerance=0.01,
@@ -44,7 +44,7 @@ def test_number_question_has_drawn_values_in_its_texts() -> None:
     }
     drawn = with_values(SHARE, {"part": 3, "whole": 40})
     assert (drawn.item, drawn.answer, drawn.value) == ("question:s", "7.5 %", 7.5)
-    assert drawn.explanation == "3 / 40 = 7.5 %, and {what} stays."
+    assert drawn.explanation == "3 / 40 = 7.5 %."
 
 
 @pytest.mark.parametrize(

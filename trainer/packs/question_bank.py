@@ -6,16 +6,18 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from trainer.model.errors import PackError
 from trainer.packs.arithmetic import Value, evaluate
-from trainer.packs.toml import key_error, read_toml
+from trainer.packs.toml import read_toml
 
 # "B" accepts bytes in any unit (KiB, MB ...), "FLOP" accepts GFLOP and so on.
 Unit = Literal["", "B", "%", "x", "FLOP"]
+_Values = Annotated[tuple[int | float | str, ...], Meta(min_length=1)]
 _NAMED = re.compile(r"\{(\w+)\}")
 
 
@@ -33,14 +35,40 @@ class Question(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     unit: Unit = ""
     # The relative difference that is still right. Half a unit of the last digit that the learner
     # wrote is always allowed.
-    tolerance: float = 0.0
-    vary: dict[str, tuple[int | float | str, ...]] = {}  # each name is drawn from its values
+    tolerance: Annotated[float, Meta(ge=0, lt=0.5)] = 0.0
+    vary: dict[str, _Values] = {}  # each name is drawn from its values
     derive: dict[str, str] = {}  # formulas for further names, computed in this order
     # Kind "choice".
     right: str = ""
     wrong: tuple[str, ...] = ()  # plausible answers
 
     topic: str = ""  # the name of the topic's file; the reader fills it in
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if the question has a fault."""
+        if fault := self._fault():
+            raise ValueError(f"Question {self.id!r} {fault}.")
+
+    def _fault(self) -> str:
+        """Return the fault of the question, as the rest of a sentence about it; "" if none."""
+        if self.kind == "choice":
+            if len(self.wrong) < 2 or not self.right:
+                return "needs `right` and at least two answers in `wrong`"
+            if len({self.right, *self.wrong}) <= len(self.wrong):
+                return "has the same answer twice; remove one"
+            return ""
+        if not self.answer:
+            return "needs `answer`"
+        names = {*self.vary, *self.derive}
+        for key, allowed in (("asks", names), ("explains", names | {"answer"})):
+            if unknown := set(_NAMED.findall(getattr(self, key))) - allowed:
+                return f"uses {{{min(unknown)}}} in `{key}`; add it to `vary` or `derive`"
+        try:
+            drawn = {name: values[0] for name, values in self.vary.items()}
+            solve(self.answer, drawn, self.derive)
+        except ValueError as error:
+            return f"cannot be computed: {error}"
+        return ""
 
 
 class Topic(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -62,16 +90,9 @@ def read_topic(path: Path) -> Topic:
         PackError: if the file cannot be read or does not follow the rules.
     """
     topic = read_toml(path, Topic, PackError)
-    ids = [question.id for question in topic.question]
-    for index, question in enumerate(topic.question):
-        fault = _fault(question)
-        if question.id in ids[:index]:
-            fault = "has the id of another question. Rename one of them"
-        if fault:
-            sentence = f"question {question.id!r} {fault}."
-            raise key_error(path, ("question", index), sentence, PackError)
-    questions = [msgspec.structs.replace(entry, topic=path.stem) for entry in topic.question]
-    return Topic(topic.title, tuple(questions))
+    for question in topic.question:
+        msgspec.structs.force_setattr(question, "topic", path.stem)
+    return topic
 
 
 @dataclass(frozen=True)
@@ -112,35 +133,6 @@ def read_bank(roots: Iterable[Path]) -> Bank:
                     "another question has the same id and comes first."
                 )
     return Bank(titles, tuple(questions.values()), tuple(troubles))
-
-
-def _fault(question: Question) -> str:
-    """Return the fault of a question, as the rest of a sentence about it; "" if none."""
-    if question.kind == "choice":
-        if len(question.wrong) < 2 or not question.right:
-            return "is of kind 'choice'; it needs `right` and at least two answers in `wrong`"
-        if len({question.right, *question.wrong}) <= len(question.wrong):
-            return "has the same answer twice; remove one"
-        if question.answer or question.vary or question.derive:
-            return "is of kind 'choice'; `answer`, `vary` and `derive` are for kind 'number' only"
-        return ""
-    if question.right or question.wrong or not question.answer:
-        return (
-            "is of kind 'number'; it needs `answer`, and `right` and `wrong` are for kind "
-            "'choice' only"
-        )
-    if empty := [name for name, values in question.vary.items() if not values]:
-        return f"has no values for {empty[0]} in `vary`"
-    names = {*question.vary, *question.derive}
-    for key, allowed in (("asks", names), ("explains", names | {"answer"})):
-        if unknown := set(_NAMED.findall(getattr(question, key))) - allowed:
-            return f"uses {{{min(unknown)}}} in `{key}`, which is neither in `vary` nor in `derive`"
-    try:
-        drawn = {name: values[0] for name, values in question.vary.items()}
-        solve(question.answer, drawn, question.derive)
-    except ValueError as error:
-        return f"cannot be computed: {error}"
-    return ""
 
 
 def solve(

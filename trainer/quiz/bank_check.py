@@ -65,10 +65,6 @@ def question_faults(question: Question, challenges: Collection[str]) -> list[str
         for challenge in question.challenges
         if challenge not in challenges
     ]
-    if not 0 <= question.tolerance < 0.5:
-        faults.append(
-            f"has the tolerance {question.tolerance:g}. Write a number from 0 to below 0.5"
-        )
     if question.kind == "choice" and len(question.wrong) >= len(LETTERS):
         faults.append(f"has more than {len(LETTERS)} options. Remove some of `wrong`")
     if question.kind == "number":
