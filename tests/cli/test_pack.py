@@ -10,7 +10,7 @@ import pytest
 from tests.support.cli import drill
 from tests.support.paths import TINY_PACK
 from trainer.packs import pack_reader
-from trainer.packs.scaffold import NewPack, scaffold
+from trainer.packs.scaffold import scaffold
 
 
 @pytest.mark.thorough
@@ -44,15 +44,15 @@ HEADING = "## Write a pack of your own"
 
 
 @pytest.fixture(scope="module")
-def new_pack(tmp_path_factory: pytest.TempPathFactory) -> NewPack:
+def new_pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a pack that `pack new` wrote. Tests must not change this pack."""
     return scaffold("my-pack", tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture
-def pack(new_pack: NewPack, tmp_path: Path) -> Path:
+def pack(new_pack: Path, tmp_path: Path) -> Path:
     """Return a copy of the new pack, which a test may change."""
-    return Path(shutil.copytree(new_pack.folder, tmp_path / "my-pack"))
+    return Path(shutil.copytree(new_pack, tmp_path / "my-pack"))
 
 
 def commands_of_the_docs() -> list[list[str]]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.paths import TINY_PACK
 from trainer.cli import commands
-from trainer.packs.scaffold import NewPack, scaffold
+from trainer.packs.scaffold import scaffold
 
 
 @pytest.fixture
@@ -48,6 +48,6 @@ def run(
 
 
 @pytest.fixture(scope="module")
-def new_pack(tmp_path_factory: pytest.TempPathFactory) -> NewPack:
+def new_pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a pack that `pack new` wrote. Tests must not change this pack."""
     return scaffold("my-pack", tmp_path_factory.mktemp("made"))

@@ -78,8 +78,7 @@ def test_hidden_challenge_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nowhere", "nowhere, but there is no such folder"),
-        ("file", "file, but there is no such folder"),
+        ("nowhere", "nowhere, which is not a pack: it has no folder challenges/"),
         ("empty", "empty, which is not a pack: it has no folder challenges/"),
         ("half", "half, which is not a pack: it has no folder solutions/"),
     ],
@@ -88,7 +87,6 @@ def test_named_folder_that_is_not_a_pack_is_refused(
     tmp_path: Path, name: str, message: str, by_variable: bool
 ) -> None:
     """One sentence says what named the folder, even if another pack has the challenge."""
-    (tmp_path / "file").write_text("")
     (tmp_path / "empty").mkdir()
     (tmp_path / "half" / "challenges").mkdir(parents=True)
     folder = tmp_path / name

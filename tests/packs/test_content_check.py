@@ -12,7 +12,6 @@ from tests.support.paths import TINY_PACK
 from trainer.model.challenge import Challenge
 from trainer.packs import pack_reader
 from trainer.packs.content_check import misplaced_files, stub_problems, text_problems
-from trainer.packs.scaffold import NewPack
 
 BUILT_IN = pack_reader.built_in_pack()
 CHALLENGES = pack_reader.read_pack(BUILT_IN)
@@ -21,9 +20,9 @@ Change = Callable[[Path], object]
 
 
 @pytest.fixture
-def pack(new_pack: NewPack, tmp_path: Path) -> Path:
+def pack(new_pack: Path, tmp_path: Path) -> Path:
     """Return a copy of the new pack, which a test may change."""
-    return Path(shutil.copytree(new_pack.folder, tmp_path / "my-pack"))
+    return Path(shutil.copytree(new_pack, tmp_path / "my-pack"))
 
 
 def write(name: str, text: str = "") -> Change:
@@ -75,12 +74,12 @@ def test_misplaced_file_is_reported(pack: Path, change: Change, says: str) -> No
     assert len(problems) <= 2
 
 
-def test_packs_of_this_repository_follow_the_rules(new_pack: NewPack) -> None:
+def test_packs_of_this_repository_follow_the_rules(new_pack: Path) -> None:
     """Nothing is misplaced, and the texts of a new pack have no problem."""
     assert misplaced_files(BUILT_IN) == []
     assert misplaced_files(TINY_PACK) == []
-    (challenge,) = pack_reader.read_pack(new_pack.folder)
-    assert text_problems(challenge, [new_pack.folder, BUILT_IN]) == []
+    (challenge,) = pack_reader.read_pack(new_pack)
+    assert text_problems(challenge, [new_pack, BUILT_IN]) == []
 
 
 @pytest.mark.sampled(12)

@@ -14,17 +14,17 @@ from trainer.grading.case_set import load_case_set
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
 from trainer.packs.catalogue import KnownPacks
-from trainer.packs.scaffold import NewPack, module_name, scaffold
+from trainer.packs.scaffold import CHALLENGE, module_name, scaffold
 
 
 @pytest.mark.thorough  # tests/packs/test_installed_packs.py and tests/cli find the same faults
-def test_installed_pack_works_in_every_command(new_pack: NewPack, tmp_path: Path) -> None:
+def test_installed_pack_works_in_every_command(new_pack: Path, tmp_path: Path) -> None:
     """The entry point is enough to list, start and grade the challenge, without `--pack`."""
-    project = tomllib.loads((new_pack.folder / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((new_pack / "pyproject.toml").read_text())["project"]
     site = tmp_path / "site"
     (site / "my_pack").mkdir(parents=True)
     for part in ("challenges", "solutions"):
-        shutil.copytree(new_pack.folder / part, site / "my_pack" / part)
+        shutil.copytree(new_pack / part, site / "my_pack" / part)
     (site / "my_pack" / "__init__.py").write_text("raise ImportError('a pack is not imported')\n")
     (site / "my_pack-0.1.0.dist-info").mkdir()
     (site / "my_pack-0.1.0.dist-info" / "METADATA").write_text(
@@ -48,21 +48,19 @@ def test_installed_pack_works_in_every_command(new_pack: NewPack, tmp_path: Path
         assert (done.returncode, done.stderr) == (code, ""), done.stdout + done.stderr
         return done.stdout
 
-    reference = new_pack.folder / "solutions/attention_pooling/solution.py"
+    reference = new_pack / "solutions/attention_pooling/solution.py"
     assert re.search(
         r"(?m)^attention-pooling +Attention pooling \(my-pack\) +easy +10 +new$", run("list")
     )
-    assert re.search(
-        r"attn-drill check attention-pooling\b(?! --pack)", run("start", new_pack.challenge)
-    )
-    assert run("check", new_pack.challenge, code=1).startswith("ERROR")
-    assert run("check", new_pack.challenge, str(reference)).startswith("PASSED")
+    assert re.search(r"attn-drill check attention-pooling\b(?! --pack)", run("start", CHALLENGE))
+    assert run("check", CHALLENGE, code=1).startswith("ERROR")
+    assert run("check", CHALLENGE, str(reference)).startswith("PASSED")
 
 
 @pytest.mark.thorough
-def test_new_pack_is_a_complete_project(new_pack: NewPack) -> None:
+def test_new_pack_is_a_complete_project(new_pack: Path) -> None:
     """All placeholders are filled, the wheel has all parts, and every Python file compiles."""
-    project = tomllib.loads((new_pack.folder / "pyproject.toml").read_text())
+    project = tomllib.loads((new_pack / "pyproject.toml").read_text())
     assert project["project"]["name"] == "my-pack"
     assert project["project"]["entry-points"] == {"attn_drill.packs": {"my-pack": "my_pack"}}
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
@@ -71,8 +69,8 @@ def test_new_pack_is_a_complete_project(new_pack: NewPack) -> None:
         "challenges": "my_pack/challenges",
         "solutions": "my_pack/solutions",
     }
-    files = [path for path in new_pack.folder.rglob("*") if path.is_file()]
-    assert {path.name for path in new_pack.folder.iterdir()} == {
+    files = [path for path in new_pack.rglob("*") if path.is_file()]
+    assert {path.name for path in new_pack.iterdir()} == {
         "pyproject.toml",
         "README.md",
         "my_pack",
@@ -85,17 +83,17 @@ def test_new_pack_is_a_complete_project(new_pack: NewPack) -> None:
         assert "template" not in path.name
         if path.suffix == ".py":
             compile(text, str(path), "exec")
-    assert "# my-pack" in (new_pack.folder / "README.md").read_text()
-    assert f"start {new_pack.challenge} --pack ." in (new_pack.folder / "README.md").read_text()
+    assert "# my-pack" in (new_pack / "README.md").read_text()
+    assert f"start {CHALLENGE} --pack ." in (new_pack / "README.md").read_text()
 
 
-def test_challenge_of_a_new_pack_shows_the_features(new_pack: NewPack) -> None:
+def test_challenge_of_a_new_pack_shows_the_features(new_pack: Path) -> None:
     """The challenge hides no other and is not hidden.
 
     It has three dtypes, masks, gradients, counted operations and a translation.
     """
-    assert KnownPacks((new_pack.folder,)).catalogue().troubles == ()
-    challenge = pack_reader.find_challenge(new_pack.folder, new_pack.challenge)
+    assert KnownPacks((new_pack,)).catalogue().troubles == ()
+    challenge = pack_reader.find_challenge(new_pack, CHALLENGE)
     assert pack_reader.prompt(challenge, "zh") != pack_reader.prompt(challenge)
     cases = load_case_set(challenge, 1).cases
     assert {case.dtype for case in cases} == {"float32", "float64", "bfloat16"}

@@ -30,7 +30,6 @@ class Part(msgspec.Struct, forbid_unknown_fields=True):
     level: Literal["a", "b"] = "a"
     sizes: dict[str, int] = {}
     shares: dict[str, Annotated[float, Meta(ge=0)]] = {}
-    weights: dict[Literal["values", "bad sizes"], float] = {}
 
     def __post_init__(self) -> None:
         if len(self.sizes) > 1:
@@ -91,10 +90,6 @@ TWO_PARTS = "count = 1\n[[part]]\n[[part]]\n"
             ", line 4: `b` of `shares` is -1. Write a number >= 0.0.",
         ),
         ("count = 1\n[[patr]]", ", line 2: `patr` is not a key."),
-        (
-            TWO_PARTS + "weights = {bad_size = 1}",
-            ', line 4: `bad_size` is not a key of `weights`. Did you mean "bad sizes"?',
-        ),
         (
             TWO_PARTS + "sizes = {a = 1, b = 2}",
             ", line 3: A part has at most 1 size. Remove the others.",

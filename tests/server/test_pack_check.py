@@ -14,22 +14,22 @@ from trainer.diagnosis.diagnose import Diagnoser
 from trainer.grading.grader import Grader
 from trainer.packs import pack_reader
 from trainer.packs.pack_items import CASES, TEXTS, Item, Row, items, pairs
-from trainer.packs.scaffold import NewPack, scaffold
+from trainer.packs.scaffold import scaffold
 from trainer.server.pack_check import PackChecker, in_words_of
 
 CHALLENGE, SOLUTION = "challenges/attention_pooling", "solutions/attention_pooling"
 
 
 @pytest.fixture(scope="module")
-def new_pack(tmp_path_factory: pytest.TempPathFactory) -> NewPack:
+def new_pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a new pack. No test changes it."""
     return scaffold("my-pack", tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture
-def pack(new_pack: NewPack, tmp_path: Path) -> Path:
+def pack(new_pack: Path, tmp_path: Path) -> Path:
     """Copy the new pack, so that a test can change it."""
-    return Path(shutil.copytree(new_pack.folder, tmp_path / "my-pack"))
+    return Path(shutil.copytree(new_pack, tmp_path / "my-pack"))
 
 
 def rows_of(pack: Path, grader: Grader, wanted: Sequence[Item] | None = None) -> list[Row]:

@@ -39,17 +39,17 @@ def new_pack(
     ] = Path("."),
 ) -> None:
     """Write a new pack with one working challenge to change and to copy."""
-    from trainer.packs.scaffold import scaffold
+    from trainer.packs.scaffold import CHALLENGE, scaffold
 
-    new = scaffold(name, parent)
-    place = shlex.quote(str(new.folder))
-    to_install = new.folder if new.folder.is_absolute() else shlex.quote(f"./{new.folder}")
+    folder = scaffold(name, parent)
+    place = shlex.quote(str(folder))
+    to_install = folder if folder.is_absolute() else shlex.quote(f"./{folder}")
     typer.echo(
-        f"{new.folder} is a pack with one challenge, {new.challenge}. "
+        f"{folder} is a pack with one challenge, {CHALLENGE}. "
         "Change the challenge or add others. README.md in the pack says how."
     )
     typer.echo(f"  attn-drill pack check {place}    verifies the pack")
-    typer.echo(f"  attn-drill start {new.challenge} --pack {place}    starts its challenge")
+    typer.echo(f"  attn-drill start {CHALLENGE} --pack {place}    starts its challenge")
     typer.echo(f"  python -m pip install {to_install}    makes the pack known to every command")
 
 

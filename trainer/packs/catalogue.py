@@ -87,7 +87,7 @@ class KnownPacks(msgspec.Struct, frozen=True):
         troubles: list[str] = []
         packs = tuple(self._packs(troubles))
         by_id: dict[str, Challenge] = {}
-        for folder in (folder for pack in packs for folder in _folders(pack.root, troubles)):
+        for folder in (path for pack in packs for path in pack_reader.challenge_folders(pack.root)):
             try:
                 challenge = pack_reader.read_challenge(folder)
             except PackError as error:
@@ -138,14 +138,6 @@ class KnownPacks(msgspec.Struct, frozen=True):
                 yield pack
 
 
-def _folders(root: Path, troubles: list[str]) -> list[Path]:
-    try:
-        return pack_reader.challenge_folders(root)
-    except PackError as error:
-        troubles.append(str(error))
-        return []
-
-
 def _named(folder: Path, who: str) -> Pack:
     """Return the pack in a folder that the user named.
 
@@ -157,12 +149,10 @@ def _named(folder: Path, who: str) -> Pack:
         DrillError: if the folder is not a pack.
     """
     place = folder.expanduser().resolve()
-    advice = "`attn-drill pack new NAME` makes a pack."
-    if not place.is_dir():
-        raise DrillError(f"{who} {folder}, but there is no such folder. {advice}")
     if missing := [part for part in ("challenges", "solutions") if not (place / part).is_dir()]:
         raise DrillError(
-            f"{who} {folder}, which is not a pack: it has no folder {missing[0]}/. {advice}"
+            f"{who} {folder}, which is not a pack: it has no folder {missing[0]}/. "
+            "`attn-drill pack new NAME` makes a pack."
         )
     return Pack(place, place.name, "named")
 

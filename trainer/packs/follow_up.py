@@ -6,41 +6,28 @@ prompt. The answers have the same order. They are hidden until the challenge is 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
 from trainer.model.challenge import Challenge
 from trainer.model.errors import PackError
 from trainer.packs import pack_reader
 from trainer.packs.arithmetic import evaluate
-from trainer.packs.toml import key_error, read_toml
+from trainer.packs.toml import Text, key_error, read_toml
 
 _ITEM = re.compile(r"^(\d+)\. +(.*)$")
-_IS_ABOVE_A_LIST = re.compile(
-    r"\s*$|#|.*[:\uff1a]\s*$"
-)  # blank, a heading, or it ends with a colon
+_IS_ABOVE_A_LIST = re.compile(r"\s*$|#|.*[:\uff1a]\s*$")  # blank, a heading, or ends with a colon
 # A number that is no part of a name such as `v2` or `float32`.
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?![\d.]*\w*\()")
 _LITERAL = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
-_FIGURE = re.compile(r"^(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?) ?(%|[KMG]iB|[kMGT]B|B)?$")
+_FIGURE = re.compile(r"^(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?) ?(%|[KMG]iB|[kMGT]?B|)$")
 _UNITS = {
-    None: 1.0,
-    "%": 0.01,
-    "B": 1.0,
-    "KiB": 2.0**10,
-    "MiB": 2.0**20,
-    "GiB": 2.0**30,
-    "kB": 1e3,
-    "MB": 1e6,
-    "GB": 1e9,
-    "TB": 1e12,
+    **{"": 1.0, "%": 0.01, "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
+    **{"KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30},
 }
 # Numbers that need no formula: they count things that the sentence names.
 _PLAIN = {0.0, 1.0, 2.0}
@@ -49,7 +36,7 @@ _PLAIN = {0.0, 1.0, 2.0}
 class Answer(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The keys of one `[[answer]]`."""
 
-    en: Annotated[str, Meta(min_length=1)]
+    en: Text
     zh: str = ""
     figures: dict[str, str] = {}  # formulas by the number that the text shows: "64 MiB" = "2**26"
     given: dict[str, str] = {}  # sources of published numbers that no formula computes
@@ -162,37 +149,33 @@ def _figure_problems(question: str, answer: Answer, text: str) -> Iterator[str]:
             if shown not in text:
                 yield f"`{key}` has {shown!r}, which the answer does not show. Remove it"
     for shown, formula in answer.figures.items():
-        try:
-            right, value = is_figure(shown, formula)
-        except ValueError as error:
-            yield str(error)
-            continue
-        if not right:
-            yield f"{shown} is shown, but {formula} is {value:g} in the same unit. Correct one"
+        if problem := figure_problem(shown, formula):
+            yield problem
     for number in _NUMBER.findall(text):
         if float(number.replace(",", "").rstrip(".")) not in explained:
             yield f"{number} has no formula in `figures` and no source in `given`. Add one"
 
 
-def is_figure(shown: str, formula: str) -> tuple[bool, float]:
-    """Return whether a number is the rounded value of a formula, and this value in its unit.
+def figure_problem(shown: str, formula: str) -> str:
+    """Return why a number is not the rounded value of a formula; "" if it is.
 
     Args:
         shown: a number with a unit or without, e.g. `64 MiB`, `1,024`, `12.5 %`.
         formula: arithmetic without names.
-
-    Raises:
-        ValueError: if the text is no number, or the formula is no arithmetic.
     """
     match = _FIGURE.match(shown)
     if match is None:
-        raise ValueError(f"{shown!r} is not a number with a unit. Correct it in `figures`")
+        return f"{shown!r} is not a number with a unit. Correct it in `figures`"
+    try:
+        value = evaluate(formula, {}) / _UNITS[match[2]]
+    except ValueError as error:
+        return str(error)
     digits = match[1].replace(",", "")
-    value = evaluate(formula, {}) / _UNITS[match[2]]
-    mantissa, _, exponent = digits.partition("e")
+    mantissa, exponent, _ = digits.partition("e")
     decimals = len(mantissa.partition(".")[2])
-    step = 10.0 ** (int(exponent or 0) - decimals)
-    return math.isclose(value, float(digits), rel_tol=1e-9, abs_tol=0.5 * step + 1e-12), value
+    if float(f"{value:.{decimals}{exponent or 'f'}}") == float(digits):
+        return ""
+    return f"{shown} is shown, but {formula} is {value:g} in the same unit. Correct one"
 
 
 def read_follow_ups(

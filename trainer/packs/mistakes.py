@@ -5,16 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
-from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
 from trainer.model.challenge import Challenge, Mistake
 from trainer.model.errors import PackError
-from trainer.packs.toml import key_error, read_toml
-
-Text = Annotated[str, Meta(min_length=1)]
+from trainer.packs.toml import Text, key_error, read_toml
 
 
 class MistakeEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

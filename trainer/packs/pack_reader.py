@@ -26,7 +26,7 @@ from trainer.model.lesson import OtherAnswer
 from trainer.packs.arrange import arranged
 from trainer.packs.mistakes import read_mistakes
 from trainer.packs.stub_levels import LEVELS, Level, at_level
-from trainer.packs.toml import key_error, read_toml
+from trainer.packs.toml import Text, key_error, read_toml
 
 REFERENCE = "reference"  # the name of the reference among the right answers
 TRAINER = Path(__file__).resolve().parents[1]
@@ -34,18 +34,15 @@ TRAINER = Path(__file__).resolve().parents[1]
 _TABLE_OR_LIST = re.compile(r"^(?:\|.*\n)+\n|^(?=- )", re.MULTILINE)
 
 
-_Text = Annotated[str, Meta(min_length=1)]
-
-
 class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The keys of `challenge.toml`."""
 
-    title: _Text
+    title: Text
     level: Literal["easy", "medium", "hard"]
     minutes: Annotated[int, Meta(ge=1)]
     kind: Kind
     entry: Annotated[tuple[str, ...], Meta(min_length=1)]
-    hints: tuple[_Text, _Text, _Text]
+    hints: tuple[Text, Text, Text]
     builds_on: tuple[str, ...] = ()
     topic: str = "other"
     asked: Asked = "sometimes"

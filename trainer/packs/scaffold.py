@@ -11,29 +11,20 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from trainer.model.errors import DrillError
-from trainer.packs.pack_reader import challenge_folders, challenge_id
 
 TEMPLATE = Path(__file__).resolve().parent / "template"
+CHALLENGE = "attention-pooling"  # the id of the challenge in the template
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_][A-Za-z0-9]+)*")
 _MOST_LETTERS = 64
 # Modules that an installed pack of the same name would hide.
 _TAKEN = {*keyword.kwlist, *sys.stdlib_module_names, "trainer", "torch", "numpy"}
 
 
-@dataclass(frozen=True)
-class NewPack:
-    """A pack that was written: its folder and the id of its challenge."""
-
-    folder: Path
-    challenge: str
-
-
-def scaffold(name: str, parent: Path) -> NewPack:
-    """Write a new pack as the folder `parent/name`.
+def scaffold(name: str, parent: Path) -> Path:
+    """Write a new pack as the folder `parent/name`, and return this folder.
 
     Args:
         name: the name of the pack and of its folder.
@@ -50,8 +41,7 @@ def scaffold(name: str, parent: Path) -> NewPack:
             f"{folder} already exists and was not changed. "
             "Choose another name, or another folder with --dir."
         )
-    challenge = challenge_id(challenge_folders(TEMPLATE)[0].name)
-    words = {"{{name}}": name, "{{module}}": module, "{{id}}": challenge}
+    words = {"{{name}}": name, "{{module}}": module, "{{id}}": CHALLENGE}
     try:
         for source in TEMPLATE.rglob("*.template"):
             text = source.read_text(encoding="utf-8")
@@ -67,7 +57,7 @@ def scaffold(name: str, parent: Path) -> NewPack:
             f"{folder} cannot be written: {error.strerror or error}. "
             "Choose another folder with --dir."
         ) from None
-    return NewPack(folder, challenge)
+    return folder
 
 
 def module_name(name: str) -> str:

@@ -18,6 +18,7 @@ import msgspec
 from trainer.model.errors import DrillError
 
 T = TypeVar("T")
+Text = Annotated[str, msgspec.Meta(min_length=1)]
 # The keys and the indices that lead to a value: ("challenge", 1, "weights", "masks").
 Keys = tuple[str | int, ...]
 
@@ -34,8 +35,7 @@ _TYPES = {
     "array": "a list ([…], or headers in [[…]])",
     "object": "a table",
 }
-# msgspec ends its sentences with the place: - at `$.part[1].says`, or - at `key` in `$.weights`.
-_PLACE = re.compile(r" - at (?P<of_key>`key` in )?`\$(?P<steps>.*)`$")
+_PLACE = re.compile(r" - at `\$(?P<steps>.*)`$")  # of msgspec: - at `$.part[1].says`
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]|(\[\.\.\.\])")
 _BLOCK = re.compile(r"('''|\"\"\").*?\1", re.DOTALL)  # text of several lines
 _KEY = r"\s*\[*\s*([^=#]*\.\s*)?[\"']?{}[\"']?\s*[].=]"  # a line with a key, or a header
@@ -159,11 +159,6 @@ def _explain(fault: str, data: Any, shape: Any) -> tuple[Keys, str]:
         if keys and named[1] in _fields(shape):
             advice = "Move it to the top of the file, above the first header in [ ]."
         return (*keys, named[1]), f"`{named[1]}` is not a key{place}. {advice}"
-    if match and match["of_key"]:
-        word = problem.partition("'")[2].rstrip("'")
-        return (*keys, word), f"`{word}` is not a key of {_table(keys)}. " + suggestion(
-            word, get_args(get_args(kind)[0])
-        )
     if not problem.startswith(("Expected", "Invalid")) and isinstance(value, dict):
         return keys, problem  # __post_init__ of a struct refused the table
     return keys, f"{_key(keys)} is {_shown(value)}. {_next_step(problem, kind)}"
