@@ -128,19 +128,10 @@ def wrong_piece(reference: str, mistake: Mistake) -> Piece | None:
     except PackError:  # `pack check` reports it
         return None
     right, changed = pieces_of(reference), pieces_of(patched)
-    if len(right) != len(changed) or _frame(reference) != _frame(patched):
+    wrong = [piece for piece in changed if piece not in right]
+    if len(wrong) != 1 or len(right) != len(changed):
         return None
-    wrong = [piece for piece, other in zip(changed, right, strict=True) if piece != other]
-    return replace(wrong[0], mistake=mistake.id) if len(wrong) == 1 else None
-
-
-@functools.lru_cache(maxsize=2)
-def _frame(source: str) -> str:
-    """Return the source without the bodies of its functions."""
-    tree = ast.parse(source)
-    for _, function in _functions(tree):
-        function.body = []
-    return ast.unparse(tree)
+    return replace(wrong[0], mistake=mistake.id)
 
 
 def _chosen_wrong(
