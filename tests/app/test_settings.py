@@ -68,7 +68,7 @@ def test_variable_wins(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("levle = 'blank'", "line 1: `levle` is not a key. Did you mean `level`?"),
+        ("levle = 'blank'", "line 1: `levle` is not a key here. Did you mean `level`?"),
         ("\nlevel = 'hard'", 'line 2: `level` is "hard". Write "arrange" or "guided"'),
         ("review_minutes = 1", "line 1: `review_minutes` is 1. Write a whole number >= 5."),
         ("theme = dark", "is not valid TOML: Invalid value (at line 1, column 9). Put text in"),

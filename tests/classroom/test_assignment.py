@@ -142,9 +142,9 @@ def test_grace_has_units(grace: str, seconds: float, tmp_path: Path) -> None:
 
 # The line of WEEK that is replaced, the new line, and the message.
 WRONG = [
-    ("title", 'tittle = "x"', "`tittle` is not a key. Did you mean `title`?"),
-    ("worth", 'title = "x"', "`title` is not a key of [[challenge]] number 1. Move it to the top"),
-    ("title", "worth = 2", "`worth` is not a key. "),
+    ("title", 'tittle = "x"', "`tittle` is not a key here. Did you mean `title`?"),
+    ("worth", 'title = "x"', "`title` is not a key here. Move it to the top"),
+    ("title", "worth = 2", "`worth` is not a key here. "),
     ("title", "title = 3", "`title` is 3. Write text in quotes."),
     ("why", "why = 0", "`why` is 0. Write true or false."),
     ("memory_mib", "memory_mib = 15", "`memory_mib` is 15. Write a whole number >= 16."),
@@ -163,16 +163,16 @@ WRONG = [
     ("grace", "grace = -1", "`grace` is -1. Write a number of minutes"),
     ("grace", "grace = true", "`grace` is true. Write a number of minutes"),
     ("id", 'id = "gqq"', "No challenge is called 'gqq'. Did you mean gqa"),
-    ("id", "", "[[challenge]] number 1 has no key `id`. Add it."),
+    ("id", "", "the key `id` is missing. Add it."),
     ("id", 'id = "kv-cache"', "`challenge` names kv-cache twice. Remove one of the two."),
-    ("worth", "worth = 0", "`worth` of [[challenge]] number 1 is 0. Write a number > 0.0"),
-    ("worth", "worth = inf", "`worth` of [[challenge]] number 1 is inf."),
-    ("weights", "weights = 4", "`weights` of [[challenge]] number 1 is 4. Write a table."),
+    ("worth", "worth = 0", "`worth` is 0. Write a number > 0.0"),
+    ("worth", "worth = inf", "`worth` is inf."),
+    ("weights", "weights = 4", "`weights` is 4. Write a table."),
     ("weights", "weights = {mask = 1}", 'name "mask", which is not a check. Did you mean "masks"?'),
     ("weights", "weights = {masks = -1}", "Give each of the `weights` a number from 0 to"),
     ("weights", "weights = {masks = nan}", "Give each of the `weights` a number from 0 to"),
     ("12345", '12345 = "2 moons"', 'or a number of days, or text like "2 days"'),
-    ("12345", "12345 = 0", "`12345` of `extensions` is 0. Write a day or a time"),
+    ("12345", "12345 = 0", "`12345` is 0. Write a day or a time"),
     ("12345", 'ana.lee.x = "2 days"', "A student with a dot needs quotes."),
     ("12345", "12345 = 2026-11-30", "has a time before the due time of the class. Give a later"),
 ]  # fmt: skip
@@ -195,7 +195,7 @@ def test_wrong_key_or_value_is_refused(key: str, new: str, message: str, tmp_pat
     ("text", "message"),
     [
         ('challenge = "gqa"', r", line 1: `challenge` is \"gqa\". Write a list"),
-        ('title = "x"', r": the file has no key `challenge`. Add it."),
+        ('title = "x"', r": the key `challenge` is missing. Add it."),
         (f"title = x\n{GQA}", r" is not valid TOML: Invalid value \(at line 1, .*text in quotes"),
         (f"penalty = 10\n{GQA}", ", line 1: `penalty` needs a due time. Add due = 2026-12-01"),
         (f"grace = 5\n{GQA}", ", line 1: `grace` needs a due time."),

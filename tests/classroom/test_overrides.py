@@ -92,10 +92,10 @@ def test_every_text_can_be_written_into_a_new_file(words: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("[[ override ]]", "[[overide]]", ", line 11: `overide` is not a key.*`override`"),
+        ("[[ override ]]", "[[overide]]", ", line 11: `overide` is not a key here.*`override`"),
         ("# Appeals of week 3", "points = 3", r", line 1: `points` .*choices are override"),
-        ("challenge =", "chalenge =", ", line 13: `chalenge` is not a key .*`challenge`"),
-        ('student = "Bob"', "", r", line 11: .*has no key `student`"),
+        ("challenge =", "chalenge =", ", line 13: `chalenge` is not a key here.*`challenge`"),
+        ('student = "Bob"', "", r", line 11: the key `student` is missing"),
         ('student = "Bob"', 'student = ""', ", line 12: `student`"),
         ('"Bob"', "12345", ", line 12: `student` .*text in quotes"),
         ('"Bob"', '"Bo"', r", line 12: No student is called 'Bo'\. If the student has left"),

@@ -37,7 +37,7 @@ def test_doctor_shows_the_settings_and_where_they_come_from(tmp_path: Path, home
         assert row in [tuple(line.split()) for line in text.splitlines()]
     (home / "config.toml").write_text("levle = 1\n")
     refused = drill("doctor", cwd=tmp_path, code=2).stderr
-    assert "config.toml, line 1: `levle` is not a key. Did you mean `level`?" in refused
+    assert "config.toml, line 1: `levle` is not a key here. Did you mean `level`?" in refused
     assert len(refused.splitlines()) == 1
 
 

@@ -149,7 +149,7 @@ def test_one_broken_challenge_does_not_stop_the_others(pack: Path, tmp_path: Pat
             ("solutions/attention_pooling/follow_up.toml", "is missing. Add it."),
             ("solutions/gqa/also_right", "has 0 files"),
             ("solutions/gqa/mistakes.toml", "has 0 mistakes"),
-            ("challenges/_questions/own.toml", "line 1: `titel` is not a key. Did you mean"),
+            ("challenges/_questions/own.toml", "line 1: `titel` is not a key here. Did you mean"),
         ),
         strict=True,
     ):

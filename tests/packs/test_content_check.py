@@ -118,7 +118,7 @@ TOML, PROMPT, CHINESE = f"{CHALLENGE}/challenge.toml", f"{CHALLENGE}/prompt.md",
         (edit(f"{SOLUTION}/mistakes.toml", r"((.*?hint){11}[^\n]*).*", r"\1"), "has 11 mistakes"),
         (
             edit(f"{SOLUTION}/mistakes.toml", r'hint = "[^"]*"', 'hint = ""'),
-            r"line 9: `hint` of \[\[mistake\]\] number 1 is \"\". Write text in quotes of length",
+            r"line 9: `hint` is \"\". Write text in quotes of length",
         ),
         (
             edit(f"{SOLUTION}/mistakes.toml", r'was = "math.sqrt\(dim\)"', 'was = "scores"'),

@@ -112,7 +112,7 @@ def test_pack_adds_rules_of_its_own(tiny_pack: Path) -> None:
     with pytest.raises(PackError, match=r"names sort, but the rules are scale, .*, sorted\."):
         pack_reader.prompt(replace(challenge, rules=("sort",)))
     (tiny_pack / "challenges/rules.toml").write_text('[rules.sorted]\nzh = "有序。"\n')
-    with pytest.raises(PackError, match=r"rules\.toml, line 1: `sorted` has no key `en`"):
+    with pytest.raises(PackError, match=r"rules\.toml, line 1: the key `en` is missing"):
         pack_reader.prompt(replace(challenge, rules=("sorted",)))
 
 

@@ -48,7 +48,7 @@ def test_banks_of_several_packs_are_joined(tmp_path: Path) -> None:
         pytest.param(
             'answer = "2"',
             'answer = "2"\nvary = { a = [] }',
-            "`a` of `vary` is a list of",
+            "`a` is a list of",
             id="nothing",
         ),
         pytest.param('answer = "2"', 'answer = "2 /"', "cannot be computed", id="no formula"),

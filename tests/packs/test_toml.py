@@ -70,26 +70,26 @@ TWO_PARTS = "count = 1\n[[part]]\n[[part]]\n"
         ("due = 2026-12-01 23:59", '). Put text in quotes, also a key like "ana@uni'),
         ("count = '\udcff'", " is not UTF-8 text. Save the file as UTF-8."),
         ('count = "three"', ', line 1: `count` is "three". Write a whole number.'),
-        ("# no key", "small.toml: the file has no key `count`. Add it."),
-        ("count = 1\n\ncont = 2", ", line 3: `cont` is not a key. Did you mean `count`?"),
+        ("# no key", "small.toml: the key `count` is missing. Add it."),
+        ("count = 1\n\ncont = 2", ", line 3: `cont` is not a key here. Did you mean `count`?"),
         ("count = 1\nzzz = 2", "The choices are count, part, pair, names,"),
         (
             TWO_PARTS + "truth = true",
-            ", line 4: `truth` is not a key of [[part]] number 2. Move it to the top of the file",
+            ", line 4: `truth` is not a key here. Move it to the top of the file",
         ),
         (
             TWO_PARTS + "level = 'x'",
-            ', line 4: `level` of [[part]] number 2 is "x". Write "a" or "b".',
+            ', line 4: `level` is "x". Write "a" or "b".',
         ),
         (
             TWO_PARTS + "[part.sizes]\na = 1\nb = 'c'",
-            ', line 6: `b` of `sizes` is "c". Write a whole number.',
+            ', line 6: `b` is "c". Write a whole number.',
         ),
         (
             TWO_PARTS + "shares = {a = 1, b = -1}",
-            ", line 4: `b` of `shares` is -1. Write a number >= 0.0.",
+            ", line 4: `b` is -1. Write a number >= 0.0.",
         ),
-        ("count = 1\n[[patr]]", ", line 2: `patr` is not a key."),
+        ("count = 1\n[[patr]]", ", line 2: `patr` is not a key here."),
         (
             TWO_PARTS + "sizes = {a = 1, b = 2}",
             ", line 3: A part has at most 1 size. Remove the others.",
@@ -101,15 +101,15 @@ TWO_PARTS = "count = 1\n[[part]]\n[[part]]\n"
         ("count = 1\nnames = []", "`names` is a list of length 0. Write a list ([…], or headers"),
         (
             "count = 1\nnames = ['']",
-            '`names` (entry 1) is "". Write text in quotes of length >= 1.',
+            'entry 1 of `names` is "". Write text in quotes of length >= 1.',
         ),
         (
             "count = 1\npair = [\n1, 'b']",
-            ', line 2: `pair` (entry 2) is "b". Write a whole number.',
+            ', line 2: entry 2 of `pair` is "b". Write a whole number.',
         ),
         ("count = 0", "`count` is 0. Write a whole number >= 1."),
         ("count = 1\ntruth = 0", "`truth` is 0. Write true or false."),
-        ("count = 1\npart = [1]", "`part` (entry 1) is 1. Write a table."),
+        ("count = 1\npart = [1]", "entry 1 of `part` is 1. Write a table."),
         ("count = 1\n[part]", "`part` is a table. Write a list ([…], or headers in [[…]])."),
         ("count = 1\nvalue = 2.5", "`value` is 2.5. Write a whole number or text in quotes."),
         (
@@ -118,7 +118,7 @@ TWO_PARTS = "count = 1\n[[part]]\n[[part]]\n"
         ),
         (
             'count = 1\n[days]\n"ana@uni" = 2026-12-01\nLi = 3',
-            ", line 4: `Li` of `days` is 3. Write a day: 2026-12-01.",
+            ", line 4: `Li` is 3. Write a day: 2026-12-01.",
         ),
     ],
 )

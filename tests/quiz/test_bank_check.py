@@ -116,7 +116,9 @@ answer = "2"
             TOPIC.replace('"2"', '"2 - 2"'), "line 2: question 'q' has the answer 0", id="zero"
         ),
         pytest.param(TOPIC.replace('"2"', '"2 /"'), "line 2: Question 'q' cannot be", id="formula"),
-        pytest.param(TOPIC.replace("title", "titel"), "line 1: `titel` is not a key", id="key"),
+        pytest.param(
+            TOPIC.replace("title", "titel"), "line 1: `titel` is not a key here", id="key"
+        ),
         pytest.param(
             TOPIC + 'challenges = ["gqb"]', "follows up 'gqb', which no pack has", id="challenge"
         ),

@@ -152,16 +152,17 @@ def _explain(fault: str, data: Any, shape: Any) -> tuple[Keys, str]:
     problem = fault[: match.start()] if match else fault
     keys, value, kind = _locate(match["steps"] if match else "", data, shape)
     if named := re.match(r"Object missing required field `(.*)`", problem):
-        return keys, f"{_table(keys) or 'the file'} has no key `{named[1]}`. Add it."
+        return keys, f"the key `{named[1]}` is missing. Add it."
     if named := re.match(r"Object contains unknown field `(.*)`", problem):
-        place = f" of {_table(keys)}" if keys else ""
         advice = suggestion(named[1], _fields(kind)).replace('"', "`")
         if keys and named[1] in _fields(shape):
             advice = "Move it to the top of the file, above the first header in [ ]."
-        return (*keys, named[1]), f"`{named[1]}` is not a key{place}. {advice}"
+        return (*keys, named[1]), f"`{named[1]}` is not a key here. {advice}"
     if not problem.startswith(("Expected", "Invalid")) and isinstance(value, dict):
         return keys, problem  # __post_init__ of a struct refused the table
-    return keys, f"{_key(keys)} is {_shown(value)}. {_next_step(problem, kind)}"
+    *_, last = keys
+    name = f"entry {last + 1} of `{keys[-2]}`" if isinstance(last, int) else f"`{last}`"
+    return keys, f"{name} is {_shown(value)}. {_next_step(problem, kind)}"
 
 
 def _locate(steps: str, value: Any, shape: Any) -> tuple[Keys, Any, Any]:
@@ -210,22 +211,6 @@ def _next_step(problem: str, kind: Any) -> str:
         types = " or ".join(_TYPES.get(word, word) for word in match[1].split(" | "))
         return f"Write {types}{match[2] or ''}."
     return problem  # a class that msgspec does not know refused the value
-
-
-def _key(keys: Keys) -> str:
-    """Return words for a key: `("mistake", 3, "says")` is "`says` of [[mistake]] number 4"."""
-    *parent, last = keys
-    if isinstance(last, int):
-        return f"{_key(tuple(parent))} (entry {last + 1})"
-    return f"`{last}`" + (f" of {_table(tuple(parent))}" if parent else "")
-
-
-def _table(keys: Keys) -> str:
-    """Return words for a table: `("mistake", 3)` is "[[mistake]] number 4"."""
-    if not keys:
-        return ""
-    *_, name, index = (None, *keys)
-    return f"[[{name}]] number {index + 1}" if isinstance(index, int) else f"`{index}`"
 
 
 def _shown(value: Any) -> str:
