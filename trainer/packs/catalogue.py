@@ -76,16 +76,17 @@ class KnownPacks(msgspec.Struct, frozen=True):
         Raises:
             DrillError: if no pack has the id. The message names the nearest ids.
         """
-        return pack_reader.find_in((pack.root for pack in self._packs([])), challenge_id)
+        return pack_reader.find_in((pack.root for pack in self._packs()), challenge_id)
 
     def roots(self) -> tuple[Path, ...]:
         """Return the folders of all packs in order."""
-        return tuple(pack.root for pack in self._packs([]))
+        return tuple(pack.root for pack in self._packs())
 
     def catalogue(self) -> Catalogue:
         """Read all challenges of all packs. Leave out and report those that cannot be read."""
-        troubles: list[str] = []
-        packs = tuple(self._packs(troubles))
+        packs = tuple(self._packs())
+        _, broken = _installed(tuple(sys.path))
+        troubles = list(broken)
         by_id: dict[str, Challenge] = {}
         for folder in (path for pack in packs for path in pack_reader.challenge_folders(pack.root)):
             try:
@@ -114,11 +115,8 @@ class KnownPacks(msgspec.Struct, frozen=True):
                 return f" --pack {shlex.quote(str(folder))}"
         return ""
 
-    def _packs(self, troubles: list[str]) -> Iterator[Pack]:
-        """Yield the packs in search order, each folder once.
-
-        The search for installed packs starts only after all other packs were yielded.
-        """
+    def _packs(self) -> Iterator[Pack]:
+        """Yield the packs in search order, each folder once."""
         by_variable = map(Path, filter(None, self.variable.split(os.pathsep)))
         first = [
             *(_named(folder, "--pack names") for folder in self.named),
@@ -126,13 +124,11 @@ class KnownPacks(msgspec.Struct, frozen=True):
             Pack(pack_reader.built_in_pack(), "attn-drill", "built in"),
         ]
 
-        def installed() -> Iterator[Pack]:
-            packs, broken = _installed(tuple(sys.path))
-            troubles.extend(broken)
-            yield from packs
+        def last() -> Iterator[Pack]:  # searched only after all others were yielded
+            yield from _installed(tuple(sys.path))[0]
 
         seen: set[Path] = set()
-        for pack in itertools.chain(first, installed()):
+        for pack in itertools.chain(first, last()):
             if pack.root not in seen:
                 seen.add(pack.root)
                 yield pack

@@ -128,7 +128,7 @@ def follow_up_problems(challenge: Challenge) -> Iterator[str]:
     """
     path = answers_path(challenge)
     answers = read_toml(path, FollowUpFile, PackError).answer
-    questions = questions_of(pack_reader.own_prompt(challenge))
+    questions = questions_of(pack_reader.prompt(challenge))
     if questions and len(questions) != len(answers):
         yield (
             f"{path} has {len(answers)} answers, but prompt.md has {len(questions)} questions. "

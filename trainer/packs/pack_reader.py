@@ -221,7 +221,7 @@ def prompt(challenge: Challenge, language: str = "en") -> str:
     Raises:
         PackError: if a file cannot be read, or if `rules.toml` lacks a rule of the challenge.
     """
-    text = own_prompt(challenge, language)
+    text = _in_language(challenge.folder / "prompt.md", language)
     if not challenge.rules:
         return text
     place = _TABLE_OR_LIST.search(text)
@@ -229,12 +229,10 @@ def prompt(challenge: Challenge, language: str = "en") -> str:
     return f"{text[:end].rstrip()}\n\n{usual_rules(challenge, language)}\n\n{text[end:]}"
 
 
-def own_prompt(challenge: Challenge, language: str = "en") -> str:
-    """Return the text of the prompt in this language, or in English if there is no translation."""
-    translated = challenge.folder / f"prompt.{language}.md"
-    if language != "en" and translated.is_file():
-        return read_text(translated)
-    return read_text(challenge.folder / "prompt.md")
+def _in_language(path: Path, language: str) -> str:
+    """Return the text of a page in this language, or in English if there is no translation."""
+    translated = path.with_suffix(f".{language}.md")
+    return read_text(translated if translated.is_file() else path)
 
 
 def usual_rules(challenge: Challenge, language: str = "en") -> str:
@@ -260,9 +258,7 @@ def usual_rules(challenge: Challenge, language: str = "en") -> str:
 
 def conventions(language: str = "en") -> str:
     """Return the page of conventions in this language, or in English if there is none."""
-    folder = built_in_pack() / "docs"
-    translated = folder / f"conventions.{language}.md"
-    return read_text(translated if translated.is_file() else folder / "conventions.md")
+    return _in_language(built_in_pack() / "docs" / "conventions.md", language)
 
 
 def stub(challenge: Challenge, level: Level = "standard") -> str:
