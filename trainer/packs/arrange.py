@@ -19,6 +19,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from random import Random
 
 from trainer.model.challenge import Mistake
@@ -169,15 +170,10 @@ def _shuffled(pieces: Sequence[Piece], rng: Random) -> list[Piece]:
     order = list(pieces)
     while True:
         rng.shuffle(order)
-        positions: dict[int, list[int]] = {}
-        for position, piece in enumerate(order):
-            positions.setdefault(piece.place, []).append(position)
-        if len(positions) == 1 or any(
-            max(positions[later]) < min(positions[earlier])
-            for earlier in positions
-            for later in positions
-            if earlier < later
-        ):
+        places = [piece.place for piece in order]
+        last = {place: index for index, place in enumerate(places)}
+        pairs = combinations(sorted(last), 2)
+        if len(last) == 1 or any(last[later] < places.index(earlier) for earlier, later in pairs):
             return order
 
 

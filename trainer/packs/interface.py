@@ -35,9 +35,8 @@ def signatures(challenge: Challenge) -> tuple[Signature, ...]:
     read: list[Signature] = []
     for entry in challenge.entry:
         if entry not in defined:
-            others = f"It defines {', '.join(defined)}." if defined else "It defines nothing."
             raise PackError(
-                f"{path} defines no {entry}, which challenge.toml names as `entry`. {others} "
+                f"{path} defines no {entry}, which challenge.toml names as `entry`. "
                 "Define it, or correct `entry`."
             )
         node = defined[entry]

@@ -102,7 +102,7 @@ class Bank:
     Attributes:
         titles: the title of each topic, by the topic's name.
         questions: the questions of all packs, in the order of the packs.
-        troubles: a sentence for each question or file that is left out.
+        troubles: a sentence for each file that is left out.
     """
 
     titles: Mapping[str, str]
@@ -127,11 +127,7 @@ def read_bank(roots: Iterable[Path]) -> Bank:
             continue
         titles.setdefault(path.stem, topic.title)
         for question in topic.question:
-            if questions.setdefault(question.id, question) is not question:
-                troubles.append(
-                    f"The question {question.id!r} of {path} is hidden: "
-                    "another question has the same id and comes first."
-                )
+            questions.setdefault(question.id, question)
     return Bank(titles, tuple(questions.values()), tuple(troubles))
 
 
