@@ -81,8 +81,6 @@ def _links(challenge: Challenge, packs: Sequence[Path]) -> Iterator[str]:
             + suggestion(challenge.topic, topics)
         )
         yield str(key_error(path, ("topic",), sentence))
-    if challenge.rules:
-        pack_reader.usual_rules(challenge)  # raises PackError for a rule that does not exist
 
 
 def _prompt(challenge: Challenge) -> Iterator[str]:
