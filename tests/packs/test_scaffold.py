@@ -50,7 +50,7 @@ def test_installed_pack_works_in_every_command(new_pack: Path, tmp_path: Path) -
 
     reference = new_pack / "solutions/attention_pooling/solution.py"
     assert re.search(
-        r"(?m)^attention-pooling +Attention pooling \(my-pack\) +easy +10 +new$", run("list")
+        r"(?m)^attention-pooling +easy +10 +new +Attention pooling \(my-pack\)$", run("list")
     )
     assert re.search(r"attn-drill check attention-pooling\b(?! --pack)", run("start", CHALLENGE))
     assert run("check", CHALLENGE, code=1).startswith("ERROR")
