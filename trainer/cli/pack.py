@@ -54,7 +54,8 @@ def new_pack(
 
 
 _FOLDER = typer.Argument(
-    metavar="[DIR]", help="The pack; by default the first pack of --pack, or the built-in pack."
+    metavar="[DIR]",
+    help="The pack; by default the first of --pack and the settings, else the built-in pack.",
 )
 _ONLY = typer.Option("--challenge", help="Only this challenge; may be given several times.")
 _SEEDS = typer.Option("--seeds", min=1, help="Grade every item with this many fresh seeds.")
