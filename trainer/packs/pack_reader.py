@@ -23,6 +23,7 @@ from trainer import __version__
 from trainer.model.challenge import Asked, Challenge, Kind
 from trainer.model.errors import DrillError, PackError
 from trainer.model.lesson import OtherAnswer
+from trainer.packs import toml
 from trainer.packs.arrange import arranged
 from trainer.packs.mistakes import read_mistakes
 from trainer.packs.stub_levels import LEVELS, Level, at_level
@@ -110,12 +111,7 @@ def is_pack(root: Path) -> bool:
 
 def read_text(path: Path) -> str:
     """Read a text file of a pack, or raise PackError with the path."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise PackError(f"{path} is missing. Add it.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise PackError(f"{path} cannot be read: {error}.") from None
+    return toml.read_text(path, PackError)
 
 
 def read_challenge(folder: Path) -> Challenge:

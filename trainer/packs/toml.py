@@ -57,13 +57,7 @@ def read_toml(path: Path, shape: type[T], error: type[DrillError] = DrillError) 
         DrillError: the file is missing, is not TOML, or does not fit the type.
     """
     try:
-        data = tomllib.loads(_text(path))
-    except FileNotFoundError:
-        raise error(f"{path} is missing. Add it.") from None
-    except OSError as fault:
-        raise error(f"{path} cannot be read: {fault.strerror or fault}.") from None
-    except UnicodeDecodeError:
-        raise error(f"{path} is not UTF-8 text. Save the file as UTF-8.") from None
+        data = tomllib.loads(read_text(path, error))
     except tomllib.TOMLDecodeError as fault:
         raise error(f"{path} is not valid TOML: {fault}. {_ADVICE}") from None
     try:
@@ -73,11 +67,23 @@ def read_toml(path: Path, shape: type[T], error: type[DrillError] = DrillError) 
         raise key_error(path, keys, sentence, error) from None
 
 
+def read_text(path: Path, error: type[DrillError] = DrillError) -> str:
+    """Read a text file, or raise an error with the next step."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise error(f"{path} is missing. Add it.") from None
+    except OSError as fault:
+        raise error(f"{path} cannot be read: {fault.strerror or fault}.") from None
+    except UnicodeDecodeError:
+        raise error(f"{path} is not UTF-8 text. Save the file as UTF-8.") from None
+
+
 def key_error(
     path: Path, keys: Keys, sentence: str, error: type[DrillError] = DrillError
 ) -> DrillError:
     """Return an error about a key of a TOML file. It names the line of the key."""
-    line = line_of(_text(path), keys)
+    line = line_of(read_text(path), keys)
     return error(f"{path}{f', line {line}' if line else ''}: {sentence}")
 
 
@@ -130,10 +136,6 @@ def suggestion(word: str, choices: Iterable[str]) -> str:
     if near:
         return f'Did you mean "{spellings[near[0]]}"?'
     return f"The choices are {', '.join(choices)}."
-
-
-def _text(path: Path) -> str:
-    return path.read_bytes().decode("utf-8-sig")
 
 
 def _of_own_type(kind: type, value: Any) -> Any:
