@@ -43,23 +43,18 @@ def test_ids_depend_on_the_name_and_the_salt_only() -> None:
 @pytest.mark.parametrize(
     ("text", "hidden"),
     [
-        ("by Ana Lee, Lee, Ana and leeana", "by … …, …, … and …"),
-        ("ana_proj = AnaProjection2(x)", "…_proj = …Projection2(x)"),
-        ("ana.lee@uni.example, al77, 1012", "….…@uni.example, …, …"),
-        ("Bo Li, bo_li and symbolic, bo", "…, … and symbolic, bo"),
+        ("by Ana Lee, Lee, Ana and banana", "by …, …, … and banana"),
+        ("ana_proj = AnaProjection2(x)", "…_proj = AnaProjection2(x)"),
+        ("ana.lee@uni.example, ana.lee, al77, 1012", "…, …, …, …"),
+        ("Bo Li and symbolic, bo, x[7]", "… and symbolic, bo, x[7]"),
         ("作者李雷写的", "作者…写的"),
-        ("banana = max(head, key=ng)", "banana = max(head, key=ng)"),
-        ("hi Max", "hi Max"),
+        ("x = max(head, key=ng)", "x = max(…, key=ng)"),
     ],
 )
 def test_names_are_hidden_in_a_text(text: str, hidden: str) -> None:
     """Words of Python and short words stay, because they tell nothing."""
     assert name_hider(STUDENTS)(text) == hidden
-
-
-def test_class_without_names_hides_nothing() -> None:
-    """Nothing is hidden if there is nobody."""
-    assert name_hider([])("Ana") == "Ana"
+    assert name_hider([])(text) == text
 
 
 SOURCE = '''\
@@ -74,29 +69,20 @@ def f(q, k):
 
 
 @pytest.mark.parametrize(
-    ("line", "lines", "marked"),
+    ("line", "lines"),
     [
-        (3, ("pattern = 'bqhd,bkhd->bhqk'", "scores = torch.einsum(pattern, q, k) + … *"), 0),
-        (4, ("pattern = 'bqhd,bkhd->bhqk'", "scores = torch.einsum(pattern, q, k) + … *"), 1),
-        (6, ("raise ValueError('…')",), 0),
-        (7, ("return scores",), 0),
+        (4, "scores = torch.einsum(pattern, q, k) + … * float('-inf')"),
+        (3, "pattern = 'bqhd,bkhd->bhqk'"),
+        (5, "if scores is None:\n    raise ValueError('…')"),
+        (6, "raise ValueError('…')"),
+        (None, ""),
+        (99, ""),
     ],
 )
-def test_excerpt_has_whole_statements_without_words(
-    line: int, lines: tuple[str, ...], marked: int
-) -> None:
-    """Comments, docstrings and strings are left out, except patterns of axes and infinities."""
-    excerpt = excerpt_of(SOURCE, line, name_hider(STUDENTS))
-    assert excerpt is not None
-    assert len(excerpt.lines) == len(lines)
-    assert all(map(str.startswith, excerpt.lines, lines))
-    assert excerpt.marked == marked
-
-
-@pytest.mark.parametrize(("source", "line"), [(SOURCE, None), (SOURCE, 99), ("x = (", 1), ("", 1)])
-def test_no_excerpt_without_a_statement(source: str, line: int | None) -> None:
+def test_excerpt_is_a_statement_without_words(line: int | None, lines: str) -> None:
     """A worker process reports the line, so the line may be any number."""
-    assert excerpt_of(source, line, str) is None
+    assert excerpt_of(SOURCE, line, name_hider(STUDENTS)) == lines
+    assert excerpt_of("x = (", line, str) == ""
 
 
 def test_gradebook_of_a_marker_names_nobody() -> None:
@@ -143,7 +129,7 @@ def test_results_of_a_marker_name_nobody() -> None:
     found = list(anonymous_results([wrong, unread, ungraded], IDS, name_hider(STUDENTS)))
     assert [each.student for each in found] == ["S-3", "S-3", "S-4"]
     assert found[2].text == "FAILED  first\nS-4.py\nX values\nprinted by …_proj of …\n"
-    assert found[2].source == "# … …\nx = 1\n"
+    assert found[2].source == "# …\nx = 1\n"
     for word in ("Ana", "Lee", "Zoe", "1012", "zoe"):
         assert word not in repr(found)
     for each in found[:2]:

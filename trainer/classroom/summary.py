@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from trainer.classroom.anonymity import Excerpt, Hide, excerpt_of, name_hider
+from trainer.classroom.anonymity import Hide, excerpt_of, name_hider
 from trainer.classroom.records import Gradebook, StudentResult
 from trainer.model.checks import CHECK_ORDER, Verdict
 
@@ -62,12 +62,12 @@ class CheckRate:
 
 @dataclass(frozen=True)
 class CommonMistake:
-    """A known mistake, the number of students who made it, and an anonymous excerpt of one."""
+    """A known mistake, the number of students who made it, and the anonymous lines of one or ""."""
 
     id: str
     says: str
     students: int
-    excerpt: Excerpt | None
+    excerpt: str
 
 
 @dataclass(frozen=True)
@@ -175,10 +175,10 @@ def _of_challenge(
     )
 
 
-def _excerpt(mistake: str, results: Sequence[StudentResult], hide: Hide) -> Excerpt | None:
+def _excerpt(mistake: str, results: Sequence[StudentResult], hide: Hide) -> str:
     """Return the first excerpt of a student with this mistake only, otherwise of any student."""
     with_mistake = [result for result in results if mistake in {m.id for m in result.mistakes}]
     for result in sorted(with_mistake, key=lambda result: len(result.mistakes) > 1):
         if excerpt := excerpt_of(result.source, result.line, hide):
             return excerpt
-    return None
+    return ""
