@@ -61,7 +61,7 @@ def moodle_grades(text: str) -> dict[int, tuple[float | None, str]]:
         assert found
         assert row["Last modified (grade)"]
         grade = float(row["Grade"]) if row["Grade"] else None
-        maximum = row.get("Maximum Grade") or row["Maximum grade"]
+        maximum = row.get("Maximum Grade", row.get("Maximum grade", "100"))
         assert grade is None or 0 <= grade <= float(maximum)
         grades[int(found[1])] = (grade, row["Feedback comments"])
     return grades

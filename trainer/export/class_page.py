@@ -10,18 +10,17 @@ from trainer.classroom.records import (
     Assignment,
     ChallengeGrade,
     Gradebook,
-    StudentGrade,
     StudentResult,
 )
 from trainer.classroom.similarity import SameText
 from trainer.classroom.summary import ClassSummary, CommonMistake, Distribution, summarise
 from trainer.export.grade_words import (
     WeightRow,
-    late_words,
     lateness_rows,
     override_words,
     points_lines,
     points_rows,
+    remarks,
     time_in_words,
     weight_rows,
 )
@@ -87,7 +86,7 @@ def class_html(
         points=points,
         likely=likely,
         checks_passed=checks_passed,
-        tags=_tags,
+        remarks=remarks,
         time_in_words=time_in_words,
     )
 
@@ -127,22 +126,6 @@ def _weights(
         )
         for assigned, challenge in zip(assignment.challenges, summary.challenges, strict=True)
     ]
-
-
-def _tags(row: StudentGrade) -> list[str]:
-    """Return short words about late submissions and overrides of a student."""
-    several = len(row.challenges) > 1
-    tags = [
-        f"late{f' in {challenge}' if several else ''}: {late_words(grade.lateness)}"
-        for challenge, grade in row.challenges.items()
-        if grade.lateness.is_late
-    ]
-    tags += [
-        f"{f'{override.challenge}, ' if override.challenge and several else ''}"
-        f"override: {override_words(override)}"
-        for override in row.overrides
-    ]
-    return tags
 
 
 def _details(grade: ChallengeGrade | None) -> list[tuple[str, str]]:

@@ -134,14 +134,12 @@ def cell_of(text: str) -> str:
     return f"'{visible(text)}" if _FORMULA.match(text) else visible(text)
 
 
-def csv_line(row: tuple[str, ...]) -> str:
+def csv_line(row: Sequence[str], *, quoted: bool = False) -> str:
     """Return a row as a line of a CSV file."""
     # In some countries, spreadsheets split cells at semicolons. Quotes keep a name with a
     # semicolon in one cell.
+    quoted = quoted or any(";" in cell for cell in row)
     buffer = io.StringIO()
-    csv.writer(
-        buffer,
-        quoting=csv.QUOTE_ALL if any(";" in cell for cell in row) else csv.QUOTE_MINIMAL,
-        lineterminator="\n",
-    ).writerow(row)
+    quoting = csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
+    csv.writer(buffer, quoting=quoting, lineterminator="\n").writerow(row)
     return buffer.getvalue()

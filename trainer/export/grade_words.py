@@ -13,6 +13,7 @@ from trainer.classroom.records import (
     ChallengeGrade,
     Lateness,
     Override,
+    StudentGrade,
     StudentResult,
 )
 from trainer.model.checks import CHECK_ORDER, Status, Verdict
@@ -151,9 +152,10 @@ def weight_rows(assigned: AssignedChallenge, due: Iterable[str]) -> tuple[Weight
 
 def penalty_taken(grade: ChallengeGrade) -> float:
     """Return the points that lateness takes from a challenge: never more than its score."""
-    if grade.override is not None or grade.score is None or grade.points is None:
+    is_taken = grade.lateness.penalty and grade.override is None
+    if not is_taken or grade.score is None or grade.points is None:
         return 0.0
-    return max(0.0, round(grade.score - grade.points, 1)) if grade.lateness.is_late else 0.0
+    return round(grade.score - grade.points, 1)
 
 
 def lateness_rows(lateness: Lateness) -> tuple[tuple[str, str], ...]:
@@ -197,3 +199,18 @@ def override_words(override: Override) -> str:
     """Return a person's decision, for example `85 points. A good idea.`"""
     comment = f" {override.comment}" if override.comment else ""
     return f"{in_points(override.points)} points.{comment}"
+
+
+def remarks(grade: StudentGrade) -> list[str]:
+    """Return short words about the late submissions and the overrides of a student."""
+    several = len(grade.challenges) > 1
+    late = [
+        f"late{f' in {name}' if several else ''}: {late_words(own.lateness)}"
+        for name, own in grade.challenges.items()
+        if own.lateness.is_late
+    ]
+    return late + [
+        f"{f'{override.challenge}, ' if override.challenge and several else ''}"
+        f"override: {override_words(override)}"
+        for override in grade.overrides
+    ]

@@ -97,22 +97,15 @@ def _html(graded: GradedClass, out: Path) -> list[Path]:
 def _lms(system: System, graded: GradedClass, out: Path) -> list[Path]:
     """Write the import file of a system. Name the students whom the system cannot identify."""
     table = lms_table(graded.gradebook, system)
-    strangers = {
-        row.student.name for row in graded.gradebook.rows if row.student.is_in_roster is False
-    }
-    title = system.capitalize()
-    for names, reason in (
-        ([name for name in table.left_out if name in strangers], "the roster does not have them."),
-        (
-            [name for name in table.left_out if name not in strangers],
-            f"nobody knows who they are in {title}. Give {title}'s own export with --roster.",
-        ),
-    ):
-        if names:
-            listed = visible(first_of(names, _MOST_NAMED))
-            print(f"{system}.csv lacks {listed}, because {reason}", file=sys.stderr)
-    for note in table.notes:
-        print(f"{system}.csv: {visible(note)}", file=sys.stderr)
+    if table.left_out:
+        listed, title = visible(first_of(table.left_out, _MOST_NAMED)), system.capitalize()
+        print(
+            f"{system}.csv lacks {listed}, because nobody knows who they are in {title}. Give"
+            f" {title}'s own export with --roster, or correct their rows in it.",
+            file=sys.stderr,
+        )
+    if table.note:
+        print(f"{system}.csv: {visible(table.note)}", file=sys.stderr)
     return [_table(out / f"{system}.csv", table.text)]
 
 
