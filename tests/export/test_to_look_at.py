@@ -10,7 +10,6 @@ from tests.support.class_results import (
     SETTLE,
     assignment,
     grade_of,
-    make_gradebook,
     outcome,
     result,
     student_grade,
@@ -19,10 +18,7 @@ from tests.support.class_results import (
 from trainer.classroom.records import Gradebook, Lateness, Override, Student, StudentResult
 from trainer.export.to_look_at import (
     KINDS,
-    NO_ROSTER,
-    NOBODY_MISSING,
     by_kind,
-    missing_words,
     near_miss,
     notes_of,
 )
@@ -31,7 +27,6 @@ from trainer.model.challenge import Signature
 from trainer.report.class_words import VERDICTS
 
 ONE = assignment()
-TWO = assignment(("first", "second"))
 
 
 def noted(gradebook: Gradebook, *results: StudentResult) -> dict[str, list[tuple[str, str]]]:
@@ -45,12 +40,8 @@ def noted(gradebook: Gradebook, *results: StudentResult) -> dict[str, list[tuple
 def test_each_reason_has_its_kind() -> None:
     """A submission of each kind is listed once, and by the most urgent kind."""
     decided = Override("Ed", "first", 85.0, "Well told.")
-    late = Lateness(is_late=True, days=None, is_extended=True)
+    late = Lateness(is_late=True, days=None)
     gone = Lateness(is_late=True, days=3, penalty=100.0)
-    no_module = "ModuleNotFoundError: No module named 'einops.layers' at line 3"
-    jo = result(
-        "Jo", verdict="error", outcomes=(outcome("loads", "failed", message=no_module),), score=0.0
-    )
     kim = result("Kim", verdict="error", failed=("runs",), skipped=CHECKS[4:], score=0.0)
     rows = (
         student_grade(Student("Ann"), [], ONE),
@@ -65,12 +56,11 @@ def test_each_reason_has_its_kind() -> None:
         student_grade(Student("Gus"), [grade_of(result("Gus"), lateness=late)], ONE),
         student_grade(Student("Hal"), [grade_of(result("Hal"), alternatives=("a.py",))], ONE),
         student_grade(Student("Ida"), [grade_of(result("Ida"), points=0.0, lateness=gone)], ONE),
-        student_grade(Student("Jo"), [grade_of(jo)], ONE),
         student_grade(Student("Kim"), [grade_of(kim)], ONE),
         student_grade(Student("Lu"), [grade_of(result("Lu"))], ONE),
     )
     gradebook = Gradebook(ONE, rows, ("old/: a folder",), has_roster=True)
-    assert noted(gradebook, jo, kim) == {
+    assert noted(gradebook, kim) == {
         "absent": [("Ann", "")],
         "clash": [("Bo", "Bo fits two.")],
         "ungraded": [("bob", SETTLE)],
@@ -78,7 +68,7 @@ def test_each_reason_has_its_kind() -> None:
         "missing": [("Di", "no file")],
         "override": [("Ed", "85 points. Well told.")],
         "nobody": [("flo", "flo.py")],
-        "late": [("Gus", " (the student has an extension)")],
+        "time": [("Gus", " (late by its name)")],
         "answers": [("Hal", "a.py")],
         "zero": [
             ("Ida", "late: 3 days, −100 points"),
@@ -87,12 +77,11 @@ def test_each_reason_has_its_kind() -> None:
                 "runs: 300 of 672 values of out differ (45%); the inputs are SECRET-INPUT",
             ),
         ],
-        "module": [("Jo", "einops.layers")],
         "files": [("", "old/: a folder")],
     }
-    groups = by_kind(notes_of(gradebook, [jo, kim]))
+    groups = by_kind(notes_of(gradebook, [kim]))
     assert [kind for kind, _ in groups] == [kind for kind in KINDS.values() if kind in dict(groups)]
-    assert sum(len(notes) for _, notes in groups) == 13
+    assert sum(len(notes) for _, notes in groups) == 12
 
 
 def test_unknown_times_are_listed() -> None:
@@ -109,20 +98,11 @@ def test_unknown_times_are_listed() -> None:
     assert not noted(Gradebook(ONE, (rows[0],)))
 
 
-def test_nobody_is_missing_only_if_a_roster_says_so() -> None:
-    """Without a roster, the sentence names the next step."""
-    complete = make_gradebook([result("Ann")], ONE)
-    assert missing_words(complete) == NO_ROSTER
-    assert missing_words(replace(complete, has_roster=True)) == NOBODY_MISSING
-    absent = student_grade(Student("Ben"), [], ONE)
-    book = Gradebook(ONE, (*complete.rows, absent), has_roster=True)
-    assert missing_words(book) == ""
+def test_only_a_roster_knows_who_handed_in_nothing() -> None:
+    """Without a roster, no student without a file is named."""
+    book = Gradebook(ONE, (student_grade(Student("Ben"), [], ONE),), has_roster=True)
     assert noted(book) == {"absent": [("Ben", "")]}
     assert noted(replace(book, has_roster=False)) == {}
-    assert missing_words(Gradebook(ONE, (), has_roster=True)) == ""
-    incomplete = make_gradebook([result("Ann", "second")], TWO, has_roster=True)
-    assert noted(incomplete) == {"incomplete": [("Ann", "first")]}
-    assert missing_words(incomplete) == ""
 
 
 def broken(check: str, message: str, line: int, **more: object) -> StudentResult:

@@ -24,7 +24,7 @@ from trainer.export.grade_words import (
     time_in_words,
     weight_rows,
 )
-from trainer.export.to_look_at import by_kind, missing_words, notes_of
+from trainer.export.to_look_at import by_kind, notes_of
 from trainer.report.class_words import VERDICTS, checks_passed, likely, points
 from trainer.report.coloured import coloured
 from trainer.report.pages import page
@@ -61,7 +61,6 @@ def class_html(
         mistakes=_most_common_first(summary),
         weights=_weights(summary, assignment),
         looks=by_kind(notes_of(gradebook, results)),
-        missing=missing_words(gradebook) if reader == "teacher" else "",
         same_texts=[
             (challenge, group)
             for challenge, groups in (same_texts or {}).items()

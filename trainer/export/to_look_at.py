@@ -19,13 +19,6 @@ from trainer.classroom.records import (
 from trainer.export.grade_words import late_words, override_words
 from trainer.report.class_words import VERDICTS
 
-NO_ROSTER = (
-    "The students who handed in nothing are not known, because there is no roster. Add"
-    " --roster FILE to see them."
-)
-NOBODY_MISSING = (
-    "Nobody is missing: every student of the roster has a readable file for every challenge."
-)
 _LONGEST = 160  # characters of a message
 _ALMOST_THE_NAME = re.compile(r"the file defines no (\w+);.* Rename (\w+)\.")
 
@@ -44,48 +37,42 @@ class Kind(NamedTuple):
     label: str = ""
 
 
+_AGAIN = "Then grade again with `class grade --resume`."
 # The most urgent first.
 KINDS = {
     "clash": Kind(
-        "Names that clash",
-        "A person must decide whose file it is. Rename the file, then grade again with --resume.",
+        "Names that clash", f"A person must decide whose file it is. Rename the file. {_AGAIN}"
     ),
     "ungraded": Kind(
         "Not graded",
-        "A person must settle which file counts, or ask for another file. Then grade again with"
-        " --resume.",
+        f"A person must settle which file counts, or ask for another file. {_AGAIN}",
         "not graded: ",
     ),
     "failed": Kind(
         "The grader failed",
-        "The submission is not to blame. Grade again with --resume.",
+        "The submission is not to blame. Grade it again with `class grade --resume`.",
         "not graded: ",
     ),
     "near": Kind(
         "Near misses",
         "One small slip costs these answers most of their points. Look at the file, and decide"
-        " whether to change the points by hand.",
+        " whether to change the points with `class override`.",
         "near miss: ",
-    ),
-    "module": Kind(
-        "Imports of modules that do not exist here",
-        "These files did not load, so they have 0 points. If students may use the package,"
-        " install it, remove their results and grade again with --resume. If the module is the"
-        " student's own file, ask for one file with all code.",
-        "imports a module that does not exist here: ",
     ),
     "missing": Kind(
         "Nothing for a challenge",
         "These students handed in files, but none for this challenge, so they have 0 points here.",
     ),
     "zero": Kind(
-        "0 points", "The reason is the first check that failed, or the penalty.", "0 points: "
+        "0 points",
+        "The reason is the first check that failed, or the penalty. If students may use a module"
+        f" that is missing here, install it and remove their results. {_AGAIN}",
+        "0 points: ",
     ),
     "nobody": Kind(
         "Files that belong to nobody",
-        "They were graded, but fit no student of the roster. Put the id, the user name, the"
-        " e-mail address or the name of one student into the file's name, then grade again"
-        " with --resume.",
+        "They were graded, but fit no student of the roster. Put the id, the user name, the e-mail"
+        f" address or the name of one student into the file's name. {_AGAIN}",
         "the roster does not have this student: ",
     ),
     "absent": Kind(
@@ -93,26 +80,15 @@ KINDS = {
         "The roster has these students, and no file belongs to them.",
         "handed in nothing",
     ),
-    "incomplete": Kind(
-        "No submission for a challenge",
-        "These students have a submission for another challenge, but not for this one. They"
-        " have no total.",
-        "no submission for ",
-    ),
-    "late": Kind(
-        "Late, but the time is unknown",
-        "No penalty is taken. Name a file of times in the assignment, with the key `times`.",
-        "late, but the time is unknown, so no penalty is taken",
-    ),
     "time": Kind(
         "Time unknown",
-        "Nobody knows whether these submissions are late, so no penalty is taken. Name a"
-        " file of times in the assignment, with the key `times`.",
+        "No penalty is taken. Name a file of times in the assignment, with the key `times`.",
+        "the time is unknown, so no penalty is taken",
     ),
     "answers": Kind(
         "Other files with an answer",
-        "Another file of the student was graded. If one of these should count, remove the"
-        " graded file, then grade again with --resume.",
+        "Another file of the student was graded. If one of these should count, remove the graded"
+        f" file. {_AGAIN}",
         "other files with an answer: ",
     ),
     "override": Kind("Overrides", "A person decided these points.", "override: "),
@@ -154,7 +130,7 @@ def notes_of(gradebook: Gradebook, results: Iterable[StudentResult]) -> list[Not
             notes += [
                 Note(kind, name, grade.challenge, text)
                 for kind, text in _about_grade(grade, result)
-                if not (kind == "time" and has_no_times)
+                if not (kind == "time" and has_no_times and not text)
             ]
     if has_no_times and any(grade.has_unknown_time for grade in submitted):
         notes.append(Note("time", "", "", "No submission of the class has a time."))
@@ -167,22 +143,6 @@ def by_kind(notes: Sequence[Note]) -> list[tuple[Kind, list[Note]]]:
     return [(row, group) for row, group in groups if group]
 
 
-def missing_words(gradebook: Gradebook) -> str:
-    """Return a sentence about students who are missing, or "" if the notes name them.
-
-    Without a roster, nobody knows who is missing.
-    """
-    if not gradebook.has_roster:
-        return NO_ROSTER
-    expected = [row for row in gradebook.rows if row.student.is_in_roster is not False]
-    is_complete = all(
-        assigned.challenge in row.challenges and not row.challenges[assigned.challenge].error
-        for row in expected
-        for assigned in gradebook.assignment.challenges
-    )
-    return NOBODY_MISSING if expected and is_complete else ""
-
-
 def _about_student(row: StudentGrade, gradebook: Gradebook) -> Iterator[tuple[str, str]]:
     for sentence in row.student.notes:
         yield "clash", sentence
@@ -190,10 +150,6 @@ def _about_student(row: StudentGrade, gradebook: Gradebook) -> Iterator[tuple[st
         yield "nobody", ", ".join(row.files)
     if gradebook.has_roster and not any(row.files):
         yield "absent", ""
-    elif row.challenges:
-        missing = [id for id in gradebook.assignment.challenge_ids if id not in row.challenges]
-        for challenge in missing:
-            yield "incomplete", challenge
     if row.override is not None:
         points = total(
             {n: grade.points for n, grade in row.challenges.items()}, gradebook.assignment
@@ -212,16 +168,12 @@ def _about_grade(grade: ChallengeGrade, result: StudentResult | None) -> Iterato
         yield "failed", grade.error or "no reason is known"
     elif grade.error:
         yield "missing", grade.error
-    elif grade.missing_module:
-        yield "module", grade.missing_module
     elif result is not None and (words := near_miss(result)):
         yield "near", words
     elif grade.points == 0:
         yield "zero", _reason(grade, result)
-    if grade.lateness.is_late and grade.lateness.days is None:
-        yield "late", " (the student has an extension)" if grade.lateness.is_extended else ""
-    elif grade.has_unknown_time:
-        yield "time", ""
+    if grade.has_unknown_time or (grade.lateness.is_late and grade.lateness.days is None):
+        yield "time", " (late by its name)" if grade.lateness.is_late else ""
     if grade.alternatives:
         yield "answers", ", ".join(grade.alternatives)
 
