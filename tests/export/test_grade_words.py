@@ -6,17 +6,20 @@ import time
 import pytest
 
 from tests.support.class_outputs import EVERYONE
-from tests.support.class_results import CHECKS, grade_of, result
+from tests.support.class_results import CHECKS, assignment, grade_of, result
 from trainer.classroom.records import AssignedChallenge, Lateness, Override
 from trainer.export.grade_words import (
     apportioned,
+    challenge_shares,
+    check_weights,
+    details,
     lateness_rows,
     override_words,
     penalty_taken,
     points_lines,
     points_rows,
+    rules,
     time_in_words,
-    weight_rows,
 )
 
 FIRST = AssignedChallenge("first")
@@ -82,12 +85,29 @@ def test_all_units_are_divided(weights: list[float], units: int) -> None:
 
 def test_weights_are_those_of_the_assignment() -> None:
     """A check without a weight has no row. The points sum to 100."""
-    rows = weight_rows(AssignedChallenge("first", {"values": 5.0, "bad sizes": 0.0}), CHECKS)
-    weights = {row.check: row.weight for row in rows}
-    assert weights["values"] == 5
-    assert weights["masks"] == 3
+    assigned = AssignedChallenge("first", {"values": 6.0, "masks": 3.0, "bad sizes": 0.0})
+    weights = check_weights(assigned, CHECKS)
+    assert weights["values"] == pytest.approx(2 * weights["masks"])
     assert "bad sizes" not in weights
-    assert sum(row.points for row in rows) == pytest.approx(100)
+    assert sum(weights.values()) == pytest.approx(100)
+    shares = challenge_shares(assignment(("first", "second")))
+    assert shares == pytest.approx({"first": 1 / 3, "second": 2 / 3})
+
+
+def test_rules_are_those_of_the_assignment() -> None:
+    """Rules that the assignment does not set are left out."""
+    settings = assignment(
+        due=1_796_079_540.0, utc_offset=3600.0, grace=900.0, penalty=10.0, one_mistake=60.0
+    )
+    shown = "\n".join(rules(settings))
+    for words in (
+        "Due: 2026-11-30 23:59 (UTC+01:00).",
+        "A file that comes at most 15 minutes later is in time.",
+        "Each day late that has begun costs 10 of 100 points.",
+        "right except for one known mistake gets at least 60 points",
+    ):
+        assert words in shown
+    assert len(rules(assignment())) == 2
 
 
 def test_penalty_is_never_more_than_the_score() -> None:
@@ -128,3 +148,6 @@ def test_override_has_its_comment() -> None:
     """The comment follows the points."""
     assert override_words(Override("Ann", "", 85.0, "Well told.")) == "85 points. Well told."
     assert override_words(Override("Ann", "gqa", 0.0)) == "0 points."
+    decided = Override("Ann", "first", 40.0, "ok")
+    grade = grade_of(result("Ann"), points=40.0, override=decided)
+    assert details(grade) == (("override", "40 points. ok"), ("counts", "40 points"))

@@ -10,7 +10,7 @@ import pytest
 from tests.support.class_results import CHECKS, NO_SCALE, assignment, make_gradebook
 from trainer.classroom.records import StudentResult
 from trainer.export.class_page import class_html
-from trainer.export.feedback_page import feedback_html
+from trainer.export.feedback import feedback_html
 from trainer.export.gradescope import gradescope_object
 from trainer.export.student_results import (
     as_text,

@@ -71,24 +71,20 @@ def test_nothing_reveals_a_hidden_case(shown: str) -> None:
 
 @pytest.mark.parametrize("shown", SHOWN)
 @pytest.mark.parametrize(
-    ("found", "reason", "next_step"),
+    ("found", "reason"),
     [
-        (NOT_READ, "there is no file.", "whether you may hand in the file again"),
-        (does_not_load("NameError: nm at line 3"), "NameError: nm", "in a new Python process"),
-        (
-            does_not_load("ModuleNotFoundError: No module named 'einops'"),
-            "No module named 'einops'",
-            "einops does not exist where the file is graded",
-        ),
+        (NOT_READ, "there is no file."),
+        (does_not_load("NameError: nm at line 3"), "NameError: nm"),
+        (does_not_load("ModuleNotFoundError: No module named 'einops'"), "named 'einops'"),
     ],
     ids=["not read", "does not load", "missing module"],
 )
 def test_student_sees_why_a_file_does_not_load(
-    shown: str, found: StudentResult, reason: str, next_step: str
+    shown: str, found: StudentResult, reason: str
 ) -> None:
     """The student needs the reason and the next step, whatever else is shown."""
     view = view_of(found, assignment(shown=shown))
-    assert next_step in view.next_step
+    assert "Correct the file so that it loads with torch" in view.says
     assert reason in f"{view.says} {view.reasons.get('loads')} {view.report}"
 
 

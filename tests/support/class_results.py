@@ -293,7 +293,6 @@ def grade_of(result: StudentResult, **more: object) -> ChallengeGrade:
         "override": None,
         "points": result.score,
         "error": result.error or "",
-        "missing_module": result.missing_module,
         "is_ungraded": result.is_ungraded,
     }
     return ChallengeGrade(result.challenge, result.file, **about | more)  # type: ignore[arg-type]

@@ -117,7 +117,6 @@ def _grade(
         override=override,
         points=points,
         error=result.error or submission.trouble,
-        missing_module=result.missing_module,
         alternatives=submission.alternatives,
         is_ungraded=result.is_ungraded,
     )

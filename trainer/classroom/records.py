@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -11,8 +10,6 @@ from trainer.model.challenge import Mistake
 from trainer.model.checks import Status, Verdict
 from trainer.model.limits import DEFAULT
 from trainer.model.report import Outcome, Report
-
-_MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 
 # The part of a report that a student sees: everything, the verdict and the checks, or only the
 # verdict.
@@ -226,7 +223,6 @@ class ChallengeGrade:
         points: the points that count: the override, otherwise the score without the penalty; None
             if neither is known.
         error: the reason why the submission was not graded or has no readable file, or "".
-        missing_module: the module that the file imports and that does not exist here, or "".
         alternatives: the paths of other files that define the answer, too.
         is_ungraded: True if a person must settle which file counts, or get a readable file.
     """
@@ -239,7 +235,6 @@ class ChallengeGrade:
     override: Override | None
     points: float | None
     error: str = ""
-    missing_module: str = ""
     alternatives: tuple[str, ...] = ()
     is_ungraded: bool = False
 
@@ -356,16 +351,6 @@ class StudentResult:
         """The likely mistakes."""
         diagnosis = None if self.report is None else self.report.diagnosis
         return () if diagnosis is None else diagnosis.mistakes
-
-    @property
-    def missing_module(self) -> str:
-        """The module that the file imports and that does not exist here, or ""."""
-        failed = (
-            _MISSING_MODULE.match(outcome.message)
-            for outcome in self.outcomes
-            if outcome.check == "loads" and outcome.status == "failed"
-        )
-        return next((match[1] for match in failed if match), "")
 
     @property
     def line(self) -> int | None:

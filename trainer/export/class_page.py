@@ -6,23 +6,17 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from trainer.classroom.records import (
-    Assignment,
-    ChallengeGrade,
-    Gradebook,
-    StudentResult,
-)
+from trainer.classroom.records import Gradebook, StudentResult
 from trainer.classroom.similarity import SameText
-from trainer.classroom.summary import ClassSummary, CommonMistake, Distribution, summarise
+from trainer.classroom.summary import Distribution, summarise
 from trainer.export.grade_words import (
-    WeightRow,
-    lateness_rows,
-    override_words,
+    challenge_shares,
+    check_weights,
+    details,
     points_lines,
     points_rows,
     remarks,
-    time_in_words,
-    weight_rows,
+    rules,
 )
 from trainer.export.to_look_at import by_kind, notes_of
 from trainer.report.class_words import VERDICTS, checks_passed, likely, points
@@ -50,16 +44,28 @@ def class_html(
     """
     summary = summarise(results, gradebook)
     assignment = gradebook.assignment
-    assigned_by_id = {assigned.challenge: assigned for assigned in assignment.challenges}
+    assigned = {own.challenge: own for own in assignment.challenges}
+    mistakes = [
+        (challenge.challenge, mistake)
+        for challenge in summary.challenges
+        for mistake in challenge.mistakes
+    ]
     return page(
         "class",
         title=assignment.title.strip() or "Results of the class",
         reader=reader,
         summary=summary,
-        assignment=assignment,
         challenges=assignment.challenge_ids,
-        mistakes=_most_common_first(summary),
-        weights=_weights(summary, assignment),
+        mistakes=sorted(mistakes, key=lambda pair: -pair[1].students),
+        shares=challenge_shares(assignment),
+        # The checks that were due for a submission of the class.
+        weights={
+            own.challenge: check_weights(
+                assigned[own.challenge], (check.check for check in own.checks)
+            )
+            for own in summary.challenges
+        },
+        rules=rules(assignment),
         looks=by_kind(notes_of(gradebook, results)),
         same_texts=[
             (challenge, group)
@@ -74,10 +80,8 @@ def class_html(
             for row in gradebook.rows
             for grade in row.challenges.values()
         },
-        details=_details,
-        points_lines=lambda result: points_lines(
-            points_rows(result, assigned_by_id[result.challenge])
-        ),
+        details=details,
+        points_lines=lambda result: points_lines(points_rows(result, assigned[result.challenge])),
         verdicts=VERDICTS,
         anchor=anchor,
         bins_in_words=_bins_in_words,
@@ -86,7 +90,6 @@ def class_html(
         likely=likely,
         checks_passed=checks_passed,
         remarks=remarks,
-        time_in_words=time_in_words,
     )
 
 
@@ -97,46 +100,6 @@ def anchor(student: str, challenge: str) -> str:
     """
     key = f"{student}\0{challenge}".encode(errors="surrogatepass")
     return f"r-{hashlib.sha256(key).hexdigest()[:16]}"
-
-
-def _most_common_first(summary: ClassSummary) -> list[tuple[str, CommonMistake]]:
-    """Return every named mistake with its challenge, the most common mistake first."""
-    mistakes = [
-        (challenge.challenge, mistake)
-        for challenge in summary.challenges
-        for mistake in challenge.mistakes
-    ]
-    return sorted(mistakes, key=lambda pair: -pair[1].students)
-
-
-def _weights(
-    summary: ClassSummary, assignment: Assignment
-) -> list[tuple[str, float, tuple[WeightRow, ...]]]:
-    """Return each challenge with its share of the total and the weights of its checks.
-
-    The checks are those that were due for a submission of the class.
-    """
-    whole = sum(assigned.worth for assigned in assignment.challenges)
-    return [
-        (
-            assigned.challenge,
-            assigned.worth / whole,
-            weight_rows(assigned, [check.check for check in challenge.checks]),
-        )
-        for assigned, challenge in zip(assignment.challenges, summary.challenges, strict=True)
-    ]
-
-
-def _details(grade: ChallengeGrade | None) -> list[tuple[str, str]]:
-    """Return labels and words about the time and the points of a submission."""
-    if grade is None:
-        return []
-    rows = list(lateness_rows(grade.lateness))
-    if grade.override is not None:
-        rows.append(("override", override_words(grade.override)))
-    if grade.points is not None and grade.points != grade.score:
-        rows.append(("counts", f"{points(grade.points)} points"))
-    return rows
 
 
 def _bins_in_words(scores: Distribution) -> str:

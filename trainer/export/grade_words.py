@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
-from trainer.classroom.points import WEIGHTS, CheckPoints, check_points, weight_shares
+from trainer.classroom.points import CheckPoints, check_points, weight_shares
 from trainer.classroom.records import (
     AssignedChallenge,
+    Assignment,
     ChallengeGrade,
     Lateness,
     Override,
@@ -46,15 +47,6 @@ class PointsRow:
     words: str
     points: float
     most: float
-
-
-@dataclass(frozen=True)
-class WeightRow:
-    """A row of the table of weights: a check, its weight, and its points of 100."""
-
-    check: str
-    weight: float
-    points: float
 
 
 def points_rows(result: StudentResult, assigned: AssignedChallenge) -> tuple[PointsRow, ...]:
@@ -134,20 +126,41 @@ def points_lines(rows: Sequence[PointsRow]) -> tuple[str, ...]:
     )
 
 
-def weight_rows(assigned: AssignedChallenge, due: Iterable[str]) -> tuple[WeightRow, ...]:
-    """Return the weights of a challenge's checks, in their order.
-
-    Args:
-        assigned: the challenge with the weights that the assignment changes.
-        due: the names of the challenge's checks.
-    """
+def check_weights(assigned: AssignedChallenge, due: Iterable[str]) -> dict[str, float]:
+    """Return the points of 100 that each of the due checks can bring, in their order."""
     wanted = set(due)
     shares = weight_shares((check for check in CHECK_ORDER if check in wanted), assigned)
-    return tuple(
-        WeightRow(check, assigned.weights.get(check, WEIGHTS[check]), 100 * share)
-        for check, share in shares.items()
-        if share
-    )
+    return {check: 100 * share for check, share in shares.items() if share}
+
+
+def challenge_shares(assignment: Assignment) -> dict[str, float]:
+    """Return the share of the total that each challenge counts, 0 to 1."""
+    whole = sum(assigned.worth for assigned in assignment.challenges)
+    return {assigned.challenge: assigned.worth / whole for assigned in assignment.challenges}
+
+
+def rules(assignment: Assignment) -> list[str]:
+    """Return how points are counted, and what lateness costs, one sentence or two for each rule."""
+    sentences = [
+        "Each check brings its points times the share of its cases that are right, beyond what a"
+        " trivial answer like zeros reaches. A crash costs the cases in which it happens.",
+        "Checks that do not look at values count as far as the values are right. Attention that a"
+        " library computes brings no points.",
+    ]
+    if assignment.one_mistake:
+        sentences.append(
+            "An answer that is right except for one known mistake gets at least"
+            f" {in_points(assignment.one_mistake)} points."
+        )
+    if assignment.due is not None:
+        sentences.append(f"Due: {time_in_words(assignment.due, assignment.utc_offset)}.")
+    if assignment.grace:
+        minutes = plural(round(assignment.grace / 60), "minute")
+        sentences.append(f"A file that comes at most {minutes} later is in time.")
+    if assignment.penalty:
+        penalty = in_points(assignment.penalty)
+        sentences.append(f"Each day late that has begun costs {penalty} of 100 points.")
+    return sentences
 
 
 def penalty_taken(grade: ChallengeGrade) -> float:
@@ -171,6 +184,16 @@ def lateness_rows(lateness: Lateness) -> tuple[tuple[str, str], ...]:
         rows.append(("handed in", f"{submitted}{in_time}"))
     if lateness.is_late:
         rows.append(("late", late_words(lateness)))
+    return tuple(rows)
+
+
+def details(grade: ChallengeGrade) -> tuple[tuple[str, str], ...]:
+    """Return labels and words about the time, an override, and the points that count."""
+    rows = list(lateness_rows(grade.lateness))
+    if grade.override is not None:
+        rows.append(("override", override_words(grade.override)))
+    if grade.points is not None and grade.points != grade.score:
+        rows.append(("counts", f"{in_points(grade.points)} points"))
     return tuple(rows)
 
 

@@ -40,9 +40,8 @@ def gradescope_object(
 
 
 def _says(view: ChallengeView) -> str:
-    says = " ".join(filter(None, (view.says, view.next_step)))
     details = (f"{label}: {visible(words)}" for label, words in view.details)
-    table = "\n".join((f"{view.challenge}: {says}", *details, *points_lines(view.rows)))
+    table = "\n".join((f"{view.challenge}: {view.says}", *details, *points_lines(view.rows)))
     return "\n\n".join(filter(None, (table, view.report.rstrip())))
 
 

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from trainer.classroom.assignment import DAY
 from trainer.classroom.records import AssignedChallenge, Assignment
-from trainer.export.grade_words import WeightRow, time_in_words, weight_rows
-from trainer.report.class_words import points
+from trainer.export.grade_words import challenge_shares, check_weights, rules
 from trainer.report.pages import page
 from trainer.report.visible import visible
 
@@ -48,57 +46,15 @@ class Task:
                 token.attrs = {"scope": "col"} if token.tag == "th" else {}
         return Markup(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
 
-    @property
-    def weights(self) -> tuple[WeightRow, ...]:
-        """The points of each check."""
-        return weight_rows(self.assigned, self.checks)
-
 
 def handout_html(assignment: Assignment, tasks: Sequence[Task]) -> Iterator[str]:
     """Yield the page in small pieces."""
-    whole = sum(task.assigned.worth for task in tasks)
     return page(
         "handout",
         title=assignment.title,
-        tasks=[(task, task.assigned.worth / whole) for task in tasks],
-        rules=_rules(assignment),
-        points=points,
+        assignment=assignment,
+        tasks=tasks,
+        shares=challenge_shares(assignment),
+        rules=rules(assignment),
+        check_weights=check_weights,
     )
-
-
-def _rules(assignment: Assignment) -> list[str]:
-    """Return the rules of the assignment, each as one sentence."""
-    rules = []
-    if assignment.due is not None:
-        rules.append(f"Due: {time_in_words(assignment.due, assignment.utc_offset)}.")
-    if assignment.grace:
-        rules.append(f"A file that comes at most {_length(assignment.grace)} later is in time.")
-    if assignment.penalty:
-        rules.append(
-            f"Each day late that has begun costs {points(assignment.penalty)} of 100 points."
-        )
-    rules.append(
-        "Hand in one Python file or one notebook for each task. It must hold everything that the"
-        " answer needs: a second file is not loaded."
-    )
-    rules.append(
-        f"Your file runs on hidden cases, for at most {assignment.seconds:g} CPU seconds and with"
-        f" {assignment.memory_mib} MiB of memory beyond torch's own."
-    )
-    rules.append(
-        "Each check brings its points times the share of its cases that are right, beyond what a"
-        " trivial answer like zeros reaches. Checks that do not look at values count as far as the"
-        " values are right. Attention that a library computes brings no points."
-    )
-    if assignment.one_mistake:
-        rules.append(
-            "An answer that is right except for one known mistake gets at least"
-            f" {points(assignment.one_mistake)} points."
-        )
-    return rules
-
-
-def _length(seconds: float) -> str:
-    unit, size = ("day", DAY) if seconds >= DAY else ("minute", 60.0)
-    count = seconds / size
-    return f"{count:g} {unit}{'' if count == 1 else 's'}"

@@ -19,8 +19,7 @@ from trainer.classroom.records import Gradebook, StudentGrade, StudentResult, Sy
 from trainer.classroom.result_store import remove_others, safe_name, write_atomically
 from trainer.classroom.similarity import same_text, similar_pairs
 from trainer.export.class_page import class_html
-from trainer.export.feedback_files import feedback_path, feedback_zip
-from trainer.export.feedback_page import feedback_html
+from trainer.export.feedback import feedback_html, feedback_path, feedback_zip
 from trainer.export.grade_tables import (
     ENCODING,
     cell_of,

@@ -1,4 +1,4 @@
-"""Name the feedback files of a class as the learning management systems expect them.
+"""Write the page that each student gets back, and name it as the student's system expects.
 
 Sources: Canvas, "How do I upload all student submissions for an assignment?"; Moodle, "Assignment
 settings: feedback types, Upload multiple feedback files in a zip"; Blackboard has no upload for
@@ -10,10 +10,15 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
-from trainer.classroom.records import Student
+from trainer.classroom.records import Assignment, Student, StudentGrade, StudentResult
 from trainer.classroom.result_store import safe_name
+from trainer.export.grade_words import override_words, penalty_taken
+from trainer.export.student_view import student_view
+from trainer.report.class_words import points
+from trainer.report.coloured import coloured
+from trainer.report.pages import page
 
 _FILE = "feedback.html"
 # Canvas finds the student by the two numbers at the beginning of the file name.
@@ -21,6 +26,23 @@ _CANVAS = re.compile(r"(.+?)((?:_LATE)?_[0-9]{1,18}_[0-9]{1,18})_.+", re.DOTALL)
 # Moodle finds the student by the number of the participant.
 _MOODLE = re.compile(r"(.+?)(_[0-9]{1,18}_assignsubmission)_[a-z]+.*", re.DOTALL)
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # the same feedback gives the same zip
+
+
+def feedback_html(
+    grade: StudentGrade, results: Sequence[StudentResult], assignment: Assignment
+) -> Iterator[str]:
+    """Yield the page of one student in small pieces."""
+    return page(
+        "feedback",
+        title=assignment.title.strip() or "Feedback",
+        student=grade.student.name,
+        grade=grade,
+        parts=student_view(grade, results, assignment),
+        decided=None if grade.override is None else override_words(grade.override),
+        penalty_taken=penalty_taken,
+        points=points,
+        coloured=coloured,
+    )
 
 
 def feedback_path(student: Student) -> str:
@@ -39,11 +61,7 @@ def feedback_path(student: Student) -> str:
 
 
 def feedback_zip(files: Iterable[tuple[str, bytes]]) -> bytes:
-    """Return a zip of all feedback files.
-
-    Args:
-        files: the path and the content of each file.
-    """
+    """Return a zip of all feedback files with their paths."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in files:
