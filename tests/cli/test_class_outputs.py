@@ -81,7 +81,7 @@ def test_students_whom_a_system_cannot_identify_are_named(
     students = [replace(own, id="", is_in_roster=is_in_roster) for own in record.students[-1:]]
     write_outputs(store, msgspec.structs.replace(record, students=students, tasks=[]), None)
     said = capsys.readouterr().err
-    assert f"canvas.csv lacks {students[0].name}, because nobody knows who they are in" in said
+    assert f"does not know them: {students[0].name}." in said
     assert len(table(tmp_path / "canvas.csv")) == 1  # the row of the points
 
 

@@ -81,17 +81,18 @@ def test_points_follow_from_weights_and_worth() -> None:
 
 
 def test_points_of_several_challenges_add_up() -> None:
-    """The total has one decimal, so the hundredths of the checks are rounded to it."""
+    """Up to the rounding of each check. One of them may bring more than its checks."""
     settings = assignment(("first", "second"))
     results = [
         result("Ann", challenge, "failed", failed=("masks", "gradients"), skipped=("properties",))
         for challenge in settings.challenge_ids
     ]
     content = content_of(results, settings)
-    assert round(sum(test["score"] for test in content["tests"]), 6) == content["score"]
+    total = sum(test["score"] for test in content["tests"])
+    assert total == pytest.approx(content["score"], abs=0.1)
     assert sum(test["max_score"] for test in content["tests"]) == pytest.approx(100, abs=0.1)
     least = result("Ann", verdict="failed", failed=("values",), score=60.0)
-    content = content_of([least], assignment())  # more than its checks bring
+    content = content_of([least], assignment())
     assert round(sum(test["score"] for test in content["tests"]), 6) == content["score"] == 60
 
 

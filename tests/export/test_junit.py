@@ -50,10 +50,7 @@ def test_counts_are_those_of_the_elements() -> None:
 
 
 def test_failure_has_the_messages_of_all_cases() -> None:
-    """The first message is the attribute, and all messages are the text.
-
-    A skipped check has the name of the check that it needs.
-    """
+    """The first message is the attribute, and all messages are the text."""
     suite = ElementTree.fromstring(junit_xml([FAILED]))[0]
     cases = {case.get("name"): case for case in suite.findall("testcase")}
     failure = cases["values"].find("failure")
@@ -65,7 +62,7 @@ def test_failure_has_the_messages_of_all_cases() -> None:
     assert (failure.text or "").splitlines()[1].startswith("causal: ")
     skipped = cases["gradients"].find("skipped")
     assert skipped is not None
-    assert skipped.get("message") == "needs values"
+    assert skipped.get("message") == "incomplete"
     assert not list(cases["shapes"])
 
 

@@ -109,7 +109,7 @@ def in_blackboard(row: Mapping[str, str] = BLACKBOARD_ROW) -> Student:
 def test_canvas_columns_are_repeated() -> None:
     """Other assignments are left out, because their grades may be newer than the export."""
     made = canvas_csv(book(graded(in_canvas())))
-    assert (made.left_out, made.note) == ((), "")
+    assert made.notes == []
     points, row = table(made.text)
     identity = list(CANVAS_ROW)[:5]
     assert row == {**{name: CANVAS_ROW[name] for name in identity}, "Week 3 (555)": "85.5"}
@@ -129,14 +129,14 @@ def test_column_of_canvas_has_the_title_of_the_assignment() -> None:
     assert "WEEK 3" not in table(canvas_csv(book(graded(in_canvas()), title="WEEK 3")).text)[0]
     new = canvas_csv(book(graded(in_canvas()), title="Week 4"))
     assert canvas_grades(new.text)[1] == {"101": {"Week 4": "85.5"}}
-    assert "Canvas will make a new column “Week 4”" in new.note
+    assert "Canvas will make a new column “Week 4”" in new.notes[0]
     twice = in_canvas(**{"week 3 (556)": ""})
     new = canvas_csv(book(graded(twice), title="WEEK 3"))
     assert "WEEK 3" in table(new.text)[0]
-    assert "“WEEK 3”, because 2 columns of the roster have this title." in new.note
+    assert "“WEEK 3”, because 2 columns of the roster have this title." in new.notes[0]
     chosen = canvas_csv(book(graded(twice), title="week 3 (556)"))
     assert "week 3 (556)" in table(chosen.text)[0]
-    assert chosen.note == ""
+    assert chosen.notes == []
 
 
 def test_excused_student_of_canvas_stays_excused() -> None:
@@ -160,7 +160,7 @@ def test_canvas_table_without_a_roster_has_the_known_columns() -> None:
         {"Week 3": 100},
         {"101": {"Week 3": "85.5"}, "S2": {"Week 3": ""}, "cy": {"Week 3": "100"}},
     )
-    assert made.left_out == ("Di", "ed")
+    assert "does not know them: Di, ed." in made.notes[0]
 
 
 def test_moodle_worksheet_is_repeated() -> None:
@@ -191,7 +191,7 @@ def test_moodle_worksheet_without_a_roster_has_the_columns_of_the_importer() -> 
         }
     ]
     assert moodle_grades(made.text)[12345][0] == 85.5
-    assert made.left_out == ("bo",)
+    assert "does not know them: bo." in made.notes[0]
 
 
 def test_moodle_participants_are_no_worksheet() -> None:
@@ -247,7 +247,7 @@ def test_blackboard_file_is_repeated() -> None:
             "Feedback Format": "PLAIN_TEXT",
         }
     }
-    assert made.note == ""
+    assert made.notes == []
 
 
 def test_column_of_blackboard_has_the_title_or_is_the_only_one() -> None:
@@ -259,7 +259,7 @@ def test_column_of_blackboard_has_the_title_or_is_the_only_one() -> None:
     cells = blackboard_grades(made.text)["alee"]
     assert COLUMN not in cells
     assert cells["Week 4 [Total Pts: 100 Score]"] == "85.5"
-    assert "Blackboard will make a new column “Week 4 [" in made.note
+    assert "Blackboard will make a new column “Week 4 [" in made.notes[0]
 
 
 def test_blackboard_table_without_a_roster_has_the_known_columns() -> None:
@@ -287,7 +287,7 @@ def test_blackboard_table_without_a_roster_has_the_known_columns() -> None:
             "Week 3 [Total Pts: 100 Score]": "",
         },
     }
-    assert made.left_out == ("cy",)
+    assert "does not know them: cy." in made.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -334,8 +334,9 @@ def test_other_maximum_gets_a_note(
     make: Callable[[Gradebook], LmsTable], student: Student, possible: dict[str, str], place: str
 ) -> None:
     """85 points in a column of 10 would be a wrong grade."""
-    note = make(replace(book(graded(student)), possible=possible)).note
-    assert (f"{place} points. Change it to 100" in note) if place else note == ""
+    notes = make(replace(book(graded(student)), possible=possible)).notes
+    assert len(notes) == bool(place)
+    assert all(f"{place} points. Change it to 100" in note for note in notes)
 
 
 def test_names_are_harmless_and_ids_exact() -> None:

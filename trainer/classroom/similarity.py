@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from trainer.model.errors import DrillError
 
@@ -38,12 +39,10 @@ class SameText:
     answers: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """Two students whose files share more than the known texts explain.
 
-    Attributes:
-        share: the greater share of a file that the other file has, too, 0 to 1.
+    `share` is the greater share of a file that the other file has, too, 0 to 1.
     """
 
     student: str
@@ -54,9 +53,8 @@ class Pair:
 def same_text(sources: Mapping[str, str], answers: Mapping[str, str]) -> list[SameText]:
     """Return the groups of files with the same text as each other or as an answer.
 
-    Args:
-        sources: the text of each student's file, for one challenge.
-        answers: the published texts by name: right answers and stubs.
+    The sources are by student, for one challenge. The answers are the published texts by name:
+    right answers and stubs.
     """
     students, published = _by_form(sources), _by_form(answers)
     groups = (SameText(tuple(names), tuple(published[form])) for form, names in students.items())
@@ -78,39 +76,44 @@ def _normal_form(source: str) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a student's strings may have invalid escapes
-            tree = ast.parse(source)
-        nodes = list(ast.walk(tree))
-        for node in nodes:
-            body = getattr(node, "body", None)
-            if isinstance(body, list):
-                node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
-        made = {name for node in nodes for name in _names_made_by(node)}
+            nodes = list(ast.walk(ast.parse(source)))
+        named = [(node, _NAMES[type(node)]) for node in nodes if type(node) in _NAMES]
+        own = {
+            getattr(node, field)
+            for node, field in named
+            if not isinstance(getattr(node, "ctx", node), ast.Load | ast.keyword)
+        }
         numbers: dict[str, str] = {}
+        for node, field in named:
+            name = getattr(node, field)
+            if name and name in own:
+                setattr(node, field, numbers.setdefault(name, f"name {len(numbers)}"))
         for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 node.value = node.value if "->" in node.value else ""  # keep a pattern of einsum
-            for field in ("name", "id", "arg", "attr", "asname"):
-                name = getattr(node, field, None)
-                if name in made:
-                    setattr(node, field, numbers.setdefault(name, f"name {len(numbers)}"))
-        return ast.dump(tree)
+            body = getattr(node, "body", None)
+            if isinstance(body, list):
+                node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
+        return ast.dump(nodes[0])
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source.strip()
 
 
+# The field of each node that may hold a name of the file's own.
+_NAMES = {
+    ast.FunctionDef: "name",
+    ast.AsyncFunctionDef: "name",
+    ast.ClassDef: "name",
+    ast.Name: "id",
+    ast.Attribute: "attr",
+    ast.arg: "arg",
+    ast.keyword: "arg",
+    ast.alias: "asname",
+}
+
+
 def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def _names_made_by(node: ast.AST) -> Iterable[str]:
-    match node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return (name,)
-        case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
-            return (name,)
-        case ast.arg(arg=name) | ast.alias(asname=str(name)):
-            return (name,)
-    return ()
 
 
 def check_similarity() -> None:
@@ -142,13 +145,8 @@ def similar_pairs(sources: Mapping[str, str], known: Iterable[str]) -> list[Pair
 
     students = list(sources)
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
-        for part, texts in (("handed_in", sources.values()), ("known", known)):
-            (Path(folder) / part).mkdir()
-            for index, text in enumerate(texts):
-                # pygments needs quadratic time for long runs of blanks.
-                lines = (line.rstrip() for line in text.splitlines())
-                path = Path(folder) / part / f"{index}.py"
-                path.write_text("\n".join(lines), encoding="utf-8", errors="replace")
+        _write_files(Path(folder) / "handed_in", sources.values())
+        _write_files(Path(folder) / "known", known)
         detector = CopyDetector(
             test_dirs=[f"{folder}/handed_in"],
             boilerplate_dirs=[f"{folder}/known"],
@@ -168,3 +166,11 @@ def similar_pairs(sources: Mapping[str, str], known: Iterable[str]) -> list[Pair
         names = sorted(students[int(Path(path).stem)] for path in (file, other_file))
         pairs.append(Pair(names[0], names[1], float(max(share, other_share))))
     return sorted(pairs, key=lambda pair: (-pair.share, pair.student, pair.other))
+
+
+def _write_files(folder: Path, texts: Iterable[str]) -> None:
+    folder.mkdir()
+    for index, text in enumerate(texts):
+        # pygments needs quadratic time for long runs of blanks.
+        lines = "\n".join(line.rstrip() for line in text.splitlines())
+        (folder / f"{index}.py").write_text(lines, encoding="utf-8", errors="replace")

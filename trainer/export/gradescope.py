@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trainer.classroom.records import Assignment, StudentGrade, StudentResult
-from trainer.export.grade_words import apportioned, override_words, points_lines
+from trainer.export.grade_words import override_words, points_lines
 from trainer.export.student_view import ChallengeView, student_view
 from trainer.report.visible import visible
 
@@ -46,18 +46,7 @@ def _says(view: ChallengeView) -> str:
 
 
 def _tests(views: Sequence[ChallengeView]) -> list[dict[str, Any]]:
-    """Return an entry for each check, with points in hundredths.
-
-    Their scores add up to the total before penalties, which has one decimal.
-    """
-    rows = [(view, row) for view in views for row in view.rows]
-    gained, missing = (
-        apportioned(values, 10 * round(10 * sum(values)))
-        for values in (
-            [view.share * row.points for view, row in rows],
-            [view.share * (row.most - row.points) for view, row in rows],
-        )
-    )
+    """Return an entry for each check, with its points of the total before penalties."""
     return [
         {
             "name": f"{view.challenge}: {row.check}" if len(views) > 1 else row.check,
@@ -65,8 +54,9 @@ def _tests(views: Sequence[ChallengeView]) -> list[dict[str, Any]]:
             "output": view.reasons[row.check],
             "output_format": "text",
             "visibility": "visible",
-            "score": own / 100,
-            "max_score": (own + more) / 100,
+            "score": round(view.share * row.points, 2),
+            "max_score": round(view.share * row.most, 2),
         }
-        for (view, row), own, more in zip(rows, gained, missing, strict=True)
+        for view in views
+        for row in view.rows
     ]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from xml.etree import ElementTree
 
 from trainer.classroom.records import StudentResult
-from trainer.report.class_words import VERDICTS
+from trainer.report.class_words import VERDICTS, messages
 from trainer.report.visible import visible
 
 _KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
@@ -49,26 +49,19 @@ def _add_counts(element: ElementTree.Element, seconds: float) -> None:
 
 
 def _add_cases(suite: ElementTree.Element, result: StudentResult) -> None:
-    def add(name: str, tag: str = "", messages: Iterable[str] = ()) -> None:
+    def add(name: str, tag: str, message: str) -> None:
         case = ElementTree.SubElement(suite, "testcase", classname=result.challenge, name=name)
         if tag:
-            lines = [visible(message, lines=True) for message in messages]
-            inside = ElementTree.SubElement(case, tag, message=visible(next(iter(messages))))
-            if tag == "failure":
-                inside.set("type", str(result.verdict))
-                inside.text = "\n".join(lines)
+            first = visible(message.partition("\n")[0])
+            ElementTree.SubElement(case, tag, message=first).text = visible(message, lines=True)
 
     if result.verdict is None:
-        add("grading", "error", [result.error or "the grader failed"])
+        add("grading", "error", result.error or "the grader failed")
         return
     statuses = result.statuses()
+    tags = {"failed": "failure", "skipped": "skipped", "passed": ""}
     for name, status in statuses.items():
-        messages = [
-            f"{outcome.case}: {outcome.message}" if outcome.case else outcome.message
-            for outcome in result.outcomes
-            if outcome.check == name and outcome.status == status
-        ]
-        add(name, {"failed": "failure", "skipped": "skipped", "passed": ""}[status], messages)
+        add(name, tags[status], messages(result, name) or "incomplete")
     if result.verdict != "passed" and "failed" not in statuses.values():
         # A submission that did not pass must have a failure, even if no check failed.
-        add("verdict", "failure", [VERDICTS[result.verdict][1]])
+        add("verdict", "failure", VERDICTS[result.verdict][1])

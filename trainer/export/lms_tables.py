@@ -21,16 +21,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from trainer.classroom.records import Gradebook, Student, StudentGrade, System
 from trainer.classroom.roster import assignment_columns, most_points, system_of
 from trainer.classroom.students import folded
 from trainer.export.grade_tables import cell_of, csv_line
 from trainer.export.grade_words import remarks
+from trainer.model.listing import first_of
 from trainer.report.class_words import points
 from trainer.report.visible import visible
 
 _MOST = 100  # points
+_MOST_NAMED = 5  # students in one sentence
 # The feedback begins with this, so that a later table replaces it and never a person's text.
 _SIGNATURE = "attn-drill: "
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?")
@@ -59,24 +62,16 @@ class Layout:
     exact: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class LmsTable:
-    """A table to import into a learning management system.
-
-    Attributes:
-        text: the text of the file, without a byte order mark. Write it with newline="".
-        left_out: the names of the students whom the system could not identify.
-        note: a sentence about the column that a person must know, or "".
-    """
+class LmsTable(NamedTuple):
+    """The text of a table, and sentences about it that a person must know."""
 
     text: str
-    left_out: tuple[str, ...] = ()
-    note: str = ""
+    notes: list[str]
 
 
 def lms_table(gradebook: Gradebook, system: System) -> LmsTable:
     """Return the table for a system: "canvas", "moodle" or "blackboard"."""
-    layout = LAYOUTS[system]
+    layout, title = LAYOUTS[system], system.capitalize()
     exported = [_exported_row(grade.student, system) for grade in gradebook.rows]
     own_headings = tuple(next(filter(None, exported), ()))
     column, fitting = _column(system, gradebook.assignment.title, own_headings)
@@ -84,29 +79,50 @@ def lms_table(gradebook: Gradebook, system: System) -> LmsTable:
     lines = [[cell_of(heading) for heading in headings]]
     if system == "canvas":  # a row with the points possible comes first
         lines.append(["    Points Possible", *[""] * (len(headings) - 2), str(_MOST)])
-    exact = (*layout.keys, *layout.exact, *_FEEDBACK)
     left_out: list[str] = []
     for grade, own_row in zip(gradebook.rows, exported, strict=True):
-        cells = own_row or layout.new_row(grade.student)
+        cells = dict(own_row or layout.new_row(grade.student))
         # A file that belongs to nobody must not become a new student of the system.
         if grade.student.is_in_roster is False or not any(cells.get(key) for key in layout.keys):
             left_out.append(grade.student.name)
             continue
-        cells = {**cells, column: _points(grade, cells.get(column, ""), system)}
+        cells[column] = _points(grade, cells.get(column, ""), system)
         if system == "moodle" or column in own_headings:
             cells |= _feedback_cells(grade, cells)
-        row = [(cells.get(heading, ""), heading in exact) for heading in headings]
-        lines.append(
-            [
-                cell if is_exact or _NUMBER.fullmatch(cell) else cell_of(cell)
-                for cell, is_exact in row
-            ]
-        )
+        lines.append([_cell(cells.get(heading, ""), heading, layout) for heading in headings])
     text = "".join(csv_line(line, quoted=system == "blackboard") for line in lines)
-    most = {gradebook.possible.get(column, ""), most_points(column)}
-    most |= {row.get("Maximum Grade", row.get("Maximum grade", "")) for row in exported}
-    is_new = system != "moodle" and column not in own_headings
-    return LmsTable(text, tuple(left_out), _note(system, column, fitting, most, is_new=is_new))
+    notes: list[str] = []
+    if left_out:
+        notes.append(
+            f"These students are missing, because {title} or the roster does not know them:"
+            f" {first_of(left_out, _MOST_NAMED)}. Use {title}'s own export as the roster, or"
+            " correct their rows in it."
+        )
+    if system != "moodle" and column not in own_headings:
+        notes.append(
+            f"{title} will make a new column “{column}”, because {len(fitting)} columns of the"
+            " roster have this title. To fill a column, give the assignment its whole heading as"
+            " the title."
+        )
+    return LmsTable(text, notes + _about_maximum(gradebook, column, exported))
+
+
+def _about_maximum(gradebook: Gradebook, column: str, exported: Sequence[_Row]) -> list[str]:
+    """Return a sentence if the column has another maximum than 100 points."""
+    maxima = {gradebook.possible.get(column, ""), most_points(column)}
+    maxima |= {row.get("Maximum Grade", row.get("Maximum grade", "")) for row in exported}
+    return [
+        f"The maximum of the column {column} is {maximum} points. Change it to {_MOST} before the"
+        " import."
+        for maximum in sorted(maxima)
+        if _NUMBER.fullmatch(maximum) and float(maximum.replace(",", ".")) != _MOST
+    ]
+
+
+def _cell(text: str, heading: str, layout: Layout) -> str:
+    """Return a cell exactly, or with an apostrophe if a spreadsheet could compute it."""
+    is_exact = heading in (*layout.keys, *layout.exact, *_FEEDBACK) or _NUMBER.fullmatch(text)
+    return text if is_exact else cell_of(text)
 
 
 def _exported_row(student: Student, system: System) -> _Row:
@@ -142,25 +158,6 @@ def _headings(system: System, own_headings: Sequence[str], column: str) -> tuple
     ]
     new = LAYOUTS[system].new_row(Student(""))
     return tuple(dict.fromkeys((*(repeated or new), column)))
-
-
-def _note(
-    system: System, column: str, fitting: Sequence[str], most: set[str], *, is_new: bool
-) -> str:
-    """Return a sentence if the system would make a new column, or has another maximum."""
-    if is_new:
-        return (
-            f"{system.capitalize()} will make a new column “{column}”, because {len(fitting)}"
-            " columns of the roster have this title. To fill a column, give the assignment its"
-            " whole heading as the title."
-        )
-    for number in sorted(most):
-        if _NUMBER.fullmatch(number) and float(number.replace(",", ".")) != _MOST:
-            return (
-                f"The maximum of the column {column} is {number} points. Change it to {_MOST}"
-                " before the import."
-            )
-    return ""
 
 
 def _new_canvas_row(student: Student) -> _Row:

@@ -21,7 +21,7 @@ from trainer.classroom.records import (
 )
 from trainer.export.grade_words import PointsRow, challenge_shares, details, points_rows
 from trainer.model.checks import Verdict
-from trainer.report.class_words import VERDICTS, checks_passed
+from trainer.report.class_words import VERDICTS, checks_passed, messages
 from trainer.report.visible import visible
 
 FAILED = "This could not be graded, which is not your fault. Tell your teacher."
@@ -110,7 +110,7 @@ def _says(result: StudentResult, assignment: Assignment) -> str:
     """Return the verdict in words, with the counts and the likely mistake if students see them."""
     words = VERDICTS[result.verdict][1] + (", late" if result.late else "")
     if assignment.shown == "verdict":
-        reason = _messages(result, "loads")
+        reason = messages(result, "loads")
         words = f"{words}: {reason}" if reason else words
     else:
         passed, due = checks_passed(result)
@@ -124,14 +124,5 @@ def _reason(row: PointsRow, result: StudentResult, assignment: Assignment) -> st
     """Return why a check failed, did not run or brings no points, or ""."""
     if row.status == "failed":
         is_shown = assignment.shown == "report" or row.check == "loads"
-        return _messages(result, row.check) if is_shown else ""
+        return messages(result, row.check) if is_shown else ""
     return "" if row.status == "passed" and row.points == row.most else row.words
-
-
-def _messages(result: StudentResult, check: str) -> str:
-    """Return the messages of all cases that failed a check."""
-    return "\n".join(
-        visible(f"{outcome.case}: {outcome.message}" if outcome.case else outcome.message)
-        for outcome in result.outcomes
-        if outcome.check == check and outcome.status == "failed"
-    )

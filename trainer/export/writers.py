@@ -31,10 +31,7 @@ from trainer.export.gradescope import gradescope_object
 from trainer.export.junit import junit_xml
 from trainer.export.lms_tables import lms_table
 from trainer.export.to_look_at import notes_of
-from trainer.model.listing import first_of
 from trainer.report.visible import visible
-
-_MOST_NAMED = 5  # students in one sentence
 
 
 @dataclass(frozen=True)
@@ -90,28 +87,21 @@ def _html(graded: GradedClass, out: Path) -> list[Path]:
     }
     page = class_html(graded.results, graded.gradebook, "teacher", same_texts)
     for_class = class_html(graded.results, graded.gradebook, "class")
-    return [_page(out / "report.html", page), _page(out / "class.html", for_class)]
+    return [_write(out / "report.html", page), _write(out / "class.html", for_class)]
 
 
 def _lms(system: System, graded: GradedClass, out: Path) -> list[Path]:
-    """Write the import file of a system. Name the students whom the system cannot identify."""
+    """Write the import file of a system, and print what a person must know about it."""
     table = lms_table(graded.gradebook, system)
-    if table.left_out:
-        listed, title = visible(first_of(table.left_out, _MOST_NAMED)), system.capitalize()
-        print(
-            f"{system}.csv lacks {listed}, because nobody knows who they are in {title}. Give"
-            f" {title}'s own export with --roster, or correct their rows in it.",
-            file=sys.stderr,
-        )
-    if table.note:
-        print(f"{system}.csv: {visible(table.note)}", file=sys.stderr)
+    for note in table.notes:
+        print(f"{system}.csv: {visible(note)}", file=sys.stderr)
     return [_table(out / f"{system}.csv", table.text)]
 
 
 def _gradescope(graded: GradedClass, out: Path) -> list[Path]:
     assignment = graded.gradebook.assignment
     written = [
-        _page(
+        _write(
             out / "gradescope" / safe_name(grade.student.name) / "results.json",
             [json.dumps(gradescope_object(grade, results, assignment), indent=1)],
         )
@@ -123,7 +113,7 @@ def _gradescope(graded: GradedClass, out: Path) -> list[Path]:
 
 
 def _junit(graded: GradedClass, out: Path) -> list[Path]:
-    return [_page(out / "junit.xml", [junit_xml(graded.results)])]
+    return [_write(out / "junit.xml", [junit_xml(graded.results)])]
 
 
 def _feedback(graded: GradedClass, out: Path) -> list[Path]:
@@ -135,7 +125,7 @@ def _feedback(graded: GradedClass, out: Path) -> list[Path]:
         for grade, results in graded.by_student()
         if results or grade.overrides
     }
-    written = [_page(out / "feedback" / path, [page]) for path, page in pages.items()]
+    written = [_write(out / "feedback" / path, [page]) for path, page in pages.items()]
     remove_others(out / "feedback", "**/*.html", written)
     archive = feedback_zip((path, page.encode()) for path, page in pages.items())
     write_atomically(out / "feedback.zip", archive)
@@ -152,7 +142,7 @@ def _markers(graded: GradedClass, out: Path) -> list[Path]:
     names = [("anonymous_id", "student", "id")]
     names += [(ids[own.name], cell_of(own.name), cell_of(own.id)) for own in students]
     return [
-        _page(out / "markers" / "report.html", class_html(results, gradebook, "markers")),
+        _write(out / "markers" / "report.html", class_html(results, gradebook, "markers")),
         _table(out / "markers" / "grades.csv", grades_csv(gradebook)),
         _table(out / "anonymous_ids.csv", "".join(map(csv_line, names))),
     ]
@@ -183,11 +173,9 @@ WRITERS: Mapping[str, Writer] = {
 }
 
 
-def _page(path: Path, parts: Iterable[str]) -> Path:
-    write_atomically(path, "".join(parts).encode("utf-8"))
+def _write(path: Path, parts: Iterable[str], encoding: str = "utf-8") -> Path:
+    write_atomically(path, "".join(parts).encode(encoding))
     return path
 
 
-def _table(path: Path, text: str) -> Path:
-    write_atomically(path, text.encode(ENCODING))
-    return path
+_table = partial(_write, encoding=ENCODING)

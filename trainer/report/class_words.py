@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trainer.classroom.records import StudentResult
 from trainer.model.checks import Verdict
+from trainer.report.visible import visible
 from trainer.report.wording import VERDICT_WORDS
 
 _SYMBOLS: dict[Verdict, str] = {
@@ -35,3 +36,12 @@ def checks_passed(result: StudentResult) -> tuple[int, int]:
 def points(score: float) -> str:
     """Return a score of 0 to 100 with at most two decimals: `66.67`, `100`."""
     return f"{score:.2f}".rstrip("0").rstrip(".")
+
+
+def messages(result: StudentResult, check: str) -> str:
+    """Return the messages of all cases that failed a check, one case a line."""
+    return "\n".join(
+        visible(f"{outcome.case}: {outcome.message}" if outcome.case else outcome.message)
+        for outcome in result.outcomes
+        if outcome.check == check and outcome.status == "failed"
+    )
