@@ -73,8 +73,8 @@ def f(q, k):
     [
         (4, "scores = torch.einsum(pattern, q, k) + … * float('-inf')"),
         (3, "pattern = 'bqhd,bkhd->bhqk'"),
-        (5, "if scores is None:\n    raise ValueError('…')"),
-        (6, "raise ValueError('…')"),
+        (5, "if scores is None:\n    raise ValueError(f'…{q}')"),
+        (6, "raise ValueError(f'…{q}')"),
         (None, ""),
         (99, ""),
     ],

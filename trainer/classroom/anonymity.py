@@ -30,6 +30,7 @@ _PYTHON = {word.casefold() for word in (*keyword.kwlist, *dir(builtins))}
 # Strings that are part of the computation: "bqhd,bkhd->bhqk", "b (h d) l -> b h l d", "-inf".
 _PATTERN = re.compile(r"[-+]?inf|nan|[A-Za-z0-9 .,()]*->[A-Za-z0-9 .,()]*")
 
+NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
 Hide = Callable[[str], str]
 
 
@@ -41,18 +42,14 @@ def new_salt() -> str:
 def anonymous_ids(names: Iterable[str], salt: str) -> dict[str, str]:
     """Return the anonymous id of each student, for example "S-3f9c01ab77d2", by name.
 
-    The ids stay the same when students are added.
-
-    Args:
-        names: the names of the students.
-        salt: the secret of the class. Without it, nobody can compute the id of a name.
+    The ids stay the same when students are added. The salt is the secret of the class: without it,
+    nobody can compute the id of a name.
     """
-
-    def digest(name: str) -> str:
-        text = f"{salt} {name}".encode("utf-8", "surrogatepass")
-        return hashlib.sha256(text).hexdigest()[:_HEX_DIGITS]
-
-    return {name: f"S-{digest(name)}" for name in names}
+    digests = {
+        name: hashlib.sha256(f"{salt} {name}".encode("utf-8", "surrogatepass")).hexdigest()
+        for name in names
+    }
+    return {name: f"S-{digest[:_HEX_DIGITS]}" for name, digest in digests.items()}
 
 
 def name_hider(students: Iterable[Student]) -> Hide:
@@ -83,27 +80,27 @@ def excerpt_of(source: str, line: int | None, hide: Hide) -> str:
     """Return the first lines of the statement at a line, or "" if there is no such statement.
 
     Comments, strings and names are left out.
-
-    Args:
-        source: the text of a submission.
-        line: the number of a line, from 1.
-        hide: a function from `name_hider`.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a student's strings may have invalid escapes
-            tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        nodes = list(ast.walk(parsed(source)))  # an inner statement comes after the outer one
+    except NOT_PYTHON:
         return ""
     statements = [
         node
-        for node in ast.walk(tree)  # an inner statement comes after the outer one
+        for node in nodes
         if isinstance(node, ast.stmt) and node.lineno <= (line or 0) <= (node.end_lineno or 0)
     ]
     if not statements:
         return ""
     text = ast.unparse(_WithoutStrings().visit(statements[-1]))
     return hide("\n".join(text.split("\n")[:_MOST_LINES]))
+
+
+def parsed(source: str) -> ast.Module:
+    """Return the tree of a submission, or raise one of `NOT_PYTHON`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a student's strings may have invalid escapes
+        return ast.parse(source)
 
 
 class _WithoutStrings(ast.NodeTransformer):
@@ -113,9 +110,6 @@ class _WithoutStrings(ast.NodeTransformer):
         is_text = isinstance(node.value, str | bytes)
         is_kept = isinstance(node.value, str) and _PATTERN.fullmatch(node.value)
         return ast.Constant(HIDDEN) if is_text and not is_kept else node
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.Constant:
-        return ast.Constant(HIDDEN)
 
 
 def anonymous_gradebook(gradebook: Gradebook, ids: Mapping[str, str], hide: Hide) -> Gradebook:
@@ -155,25 +149,14 @@ def anonymous_results(
         # Without a seed nothing was run, and the reason may have a path or another name.
         was_run = result.report is not None and result.report.seed is not None
         text = hide(result.text.replace(result.file, file)) if was_run else _UNREADABLE
-        report = result.report and replace(
-            result.report,
-            file=file,
-            stdout="",
-            outcomes=tuple(
-                replace(outcome, message=hide(outcome.message) if was_run else _UNREADABLE)
-                for outcome in result.outcomes
-            ),
+        outcomes = tuple(
+            replace(outcome, message=hide(outcome.message) if was_run else _UNREADABLE)
+            for outcome in result.outcomes
         )
-        yield replace(
-            result,
-            student=ids[result.student],
-            id="",
-            file=file,
-            report=report,
-            error=result.error and _UNREADABLE,
-            text=text,
-            source=hide(result.source),
-        )
+        report = result.report and replace(result.report, file=file, stdout="", outcomes=outcomes)
+        about = replace(result, student=ids[result.student], id="", file=file, report=report)
+        error = result.error and _UNREADABLE
+        yield replace(about, error=error, text=text, source=hide(result.source))
 
 
 def _file(file: str, anonymous_id: str) -> str:

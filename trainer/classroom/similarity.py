@@ -10,13 +10,13 @@ import ast
 import contextlib
 import io
 import tempfile
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from trainer.classroom.anonymity import NOT_PYTHON, parsed
 from trainer.model.errors import DrillError
 
 # Our own answers in other styles share at most 0.4, and renamed copies 1.
@@ -24,6 +24,17 @@ from trainer.model.errors import DrillError
 LEAST_SHARE = 0.6
 _LEAST_SHARED = 100  # characters, after names became single letters; less is in every file
 _RUN = 25  # characters without a gap that two files must share
+# The field of each node that may hold a name of the file's own.
+_NAMES = {
+    ast.FunctionDef: "name",
+    ast.AsyncFunctionDef: "name",
+    ast.ClassDef: "name",
+    ast.Name: "id",
+    ast.Attribute: "attr",
+    ast.arg: "arg",
+    ast.keyword: "arg",
+    ast.alias: "asname",
+}
 
 
 @dataclass(frozen=True)
@@ -74,9 +85,7 @@ def _normal_form(source: str) -> str:
     These names are numbered in the order in which they appear.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a student's strings may have invalid escapes
-            nodes = list(ast.walk(ast.parse(source)))
+        nodes = list(ast.walk(parsed(source)))
         named = [(node, _NAMES[type(node)]) for node in nodes if type(node) in _NAMES]
         own = {
             getattr(node, field)
@@ -95,21 +104,8 @@ def _normal_form(source: str) -> str:
             if isinstance(body, list):
                 node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
         return ast.dump(nodes[0])
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except NOT_PYTHON:
         return source.strip()
-
-
-# The field of each node that may hold a name of the file's own.
-_NAMES = {
-    ast.FunctionDef: "name",
-    ast.AsyncFunctionDef: "name",
-    ast.ClassDef: "name",
-    ast.Name: "id",
-    ast.Attribute: "attr",
-    ast.arg: "arg",
-    ast.keyword: "arg",
-    ast.alias: "asname",
-}
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -131,11 +127,8 @@ def similar_pairs(sources: Mapping[str, str], known: Iterable[str]) -> list[Pair
     """Return the pairs of students whose files are similar, the most similar pair first.
 
     The library copydetect writes one letter for each name and each string of a file, drops layout
-    and comments, and compares runs of the rest.
-
-    Args:
-        sources: the text of each student's file, for one challenge.
-        known: texts that explain a similarity: stubs and right answers.
+    and comments, and compares runs of the rest. The known texts explain a similarity: stubs and
+    right answers.
 
     Raises:
         DrillError: the library is not installed.
