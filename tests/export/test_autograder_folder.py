@@ -94,17 +94,11 @@ def test_only_an_earlier_autograder_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(
-    ("folder", "message"),
-    [
-        ("a-file", "is a file. Name a folder"),
-        ("a-file/in", "cannot be written: .* Name another folder"),
-    ],
-)
-def test_error_has_the_next_step(tmp_path: Path, folder: str, message: str) -> None:
+@pytest.mark.parametrize("folder", ["a-file", "a-file/in"])
+def test_error_has_the_next_step(tmp_path: Path, folder: str) -> None:
     """If the folder cannot be written, the sentence has the cause and the next step."""
     (tmp_path / "a-file").write_text("")
-    with pytest.raises(DrillError, match=message):
+    with pytest.raises(DrillError, match=r"cannot be written: .* Name another folder"):
         write_autograder(tmp_path / folder, "")
 
 

@@ -19,7 +19,6 @@ from trainer.classroom.records import (
     StudentResult,
 )
 from trainer.export.grade_tables import (
-    COLUMNS,
     ENCODING,
     grades_by_challenge_csv,
     grades_csv,
@@ -35,8 +34,8 @@ def test_columns_are_those_of_the_contract() -> None:
     assert grades_by_challenge_csv([]).splitlines() == [
         "student,challenge,verdict,score,checks_passed,checks_total,likely_mistake,seconds"
     ]
-    cells = ("Ann", "first", "failed", "14.9", "11", "14", "no-scale+heads-tiled", "1.25")
-    assert rows([FAILED]) == [dict(zip(COLUMNS, cells, strict=True))]
+    cells = ["Ann", "first", "failed", "14.9", "11", "14", "no-scale+heads-tiled", "1.25"]
+    assert [list(row.values()) for row in rows([FAILED])] == [cells]
 
 
 @pytest.mark.parametrize(

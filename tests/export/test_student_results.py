@@ -117,7 +117,7 @@ def test_unreadable_file_fails_the_check_loads() -> None:
     handed_in = StudentResult(student="ana", challenge="gqa", file="ana.py", score=0.0)
     found = with_trouble(handed_in, "ana.py is empty.\x1b[2J")
     assert (found.verdict, found.score, found.statuses()) == ("error", 0.0, {"loads": "failed"})
-    assert found.text == "ERROR  gqa\nana.py\n✗ loads\n\nloads\n  ana.py is empty.\\x1b[2J\n"
+    assert found.text == "✗ loads\n  ana.py is empty.\\x1b[2J\n"
 
 
 def test_failure_of_the_grader_gives_no_verdict_and_no_score() -> None:

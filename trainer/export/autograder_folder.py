@@ -65,8 +65,6 @@ def _clear(folder: Path) -> None:
 
     Other files of an earlier autograder stay, for example a pip.conf.
     """
-    if folder.exists() and not folder.is_dir():
-        raise DrillError(f"{folder} is a file. Name a folder for the autograder.")
     if folder.is_dir() and any(folder.iterdir()):
         missing = [name for name in _OURS if not (folder / name).is_file()]
         if missing:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from trainer.classroom.points import total
 from trainer.classroom.records import (
     Assignment,
-    ChallengeGrade,
     Gradebook,
     StudentGrade,
     StudentResult,
@@ -22,17 +21,6 @@ from trainer.export.grade_words import penalty_taken
 from trainer.export.to_look_at import KINDS, Note
 from trainer.report.class_words import checks_passed, likely, points
 from trainer.report.visible import visible
-
-COLUMNS = (
-    "student",
-    "challenge",
-    "verdict",
-    "score",
-    "checks_passed",
-    "checks_total",
-    "likely_mistake",
-    "seconds",
-)
 
 # Excel reads a file without a byte order mark in the old encoding of its country. Read the tables
 # with `utf-8-sig`, which removes the mark.
@@ -71,15 +59,16 @@ def _row(grade: StudentGrade, assignment: Assignment, look: Sequence[str]) -> tu
     """
     days = max((own.lateness.days or 0 for own in grade.challenges.values()), default=0)
     penalty = _penalty(grade, assignment)
+    in_order = map(grade.challenges.get, assignment.challenge_ids)
     return (
         cell_of(grade.student.name),
         cell_of(grade.student.id),
         cell_of(", ".join(file for file in grade.files if file)),
         "yes" if grade.is_late else "",
         str(days or ""),
-        points(penalty) if penalty else "",
-        *(_points(grade.challenges.get(challenge)) for challenge in assignment.challenge_ids),
-        "" if grade.total is None else points(grade.total),
+        _points(penalty or None),
+        *(_points(None if own is None else own.points) for own in in_order),
+        _points(grade.total),
         cell_of("; ".join(look)),
     )
 
@@ -95,33 +84,34 @@ def _penalty(grade: StudentGrade, assignment: Assignment) -> float:
     return round((total(before, assignment) or 0.0) - grade.total, 1)
 
 
-def _points(grade: ChallengeGrade | None) -> str:
-    return "" if grade is None or grade.points is None else points(grade.points)
+def _points(value: float | None) -> str:
+    """Return points for a cell, which is empty if they are not known."""
+    return "" if value is None else points(value)
 
 
 def grades_by_challenge_csv(results: Iterable[StudentResult]) -> str:
     """Return the text of `grades_by_challenge.csv`, with the score that the checks brought.
 
     Each row is exactly one line: line ends in names are escaped. So tools that read line by line
-    work, too.
+    work, too. Without a verdict, unknown values are empty cells.
     """
-    return "".join(map(csv_line, (COLUMNS, *map(_cells, results))))
-
-
-def _cells(result: StudentResult) -> tuple[str, ...]:
-    """Return the cells of one submission. Without a verdict, unknown values are empty cells."""
-    graded = result.verdict is not None
-    passed, due = checks_passed(result)
-    return (
-        cell_of(result.student),
-        cell_of(result.challenge),
-        "not graded" if result.verdict is None else result.verdict,
-        points(result.score) if graded and result.score is not None else "",
-        str(passed) if graded else "",
-        str(due) if graded else "",
-        cell_of((result.error or "") if result.is_ungraded else likely(result)),
-        f"{result.seconds:.2f}",
-    )
+    header = ("student", "challenge", "verdict", "score", "checks_passed", "checks_total")
+    lines: list[Sequence[str]] = [(*header, "likely_mistake", "seconds")]
+    for result in results:
+        passed, due = ("", "") if result.verdict is None else checks_passed(result)
+        lines.append(
+            (
+                cell_of(result.student),
+                cell_of(result.challenge),
+                result.verdict or "not graded",
+                _points(None if result.verdict is None else result.score),
+                str(passed),
+                str(due),
+                cell_of((result.error or "") if result.is_ungraded else likely(result)),
+                f"{result.seconds:.2f}",
+            )
+        )
+    return "".join(map(csv_line, lines))
 
 
 def cell_of(text: str) -> str:
@@ -138,6 +128,7 @@ def csv_line(row: Sequence[str], *, quoted: bool = False) -> str:
     # semicolon in one cell.
     quoted = quoted or any(";" in cell for cell in row)
     buffer = io.StringIO()
-    quoting = csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
-    csv.writer(buffer, quoting=quoting, lineterminator="\n").writerow(row)
+    csv.writer(
+        buffer, quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL, lineterminator="\n"
+    ).writerow(row)
     return buffer.getvalue()

@@ -35,8 +35,6 @@ class PointsRow:
     """A row of a student's table of points. The points of all rows add up exactly.
 
     Attributes:
-        check: the name of the check.
-        status: the status over all cases.
         words: the status in words. If the check passed and brings no points, they say why.
         points: the points that the student gets, 0 to 100.
         most: the points that the check can bring; 0 for a check without a weight.
@@ -50,18 +48,12 @@ class PointsRow:
 
 
 def points_rows(result: StudentResult, assigned: AssignedChallenge) -> tuple[PointsRow, ...]:
-    """Return the table of points: all due checks in their order.
-
-    Args:
-        result: the result of the student, with a score.
-        assigned: the challenge with the weights that the assignment changes.
-    """
+    """Return the table of points: all due checks in their order."""
     parts = () if result.report is None else check_points(result.report, assigned)
     score = round(10 * (result.score or 0.0))
     by_checks = min(score, round(sum(10 * part.points for part in parts)))
     # Some assignments give an answer with a single mistake more than its checks bring.
-    has_weights = any(part.share for part in parts)
-    rest = score - by_checks if has_weights and score - by_checks > 1 else 0
+    rest = score - by_checks if score - by_checks > 1 else 0
     gained = apportioned([part.points for part in parts], score - rest)
     missing = apportioned(
         [100 * part.share - part.points for part in parts], _TENTHS - score + rest
@@ -206,12 +198,7 @@ def late_words(lateness: Lateness) -> str:
 
 
 def time_in_words(seconds: float, utc_offset: float | None = None) -> str:
-    """Return a time as `2026-12-01 23:59 (UTC+01:00)`.
-
-    Args:
-        seconds: the time in seconds since the epoch.
-        utc_offset: seconds from UTC to the time zone; None for the time zone of this machine.
-    """
+    """Return a time as `2026-12-01 23:59 (UTC+01:00)`; None is the zone of this machine."""
     zone = None if utc_offset is None else timezone(timedelta(seconds=utc_offset))
     time = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
     offset = time.strftime("%z")

@@ -17,13 +17,7 @@ _WIDTH = 80
 
 
 def with_report(result: StudentResult, report: Report, source: str) -> StudentResult:
-    """Return the result of a submission that was graded.
-
-    Args:
-        result: the student, the challenge, the score, and whether the submission was late.
-        report: the report on the submission.
-        source: the text of the submission.
-    """
+    """Return the result of a submission that was graded, with the text of the submission."""
     graded = replace(result, report=report, source=source, text=as_text(report))
     if result.file.endswith(NOTEBOOK) and (cells := _cell_words(graded)):
         return replace(graded, text=f"{graded.text}\n{cells}\n")
@@ -39,9 +33,7 @@ def with_trouble(result: StudentResult, trouble: str) -> StudentResult:
         verdict="error",
         outcomes=(Outcome("loads", "failed", trouble),),
     )
-    file, sentence = visible(result.file), visible(trouble, lines=True)
-    text = f"ERROR  {result.challenge}\n{file}\n✗ loads\n\nloads\n  {sentence}\n"
-    return replace(result, report=report, text=text)
+    return replace(result, report=report, text=f"✗ loads\n  {visible(trouble, lines=True)}\n")
 
 
 def with_failure(result: StudentResult, sentence: str) -> StudentResult:
