@@ -119,7 +119,7 @@ def test_the_table_of_students_has_one_row_for_each() -> None:
         Note("clash", "=Ann;", "", "b, c"),
         Note("clash", "=Ann;", "", "b, c"),
         Note("ungraded", "Bo", "mha", "no Python"),
-        Note("time", "", "", "No submission of the class has a time."),
+        Note("time", "Bo", "mha", ""),
         Note("files", "", "", "old/"),
     ]
     assert grades_csv(Gradebook(two, rows), notes).splitlines() == [

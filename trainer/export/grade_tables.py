@@ -41,6 +41,8 @@ def grades_csv(gradebook: Gradebook, notes: Iterable[Note] = ()) -> str:
     challenges = gradebook.assignment.challenge_ids
     look: dict[str, dict[str, None]] = {}  # each reason once, in order
     for note in notes:
+        if note.kind == "time" and not note.text:  # about the download, and not about the student
+            continue
         about = f"{note.challenge}: " if note.challenge and len(challenges) > 1 else ""
         words = f"{about}{KINDS[note.kind].label}{note.text}"
         look.setdefault(note.student, {})[words] = None

@@ -1,9 +1,8 @@
 """Write the grades of a class for the gradebook import of Canvas, Moodle and Blackboard.
 
-If the roster is the system's own export, the cells that identify a student are repeated exactly,
-and only the points and the feedback change. The columns of other assignments are left out, because
-their grades may have changed since the export. The docstring of `trainer/classroom/roster.py` has
-the columns.
+If the roster is the system's own export, only the points and the feedback change. The columns of
+other assignments are left out, because their grades may have changed since the export. The
+docstring of `trainer/classroom/roster.py` has the columns.
 
 An import must not remove a grade. Moodle ignores an empty cell, so a student without a total has
 an empty cell. Canvas and Blackboard may remove the grade of an empty cell. So their tables repeat
@@ -19,7 +18,7 @@ a single column).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -38,7 +37,6 @@ _MOST_NAMED = 5  # students in one sentence
 _SIGNATURE = "attn-drill: "
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?")
 _FEEDBACK = ("Feedback comments", "Feedback to Learner")
-_CANVAS_IDS = ("ID", "SIS User ID", "SIS Login ID")
 
 _Row = Mapping[str, str]
 
@@ -49,17 +47,43 @@ class Layout:
 
     Attributes:
         keys: the columns that identify a student. At least one cell must not be empty.
+        headings: the columns of a table without a roster of this system, before the points.
+        column: the heading of the points, or of a new column for an assignment with this title.
         identity: the columns of the roster that are repeated; () for all.
         exact: more columns in which an apostrophe would do harm.
-        new_row: make the cells of a student whom the roster does not have.
-        column: the heading of the points, or of a new column for an assignment with this title.
     """
 
     keys: tuple[str, ...]
-    new_row: Callable[[Student], _Row]
+    headings: tuple[str, ...]
     column: str
     identity: tuple[str, ...] = ()
     exact: tuple[str, ...] = ()
+
+
+_CANVAS_IDS = ("ID", "SIS User ID", "SIS Login ID")
+LAYOUTS: Mapping[System, Layout] = {
+    "canvas": Layout(
+        keys=_CANVAS_IDS,
+        headings=("Student", *_CANVAS_IDS, "Section"),
+        column="{}",
+        identity=(
+            *("Student", "LastName", "FirstName", *_CANVAS_IDS, "Section"),
+            *("Integration ID", "Root Account"),
+        ),
+        exact=("Integration ID", "Root Account"),
+    ),
+    "moodle": Layout(
+        keys=("Identifier",),
+        headings=("Identifier", "Full name", "Last modified (grade)", "Feedback comments"),
+        column="Grade",
+    ),
+    "blackboard": Layout(
+        keys=("Username",),
+        headings=("Last Name", "First Name", "Username", "Student ID"),
+        column=f"{{}} [Total Pts: {_MOST} Score]",
+        exact=("Student ID", "Grading Notes"),
+    ),
+}
 
 
 class LmsTable(NamedTuple):
@@ -81,14 +105,14 @@ def lms_table(gradebook: Gradebook, system: System) -> LmsTable:
         lines.append(["    Points Possible", *[""] * (len(headings) - 2), str(_MOST)])
     left_out: list[str] = []
     for grade, own_row in zip(gradebook.rows, exported, strict=True):
-        cells = dict(own_row or layout.new_row(grade.student))
+        cells = dict(own_row or _new_row(grade.student, system))
         # A file that belongs to nobody must not become a new student of the system.
         if grade.student.is_in_roster is False or not any(cells.get(key) for key in layout.keys):
             left_out.append(grade.student.name)
             continue
         cells[column] = _points(grade, cells.get(column, ""), system)
         if system == "moodle" or column in own_headings:
-            cells |= _feedback_cells(grade, cells)
+            cells |= _feedback_cells(grade, cells, headings)
         lines.append([_cell(cells.get(heading, ""), heading, layout) for heading in headings])
     text = "".join(csv_line(line, quoted=system == "blackboard") for line in lines)
     notes: list[str] = []
@@ -156,66 +180,28 @@ def _headings(system: System, own_headings: Sequence[str], column: str) -> tuple
         for heading in own_headings
         if heading not in others and (not identity or heading.strip() in identity)
     ]
-    new = LAYOUTS[system].new_row(Student(""))
-    return tuple(dict.fromkeys((*(repeated or new), column)))
+    return tuple(dict.fromkeys((*(repeated or LAYOUTS[system].headings), column)))
 
 
-def _new_canvas_row(student: Student) -> _Row:
+def _new_row(student: Student, system: System) -> dict[str, str]:
+    """Return the cells of a student whom the roster does not have, for all systems."""
+    system_id = student.system_id if student.system == system else ""
+    # The id of the roster, unless it is only the number of a learning management system.
+    school_id = student.id if student.is_in_roster and student.id != student.system_id else ""
+    first, _, last = student.name.removesuffix(f" ({student.id})").rpartition(" ")
     return {
         "Student": student.name,
-        "ID": student.system_id if student.system == "canvas" else "",
-        "SIS User ID": _school_id(student),
+        "ID": system_id,
+        "SIS User ID": school_id,
         "SIS Login ID": student.login,
-        "Section": "",
-    }
-
-
-def _new_moodle_row(student: Student) -> _Row:
-    is_known = student.system == "moodle" and student.system_id
-    return {
-        "Identifier": f"Participant {student.system_id}" if is_known else "",
+        "Identifier": f"Participant {system_id}" if system_id else "",
         "Full name": student.name,
-        "Grade": "",
         "Last modified (grade)": "-",
-        "Feedback comments": "",
-    }
-
-
-def _new_blackboard_row(student: Student) -> _Row:
-    first, _, last = student.name.removesuffix(f" ({student.id})").rpartition(" ")
-    is_user = student.system == "blackboard"
-    return {
         "Last Name": last,
         "First Name": first,
-        "Username": student.login or (student.system_id if is_user else ""),
-        "Student ID": _school_id(student),
+        "Username": student.login or system_id,
+        "Student ID": school_id,
     }
-
-
-def _school_id(student: Student) -> str:
-    """Return the id of the roster, unless it is only the number of a learning management system."""
-    return student.id if student.is_in_roster and student.id != student.system_id else ""
-
-
-LAYOUTS: Mapping[System, Layout] = {
-    "canvas": Layout(
-        keys=_CANVAS_IDS,
-        new_row=_new_canvas_row,
-        column="{}",
-        identity=(
-            *("Student", "LastName", "FirstName", *_CANVAS_IDS, "Section"),
-            *("Integration ID", "Root Account"),
-        ),
-        exact=("Integration ID", "Root Account"),
-    ),
-    "moodle": Layout(keys=("Identifier",), new_row=_new_moodle_row, column="Grade"),
-    "blackboard": Layout(
-        keys=("Username",),
-        new_row=_new_blackboard_row,
-        column=f"{{}} [Total Pts: {_MOST} Score]",
-        exact=("Student ID", "Grading Notes"),
-    ),
-}
 
 
 def _points(grade: StudentGrade, old: str, system: System) -> str:
@@ -229,15 +215,15 @@ def _points(grade: StudentGrade, old: str, system: System) -> str:
     return old if is_kept else ""
 
 
-def _feedback_cells(grade: StudentGrade, cells: _Row) -> dict[str, str]:
+def _feedback_cells(grade: StudentGrade, cells: _Row, headings: Sequence[str]) -> dict[str, str]:
     """Return the cells with the feedback, if the table has a column for it.
 
     The text of a person stays.
     """
-    heading = next((name for name in _FEEDBACK if name in cells), "")
+    heading = next((name for name in _FEEDBACK if name in headings), "")
     old = cells.get(heading, "")
     if not heading or grade.total is None or (old.strip() and not old.startswith(_SIGNATURE)):
         return {}
     text = "; ".join((f"{points(grade.total)} of {_MOST} points", *remarks(grade)))
     new = {heading: visible(f"{_SIGNATURE}{text}")}
-    return new | ({"Feedback Format": "PLAIN_TEXT"} if "Feedback Format" in cells else {})
+    return new | ({"Feedback Format": "PLAIN_TEXT"} if "Feedback Format" in headings else {})
