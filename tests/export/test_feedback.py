@@ -78,7 +78,7 @@ def test_table_has_the_points_of_each_check() -> None:
     shown = words(page([FAILED], assignment(shown="checks")))
     assert "values ✗ failed, 0% right 0.0 of 29.8" in shown
     assert "interface" not in shown
-    assert "gradients – incomplete, 0% right 0.0 of 14.9" in shown
+    assert "gradients – incomplete, 0% right 0.0 of 15.0" in shown
     assert "vectorised ✓ passed, but only 0% of values are right 0.0 of 7.5" in shown
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import accumulate, pairwise
 
 from trainer.classroom.points import CheckPoints, check_points, weight_shares
 from trainer.classroom.records import (
@@ -74,20 +75,14 @@ def points_rows(result: StudentResult, assigned: AssignedChallenge) -> tuple[Poi
 
 
 def apportioned(values: Sequence[float], units: int) -> list[int]:
-    """Divide whole units in proportion to values, with the method of largest remainders.
+    """Divide whole units in proportion to values: round the ends of the parts, one after another.
 
     >>> apportioned([1, 1, 1], 100)
-    [34, 33, 33]
+    [33, 34, 33]
     """
-    whole = sum(values)
-    if not whole:
-        return [0] * len(values)
-    exact = [units * value / whole for value in values]
-    shares = [int(value + 1e-9) for value in exact]
-    in_order = sorted(range(len(values)), key=lambda index: shares[index] - exact[index])
-    for index in in_order[: units - sum(shares)]:
-        shares[index] += 1
-    return shares
+    whole = sum(values) or 1.0
+    ends = [round(units * end / whole) for end in accumulate(values)]
+    return [end - start for start, end in pairwise([0, *ends])]
 
 
 def _status_words(part: CheckPoints, verdict: Verdict | None) -> str:

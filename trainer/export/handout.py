@@ -21,8 +21,6 @@ class Task:
     """A challenge as the students get it.
 
     Attributes:
-        assigned: the challenge with its weights.
-        title: the title of the challenge.
         file: the name of the file to hand in.
         entry: the names that the file must define.
         prompt: the task, in Markdown.
