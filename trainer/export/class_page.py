@@ -19,7 +19,7 @@ from trainer.export.grade_words import (
     rules,
 )
 from trainer.export.to_look_at import by_kind, notes_of
-from trainer.report.class_words import VERDICTS, checks_passed, likely, points
+from trainer.report.class_words import VERDICTS, likely, points
 from trainer.report.coloured import coloured
 from trainer.report.pages import page
 
@@ -88,7 +88,6 @@ def class_html(
         coloured=coloured,
         points=points,
         likely=likely,
-        checks_passed=checks_passed,
         remarks=remarks,
     )
 
