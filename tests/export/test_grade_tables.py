@@ -23,7 +23,7 @@ from trainer.export.grade_tables import (
     grades_by_challenge_csv,
     grades_csv,
 )
-from trainer.export.to_look_at import Note
+from trainer.export.to_look_at import Reason
 from trainer.report.visible import visible
 
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")
@@ -115,12 +115,12 @@ def test_the_table_of_students_has_one_row_for_each() -> None:
     )
     rows = (ann, StudentGrade(Student("Bo"), {"mha": ungraded}, None, None))
     notes = [
-        Note("override", "=Ann;", "mha", "50 points: an oral exam"),
-        Note("clash", "=Ann;", "", "b, c"),
-        Note("clash", "=Ann;", "", "b, c"),
-        Note("ungraded", "Bo", "mha", "no Python"),
-        Note("time", "Bo", "mha", ""),
-        Note("files", "", "", "old/"),
+        Reason("override", "=Ann;", "mha", "50 points: an oral exam"),
+        Reason("clash", "=Ann;", "", "b, c"),
+        Reason("clash", "=Ann;", "", "b, c"),
+        Reason("ungraded", "Bo", "mha", "no Python"),
+        Reason("time", "Bo", "mha", ""),
+        Reason("files", "", "", "old/"),
     ]
     assert grades_csv(Gradebook(two, rows), notes).splitlines() == [
         "student,id,file,late,days_late,penalty,gqa,mha,total,look",

@@ -3,7 +3,7 @@
 from tests.support.class_results import assignment, make_gradebook
 from trainer.classroom.records import StudentResult
 from trainer.export.class_page import class_html
-from trainer.export.handout import Task, handout_html
+from trainer.export.handout import HandoutTask, handout_html
 
 
 def class_page(results: list[StudentResult], *challenges: str) -> str:
@@ -28,7 +28,9 @@ def handout_page(**settings: object) -> str:
     """Return the HTML page that students get with two tasks."""
     both = assignment(("first", "second"), **settings)
     tasks = [
-        Task(assigned, f"<{assigned.challenge}>", "f.py", ("f", "g"), PROMPT, ("loads", "values"))
+        HandoutTask(
+            assigned, f"<{assigned.challenge}>", "f.py", ("f", "g"), PROMPT, ("loads", "values")
+        )
         for assigned in both.challenges
     ]
     return "".join(handout_html(both, tasks))

@@ -25,7 +25,7 @@ def handout(
     from trainer.classroom.assignment import check_weights, read_assignment
     from trainer.classroom.result_store import write_atomically
     from trainer.cli.class_run import due_checks
-    from trainer.export.handout import Task, handout_html
+    from trainer.export.handout import HandoutTask, handout_html
     from trainer.packs import pack_reader
 
     known_packs = packs_of_run()
@@ -38,7 +38,7 @@ def handout(
         file = f"{challenge.folder.name}.py"
         checks = due_checks(challenge.id, known_packs, seed)
         prompt = pack_reader.prompt(challenge, language())
-        tasks.append(Task(assigned, challenge.title, file, challenge.entry, prompt, checks))
+        tasks.append(HandoutTask(assigned, challenge.title, file, challenge.entry, prompt, checks))
         paths.append(out / file)
         write_atomically(out / file, pack_reader.stub(challenge).encode())
     checks_of = {task.assigned.challenge: task.checks for task in tasks}

@@ -18,7 +18,7 @@ from trainer.classroom.records import (
     StudentResult,
 )
 from trainer.export.grade_words import penalty_taken
-from trainer.export.to_look_at import KINDS, Note
+from trainer.export.to_look_at import KINDS, Reason
 from trainer.report.class_words import checks_passed, likely, points
 from trainer.report.visible import visible
 
@@ -31,7 +31,7 @@ ENCODING = "utf-8-sig"
 _FORMULA = re.compile(r"[\s\"'`\u200c\u200d]*[=+\-@＝＋－＠].", re.DOTALL)
 
 
-def grades_csv(gradebook: Gradebook, notes: Iterable[Note] = ()) -> str:
+def grades_csv(gradebook: Gradebook, notes: Iterable[Reason] = ()) -> str:
     """Return the text of `grades.csv`. Write the text with `ENCODING` and newline="".
 
     Args:

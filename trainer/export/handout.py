@@ -17,7 +17,7 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("i
 
 
 @dataclass(frozen=True)
-class Task:
+class HandoutTask:
     """A challenge as the students get it.
 
     Attributes:
@@ -45,7 +45,7 @@ class Task:
         return Markup(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
 
 
-def handout_html(assignment: Assignment, tasks: Sequence[Task]) -> Iterator[str]:
+def handout_html(assignment: Assignment, tasks: Sequence[HandoutTask]) -> Iterator[str]:
     """Yield the page in small pieces."""
     return page(
         "handout",

@@ -100,7 +100,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Note:
+class Reason:
     """A reason to look at a submission, a student or a file.
 
     Attributes:
@@ -116,28 +116,28 @@ class Note:
     text: str
 
 
-def notes_of(gradebook: Gradebook, results: Iterable[StudentResult]) -> list[Note]:
+def notes_of(gradebook: Gradebook, results: Iterable[StudentResult]) -> list[Reason]:
     """Return all notes in the order of the students."""
     by_key = {(result.student, result.challenge): result for result in results}
     submitted = [grade for row in gradebook.rows for grade in row.challenges.values() if grade.file]
     has_no_times = all(grade.lateness.submitted is None for grade in submitted)
-    notes: list[Note] = []
+    notes: list[Reason] = []
     for row in gradebook.rows:
         name = row.student.name
-        notes += [Note(kind, name, "", text) for kind, text in _about_student(row, gradebook)]
+        notes += [Reason(kind, name, "", text) for kind, text in _about_student(row, gradebook)]
         for grade in row.challenges.values():
             result = by_key.get((name, grade.challenge))
             notes += [
-                Note(kind, name, grade.challenge, text)
+                Reason(kind, name, grade.challenge, text)
                 for kind, text in _about_grade(grade, result)
                 if not (kind == "time" and has_no_times and not text)
             ]
     if has_no_times and any(grade.has_unknown_time for grade in submitted):
-        notes.append(Note("time", "", "", "No submission of the class has a time."))
-    return notes + [Note("files", "", "", file) for file in gradebook.other_files]
+        notes.append(Reason("time", "", "", "No submission of the class has a time."))
+    return notes + [Reason("files", "", "", file) for file in gradebook.other_files]
 
 
-def by_kind(notes: Sequence[Note]) -> list[tuple[Kind, list[Note]]]:
+def by_kind(notes: Sequence[Reason]) -> list[tuple[Kind, list[Reason]]]:
     """Return the notes of each kind that has some, the most urgent kind first."""
     groups = [(row, [note for note in notes if note.kind == kind]) for kind, row in KINDS.items()]
     return [(row, group) for row, group in groups if group]
