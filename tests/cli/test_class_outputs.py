@@ -14,6 +14,7 @@ from trainer.classroom.class_record import ClassRecord, read_record
 from trainer.classroom.records import StudentResult
 from trainer.classroom.result_store import ResultStore
 from trainer.cli.class_outputs import write_outputs
+from trainer.packs import pack_reader
 
 CHALLENGES = ("first", "second")
 
@@ -70,6 +71,18 @@ def test_many_changed_marks_are_in_a_table(
     assert "student 10, first" not in printed
     assert "\n  and 2 more in changed_marks.csv\n" in printed
     assert {row["reason"] for row in table(tmp_path / "changed_marks.csv")} == {"override"}
+
+
+def test_copy_of_an_answer_in_another_style_is_listed(tmp_path: Path) -> None:
+    """All right answers of a pack are public, not only the reference."""
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+    answer = pack_reader.also_right(challenge)[0]
+    store = ResultStore(tmp_path, ["gqa"])
+    store.write(result("Ann", "gqa", source=f"# my work\n{pack_reader.read_text(answer)}"))
+    record = class_record(assignment(["gqa"]), "Ann")
+    options = msgspec.structs.replace(record.options, write=["html"])
+    write_outputs(store, msgspec.structs.replace(record, options=options), None)
+    assert f"the text of {answer.name}" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("is_in_roster", [None, False])

@@ -1,7 +1,7 @@
 """Show the work of a class without its names: ids, texts, excerpts of code, and whole results.
 
-Nicknames, misspelt names and names of two letters inside a sentence are not recognised, so a
-person should read a file before it leaves the course.
+Nicknames, misspelt names, names of two letters, names inside a longer word (`AnaNet`) and names
+that are words of Python (`Max`) stay, so a person should read a file before it leaves the course.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -114,13 +115,11 @@ def _is_text(node: ast.AST) -> bool:
 
 def check_similarity() -> None:
     """Raise DrillError if the library that compares submissions is not installed."""
-    try:
-        import copydetect  # noqa: F401, PLC0415  # an extra; slow to import
-    except ImportError:
+    if find_spec("copydetect") is None:
         raise DrillError(
             "The format similar needs the package copydetect, which is not installed. "
             "Install it: pip install 'attn-drill[similar]'."
-        ) from None
+        )
 
 
 def similar_pairs(sources: Mapping[str, str], known: Iterable[str]) -> list[Pair]:
