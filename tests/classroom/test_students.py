@@ -6,12 +6,10 @@ from trainer.classroom.anonymity import anonymous_ids
 from trainer.classroom.records import Student
 from trainer.classroom.students import (
     StudentIndex,
-    fits_words,
+    by_student,
     folded,
     in_order,
     key_form,
-    key_of,
-    keys_of,
     with_unique_names,
 )
 from trainer.model.errors import DrillError
@@ -74,15 +72,16 @@ def test_unclear_words_give_an_error_with_the_next_step() -> None:
     ):
         with pytest.raises(DrillError, match=message):
             StudentIndex(students).find(words)
-    assert fits_words(same).startswith("fits 2 students")
+    with pytest.raises(DrillError, match=r"times\.csv: 's@a\.example' fits 2 students: Sam"):
+        by_student([("s@a.example", 1)], same, "times.csv")
 
 
-def test_keys_of_a_table_find_their_student() -> None:
-    """A person wrote them; the first one counts."""
-    keys = ["Bo", "alee", "Lee, Ana", ""]
-    assert keys_of(ANA, keys) == ["alee", "Lee, Ana"]
-    assert key_of(ANA, keys) == "alee"
-    assert key_of(ZOE, keys) is None
+def test_table_of_a_person_is_read_by_the_names_of_the_students() -> None:
+    """A line that stands twice does no harm."""
+    table = [("alee", 1), ("Lee, Ana", 1), ("Bo", 2), ("Cy", 3)]
+    assert by_student(table, CLASS, "t.csv") == ({"Ana Lee": 1, "Bo Li": 2}, ["Cy"])
+    with pytest.raises(DrillError, match=r"t\.csv has two different values for Ana Lee\. Remove"):
+        by_student([*table, ("1001", 2)], CLASS, "t.csv")
 
 
 def test_same_names_become_distinct() -> None:

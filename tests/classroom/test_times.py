@@ -1,7 +1,6 @@
 """Tests of the times of submissions: from a person, from Moodle and from Gradescope."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 from trainer.classroom.collect import Collected
 from trainer.classroom.records import AssignedChallenge, Assignment, Student, StudentSubmission
 from trainer.classroom.times import (
-    read_submitted,
     read_time,
     with_gradescope,
     with_moodle_times,
@@ -72,101 +70,62 @@ def test_times_are_read(text: str, time: float | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "times"),
-    [
-        ("Submitted At;E-Mail\n2026-12-01T23:59:00;ana\n", {"ana": LOCAL}),
-        ("id,name,timestamp\nana,Ana Lee,2026-12-01 23:59\n", {"ana": LOCAL}),
-        ("student,submitted\nana,-\ncy,\n,-\n", {"ana": None, "cy": None}),
-    ],
-)
-def test_table_of_times_is_read(
-    tmp_path: Path, text: str, times: Mapping[str, float | None]
-) -> None:
-    """Common headings are known. An empty cell is no time."""
-    assert read_submitted(written(tmp_path, text)) == times
-
-
-@pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("student,submitted\nana,tomorrow\n", "line 2 has the time 'tomorrow'; it must be like"),
         (
-            "student,submitted\nana,2026-12-01 23:59\nana,2026-12-02 23:59\n",
-            "line 3 has a second time for ana",
+            "student,submitted\nana,tomorrow\n",
+            "line 2 has the time 'tomorrow' for ana; it must be like",
         ),
-        ("student,points\nana,1\n", "none of them has the time. Name a column submitted"),
-        ("group,submitted\nana,1\n", "none of them names the student. Name a column student"),
+        ("student,submitted\n,2026-12-01 23:59\n", "'2026-12-01 23:59' for nobody"),
+        ("student,points\nana,1\n", "columns “student”, “points”. Name two of them student and"),
+        ("group,submitted\nana,1\n", "Name two of them student and submitted"),
+        (
+            "id,submitted\nAna,2026-12-01 23:59\n12,2026-12-02 23:59\n",
+            "two different values for Ana. Remove the line",
+        ),
     ],
 )
 def test_wrong_times_get_a_sentence(tmp_path: Path, text: str, words: str) -> None:
-    """The sentence names the file and the line."""
+    """The sentence names the file and the fault."""
     with pytest.raises(DrillError) as caught:
-        read_submitted(written(tmp_path, text))
+        with_times(collected(Student("Ana", id="12")), written(tmp_path, text))
     assert words in str(caught.value)
     assert "times.csv" in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("students", "times", "expected", "sentences"),
+    ("text", "times"),
     [
-        pytest.param(
-            [Student("Ana", id="12"), Student("Bo")], {"12": 7.0}, [7.0, 5.0], [], id="an id"
-        ),
-        pytest.param(
-            [Student("Ana", id="12"), Student("nobody")],
-            {"12": 7.0, "nobody": 1.0, "An": 2.0},
-            [7.0],
-            [
-                "names students who handed in nothing: “nobody”.",
-                "names students who are not in this class: “An”.",
-            ],
-            id="nobody",
-        ),
-        pytest.param(
-            [Student("Ana", login="al"), Student("nobody")],
-            {"Ana": None, "al": 1.0, "nobody": None},
-            [1.0],
-            [],
-            id="an empty cell",
-        ),
-        pytest.param(
-            [Student("Al", id="1", email="a@x"), Student("Bo", id="2", email="a@y")],
-            {"a": 7.0},
-            [5.0, 5.0],
-            ["names “a”, which fits 2 students: Al (1), Bo (2). Name the student by id."],
-            id="two students",
-        ),
-        pytest.param([Student("Ana")], {}, [5.0], [], id="no times"),
+        ("Submitted At;E-Mail\n2026-12-01T23:59:00;A@x\n", [LOCAL, 5.0]),
+        ("id,name,timestamp\n12,Cy,2026-12-01 23:59\n", [LOCAL, 5.0]),
+        ("student,submitted\nBo,-\nbo,2026-12-01 23:59\nana,\n", [5.0, LOCAL]),
     ],
 )
-def test_a_given_time_replaces_the_time_of_the_system(
-    students: list[Student],
-    times: dict[str, float | None],
-    expected: list[float],
-    sentences: list[str],
+def test_time_of_a_person_replaces_the_time_of_the_system(
+    tmp_path: Path, text: str, times: list[float]
 ) -> None:
-    """Unused times are named. The other students keep their times."""
-    timed, said = with_times(collected(*students, submitted=5.0), times)
-    assert times_of(timed) == expected
-    assert said == sentences
+    """Common headings are known. An empty cell is no time."""
+    before = collected(Student("Ana", id="12", email="a@x"), Student("Bo"), submitted=5.0)
+    timed, notes = with_times(before, written(tmp_path, text))
+    assert times_of(timed) == times
+    assert notes == []
 
 
-def test_two_times_of_one_student_are_refused() -> None:
-    """Nobody knows which of them counts."""
-    with pytest.raises(DrillError, match="two lines with different times for Ana Lee"):
-        with_times(collected(Student("Ana Lee", login="alee")), {"Ana Lee": 1.0, "alee": 2.0})
-
-
-def test_student_without_a_time_is_named() -> None:
+def test_missing_times_and_lines_of_nobody_are_named(tmp_path: Path) -> None:
     """Without a time, a late file costs nothing. Canvas marks late files itself."""
     before = collected(Student("Ana"), Student("Bo"), Student("Cy"), Student("Di"))
     ana, bo, cy, di = before.submissions
     marked = replace(cy, has_late_marks=True)
     missing = replace(di, is_missing=True, source=None)
     before = replace(before, submissions=[ana, bo, marked, missing])
-    timed, said = with_times(before, {"Ana": 1.0, "Di": 1.0})
-    assert said == ["has no time for: “Bo”."]
-    assert times_of(timed) == [1.0, None, None, None]
+    lines = [f"{name},2026-12-01 23:59" for name in ("Ana", "Di", "An")]
+    file = written(tmp_path, "\n".join(["student,submitted", *lines]))
+    timed, notes = with_times(before, file)
+    assert notes == [
+        f"{file} names students who are not in this class: “An”.",
+        f"{file} has no time for: “Bo”.",
+    ]
+    assert times_of(timed) == [LOCAL, None, None, None]
 
 
 def test_the_worksheet_of_moodle_has_times() -> None:

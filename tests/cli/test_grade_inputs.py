@@ -33,10 +33,12 @@ def test_everything_unclear_is_said_on_stderr(
     files = named_files("ana.py", "Ana/gqa.py", "zoe.py", "notes.txt")
     folder = write_files(tmp_path / "in", files)
     (tmp_path / "roster.csv").write_text("id,name\n1,Ana\n2,Bo\n")
-    (tmp_path / "times.csv").write_text("student,submitted\nBo,2026-12-01 10:00\n")
+    (tmp_path / "times.csv").write_text("student,submitted\nDi,2026-12-01 10:00\n")
     found = inputs(
         folder,
-        assignment=replace(plain_assignment("gqa"), extensions={"Cy": Extension(days=1)}),
+        assignment=replace(
+            plain_assignment("gqa"), extensions={"Cy": Extension(days=1), "1": Extension(days=2)}
+        ),
         roster_file=tmp_path / "roster.csv",
         submitted_file=tmp_path / "times.csv",
     )
@@ -44,11 +46,12 @@ def test_everything_unclear_is_said_on_stderr(
     for sentence in (
         "Not graded, because nobody asked for it: notes.txt.",
         "The roster does not have these students: zoe.",
-        "times.csv names students who handed in nothing: “Bo”.",
+        "times.csv names students who are not in this class: “Di”.",
         "[extensions] names nobody of this class: Cy.",
     ):
         assert sentence in said
     assert found.has_roster
+    assert found.assignment.extensions == {"Ana": Extension(days=2)}
     assert [student.name for student in found.collected.students] == ["Ana", "Bo", "zoe"]
 
 

@@ -57,7 +57,7 @@ def current_result(
     assigned = next(
         assigned for assigned in assignment.challenges if assigned.challenge == result.challenge
     )
-    lateness = lateness_of(submission, student, assignment)
+    lateness = lateness_of(submission, assignment)
     return replace(
         result,
         id=student.id,

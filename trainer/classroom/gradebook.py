@@ -51,7 +51,6 @@ def gradebook_of(
         for override in overrides
         for challenge in [override.challenge or _only_challenge(assignment)]
     }
-    by_name = {student.name: student for student in students}
     by_key = {(submission.student, submission.challenge): submission for submission in submissions}
     # A decision counts also if there is nothing to grade.
     grades: dict[str, dict[str, ChallengeGrade]] = {student.name: {} for student in students}
@@ -61,7 +60,7 @@ def gradebook_of(
     for result in results:
         key = (result.student, result.challenge)
         grades[result.student][result.challenge] = _grade(
-            result, by_key[key], by_name[result.student], assignment, decided.get(key)
+            result, by_key[key], assignment, decided.get(key)
         )
     rows = tuple(
         _row(student, grades[student.name], assignment, decided.get((student.name, _TOTAL)))
@@ -95,11 +94,10 @@ def _without_result(override: Override, submission: StudentSubmission | None) ->
 def _grade(
     result: StudentResult,
     submission: StudentSubmission,
-    student: Student,
     assignment: Assignment,
     override: Override | None,
 ) -> ChallengeGrade:
-    lateness = lateness_of(submission, student, assignment)
+    lateness = lateness_of(submission, assignment)
     points = result.score
     if result.is_ungraded and assignment.ungraded == "zero":
         points = 0.0

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import replace
 
 from trainer.classroom.assignment import DAY
-from trainer.classroom.records import (
-    Assignment,
-    Extension,
-    Lateness,
-    Student,
-    StudentSubmission,
-)
-from trainer.classroom.students import BY_ID, fits_words, key_of, keys_of
-from trainer.model.errors import DrillError
+from trainer.classroom.records import Assignment, Extension, Lateness, StudentSubmission
 
 
-def lateness_of(
-    submission: StudentSubmission, student: Student, assignment: Assignment
-) -> Lateness:
+def lateness_of(submission: StudentSubmission, assignment: Assignment) -> Lateness:
     """Compare the time of a submission with the due time of its student.
 
     If the time or the due time is unknown, only the system's own mark can make a submission late.
     Then no penalty is taken, because the number of days is unknown.
     """
-    key = key_of(student, assignment.extensions)
-    extension = None if key is None else assignment.extensions[key]
+    extension = assignment.extensions.get(submission.student)
     due = _due(assignment, extension)
     known = Lateness(
         submitted=submission.submitted,
@@ -52,30 +39,3 @@ def _due(assignment: Assignment, extension: Extension | None) -> float | None:
     if extension.due is not None:
         return extension.due
     return None if assignment.due is None else assignment.due + (extension.days or 0) * DAY
-
-
-def unknown_extensions(assignment: Assignment, students: Sequence[Student]) -> list[str]:
-    """Return the keys of `[extensions]` that name no student of the class."""
-    used = {key for student in students for key in keys_of(student, assignment.extensions)}
-    return [key for key in assignment.extensions if key not in used]
-
-
-def check_extensions(assignment: Assignment, students: Sequence[Student]) -> None:
-    """Refuse two different extensions of one student, and one extension that fits two students.
-
-    Raises:
-        DrillError: one sentence with the keys and the next step.
-    """
-    fitting: dict[str, list[Student]] = defaultdict(list)
-    for student in students:
-        keys = keys_of(student, assignment.extensions)
-        for key in keys:
-            fitting[key].append(student)
-        if any(assignment.extensions[key] != assignment.extensions[keys[0]] for key in keys):
-            raise DrillError(
-                f"[extensions] gives {student.name} two different extensions: {', '.join(keys)}."
-                " Remove the line that does not count."
-            )
-    for key, named in fitting.items():
-        if len(named) > 1:
-            raise DrillError(f"[extensions] names “{key}”, which {fits_words(named)}. {BY_ID}")

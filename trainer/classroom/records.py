@@ -133,7 +133,8 @@ class Assignment:
         why: True if students see the likely mistake.
         grace: seconds after the due time in which a submission is not late.
         penalty: points of 100 that are taken for each started day after the due time.
-        extensions: more time for single students, by id, user name, e-mail address or name.
+        extensions: more time for single students: by id, user name, e-mail address or name in the
+            file, and by name once the class has been read.
         utc_offset: seconds from UTC to the time zone in which times are shown; None for the time
             zone of this machine.
         ungraded: "zero" gives 0 points to a submission that a person must settle. By default it has

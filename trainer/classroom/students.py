@@ -6,8 +6,9 @@ import difflib
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from trainer.classroom.anonymity import anonymous_ids
 from trainer.classroom.csv_file import plain_heading
@@ -20,7 +21,7 @@ ID = (
     *("sisuserid", "studentid", "idnumber", "studentnumber", "studentno", "sid", "userid"),
     *("matriculationnumber", "id"),
 )
-BY_ID = "Name the student by id."
+Value = TypeVar("Value")
 
 _MOST_NAMED = 5  # students in one sentence
 _LEAST_PART = 4  # a short number in a file name, for example `gqa_2`, is hardly an id
@@ -118,7 +119,7 @@ class StudentIndex:
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
-            raise DrillError(f"{words!r} {fits_words(fitting)}. {BY_ID}")
+            raise DrillError(_several(words, fitting))
         near = difflib.get_close_matches(words, self._by_exact_name, n=3, cutoff=0.5)
         hint = (
             f"Did you mean {' or '.join(map(repr, near))}?" if near else "grades.csv has all names."
@@ -126,26 +127,46 @@ class StudentIndex:
         raise DrillError(f"No student of this class is called {words!r}. {hint}")
 
 
-def keys_of(student: Student, keys: Iterable[str]) -> list[str]:
-    """Return the words that fit a student: the keys of a table that a person wrote."""
-    index = StudentIndex([student])
-    return [key for key in keys if index.find_all(key)]
+def by_student(
+    table: Iterable[tuple[str, Value]], students: Sequence[Student], source: str
+) -> tuple[dict[str, Value], list[str]]:
+    """Return a table of a person by the names of the students, and its keys that fit nobody.
+
+    Args:
+        table: pairs of a key, which names a student, and a value.
+        students: the students of the class.
+        source: the name of the table in messages.
+
+    Raises:
+        DrillError: a key fits several students, or a student has two different values.
+    """
+    index = StudentIndex(students)
+    values: dict[str, Value] = {}
+    unknown: list[str] = []
+    for key, value in table:
+        fitting = index.find_all(key)
+        if len(fitting) > 1:
+            raise DrillError(f"{source}: {_several(key, fitting)}")
+        if not fitting:
+            unknown.append(key)
+        elif values.setdefault(fitting[0].name, value) != value:
+            raise DrillError(
+                f"{source} has two different values for {fitting[0].name}. Remove the line that"
+                " does not count."
+            )
+    return values, unknown
 
 
-def key_of(student: Student, keys: Collection[str]) -> str | None:
-    """Return the first of the words that fit a student, or None."""
-    return next(iter(keys_of(student, keys)), None)
-
-
-def fits_words(students: Sequence[Student]) -> str:
-    """Return "fits 2 students: Sam (5), Sue (6)"."""
+def _several(words: str, students: Sequence[Student]) -> str:
+    """Return the sentence about words that fit several students."""
     names = [
-        f"{student.name} ({student.id})"
-        if student.id and not student.name.endswith(f"({student.id})")
-        else student.name
+        f"{student.name.removesuffix(f' ({student.id})')} ({student.id or student.email})"
         for student in students
     ]
-    return f"fits {len(students)} students: {first_of(names, _MOST_NAMED)}"
+    return (
+        f"{words!r} fits {len(names)} students: {first_of(names, _MOST_NAMED)}. Name the student"
+        " by id."
+    )
 
 
 def with_unique_names(students: Sequence[Student]) -> list[Student]:
@@ -162,14 +183,10 @@ def _with_addition(student: Student) -> Student:
 
 
 def _keys(student: Student) -> tuple[str, ...]:
+    # A row may have several ids, for example Canvas' own id and the university's.
+    ids = (cell for heading, cell in student.row.items() if plain_heading(heading) in ID)
     local_part = student.email.partition("@")[0]
-    ids = ids_in(student.row)
     return (student.id, student.system_id, *ids, student.login, student.email, local_part)
-
-
-def ids_in(row: Mapping[str, str]) -> list[str]:
-    """Return all ids in a row of a roster, for example Canvas' own id and the university's."""
-    return [cell.strip() for heading, cell in row.items() if plain_heading(heading) in ID]
 
 
 def _name_forms(name: str) -> set[str]:

@@ -10,7 +10,7 @@ https://gradescope-autograders.readthedocs.io/en/latest/submission_metadata/
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -22,7 +22,7 @@ from trainer.classroom.collect import Collected
 from trainer.classroom.csv_file import listed, read_csv
 from trainer.classroom.records import Assignment
 from trainer.classroom.roster import EMAIL, LOGIN, NAME
-from trainer.classroom.students import BY_ID, ID, StudentIndex, fits_words
+from trainer.classroom.students import ID, by_student
 from trainer.model.errors import DrillError
 from trainer.model.listing import first_of
 
@@ -31,7 +31,6 @@ _TIME = (
     *("timestamp", "datetime", "createdat", "handedin", "handedinat"),
 )
 _NEXT_STEP = "Name a CSV file with the columns student and submitted."
-_LIKE = "it must be like 2026-12-01 23:59 or 2026-12-01T23:59:00+01:00"
 _MOST_NAMED = 5  # names in one sentence
 _FORMATS = (
     "%Y-%m-%d %H:%M",
@@ -43,7 +42,7 @@ _FORMATS = (
 
 
 class _Assignment(msgspec.Struct):
-    due_date: str | None = None
+    due_date: datetime | None = None
 
 
 class _User(msgspec.Struct):
@@ -54,7 +53,7 @@ class _User(msgspec.Struct):
 
 
 class _Metadata(msgspec.Struct):
-    created_at: str | None = None
+    created_at: datetime | None = None
     assignment: _Assignment | None = None
     users: list[_User] = []
 
@@ -74,95 +73,53 @@ def read_time(text: str) -> float | None:
     return None
 
 
-def read_submitted(path: Path) -> dict[str, float | None]:
-    """Read the times of submissions by the student's id, user name, e-mail address or name.
-
-    The time is None if the cell is empty or "-".
-
-    Raises:
-        DrillError: one sentence that names the file, the line, the cell and the accepted form.
-    """
-    table = read_csv(path, _NEXT_STEP)
-    of_student = ("student", *ID, *LOGIN, *EMAIL, *NAME)
-    if not table.has(*of_student):
-        raise DrillError(
-            f"{path}, line 1 has the columns {listed(table.headings)}, but none of them names the"
-            " student. Name a column student."
-        )
-    if not table.has(*_TIME):
-        raise DrillError(
-            f"{path}, line 1 has the columns {listed(table.headings)}, but none of them has the"
-            " time. Name a column submitted."
-        )
-    times: dict[str, float | None] = {}
-    for line in table.lines:
-        student, text = line.cell(*of_student), line.cell(*_TIME)
-        time = read_time(text)
-        if time is None and text not in ("", "-"):
-            raise DrillError(f"{path}, line {line.number} has the time {text!r}; {_LIKE}.")
-        if student in times and time != times[student]:
-            raise DrillError(
-                f"{path}, line {line.number} has a second time for {student}. Remove the line that"
-                " does not count."
-            )
-        if student:
-            times[student] = time
-    return times
-
-
-def with_times(
-    collected: Collected, times: Mapping[str, float | None]
-) -> tuple[Collected, list[str]]:
+def with_times(collected: Collected, file: Path) -> tuple[Collected, list[str]]:
     """Return the submissions with the times of a file, which replace the system's times.
 
     Returns:
-        The submissions, and sentences about unused and missing times. Their subject is the file
-        with the times.
+        The submissions, and sentences about lines that fit nobody and about missing times.
 
     Raises:
-        DrillError: a student has two different times.
+        DrillError: one sentence that names the file and the fault.
     """
-    if not times:
-        return collected, []
-    index = StudentIndex(collected.students)
-    present = {submission.student for submission in collected.submissions}
-    by_name: dict[str, float] = {}
-    unknown: list[str] = []
-    absent: list[str] = []
-    sentences: list[str] = []
-    for key, time in times.items():
-        fitting = index.find_all(key)
-        if len(fitting) > 1:
-            sentences.append(f"names “{key}”, which {fits_words(fitting)}. {BY_ID}")
-        elif not fitting:
-            unknown.append(key)
-        elif time is not None:
-            name = fitting[0].name
-            if by_name.setdefault(name, time) != time:
-                raise DrillError(
-                    f"The times have two lines with different times for {name}. Remove the line"
-                    " that does not count."
-                )
-            if name not in present:
-                absent.append(key)
-    timed = _with(collected, by_name)
-    without = [
-        submission.student
+    times, unknown = by_student(_lines(file), collected.students, str(file))
+    timed = _with(collected, times)
+    without = {
+        submission.student: None
         for submission in timed.submissions
         if submission.submitted is None
         and submission.source is not None
         and not submission.has_late_marks
-    ]
-    sentences += [
-        f"{words}: {first_of([f'“{name}”' for name in dict.fromkeys(names)], _MOST_NAMED)}."
+    }
+    return timed, [
+        f"{file} {words}: {first_of([f'“{name}”' for name in names], _MOST_NAMED)}."
         for words, names in (
-            ("names students who handed in nothing", absent),
             ("names students who are not in this class", unknown),
-            ("has no time for", without),
+            ("has no time for", list(without)),
         )
         if names
     ]
-    return timed, sentences
+
+
+def _lines(file: Path) -> Iterator[tuple[str, float]]:
+    """Yield the words that name a student and the time, for each line with a time."""
+    table = read_csv(file, _NEXT_STEP)
+    of_student = ("student", *ID, *LOGIN, *EMAIL, *NAME)
+    if not (table.has(*of_student) and table.has(*_TIME)):
+        raise DrillError(
+            f"{file}, line 1 has the columns {listed(table.headings)}. Name two of them student and"
+            " submitted."
+        )
+    for line in table.lines:
+        student, text = line.cell(*of_student), line.cell(*_TIME)
+        time = read_time(text)
+        if time is not None and student:
+            yield student, time
+        elif text not in ("", "-"):
+            raise DrillError(
+                f"{file}, line {line.number} has the time {text!r} for {student or 'nobody'}; it"
+                " must be like 2026-12-01 23:59 or 2026-12-01T23:59:00+01:00."
+            )
 
 
 def with_moodle_times(collected: Collected) -> Collected:
@@ -185,39 +142,27 @@ def with_gradescope(
     """
     try:
         data = msgspec.json.decode(file.read_bytes(), type=_Metadata)
-        submitted = _time(data.created_at)
-        dues = [_time(each.assignment.due_date) for each in data.users if each.assignment]
-        class_due = _time(data.assignment.due_date) if data.assignment else None
-        due = max((due for due in dues if due is not None), default=class_due)
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise DrillError(
             f"{file} cannot be read as Gradescope's metadata: {error}. Download the submission"
             " again."
         ) from None
-    if data.users:
-        first = data.users[0]
-        student_id = str(first.sid or first.id or "")
+    for user in data.users[:1]:
+        student_id = str(user.sid or user.id or "")
         students = [
-            replace(student, id=student_id, email=first.email or "", system="gradescope")
+            replace(student, id=student_id, email=user.email or "", system="gradescope")
             for student in collected.students
         ]
         collected = replace(collected, students=students)
-    times = {student.name: submitted for student in collected.students if submitted is not None}
-    if assignment.due is None:
-        assignment = replace(assignment, due=due)
-    return _with(collected, times), assignment
-
-
-def _time(text: str | None) -> float | None:
-    """Return a time of Gradescope's metadata.
-
-    Raises:
-        ValueError: the text is no time.
-    """
-    time = None if text is None else read_time(text)
-    if text is not None and time is None:
-        raise ValueError(f"the time {text!r} is unknown; {_LIKE}")
-    return time
+    own = [user.assignment.due_date for user in data.users if user.assignment]
+    of_class = [data.assignment.due_date] if data.assignment else []
+    dues = [due.timestamp() for due in own if due] or [due.timestamp() for due in of_class if due]
+    if assignment.due is None and dues:
+        assignment = replace(assignment, due=max(dues))
+    if data.created_at is None:
+        return collected, assignment
+    submitted = data.created_at.timestamp()
+    return _with(collected, {each.name: submitted for each in collected.students}), assignment
 
 
 def _with(collected: Collected, times: Mapping[str, float]) -> Collected:

@@ -118,7 +118,7 @@ def begin(
         version=__version__,
         options=saved,
         seed=plan.seed,
-        assignment=settings.assignment,
+        assignment=read.assignment,
         students=read.collected.students,
         tasks=[_task(job) for job in jobs],
         other_files=read.collected.ignored,

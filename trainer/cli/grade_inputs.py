@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trainer.classroom.collect import Collected, collect, collect_single
-from trainer.classroom.lateness import check_extensions, unknown_extensions
 from trainer.classroom.records import Assignment
 from trainer.classroom.roster import read_roster
-from trainer.classroom.times import (
-    read_submitted,
-    with_gradescope,
-    with_moodle_times,
-    with_times,
-)
+from trainer.classroom.students import by_student
+from trainer.classroom.times import with_gradescope, with_moodle_times, with_times
 from trainer.model.challenge import Challenge
 from trainer.model.listing import first_of
 from trainer.report.visible import visible
@@ -60,7 +55,7 @@ def read_class(
         DrillError: the submissions, the roster or the times cannot be read.
     """
     roster = None if roster_file is None else read_roster(roster_file)
-    times = {} if submitted_file is None else read_submitted(submitted_file)
+    notes: list[str] = []
     if single:
         collected = collect_single(folder, challenges)
         metadata = folder.absolute().parent / _GRADESCOPE_FILE
@@ -68,37 +63,25 @@ def read_class(
             collected, assignment = with_gradescope(collected, assignment, metadata)
     else:
         collected = with_moodle_times(collect(folder, challenges, roster))
-    collected, unclear = with_times(collected, times)
-    _say(collected)
-    for sentence in unclear:
-        _print(f"{submitted_file} {sentence}")
-    check_extensions(assignment, collected.students)
-    if extensions := unknown_extensions(assignment, collected.students):
-        _print(f"[extensions] names nobody of this class: {_listed(extensions)}.")
+    if submitted_file is not None:
+        collected, notes = with_times(collected, submitted_file)
+    extensions, unknown = by_student(
+        assignment.extensions.items(), collected.students, "[extensions]"
+    )
+    strangers = [student.name for student in collected.students if student.is_in_roster is False]
+    for words, names in (
+        ("Not graded, because nobody asked for it", collected.ignored),
+        ("The roster does not have these students", strangers),
+        ("[extensions] names nobody of this class", unknown),
+    ):
+        if names:
+            notes.append(f"{words}: {first_of(names, _MOST_NAMED)}.")
+    for note in (*collected.notes, *notes):
+        print(for_stream(visible(note), sys.stderr, hanging="    "), file=sys.stderr)
     return ClassInputs(
-        assignment,
+        replace(assignment, extensions=extensions),
         challenges,
         collected,
         roster is not None,
         {} if roster is None else roster.possible,
     )
-
-
-def _say(collected: Collected) -> None:
-    if collected.ignored:
-        _print(f"Not graded, because nobody asked for it: {_listed(collected.ignored)}.")
-    for note in collected.notes:
-        _print(note)
-    if strangers := [student for student in collected.students if student.is_in_roster is False]:
-        _print(
-            "The roster does not have these students: "
-            f"{_listed([student.name for student in strangers])}."
-        )
-
-
-def _print(sentence: str) -> None:
-    print(for_stream(visible(sentence), sys.stderr, hanging="    "), file=sys.stderr)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return first_of(names, _MOST_NAMED)
