@@ -183,7 +183,7 @@ CLASSES = [
     ),
     pytest.param(
         {"ana.zip": zipped({"in.zip": zipped({"gqa.py": GQA})}), "bob.zip": "no zip"},
-        {"ana": "~ana.zip/in.zip is a zip in a zip", "bob": "~bob.zip cannot be read"},
+        {"ana": "~ana.zip/in.zip is neither a Python file nor", "bob": "~bob.zip cannot be read"},
         id="zips that are not read",
     ),
 ]  # fmt: skip

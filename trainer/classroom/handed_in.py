@@ -33,7 +33,6 @@ LAYOUTS = (
 )
 
 _JUNK = frozenset(("__pycache__", "__MACOSX", "node_modules", "venv", "site-packages"))
-_LINK = "is a link, and links are not followed. Hand in the file itself."
 _UTF8_FLAG = 0x800
 # Everything that zipfile raises for a broken or encrypted archive. Some have no text.
 _BROKEN = (
@@ -97,10 +96,8 @@ def files_in(place: Path) -> list[HandedIn]:
             files = _files_of_folder(place)
         elif place.suffix.lower() == ZIP and place.is_file():
             files = _files_of_zip(zipfile.ZipFile(place), "")
-        elif place.exists():
-            raise DrillError(f"{shown(str(place))} is neither a folder nor a .zip. {LAYOUTS}")
         else:
-            raise DrillError(f"There is no {shown(str(place))}. {LAYOUTS}")
+            raise DrillError(f"There is no folder or .zip {shown(str(place))}. {LAYOUTS}")
         return _sorted(files, shown(str(place)))
     except _BROKEN as error:
         raise DrillError(
@@ -110,7 +107,7 @@ def files_in(place: Path) -> list[HandedIn]:
 
 def single_file(path: Path) -> HandedIn:
     """Return a file on the disk under its own name."""
-    return HandedIn(shown(path.name), partial(_opened, path))
+    return HandedIn(shown(path.name), partial(path.open, "rb"))
 
 
 def inside(zipped: HandedIn) -> list[HandedIn]:
@@ -122,22 +119,13 @@ def inside(zipped: HandedIn) -> list[HandedIn]:
         data = zipped.read()
         if data.count(b"PK\1\2") > MOST_FILES:  # the marks of its table of contents
             raise DrillError(f"{zipped.path} holds too many files.")
-        files = _sorted(
-            _files_of_zip(zipfile.ZipFile(io.BytesIO(data)), f"{zipped.path}/"), zipped.path
-        )
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        files = _sorted(_files_of_zip(archive, f"{zipped.path}/"), zipped.path)
     except DrillError as error:
         return [replace(zipped, problem=str(error))]
     except _BROKEN as error:
         return [replace(zipped, problem=f"{zipped.path} cannot be read: {_reason(error)}.")]
-    return [
-        replace(
-            file,
-            modified=zipped.modified,
-            problem=file.problem
-            or (f"{file.path} is a zip in a zip." if file.suffix == ZIP else ""),
-        )
-        for file in files
-    ]
+    return [replace(file, modified=zipped.modified) for file in files]
 
 
 def shown(text: str) -> str:
@@ -161,65 +149,43 @@ def _sorted(files: Iterator[HandedIn], name: str) -> list[HandedIn]:
     return sorted(result, key=lambda file: file.path)
 
 
-def _opened(path: str | Path) -> IO[bytes]:
-    return open(path, "rb")
-
-
 def _is_junk(name: str) -> bool:
     """Return whether a file or folder is hidden or was made by a tool, so nobody handed it in."""
     return name in _JUNK or name.startswith(".")
 
 
 def _files_of_folder(folder: Path) -> Iterator[HandedIn]:
-    waiting = [(str(folder), "")]
-    while waiting:
-        path, above = waiting.pop()
-        try:
-            with os.scandir(path) as listing:
-                entries = list(listing)
-        except OSError as error:
-            if not above:
-                raise
-            problem = f"{above} cannot be read: {_reason(error)}. Check its permissions."
-            yield HandedIn(above, partial(_opened, path), problem=problem)
-            continue
-        for entry in entries:
-            name = above + shown(entry.name)
-            file = HandedIn(name, partial(_opened, entry.path))
-            if _is_junk(entry.name):
+    for place, folders, names in os.walk(folder, onerror=_refuse):
+        folders[:] = [name for name in folders if not _is_junk(name)]
+        for name in (*folders, *names):
+            path = Path(place, name)
+            mode = path.lstat().st_mode
+            if _is_junk(name) or stat.S_ISDIR(mode):
                 continue
-            if entry.is_symlink():
-                yield replace(file, problem=f"{name} {_LINK}")
-            elif entry.is_dir():
-                waiting.append((entry.path, f"{name}/"))
-            elif entry.is_file():
-                yield file
-            else:
-                yield replace(file, problem=f"{name} is not a regular file.")
+            file = HandedIn(shown(path.relative_to(folder).as_posix()), partial(path.open, "rb"))
+            problem = f"{file.path} is a link or no regular file. Hand in the file itself."
+            yield file if stat.S_ISREG(mode) else replace(file, problem=problem)
+
+
+def _refuse(error: OSError) -> None:
+    raise DrillError(f"{shown(str(error.filename))} cannot be read: {_reason(error)}.")
 
 
 def _files_of_zip(archive: zipfile.ZipFile, above: str) -> Iterator[HandedIn]:
     for info in archive.infolist():
         path = _name(info)
         parts = [part for part in path.split("/") if part not in ("", ".")]
-        if path.endswith("/") or not parts:
-            continue
-        if any(map(_is_junk, parts)) and not is_outside(path):
-            continue
-        name = above + (path if is_outside(path) else "/".join(parts))
         problem = ""
         if is_outside(path):
-            problem = f"{name} leads out of the archive."
-        elif stat.S_ISLNK(info.external_attr >> 16):
-            problem = f"{name} {_LINK}"
-        elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            # Other methods have no limit on what they unpack at once.
-            problem = f"{name} is compressed by a method that is not read. Use a plain zip."
-        yield HandedIn(name, partial(_opened_member, archive, info), _modified(info), problem)
-
-
-def _opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    return archive.open(info)
+            problem = f"{above}{path} leads out of the archive."
+        elif path.endswith("/") or any(map(_is_junk, parts)):
+            continue
+        else:
+            path = "/".join(parts)
+        # Other methods have no limit on what they unpack at once.
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            problem = f"{above}{path} is compressed by a method that is not read. Use a plain zip."
+        yield HandedIn(above + path, partial(archive.open, info), _modified(info), problem)
 
 
 def _name(info: zipfile.ZipInfo) -> str:
