@@ -1,7 +1,7 @@
 """Make a Python file from the answers in a Jupyter notebook. No code is run.
 
 The wanted functions and classes are kept, with the definitions, imports and assignments whose names
-they read. Everything else becomes an empty line, so no plot and no test of the notebook runs.
+they read. All other lines become empty, so no plot and no test of the notebook runs.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import symtable
 import textwrap
 import warnings
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -27,11 +26,15 @@ MOST_PARSED_BYTES = 1 << 18
 _MOST_NAMED = 5  # definitions in one sentence
 
 _CELL_HEADER = re.compile(r"# cell ([0-9]{1,9})")
-_CELL_MAGIC = re.compile(r"\s*%%(\w+).*")
-_FOREIGN = frozenset(
-    "bash cmd html javascript js julia latex markdown perl r ruby script sh sql svg system".split()
+# A cell in another language.
+_FOREIGN = re.compile(
+    r"\s*%%(bash|html|javascript|js|latex|markdown|perl|r|ruby|script|sh|sql|svg)\b", re.IGNORECASE
 )
-_LINE_MAGIC = re.compile(r"(\s*+)(%\w.*|!(?!=).*|\?.*|[\w.]+\?{1,2}\s*|[\w, ]+=\s*[!%].*)")
+# A magic of a line or of a cell, with the lines that continue it.
+_MAGIC = re.compile(
+    r"^([ \t]*+)(?:%%?\w|!(?!=)|\?|[\w.]+\?{1,2}[ \t]*$|[\w, ]+=[ \t]*[!%])(?:.*\\\n)*.*$",
+    re.MULTILINE,
+)
 _DEFINITION_LINE = re.compile(r"^[ \t]*+(?:async\s+def|def|class)\s+(\w+)", re.MULTILINE)
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
@@ -46,21 +49,6 @@ class _Cell(msgspec.Struct, gc=False):
 
 class _Notebook(msgspec.Struct):
     cells: list[_Cell]
-
-
-@dataclass(frozen=True, eq=False)
-class _Statement:
-    """A statement outside of all functions and classes.
-
-    Attributes:
-        cell: the number of its code cell, from 1.
-        node: the statement.
-        binds: the names that it defines, or whose attributes and items it sets.
-    """
-
-    cell: int
-    node: ast.stmt
-    binds: frozenset[str]
 
 
 def python_of(text: str, name: str, wanted: Collection[str]) -> str:
@@ -88,23 +76,25 @@ def python_of(text: str, name: str, wanted: Collection[str]) -> str:
             " the right file?"
         )
     trees = {number: _parsed(cell) for number, cell in cells.items()}
-    statements = [
-        _statement(number, node)
-        for number, tree in trees.items()
-        if tree is not None
-        for node in tree.body
-    ]
-    kept, needed = _needed(statements, wanted)
+    statements = [node for tree in trees.values() if tree for node in tree.body]
+    kept, missing = _needed(statements, wanted)
     # A broken cell never ran. The student reads its error only if the answer needs the cell.
-    missing = needed - {name for statement in statements for name in statement.binds}
     broken = [
         number
         for number, tree in trees.items()
         if tree is None and missing.intersection(_DEFINITION_LINE.findall(cells[number]))
     ]
     if not kept and not broken:
-        raise DrillError(undefined(name, wanted, _defined_by(each.node for each in statements)))
-    return _source(cells, kept, broken, needed)
+        raise DrillError(undefined(name, wanted, _defined_by(statements)))
+    # Python requires that imports from __future__ come first.
+    futures = {ast.unparse(node): None for node in statements if _is_future(node)}
+    parts = ["\n".join(futures)] if futures else []
+    for number, cell in cells.items():
+        tree = trees[number]
+        text = cell if number in broken else _only(kept, tree, cell) if tree else ""
+        if text.strip():
+            parts.append(f"# cell {number}\n{text}".rstrip())
+    return "\n\n".join(parts) + "\n"
 
 
 def cell_line(source: str, line: int) -> tuple[int, int] | None:
@@ -162,23 +152,17 @@ def _code_cells(text: str, name: str) -> list[str]:
 
 def _without_magics(text: str) -> str:
     """Return a cell with empty lines for its magics; "" for a cell in another language."""
-    lines = re.split("\r\n?|\n", text.replace("\0", "\ufffd"))
-    for index, line in enumerate(lines):
-        if magic := _CELL_MAGIC.fullmatch(line):
-            if magic[1].lower() in _FOREIGN:
-                return ""
-            lines[index] = ""
-        elif line.strip():
-            break
-    if _parsed("\n".join(lines)) is None:  # a line of a formula may look like a magic
-        is_continued = False
-        for index, line in enumerate(lines):
-            match = None if is_continued else _LINE_MAGIC.fullmatch(line)
-            if is_continued or match:
-                # In a block, `pass` takes the place of the magic.
-                lines[index] = f"{match[1]}pass" if match and match[1] else ""
-                is_continued = line.endswith("\\")
-    return textwrap.dedent("\n".join(lines))
+    text = "\n".join(re.split("\r\n?|\n", text.replace("\0", "\ufffd")))
+    if _FOREIGN.match(text):
+        return ""
+    if _parsed(text) is None:  # a line of a formula may look like a magic
+        text = _MAGIC.sub(_blank, text)
+    return textwrap.dedent(text)
+
+
+def _blank(magic: re.Match[str]) -> str:
+    """Return as many lines as the magic has. In a block, `pass` takes its place."""
+    return (f"{magic[1]}pass" if magic[1] else "") + "\n" * magic[0].count("\n")
 
 
 def _parsed(text: str) -> ast.Module | None:
@@ -195,77 +179,64 @@ def _parsed(text: str) -> ast.Module | None:
 
 def _defined_by(nodes: Iterable[ast.stmt]) -> set[str]:
     """Return the names that definitions and assignments define, also in `if` and `try`."""
-    return {
-        name
-        for node in nodes
-        for inner in _inner_statements(node)
-        if not isinstance(inner, _Import)
-        for name in _bound_by(inner)
-    }
+    return {name for node in nodes for name in _bound_by(node, imports=False)}
 
 
-def _inner_statements(node: ast.AST) -> Iterator[ast.stmt]:
-    """Yield a statement and the statements in it, but not those of functions and classes."""
+def _bound_by(node: ast.AST, *, imports: bool = True) -> Iterator[str]:
+    """Yield the names that a statement binds, or whose attributes and items it sets.
+
+    A loop or a `with` in a notebook is a test or a training, and not a part of the answer.
+    """
     waiting = [node]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.stmt):
-            yield node
-        if not isinstance(node, _Definition | ast.expr):
-            waiting += ast.iter_child_nodes(node)
-
-
-def _bound_by(node: ast.stmt) -> Iterator[str]:
-    """Yield the names that one statement binds, or whose attributes and items it sets."""
-    if isinstance(node, _Definition):
-        yield node.name
-    elif isinstance(node, _Import):
-        yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
-    elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for target in targets:
-            for each in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:
-                while isinstance(each, ast.Attribute | ast.Subscript | ast.Starred):
-                    each = each.value
-                if isinstance(each, ast.Name):
-                    yield each.id
-
-
-def _statement(cell: int, node: ast.stmt) -> _Statement:
-    # A loop or a `with` in a notebook is a test or a training, and not a part of the answer.
-    inner = _inner_statements(node) if isinstance(node, ast.If | ast.Try) else [node]
-    return _Statement(cell, node, frozenset(name for each in inner for name in _bound_by(each)))
+        if isinstance(node, ast.If | ast.Try | ast.ExceptHandler):
+            waiting += [
+                each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.expr)
+            ]
+        elif isinstance(node, _Definition):
+            yield node.name
+        elif isinstance(node, _Import) and imports:
+            yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.Assign):
+            waiting += node.targets
+        elif isinstance(node, ast.AnnAssign | ast.AugAssign):
+            waiting.append(node.target)
+        elif isinstance(node, ast.Tuple | ast.List):
+            waiting += node.elts
+        elif isinstance(node, ast.Attribute | ast.Subscript | ast.Starred):
+            waiting.append(node.value)
+        elif isinstance(node, ast.Name):
+            yield node.id
 
 
 def _needed(
-    statements: Sequence[_Statement], wanted: Collection[str]
-) -> tuple[list[_Statement], set[str]]:
-    """Return the statements that the wanted names need, and all needed names.
+    statements: Sequence[ast.stmt], wanted: Collection[str]
+) -> tuple[set[ast.stmt], set[str]]:
+    """Return the statements that the wanted names need, and the needed names that none binds.
 
     No statement is needed if no wanted name is defined.
     """
-    definitions = _defined_by(
-        each.node for each in statements if isinstance(each.node, _Definition)
-    )
-    by_name: dict[str, list[_Statement]] = defaultdict(list)
-    for statement in statements:
-        for name in statement.binds:
+    definitions = _defined_by(node for node in statements if isinstance(node, _Definition))
+    by_name: dict[str, list[ast.stmt]] = defaultdict(list)
+    for node in statements:
+        for name in () if _is_future(node) else _bound_by(node):
             # A test often writes `attention = attention(q, k, v)` below the definition. And a
             # module that `%%writefile` makes of a cell does not exist when the file is graded.
-            if not (name in definitions and _is_result(statement.node)):
-                by_name[name].append(statement)
-    if all(isinstance(each.node, _Import) for name in wanted for each in by_name[name]):
-        return [], set(wanted)
-    kept = dict.fromkeys(each for each in statements if "*" in each.binds or _is_future(each.node))
+            if not (name in definitions and _is_result(node)):
+                by_name[name].append(node)
+    if all(isinstance(node, _Import) for name in wanted for node in by_name[name]):
+        return set(), set(wanted)
+    kept = set(by_name["*"])
     needed, waiting = set(wanted), list(wanted)
     while waiting:
-        for statement in by_name[waiting.pop()]:
-            if statement not in kept:
-                kept[statement] = None
-                new = _read_by(statement.node) - needed
+        for node in by_name[waiting.pop()]:
+            if node not in kept:
+                kept.add(node)
+                new = _read_by(node) - needed
                 needed |= new
                 waiting += new
-    return list(kept), needed
+    return kept, {name for name in needed if not by_name[name]}
 
 
 def _is_result(node: ast.stmt) -> bool:
@@ -297,51 +268,13 @@ def _read_by(node: ast.stmt) -> set[str]:
     return names
 
 
-# The source
-
-
-def _source(
-    cells: Mapping[int, str],
-    kept: Sequence[_Statement],
-    broken: Collection[int],
-    needed: Collection[str],
-) -> str:
-    """Return the source. Imports from __future__ come first, because Python requires it."""
-    futures = sorted({ast.unparse(each.node) for each in kept if _is_future(each.node)})
-    parts = ["\n".join(futures)] if futures else []
-    for number, cell in cells.items():
-        lines = cell.split("\n")
-        nodes = [each.node for each in kept if each.cell == number and not _is_future(each.node)]
-        if number not in broken:
-            lines = _only(nodes, lines, needed)
-        if nodes or number in broken:
-            parts.append("\n".join([f"# cell {number}", *lines]).rstrip())
-    return "\n\n".join(parts) + "\n"
-
-
-def _only(nodes: Iterable[ast.stmt], lines: Sequence[str], needed: Collection[str]) -> list[str]:
-    """Return the lines of a cell with only these statements, as many lines as before."""
-    result = [""] * len(lines)
-    for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
-        decorators = node.decorator_list if isinstance(node, _Definition) else []
-        first = min([node.lineno, *(each.lineno for each in decorators)]) - 1
-        part = [*lines[first : node.end_lineno]]
-        part[-1] = part[-1].encode()[: node.end_col_offset].decode()
-        part[0] = part[0].encode()[0 if decorators else node.col_offset :].decode()
-        if isinstance(node, _Import):
-            part = [_shorter(node, needed)]
-        for index, text in enumerate(part, start=first):
-            result[index] = f"{result[index]}; {text}" if result[index] else text
-    return result
-
-
-def _shorter(node: _Import, needed: Collection[str]) -> str:
-    """Return an import of the needed names only: a package that a plot needs may be missing."""
-    names = [
-        alias
-        for alias in node.names
-        if alias.name == "*" or (alias.asname or alias.name).split(".")[0] in needed
-    ]
-    if isinstance(node, ast.Import):
-        return ast.unparse(ast.Import(names))
-    return ast.unparse(ast.ImportFrom(node.module, names, node.level))
+def _only(kept: Collection[ast.stmt], tree: ast.Module, cell: str) -> str:
+    """Return the lines of a cell with the kept statements, and empty lines for all others."""
+    needed: set[int] = set()
+    for node in tree.body:
+        if node in kept or node.lineno in needed:
+            decorators = node.decorator_list if isinstance(node, _Definition) else []
+            first = min([node.lineno, *(each.lineno for each in decorators)])
+            needed.update(range(first, (node.end_lineno or first) + 1))
+    lines = enumerate(cell.split("\n"), start=1)
+    return "\n".join(line if number in needed else "" for number, line in lines)
