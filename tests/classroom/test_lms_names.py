@@ -47,7 +47,7 @@ BLACKBOARD = f"hw_eve_attempt_{DAY}"
             "blackboard",
             f"{BLACKBOARD}.txt",
             False,
-            LmsName("blackboard", "hw_eve", "", "", DAY, is_receipt=True),
+            LmsName("blackboard", "hw_eve", "", "", DAY),
         ),
         ("", "leeana_101_555_gqa.py", False, None),
     ],

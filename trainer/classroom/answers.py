@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ ANSWERS = (PYTHON, NOTEBOOK, ZIP)
 _MOST_NAMED = 5  # files in one sentence
 _MOST_READ = 30  # files of one student in which the answers are looked for
 # Canvas numbers a later upload of the same file name: `gqa-2.py`.
-_NUMBERED = re.compile(r"(.+)-([0-9]{1,18})(\.[^.]+)", re.DOTALL)
+_NUMBERED = re.compile(r"(.+)-[0-9]{1,18}(\.[^.]+)", re.DOTALL)
 
 
 @dataclass
@@ -37,13 +37,13 @@ class Upload:
         place: the path in messages. The path of a folder ends in a slash.
         name: the name without the slash.
         files: the files.
-        lms: the parts of the name that a system wrote, or None.
+        lms: the parts of the name that a system wrote.
     """
 
     place: str
     name: str
     files: list[HandedIn]
-    lms: LmsName | None = None
+    lms: LmsName = field(default_factory=LmsName)
 
     @property
     def is_folder(self) -> bool:
@@ -51,19 +51,9 @@ class Upload:
         return self.place.endswith("/")
 
     @property
-    def is_loose(self) -> bool:
-        """True for a file that may be from anybody, and that is no answer."""
-        return not (self.lms or self.is_folder or self.name.lower().endswith(ANSWERS))
-
-    @property
-    def attempt(self) -> str:
-        """The time of the attempt as text that sorts by time, or ""."""
-        return self.lms.attempt if self.lms else ""
-
-    @property
-    def order(self) -> tuple[str, int]:
-        """The attempt, and Canvas' number of the upload, which grow with time."""
-        return self.attempt, self.lms.upload if self.lms else 0
+    def is_answer(self) -> bool:
+        """True for a file that may be an answer or hold it."""
+        return not self.is_folder and self.name.lower().endswith(ANSWERS)
 
 
 class _Content(NamedTuple):
@@ -104,15 +94,14 @@ class _File:
         return self.file.path
 
     @cached_property
-    def version(self) -> tuple[str, tuple[str, int, int]]:
-        """The student's own name without Canvas' number of the upload, and the order in time."""
-        order = self.upload.order
+    def own_name(self) -> str:
+        """The student's own path without Canvas' number of the upload."""
         top, slash, rest = self.name.partition("/")  # a zip may have a number, too
-        numbered = _NUMBERED.fullmatch(top) if order[1] else None
+        numbered = _NUMBERED.fullmatch(top) if self.upload.lms.upload else None
         is_challenge = stem(top) in {stem(each.file_name) for each in self.challenges}
         if numbered is None or is_challenge:  # `step-1.py` may be the name of a challenge
-            return self.name, (*order, 0)
-        return numbered[1] + numbered[3] + slash + rest, (*order, int(numbered[2]))
+            return self.name
+        return numbered[1] + numbered[2] + slash + rest
 
     @cached_property
     def content(self) -> _Content:
@@ -132,19 +121,22 @@ class _File:
             problem = undefined(self.path, wanted, names) if names.isdisjoint(wanted) else ""
         return _Content(source, frozenset(names), not is_readable, problem)
 
-    def fits(self, challenge: Challenge) -> tuple[str, int, bool, bool, int]:
+    def fits(self, challenge: Challenge) -> tuple[int, bool, bool, int]:
         """Return how well the file fits a challenge. Of two files, the greater counts.
 
-        The last attempt counts most, then the names that the file defines, then its own name. A
-        Python file counts more than a notebook, and a file at the top more than one in a folder.
+        The names that the file defines count most, then its own name. A Python file counts more
+        than a notebook, and a file at the top more than one in a folder.
         """
         return (
-            self.upload.attempt,
             len(self.content.defines.intersection(challenge.entry)),
-            stem(self.version[0]) == stem(challenge.file_name),
+            self.has_name_of(challenge),
             self.file.suffix == PYTHON,
             -self.name.count("/"),
         )
+
+    def has_name_of(self, challenge: Challenge) -> bool:
+        """Return whether the file has the name of the challenge."""
+        return stem(self.own_name) == stem(challenge.file_name)
 
 
 def stem(path: str) -> str:
@@ -165,29 +157,28 @@ def submissions_of(
     python = [file for file in latest if file.file.suffix in (PYTHON, NOTEBOOK)]
     python = sorted(python, key=lambda file: file.name.count("/"))[:_MOST_READ]
     candidates = {challenge.id: _candidates(python, challenge) for challenge in challenges}
-    used = {file.path for fitting in candidates.values() for file in fitting}
-    last_attempt = max((file.upload.attempt for file in latest), default="")
-    unfit = [
-        file for file in latest if file.path not in used and file.upload.attempt == last_attempt
-    ]
+    named = {file.path for fitting in candidates.values() for file in fitting}
+    # A Python file, if there is one, may be the missing answer.
+    unfit = [file for file in (*python, *latest) if file.path not in named]
     submissions: list[StudentSubmission] = []
     for challenge in challenges:
         submission = StudentSubmission(student, challenge.id, uploads[0].place, None)
         if fitting := candidates[challenge.id]:
             submissions.append(_with_answer(submission, challenge, fitting))
         elif unfit:
-            submissions.append(_to_settle(submission, challenge, unfit))
+            path, problem = unfit[0].path, unfit[0].content.problem
+            trouble = f"{problem} Look at it, or ask for {challenge.file_name}."
+            submissions.append(replace(submission, file=path, trouble=trouble))
         else:
             entry = " or ".join(challenge.entry)
             trouble = f"There is no {challenge.file_name}, and no other file defines {entry}."
-            submissions.append(replace(submission, trouble=trouble, is_missing=bool(used)))
-    if not all(candidates.values()):
-        used |= {file.path for file in unfit}  # the reason names them
+            submissions.append(replace(submission, trouble=trouble, is_missing=bool(named)))
+    named |= {submission.file for submission in submissions}
     current = {file.path for file in latest}
     others = [
         file.path if file.path in current else f"{file.path} (an older upload)"
         for file in files
-        if file.path not in used
+        if file.path not in named
     ]
     if others:
         ignored.append(first_of(others, _MOST_NAMED))
@@ -199,13 +190,11 @@ def _files(uploads: Sequence[Upload], challenges: Sequence[Challenge]) -> list[_
 
     Blackboard's receipts do not count if there is anything else.
     """
-    without_receipts = [each for each in uploads if not (each.lms and each.lms.is_receipt)]
+    without_receipts = [upload for upload in uploads if not upload.lms.is_receipt]
     files: list[_File] = []
     for upload in without_receipts or uploads:
         for file in upload.files:
-            name = file.path.removeprefix(upload.place) or upload.name
-            if upload.lms and upload.lms.file:
-                name = upload.lms.file
+            name = upload.lms.file or file.path.removeprefix(upload.place) or upload.name
             in_file = inside(file) if file.suffix == ZIP and not file.problem else [file]
             files += [
                 _File(each, name + each.path.removeprefix(file.path), upload, challenges)
@@ -216,28 +205,26 @@ def _files(uploads: Sequence[Upload], challenges: Sequence[Challenge]) -> list[_
 
 def _latest(files: Sequence[_File]) -> list[_File]:
     """Return the newest file of each name. A later upload replaces a file of the same name."""
-    newest: dict[str, tuple[str, int, int]] = {}
+    newest: dict[str, tuple[str, int]] = {}
     for file in files:
-        name, order = file.version
-        newest[name] = max(newest.get(name, order), order)
-    return [file for file in files if file.version[1] == newest[file.version[0]]]
+        order = file.upload.lms.order
+        newest[file.own_name] = max(newest.get(file.own_name, order), order)
+    return [file for file in files if file.upload.lms.order == newest[file.own_name]]
 
 
 def _candidates(files: Sequence[_File], challenge: Challenge) -> list[_File]:
-    """Return the files that may answer a challenge.
+    """Return the files of the last attempt that may answer a challenge.
 
     If no file defines the answer, a file with the name of the challenge counts: then its student
     reads that the class has another name. A file that Python cannot read counts if it is the only
     file.
     """
     defining = [file for file in files if file.content.defines.intersection(challenge.entry)]
-    named = [
-        file
-        for file in files
-        if stem(file.version[0]) == stem(challenge.file_name) and file.content.source
-    ]
-    broken = [file for file in files if file.content.is_broken]
-    return defining or named or (broken if len(files) == 1 else [])
+    named = [file for file in files if file.has_name_of(challenge) and file.content.source]
+    broken = [file for file in files if file.content.is_broken and len(files) == 1]
+    fitting = defining or named or broken
+    last = max((file.upload.lms.attempt for file in fitting), default="")
+    return [file for file in fitting if file.upload.lms.attempt == last]
 
 
 def _with_answer(
@@ -247,7 +234,7 @@ def _with_answer(
     best = max(file.fits(challenge) for file in candidates)
     answers = [file for file in candidates if file.fits(challenge) == best]
     # Two files or folders of one name have no order in time.
-    places = {file.upload.place for file in candidates if file.upload.lms is None}
+    places = {file.upload.place for file in candidates if not file.upload.lms.system}
     rivals = candidates if len(places) > 1 else answers
     if len({file.content.source for file in rivals}) > 1:
         paths = [file.path for file in rivals]
@@ -256,40 +243,13 @@ def _with_answer(
             " Remove or rename all but one, then grade again with --resume."
         )
         return replace(submission, file=paths[0], trouble=trouble)
-    answer = answers[0]
-    upload, lms = answer.upload, answer.upload.lms
-    submission = replace(
+    answer, lms = answers[0], answers[0].upload.lms
+    return replace(
         submission,
         file=answer.path,
         source=answer.content.source,
-        alternatives=tuple(
-            file.path
-            for file in candidates
-            if file is not answer and file.upload.attempt == upload.attempt
-        ),
-    )
-    if lms is None:
-        return submission
-    return replace(
-        submission,
+        alternatives=tuple(file.path for file in candidates if file is not answer),
         submitted=answer.file.modified if lms.system == "moodle" else lms.submitted,
         is_marked_late=lms.is_marked_late,
         has_late_marks=lms.system == "canvas",
     )
-
-
-def _to_settle(
-    submission: StudentSubmission, challenge: Challenge, unfit: Sequence[_File]
-) -> StudentSubmission:
-    """Return the submission with the reason why a person must look at its files.
-
-    Args:
-        submission: the submission, without an answer.
-        challenge: its challenge.
-        unfit: the files of the student that fit no challenge.
-    """
-    first = min(unfit, key=lambda file: file.file.suffix not in ANSWERS)
-    others = [file.path for file in unfit if file is not first]
-    more = f" {first_of(others, _MOST_NAMED)}: no answer, either." if others else ""
-    trouble = f"{first.content.problem}{more} Look at it, or ask for {challenge.file_name}."
-    return replace(submission, file=submission.file if others else first.path, trouble=trouble)

@@ -6,13 +6,13 @@ Two steps: whose file is it (here), and which file of a student is the answer (`
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trainer.classroom.answers import ANSWERS, Upload, stem, submissions_of
+from trainer.classroom.class_record import CLASS_FILE
 from trainer.classroom.handed_in import (
     LAYOUTS,
     HandedIn,
@@ -22,6 +22,7 @@ from trainer.classroom.handed_in import (
     single_file,
 )
 from trainer.classroom.lms_names import (
+    LmsName,
     blackboard_user,
     read_name,
     system_of_names,
@@ -76,15 +77,12 @@ def collect(
     owners = _owners(uploads, roster, ignored)
     if not any(owner.uploads for owner in owners):
         raise DrillError(f"{shown(str(folder_or_zip))} holds no submission. {LAYOUTS}")
+    # Two students of one name would have one result.
     by_name: dict[str, _Owner] = {}
     students = with_unique_names([owner.student for owner in owners])
     for student, owner in zip(students, owners, strict=True):
-        # Names that differ only in capitals or blanks are one name.
         by_name.setdefault(key_form(student.name), _Owner(student)).uploads += owner.uploads
-    in_roster = roster.students if roster else ()
-    places = {key_form(student.name): place for place, student in enumerate(in_roster)}
-    in_order = sorted(by_name, key=lambda name: (places.get(name, len(places)), name))
-    owners = [by_name[name] for name in in_order]
+    owners = list(by_name.values())
     submissions = [
         submission
         for owner in owners
@@ -130,14 +128,10 @@ def _uploads(place: Path, challenges: Sequence[Challenge], ignored: list[str]) -
         top, slash, _ = file.path.removeprefix(common).partition("/")
         upload = uploads.setdefault(top + slash, Upload(common + top + slash, top, []))
         upload.files.append(file)
-    runs = [upload for upload in uploads.values() if _is_earlier_run(upload)]
+    paths = {file.path for file in files}
+    runs = [each for each in uploads.values() if each.place + CLASS_FILE in paths]
     ignored += [f"{run.place} (results of an earlier run)" for run in runs]
     return [upload for upload in uploads.values() if upload not in runs]
-
-
-def _is_earlier_run(upload: Upload) -> bool:
-    names = [file.path.removeprefix(upload.place) for file in upload.files]
-    return "class.json" in names and any(name.startswith("results/") for name in names)
 
 
 def _common_folder(files: Sequence[HandedIn], challenges: Sequence[Challenge]) -> str:
@@ -162,17 +156,18 @@ def _read_names(uploads: Sequence[Upload], roster: Roster | None) -> list[str]:
     """Read the names of the class's system, and return a note about guessed users."""
     system = system_of_names([(upload.name, upload.is_folder) for upload in uploads])
     for upload in uploads:
-        upload.lms = read_name(upload.name, upload.is_folder, system)
+        name = upload.name if upload.is_folder else os.path.splitext(upload.name)[0]
+        upload.lms = read_name(upload.name, upload.is_folder, system) or LmsName(student=name)
     if system != "blackboard":
         return []
     users = [student.login for student in roster.students] if roster else []
     for upload in uploads:
-        if upload.lms and upload.lms.is_receipt:
+        if upload.lms.is_receipt:
             with suppress(DrillError):
                 users.append(user_in_receipt(upload.files[0].read().decode(errors="replace")))
     guesses: dict[str, str] = {}
     for upload in uploads:
-        if upload.lms:
+        if upload.lms.system:
             head = upload.lms.student
             user, is_guess = blackboard_user(head, users)
             upload.lms = replace(upload.lms, student=user, id=user)
@@ -188,54 +183,46 @@ def _read_names(uploads: Sequence[Upload], roster: Roster | None) -> list[str]:
 
 
 def _owners(uploads: Sequence[Upload], roster: Roster | None, ignored: list[str]) -> list[_Owner]:
-    """Return all students; with a roster, also those who handed in nothing.
+    """Return the students of the roster in its order, then all others, sorted by name.
 
     Add loose files that belong to nobody and are no answers to `ignored`.
     """
+    in_roster = {student.name: _Owner(student) for student in roster.students} if roster else {}
     index = StudentIndex(roster.students if roster else ())
-    owners: dict[tuple[str, ...], _Owner] = {}
-    possible: dict[str, list[str]] = defaultdict(list)
-    for upload in sorted(uploads, key=lambda upload: upload.order):
+    others: dict[tuple[str, str], _Owner] = {}
+    for upload in sorted(uploads, key=lambda upload: upload.lms.order):
         student = _student(upload)
-        key: tuple[str, ...] = (student.system, student.id or key_form(student.name))
         fitting = _fitting(student, index, roster)
         if len(fitting) == 1:
-            student, key = _in_roster(student, fitting[0]), ("roster", fitting[0].name)
-        elif upload.is_loose:
+            owner = in_roster[fitting[0].name]
+            student = _in_roster(student, owner.student)
+        elif not (upload.lms.system or upload.is_folder or upload.is_answer):
             ignored.extend(file.path for file in upload.files)
             continue
-        elif fitting:
-            names = [each.name for each in fitting]
-            note = f"the name fits {' and '.join(names[:_MOST_NAMED])}"
-            student = replace(student, is_in_roster=False, notes=(note,))
-            for name in names:
-                possible[name].append(upload.place)
-        elif roster:
-            student = replace(student, is_in_roster=False)
-        owner = owners.setdefault(key, _Owner(student))
-        if owner.uploads and upload.order > owner.uploads[-1].order:
-            owner.student = student  # feedback has the name of the newest upload
+        else:
+            key = (student.system, student.id or key_form(student.name))
+            owner = others.setdefault(key, _Owner(student))
+            student = replace(student, is_in_roster=False if roster else None)
+        if len(fitting) > 1:
+            names = " and ".join(each.name for each in fitting[:_MOST_NAMED])
+            student = replace(student, notes=(f"the name fits {names}",))
+            for each in fitting:
+                possible = in_roster[each.name].student
+                note = f"{upload.place} may belong to this student"
+                in_roster[each.name].student = replace(possible, notes=(*possible.notes, note))
+        owner.student = student  # feedback has the name of the newest upload
         owner.uploads.append(upload)
-    for student in roster.students if roster else ():
-        places = ", ".join(possible[student.name])
-        notes = (f"{places} may belong to this student",) if places else ()
-        owners.setdefault(("roster", student.name), _Owner(replace(student, notes=notes)))
-    return list(owners.values())
+    by_name = sorted(others.values(), key=lambda owner: key_form(owner.student.name))
+    return [*in_roster.values(), *by_name]
 
 
 def _student(upload: Upload) -> Student:
     """Return the student whom the name of an upload names."""
     lms = upload.lms
-    if lms is None:
-        is_answer = not upload.is_folder and upload.name.lower().endswith(ANSWERS)
-        has_suffix = is_answer or upload.is_loose
-        name = os.path.splitext(upload.name)[0] if has_suffix else upload.name
-        return Student(name, upload=upload.name)
-    login = lms.id if lms.system == "blackboard" else ""
     return Student(
         lms.student,
         id=lms.id,
-        login=login,
+        login=lms.id if lms.system == "blackboard" else "",
         system=lms.system,
         system_id=lms.id,
         upload=upload.name,

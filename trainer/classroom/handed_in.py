@@ -105,9 +105,9 @@ def files_in(place: Path) -> list[HandedIn]:
         ) from None
 
 
-def single_file(path: Path) -> HandedIn:
-    """Return a file on the disk under its own name."""
-    return HandedIn(shown(path.name), partial(path.open, "rb"))
+def single_file(path: Path, name: str = "") -> HandedIn:
+    """Return a file on the disk under a name, by default its own."""
+    return HandedIn(shown(name or path.name), lambda: path.open("rb"))
 
 
 def inside(zipped: HandedIn) -> list[HandedIn]:
@@ -162,7 +162,7 @@ def _files_of_folder(folder: Path) -> Iterator[HandedIn]:
             mode = path.lstat().st_mode
             if _is_junk(name) or stat.S_ISDIR(mode):
                 continue
-            file = HandedIn(shown(path.relative_to(folder).as_posix()), partial(path.open, "rb"))
+            file = single_file(path, path.relative_to(folder).as_posix())
             problem = f"{file.path} is a link or no regular file. Hand in the file itself."
             yield file if stat.S_ISREG(mode) else replace(file, problem=problem)
 

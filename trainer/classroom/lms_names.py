@@ -22,7 +22,7 @@ _FORMS: Mapping[System, re.Pattern[str]] = {
     ),
     "blackboard": re.compile(
         r"(?P<student>.+?)_attempt_(?P<attempt>[0-9]{4}(?:-[0-9]{2}){5})"
-        r"(?:_(?P<file>.+)|(?P<receipt>\.txt))",
+        r"(?:_(?P<file>.+)|\.txt)",
         re.DOTALL,
     ),
     "canvas": re.compile(
@@ -40,24 +40,32 @@ class LmsName:
     """The parts of a name that a learning management system wrote.
 
     Attributes:
-        system: the system.
+        system: the system; "" for a name that a person chose.
         student: the name of the student; for Blackboard, `<assignment>_<user>`.
         id: Canvas' user id, the number of Moodle's participant; "" for Blackboard.
         file: the student's own name of the file; "" for a folder and for a receipt.
         attempt: the time of Blackboard's attempt as text that sorts by time, or "".
         upload: Canvas' number of the upload, which grows with time, or 0.
         is_marked_late: True if the name says that the file is late.
-        is_receipt: True for Blackboard's receipt of an attempt.
     """
 
-    system: System
-    student: str
-    id: str
-    file: str
+    system: System = ""
+    student: str = ""
+    id: str = ""
+    file: str = ""
     attempt: str = ""
     upload: int = 0
     is_marked_late: bool = False
-    is_receipt: bool = False
+
+    @property
+    def order(self) -> tuple[str, int]:
+        """The attempt and the number of the upload, which grow with time."""
+        return self.attempt, self.upload
+
+    @property
+    def is_receipt(self) -> bool:
+        """True for Blackboard's receipt of an attempt."""
+        return self.system == "blackboard" and not self.file
 
     @property
     def submitted(self) -> float | None:
@@ -98,7 +106,6 @@ def read_name(name: str, is_folder: bool, system: System) -> LmsName | None:
         attempt=groups.get("attempt") or "",
         upload=int(groups.get("upload") or 0),
         is_marked_late=bool(groups.get("late")),
-        is_receipt=bool(groups.get("receipt")),
     )
 
 
