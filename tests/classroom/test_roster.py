@@ -174,7 +174,7 @@ def test_wrong_roster_gets_a_sentence(tmp_path: Path, text: str, words: str) -> 
 
 def test_missing_roster_gets_the_next_step(tmp_path: Path) -> None:
     """The sentence says which file is needed."""
-    with pytest.raises(DrillError, match=r"There is no file .*columns id, name and email"):
+    with pytest.raises(DrillError, match=r"No such file .*columns id, name and email"):
         read_roster(tmp_path / "roster.csv")
 
 

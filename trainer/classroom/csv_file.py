@@ -76,7 +76,7 @@ def read_csv(path: Path, next_step: str) -> CsvTable:
 
     Args:
         path: the file.
-        next_step: the sentence that says which file to name, for a file that does not exist.
+        next_step: the sentence that says which file to name.
 
     Raises:
         DrillError: one sentence that names the file, the line and the next step.
@@ -112,8 +112,6 @@ def read_csv(path: Path, next_step: str) -> CsvTable:
 def _text(path: Path, next_step: str) -> str:
     try:
         data = path.read_bytes()
-    except FileNotFoundError:
-        raise DrillError(f"There is no file {path}. {next_step}") from None
     except OSError as error:
         raise DrillError(f"{path} cannot be read: {error.strerror or error}. {next_step}") from None
     if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):

@@ -44,12 +44,13 @@ EMAIL = ("emailaddress", "email", "mail")
 
 NEXT_STEP = "Name a CSV file with the columns id, name and email, or the export of your system."
 _PARTICIPANT = re.compile(r"\D*([0-9]+)\s*")
-_CANVAS_COLUMN = re.compile(r"(?P<title>.+?) *\((?P<id>[0-9]+)\) *", re.DOTALL)
 _BLACKBOARD_COLUMN = re.compile(
-    r"(?P<title>.+?)(?: *\[[^\[\]]*?: *(?P<points>[0-9.]+)[^\[\]]*\])? *\| *(?P<id>[0-9]+) *",
-    re.DOTALL,
+    r"(?P<title>.+?)(?: *\[[^\[\]]*?: *(?P<points>[0-9.]+)[^\[\]]*\])? *\| *[0-9]+ *", re.DOTALL
 )
-_POSTING = re.compile(r"\s*(muted|manual posting.*)?\s*", re.IGNORECASE)
+_COLUMNS: Mapping[System, re.Pattern[str]] = {
+    "canvas": re.compile(r"(?P<title>.+?) *\([0-9]+\) *", re.DOTALL),
+    "blackboard": _BLACKBOARD_COLUMN,
+}
 # The column with the id that the system writes into the file names of a student.
 _SYSTEM_ID: Mapping[System, str] = {
     "canvas": "id",
@@ -83,7 +84,13 @@ def read_roster(path: Path) -> Roster:
     """
     table = read_csv(path, NEXT_STEP)
     system = system_of(table.headings)
-    _require_columns(path, table)
+    has_name = table.has(*NAME) or (table.has(*FIRST_NAME) and table.has(*LAST_NAME))
+    has_two = sum((table.has(*ID, *LOGIN), has_name, table.has(*EMAIL))) >= 2
+    if not has_two and not table.has("identifier"):  # Moodle hides the names of its worksheet
+        raise DrillError(
+            f"{path}, line 1 has the columns {listed(table.headings)}, but a roster needs two of"
+            f" id, name and email. {NEXT_STEP}"
+        )
     students: list[Student] = []
     lines: dict[str, int] = {}
     for line in table.lines:
@@ -113,7 +120,7 @@ def system_of(headings: Collection[str]) -> System:
     if is_worksheet or (is_participants and not plain & {"sid", "username"}):
         return "moodle"
     if {"lastname", "firstname", "username"} <= plain and (
-        plain & {"availability", "lastaccess"} or _columns(_BLACKBOARD_COLUMN, headings)
+        plain & {"availability", "lastaccess"} or assignment_columns("blackboard", headings)
     ):
         return "blackboard"
     if "role" in plain and "email" in plain and plain & {"name", "firstname"}:
@@ -123,11 +130,10 @@ def system_of(headings: Collection[str]) -> System:
 
 def assignment_columns(system: System, headings: Iterable[str]) -> dict[str, str]:
     """Return the title of each assignment's column, by its heading."""
-    if system == "canvas":
-        return _columns(_CANVAS_COLUMN, headings)
-    if system == "blackboard":
-        return _columns(_BLACKBOARD_COLUMN, headings)
-    return {}
+    if system not in _COLUMNS:
+        return {}
+    columns = {heading: _COLUMNS[system].fullmatch(heading) for heading in headings}
+    return {heading: parts["title"] for heading, parts in columns.items() if parts}
 
 
 def most_points(blackboard_heading: str) -> str:
@@ -139,25 +145,11 @@ def most_points(blackboard_heading: str) -> str:
 # Reading
 
 
-def _require_columns(path: Path, table: CsvTable) -> None:
-    """Raise DrillError if the table has fewer than two of the columns id, name and email."""
-    has_name = table.has(*NAME) or (table.has(*FIRST_NAME) and table.has(*LAST_NAME))
-    has_two = sum((table.has(*ID, *LOGIN), has_name, table.has(*EMAIL))) >= 2
-    if not has_two and not table.has("identifier"):  # Moodle hides the names of its worksheet
-        raise DrillError(
-            f"{path}, line 1 has the columns {listed(table.headings) or 'without a name'}, but a"
-            " roster needs two of id, name and email. Rename its columns, or name the export of"
-            " your system."
-        )
-
-
 def _is_student(line: CsvLine, system: System) -> bool:
     """Return whether a line is about a student, and not about the columns or the staff."""
-    cells = list(line.cells.values())
-    if system == "canvas":
-        is_about_columns = _has_possible(line) or all(_POSTING.fullmatch(cell) for cell in cells)
+    if system == "canvas":  # a line about the columns has no id
         name = line.cell(*NAME) or line.cell(*LAST_NAME) + line.cell(*FIRST_NAME)
-        return not is_about_columns and folded(name) != "studenttest"
+        return bool(line.cell("id")) and folded(name) != "studenttest"
     if system == "gradescope":
         return line.cell("role").casefold() in ("student", "")
     if system == "blackboard":  # the preview of a course is not a student
@@ -165,16 +157,15 @@ def _is_student(line: CsvLine, system: System) -> bool:
     return True
 
 
-def _has_possible(line: CsvLine) -> bool:
-    """Return whether a line of Canvas' gradebook has the points possible of each assignment."""
-    return "Points Possible" in next(iter(line.cells.values()))
-
-
 def _possible(table: CsvTable, system: System) -> dict[str, str]:
     """Return the points possible of each assignment's column in Canvas' gradebook."""
     columns = assignment_columns(system, table.headings)
-    lines = [line for line in table.lines if system == "canvas" and _has_possible(line)]
-    return {heading: line.cells[heading].strip() for line in lines for heading in columns}
+    return {
+        heading: line.cells[heading].strip()
+        for line in table.lines
+        for heading in columns
+        if system == "canvas" and "Points Possible" in next(iter(line.cells.values()))
+    }
 
 
 def _student(path: Path, line: CsvLine, system: System) -> Student:
@@ -210,8 +201,3 @@ def _student(path: Path, line: CsvLine, system: System) -> Student:
         is_in_roster=True,
         row=line.cells,
     )
-
-
-def _columns(pattern: re.Pattern[str], headings: Iterable[str]) -> dict[str, str]:
-    columns = {heading: pattern.fullmatch(heading) for heading in headings}
-    return {heading: parts["title"] for heading, parts in columns.items() if parts}

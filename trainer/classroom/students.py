@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -32,7 +32,6 @@ _ADDITION = re.compile(r" \([^()]*\)\Z")
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
-_SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))  # "Sammy Davis, Jr." is not turned around
 
 
 def key_form(text: str) -> str:
@@ -63,7 +62,7 @@ def in_order(name: str) -> str:
     'Ana Lee'
     """
     last, comma, first = (part.strip() for part in name.partition(","))
-    is_turned = comma and first and last and "," not in first and folded(first) not in _SUFFIXES
+    is_turned = comma and first and last and "," not in first
     return " ".join((f"{first} {last}" if is_turned else name).split())
 
 
@@ -171,15 +170,14 @@ def _several(words: str, students: Sequence[Student]) -> str:
 
 def with_unique_names(students: Sequence[Student]) -> list[Student]:
     """Return the students with distinct names, as far as ids or addresses distinguish them."""
-    named: dict[str, int] = defaultdict(int)
+    counts = Counter(key_form(student.name) for student in students)
+    unique: list[Student] = []
     for student in students:
-        named[key_form(student.name)] += 1
-    return [_with_addition(each) if named[key_form(each.name)] > 1 else each for each in students]
-
-
-def _with_addition(student: Student) -> Student:
-    addition = student.id or student.email
-    return replace(student, name=f"{student.name} ({addition})") if addition else student
+        addition = student.id or student.email
+        if addition and counts[key_form(student.name)] > 1:
+            student = replace(student, name=f"{student.name} ({addition})")
+        unique.append(student)
+    return unique
 
 
 def _keys(student: Student) -> tuple[str, ...]:
