@@ -50,7 +50,7 @@ def test_everything_unclear_is_said_on_stderr(
         "[extensions] names nobody of this class: Cy.",
     ):
         assert sentence in said
-    assert found.has_roster
+    assert found.roster
     assert found.assignment.extensions == {"Ana": Extension(days=2)}
     assert [student.name for student in found.collected.students] == ["Ana", "Bo", "zoe"]
 
@@ -58,7 +58,7 @@ def test_everything_unclear_is_said_on_stderr(
 def test_a_clear_class_needs_no_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without a roster, nobody is a stranger."""
     found = inputs(write_files(tmp_path / "in", named_files("ana.py", "bo.py")))
-    assert not found.has_roster
+    assert found.roster is None
     assert capsys.readouterr().err == ""
 
 

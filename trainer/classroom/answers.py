@@ -37,7 +37,7 @@ class Upload:
         place: the path in messages. The path of a folder ends in a slash.
         name: the name without the slash.
         files: the files.
-        lms: the parts of the name that a system wrote.
+        lms: the parts of the name.
     """
 
     place: str
@@ -57,31 +57,17 @@ class Upload:
 
 
 class _Content(NamedTuple):
-    """The content of a file.
+    """The source of a file and the names that it defines, or the reason why it is no answer."""
 
-    Attributes:
-        source: the Python source; of a notebook, the part with the names that are asked for.
-        defines: the names that the source defines.
-        is_broken: True if Python cannot read the source.
-        problem: the reason why the file is no answer by the names that it defines, or "".
-    """
-
-    source: str = ""
+    source: str = ""  # of a notebook, only the part with the names that are asked for
     defines: frozenset[str] = frozenset()
-    is_broken: bool = False
+    is_broken: bool = False  # True if Python cannot read the source
     problem: str = ""
 
 
 @dataclass(frozen=True)
 class _File:
-    """A file of one student.
-
-    Attributes:
-        file: the file.
-        name: the student's own path of the file.
-        upload: the upload that holds the file.
-        challenges: the challenges of the assignment.
-    """
+    """A file of one student, with the student's own path of it."""
 
     file: HandedIn
     name: str

@@ -77,13 +77,10 @@ class LmsName:
 
 
 def system_of_names(names: Collection[tuple[str, bool]]) -> System:
-    """Return the system that wrote most of the names of a class; "" for none.
+    """Return the system that wrote most of the names, each with True for a folder; "" for none.
 
     One class comes from one system. So a student cannot look like somebody else with a file name
     in the form of another system.
-
-    Args:
-        names: names of files and folders, each with True for a folder.
     """
     counts = Counter(dict.fromkeys(_FORMS, 0))
     for name, is_folder in names:

@@ -122,8 +122,8 @@ def begin(
         students=read.collected.students,
         tasks=[_task(job) for job in jobs],
         other_files=read.collected.ignored,
-        has_roster=read.has_roster,
-        possible=dict(read.possible),
+        has_roster=read.roster is not None,
+        possible=dict(read.roster.possible) if read.roster else {},
         salt=before.salt if before else new_salt(),
         marks=before.marks if before else {},
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trainer.classroom.collect import Collected, collect, collect_single
 from trainer.classroom.records import Assignment
-from trainer.classroom.roster import read_roster
+from trainer.classroom.roster import Roster, read_roster
 from trainer.classroom.students import by_student
 from trainer.classroom.times import with_gradescope, with_moodle_times, with_times
 from trainer.model.challenge import Challenge
@@ -23,21 +23,11 @@ _GRADESCOPE_FILE = "submission_metadata.json"
 
 @dataclass(frozen=True)
 class ClassInputs:
-    """The assignment and the submissions of a class.
-
-    Attributes:
-        assignment: the assignment.
-        challenges: its challenges, in order.
-        collected: the students and their submissions.
-        has_roster: True if a roster was given.
-        possible: the points possible of each column of the roster, by heading.
-    """
+    """The assignment, the submissions and the roster of a class."""
 
     assignment: Assignment
-    challenges: Sequence[Challenge]
     collected: Collected
-    has_roster: bool
-    possible: Mapping[str, str] = field(default_factory=dict)
+    roster: Roster | None
 
 
 def read_class(
@@ -78,10 +68,4 @@ def read_class(
             notes.append(f"{words}: {first_of(names, _MOST_NAMED)}.")
     for note in (*collected.notes, *notes):
         print(for_stream(visible(note), sys.stderr, hanging="    "), file=sys.stderr)
-    return ClassInputs(
-        replace(assignment, extensions=extensions),
-        challenges,
-        collected,
-        roster is not None,
-        {} if roster is None else roster.possible,
-    )
+    return ClassInputs(replace(assignment, extensions=extensions), collected, roster)
