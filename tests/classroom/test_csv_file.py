@@ -1,6 +1,7 @@
 """Tests of reading CSV files that different programs wrote."""
 
 import codecs
+import re
 from pathlib import Path
 
 import pytest
@@ -61,8 +62,8 @@ def test_short_line_has_empty_cells(tmp_path: Path) -> None:
     [
         (None, "cannot be read: No such file"),
         (b"", "is empty"),
-        (b"\xff\xe9\xe9", "neither UTF-8 nor UTF-16"),
-        (b"PK\x03\x04rest", "a workbook of a spreadsheet"),
+        (b"\xff\xe9\xe9", "no CSV file in UTF-8 or UTF-16"),
+        (b"PK\x03\x04\x14\xb5\xff", "no CSV file .* In the spreadsheet, save the table as"),
         (b'id,name\n1,"Ana" Lee\n', "line 2 cannot be read: "),
         (b'id,name\n1,"Ana', "line 2 cannot be read: unexpected end of data"),
         (b"name,email\nLee, Ana,a@x\n", "line 2 has 3 cells, but the first line names 2 columns"),
@@ -75,7 +76,7 @@ def test_broken_file_gets_a_sentence(tmp_path: Path, data: bytes | None, words: 
         path.write_bytes(data)
     with pytest.raises(DrillError) as caught:
         read_csv(path, STEP)
-    assert words in str(caught.value)
+    assert re.search(words, str(caught.value))
     assert str(path) in str(caught.value)
 
 

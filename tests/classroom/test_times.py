@@ -106,26 +106,21 @@ def test_time_of_a_person_replaces_the_time_of_the_system(
 ) -> None:
     """Common headings are known. An empty cell is no time."""
     before = collected(Student("Ana", id="12", email="a@x"), Student("Bo"), submitted=5.0)
-    timed, notes = with_times(before, written(tmp_path, text))
+    timed, unknown = with_times(before, written(tmp_path, text))
     assert times_of(timed) == times
-    assert notes == []
+    assert unknown == []
 
 
-def test_missing_times_and_lines_of_nobody_are_named(tmp_path: Path) -> None:
-    """Without a time, a late file costs nothing. Canvas marks late files itself."""
-    before = collected(Student("Ana"), Student("Bo"), Student("Cy"), Student("Di"))
-    ana, bo, cy, di = before.submissions
-    marked = replace(cy, has_late_marks=True)
-    missing = replace(di, is_missing=True, source=None)
-    before = replace(before, submissions=[ana, bo, marked, missing])
+def test_lines_of_nobody_are_returned(tmp_path: Path) -> None:
+    """A student who handed in nothing for a challenge has no time there."""
+    before = collected(Student("Ana"), Student("Di"))
+    ana, di = before.submissions
+    before = replace(before, submissions=[ana, replace(di, is_missing=True, source=None)])
     lines = [f"{name},2026-12-01 23:59" for name in ("Ana", "Di", "An")]
     file = written(tmp_path, "\n".join(["student,submitted", *lines]))
-    timed, notes = with_times(before, file)
-    assert notes == [
-        f"{file} names students who are not in this class: “An”.",
-        f"{file} has no time for: “Bo”.",
-    ]
-    assert times_of(timed) == [LOCAL, None, None, None]
+    timed, unknown = with_times(before, file)
+    assert unknown == ["An"]
+    assert times_of(timed) == [LOCAL, None]
 
 
 def test_the_worksheet_of_moodle_has_times() -> None:

@@ -46,7 +46,7 @@ def test_everything_unclear_is_said_on_stderr(
     for sentence in (
         "Not graded, because nobody asked for it: notes.txt.",
         "The roster does not have these students: zoe.",
-        "times.csv names students who are not in this class: “Di”.",
+        "times.csv names nobody of this class: Di.",
         "[extensions] names nobody of this class: Cy.",
     ):
         assert sentence in said

@@ -191,11 +191,11 @@ def _owners(uploads: Sequence[Upload], roster: Roster | None, ignored: list[str]
     index = StudentIndex(roster.students if roster else ())
     others: dict[tuple[str, str], _Owner] = {}
     for upload in sorted(uploads, key=lambda upload: upload.lms.order):
-        student = _student(upload)
+        student = _with_upload(Student(upload.lms.student), upload)
         fitting = _fitting(student, index, roster)
         if len(fitting) == 1:
             owner = in_roster[fitting[0].name]
-            student = _in_roster(student, owner.student)
+            student = _with_upload(owner.student, upload)
         elif not (upload.lms.system or upload.is_folder or upload.is_answer):
             ignored.extend(file.path for file in upload.files)
             continue
@@ -216,19 +216,6 @@ def _owners(uploads: Sequence[Upload], roster: Roster | None, ignored: list[str]
     return [*in_roster.values(), *by_name]
 
 
-def _student(upload: Upload) -> Student:
-    """Return the student whom the name of an upload names."""
-    lms = upload.lms
-    return Student(
-        lms.student,
-        id=lms.id,
-        login=lms.id if lms.system == "blackboard" else "",
-        system=lms.system,
-        system_id=lms.id,
-        upload=upload.name,
-    )
-
-
 def _fitting(student: Student, index: StudentIndex, roster: Roster | None) -> list[Student]:
     """Return the students of the roster whom the student of an upload may be.
 
@@ -243,13 +230,15 @@ def _fitting(student: Student, index: StudentIndex, roster: Roster | None) -> li
     return fitting
 
 
-def _in_roster(student: Student, entry: Student) -> Student:
-    """Return a student of the roster with the data of the upload."""
+def _with_upload(student: Student, upload: Upload) -> Student:
+    """Return a student with the data in the name of an upload."""
+    lms = upload.lms
+    login = lms.id if lms.system == "blackboard" else ""
     return replace(
-        entry,
-        id=entry.id or student.id,
-        login=entry.login or student.login,
-        system=student.system or entry.system,
-        system_id=student.system_id or entry.system_id,
-        upload=student.upload,
+        student,
+        id=student.id or lms.id,
+        login=student.login or login,
+        system=lms.system or student.system,
+        system_id=lms.id or student.system_id,
+        upload=upload.name,
     )

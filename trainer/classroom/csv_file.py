@@ -114,12 +114,10 @@ def _text(path: Path, next_step: str) -> str:
         data = path.read_bytes()
     except OSError as error:
         raise DrillError(f"{path} cannot be read: {error.strerror or error}. {next_step}") from None
-    if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
-        raise DrillError(f"{path} is a workbook of a spreadsheet, not a CSV file. {_SAVE_AS}")
     # Blackboard writes UTF-16, with or without a mark. A heading begins with a letter of ASCII.
     is_marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     encoding = "utf-16" if is_marked else "utf-16-le" if data[1:2] == b"\0" else "utf-8-sig"
     try:
         return data.decode(encoding)
     except UnicodeDecodeError:
-        raise DrillError(f"{path} is neither UTF-8 nor UTF-16 text. {_SAVE_AS}") from None
+        raise DrillError(f"{path} is no CSV file in UTF-8 or UTF-16. {_SAVE_AS}") from None

@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -139,14 +140,10 @@ def is_outside(path: str) -> bool:
 
 
 def _sorted(files: Iterator[HandedIn], name: str) -> list[HandedIn]:
-    result: list[HandedIn] = []
-    for file in files:
-        result.append(file)
-        if len(result) > MOST_FILES:
-            raise DrillError(
-                f"{name} holds more than {MOST_FILES:,} files. Leave some of them out."
-            )
-    return sorted(result, key=lambda file: file.path)
+    first = list(islice(files, MOST_FILES + 1))
+    if len(first) > MOST_FILES:
+        raise DrillError(f"{name} holds more than {MOST_FILES:,} files. Leave some of them out.")
+    return sorted(first, key=lambda file: file.path)
 
 
 def _is_junk(name: str) -> bool:

@@ -24,14 +24,12 @@ from trainer.classroom.records import Assignment
 from trainer.classroom.roster import EMAIL, LOGIN, NAME
 from trainer.classroom.students import ID, by_student
 from trainer.model.errors import DrillError
-from trainer.model.listing import first_of
 
 _TIME = (
     *("submitted", "submittedat", "submissiontime", "submissiondate", "lastmodifiedsubmission"),
     *("timestamp", "datetime", "createdat", "handedin", "handedinat"),
 )
 _NEXT_STEP = "Name a CSV file with the columns student and submitted."
-_MOST_NAMED = 5  # names in one sentence
 _FORMATS = (
     "%Y-%m-%d %H:%M",
     "%Y-%m-%d %H:%M:%S",
@@ -74,31 +72,15 @@ def read_time(text: str) -> float | None:
 
 
 def with_times(collected: Collected, file: Path) -> tuple[Collected, list[str]]:
-    """Return the submissions with the times of a file, which replace the system's times.
+    """Return the submissions with the times of a file, and its words that fit no student.
 
-    Returns:
-        The submissions, and sentences about lines that fit nobody and about missing times.
+    The times replace those of the system.
 
     Raises:
         DrillError: one sentence that names the file and the fault.
     """
     times, unknown = by_student(_lines(file), collected.students, str(file))
-    timed = _with(collected, times)
-    without = {
-        submission.student: None
-        for submission in timed.submissions
-        if submission.submitted is None
-        and submission.source is not None
-        and not submission.has_late_marks
-    }
-    return timed, [
-        f"{file} {words}: {first_of([f'“{name}”' for name in names], _MOST_NAMED)}."
-        for words, names in (
-            ("names students who are not in this class", unknown),
-            ("has no time for", list(without)),
-        )
-        if names
-    ]
+    return _with(collected, times), unknown
 
 
 def _lines(file: Path) -> Iterator[tuple[str, float]]:

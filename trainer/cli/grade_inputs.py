@@ -45,7 +45,7 @@ def read_class(
         DrillError: the submissions, the roster or the times cannot be read.
     """
     roster = None if roster_file is None else read_roster(roster_file)
-    notes: list[str] = []
+    untimed: list[str] = []
     if single:
         collected = collect_single(folder, challenges)
         metadata = folder.absolute().parent / _GRADESCOPE_FILE
@@ -54,18 +54,20 @@ def read_class(
     else:
         collected = with_moodle_times(collect(folder, challenges, roster))
     if submitted_file is not None:
-        collected, notes = with_times(collected, submitted_file)
+        collected, untimed = with_times(collected, submitted_file)
     extensions, unknown = by_student(
         assignment.extensions.items(), collected.students, "[extensions]"
     )
     strangers = [student.name for student in collected.students if student.is_in_roster is False]
+    notes = list(collected.notes)
     for words, names in (
         ("Not graded, because nobody asked for it", collected.ignored),
         ("The roster does not have these students", strangers),
+        (f"{submitted_file} names nobody of this class", untimed),
         ("[extensions] names nobody of this class", unknown),
     ):
         if names:
             notes.append(f"{words}: {first_of(names, _MOST_NAMED)}.")
-    for note in (*collected.notes, *notes):
+    for note in notes:
         print(for_stream(visible(note), sys.stderr, hanging="    "), file=sys.stderr)
     return ClassInputs(replace(assignment, extensions=extensions), collected, roster)

@@ -104,10 +104,8 @@ def cell_line(source: str, line: int) -> tuple[int, int] | None:
         source: a result of `python_of`.
         line: a line of the source, from 1.
     """
-    lines = source.split("\n")[:line]
-    for index in range(len(lines) - 1, -1, -1):
-        if header := _CELL_HEADER.fullmatch(lines[index]):
-            below = line - index - 1
+    for below, text in enumerate(reversed(source.split("\n")[:line])):
+        if header := _CELL_HEADER.fullmatch(text):
             return (int(header[1]), below) if below else None
     return None
 
