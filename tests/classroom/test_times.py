@@ -12,7 +12,6 @@ from trainer.classroom.records import AssignedChallenge, Assignment, Student, St
 from trainer.classroom.times import (
     read_time,
     with_gradescope,
-    with_moodle_times,
     with_times,
 )
 from trainer.model.errors import DrillError
@@ -98,6 +97,11 @@ def test_wrong_times_get_a_sentence(tmp_path: Path, text: str, words: str) -> No
     [
         ("Submitted At;E-Mail\n2026-12-01T23:59:00;A@x\n", [LOCAL, 5.0]),
         ("id,name,timestamp\n12,Cy,2026-12-01 23:59\n", [LOCAL, 5.0]),
+        (
+            "Identifier,Full name,Email address,Last modified (submission)\n"
+            'Participant 7,Ana,a@x,"Tuesday, 1 December 2026, 11:59 PM"\nParticipant 8,Bo,,-\n',
+            [LOCAL, 5.0],
+        ),
         ("student,submitted\nBo,-\nbo,2026-12-01 23:59\nana,\n", [5.0, LOCAL]),
     ],
 )
@@ -121,17 +125,6 @@ def test_lines_of_nobody_are_returned(tmp_path: Path) -> None:
     timed, unknown = with_times(before, file)
     assert unknown == ["An"]
     assert times_of(timed) == [LOCAL, None]
-
-
-def test_the_worksheet_of_moodle_has_times() -> None:
-    """A student without a readable time keeps the time of the zip."""
-    column = "Last modified (submission)"
-    students = [
-        Student("Ana", row={column: "Tuesday, 1 December 2026, 11:59 PM"}),
-        Student("Bo", row={column: "-"}),
-        Student("Cy"),
-    ]
-    assert times_of(with_moodle_times(collected(*students, submitted=5.0))) == [LOCAL, 5.0, 5.0]
 
 
 def test_gradescope_gives_the_student_the_time_and_the_due_time(tmp_path: Path) -> None:

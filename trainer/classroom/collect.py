@@ -15,6 +15,8 @@ from trainer.classroom.answers import ANSWERS, Upload, stem, submissions_of
 from trainer.classroom.class_record import CLASS_FILE
 from trainer.classroom.handed_in import (
     LAYOUTS,
+    NOTEBOOK,
+    PYTHON,
     HandedIn,
     files_in,
     is_outside,
@@ -99,13 +101,12 @@ def collect_single(path: Path, challenges: Sequence[Challenge]) -> Collected:
         DrillError: the path does not exist or is another file.
     """
     name = shown(os.path.basename(os.path.abspath(path)))
-    if not path.is_file():
-        upload = Upload(f"{name}/", name, files_in(path))
-    elif path.suffix.lower() in ANSWERS:
+    if path.is_file() and path.suffix.lower() in (PYTHON, NOTEBOOK):
         upload = Upload(name, name, [single_file(path)])
-        name = os.path.splitext(name)[0]
     else:
-        raise DrillError(f"{name} is neither a folder nor a .zip, .py or .ipynb. {LAYOUTS}")
+        upload = Upload(f"{name}/", name, files_in(path))
+    if path.is_file():
+        name = os.path.splitext(name)[0]
     ignored: list[str] = []
     submissions = submissions_of(name, [upload], challenges, ignored)
     return Collected([Student(name, upload=upload.name)], submissions, ignored)

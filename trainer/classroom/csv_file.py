@@ -29,11 +29,7 @@ class CsvLine:
     cells: Mapping[str, str]
 
     def cell(self, *names: str) -> str:
-        """Return the cell of the first of these columns that is not empty, or "".
-
-        Args:
-            names: headings in the form of `plain_heading`.
-        """
+        """Return the cell of the first of these plain headings that is not empty, or ""."""
         by_name: dict[str, str] = {}
         for heading, cell in self.cells.items():
             by_name.setdefault(plain_heading(heading), cell.strip())
@@ -48,11 +44,7 @@ class CsvTable:
     lines: tuple[CsvLine, ...]
 
     def has(self, *names: str) -> bool:
-        """Return whether one of these columns exists.
-
-        Args:
-            names: headings in the form of `plain_heading`.
-        """
+        """Return whether one of these plain headings exists."""
         return not {plain_heading(heading) for heading in self.headings}.isdisjoint(names)
 
 
@@ -73,10 +65,6 @@ def listed(names: Iterable[str]) -> str:
 
 def read_csv(path: Path, next_step: str) -> CsvTable:
     """Read a table with commas, semicolons or tabs, in UTF-8 or UTF-16.
-
-    Args:
-        path: the file.
-        next_step: the sentence that says which file to name.
 
     Raises:
         DrillError: one sentence that names the file, the line and the next step.

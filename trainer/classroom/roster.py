@@ -8,16 +8,14 @@ The exports of the systems have these columns:
   source: Canvas Instructor Guide, "How do I import grades in the Gradebook?", and the gradebook
   exporter in the source of Canvas.
 - Moodle, grading worksheet: "Identifier" ("Participant 12345"), "Full name", sometimes
-  "ID number", "Email address", "Status", "Grade", "Maximum Grade", "Grade can be changed",
-  "Last modified (submission)", "Last modified (grade)", "Feedback comments".
+  "ID number", "Email address", "Status", "Grade", "Last modified (submission)", and others.
   source: MoodleDocs, "Assignment settings: Offline grading worksheet", and the importer
   `assignfeedback_offline` in the source of Moodle.
 - Moodle, participants: "First name", "Last name" (older: "Surname"), "ID number", "Email address".
   source: MoodleDocs, "Participants".
 - Blackboard, grade centre: "Last Name", "First Name", "Username", "Student ID", "Last Access",
   "Availability", then `Title [Total Pts: 100 Score] |12345` for each column. The file is
-  tab-delimited in UTF-16 with the ending .xls, or a CSV file. If only one column is downloaded,
-  "Grading Notes", "Notes Format", "Feedback to Learner" and "Feedback Format" follow it.
+  tab-delimited in UTF-16 with the ending .xls, or a CSV file.
   source: Blackboard Help for Instructors, "Work Offline With Grade Data".
 - Gradescope, roster: "First Name" and "Last Name" or "Name", "SID", "Email", "Role".
   source: Gradescope Help, "Adding Students and Staff".

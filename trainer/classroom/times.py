@@ -1,4 +1,4 @@
-"""The times of submissions: from a table of a person, from Moodle and from Gradescope.
+"""The times of submissions: from a table, for example Moodle's worksheet, and from Gradescope.
 
 Gradescope's `submission_metadata.json` has the keys "created_at", "assignment" with "due_date", and
 "users" with "name", "email", "id", sometimes "sid", and sometimes the user's own "assignment",
@@ -102,13 +102,6 @@ def _lines(file: Path) -> Iterator[tuple[str, float]]:
                 f"{file}, line {line.number} has the time {text!r} for {student or 'nobody'}; it"
                 " must be like 2026-12-01 23:59 or 2026-12-01T23:59:00+01:00."
             )
-
-
-def with_moodle_times(collected: Collected) -> Collected:
-    """Return the submissions with the times of Moodle's grading worksheet, if it is the roster."""
-    column = "Last modified (submission)"
-    times = {student.name: read_time(student.row.get(column, "")) for student in collected.students}
-    return _with(collected, {name: time for name, time in times.items() if time is not None})
 
 
 def with_gradescope(

@@ -11,7 +11,7 @@ from trainer.classroom.collect import Collected, collect, collect_single
 from trainer.classroom.records import Assignment
 from trainer.classroom.roster import Roster, read_roster
 from trainer.classroom.students import by_student
-from trainer.classroom.times import with_gradescope, with_moodle_times, with_times
+from trainer.classroom.times import with_gradescope, with_times
 from trainer.model.challenge import Challenge
 from trainer.model.listing import first_of
 from trainer.report.visible import visible
@@ -52,7 +52,7 @@ def read_class(
         if metadata.is_file():
             collected, assignment = with_gradescope(collected, assignment, metadata)
     else:
-        collected = with_moodle_times(collect(folder, challenges, roster))
+        collected = collect(folder, challenges, roster)
     if submitted_file is not None:
         collected, untimed = with_times(collected, submitted_file)
     extensions, unknown = by_student(
