@@ -221,7 +221,7 @@ def test_folder_without_permission_is_named(
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr(os, "scandir", refused)
-    with pytest.raises(DrillError, match="/ana cannot be read: Permission denied"):
+    with pytest.raises(DrillError, match=r"ana cannot be read: .*Permission denied: '.*/ana'\."):
         files_in(write_files(tmp_path / "ana", {"x.py": "x"}))
 
 

@@ -103,6 +103,7 @@ def test_same_names_become_distinct() -> None:
         (folded, "--", ""),
         (in_order, "van der Berg,Zoë  Maria", "Zoë Maria van der Berg"),
         (in_order, " Ana   Lee ", "Ana Lee"),
+        (in_order, "Sammy Davis, Jr.", "Sammy Davis, Jr."),
         (in_order, "Lee,", "Lee,"),
         (in_order, "a, b, c", "a, b, c"),
     ],

@@ -13,7 +13,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -73,11 +73,8 @@ class HandedIn:
         if self.problem:
             raise DrillError(self.problem)
         most = MOST_BYTES.get(self.suffix, MOST_SOURCE_BYTES)
-        try:
-            with self.open() as file:
-                data = file.read(most + 1)
-        except _BROKEN as error:
-            raise DrillError(f"{self.path} cannot be read: {_reason(error)}.") from None
+        with _reading(self.path), self.open() as file:
+            data = file.read(most + 1)
         if len(data) > most:
             raise DrillError(
                 f"{self.path} has more than {most:,} bytes, the most that are read. Is it the right"
@@ -92,18 +89,13 @@ def files_in(place: Path) -> list[HandedIn]:
     Raises:
         DrillError: the folder or the zip cannot be read, or holds too many files.
     """
-    try:
+    name = shown(str(place))
+    with _reading(name, LAYOUTS):
         if place.is_dir():
-            files = _files_of_folder(place)
-        elif place.suffix.lower() == ZIP and place.is_file():
-            files = _files_of_zip(zipfile.ZipFile(place), "")
-        else:
-            raise DrillError(f"There is no folder or .zip {shown(str(place))}. {LAYOUTS}")
-        return _sorted(files, shown(str(place)))
-    except _BROKEN as error:
-        raise DrillError(
-            f"{shown(str(place))} cannot be read: {_reason(error)}. {LAYOUTS}"
-        ) from None
+            return _sorted(_files_of_folder(place), name)
+        if place.suffix.lower() == ZIP and place.is_file():
+            return _sorted(_files_of_zip(zipfile.ZipFile(place), ""), name)
+    raise DrillError(f"There is no folder or .zip {name}. {LAYOUTS}")
 
 
 def single_file(path: Path, name: str = "") -> HandedIn:
@@ -120,12 +112,11 @@ def inside(zipped: HandedIn) -> list[HandedIn]:
         data = zipped.read()
         if data.count(b"PK\1\2") > MOST_FILES:  # the marks of its table of contents
             raise DrillError(f"{zipped.path} holds too many files.")
-        archive = zipfile.ZipFile(io.BytesIO(data))
-        files = _sorted(_files_of_zip(archive, f"{zipped.path}/"), zipped.path)
+        with _reading(zipped.path):
+            archive = zipfile.ZipFile(io.BytesIO(data))
+            files = _sorted(_files_of_zip(archive, f"{zipped.path}/"), zipped.path)
     except DrillError as error:
         return [replace(zipped, problem=str(error))]
-    except _BROKEN as error:
-        return [replace(zipped, problem=f"{zipped.path} cannot be read: {_reason(error)}.")]
     return [replace(file, modified=zipped.modified) for file in files]
 
 
@@ -137,6 +128,16 @@ def shown(text: str) -> str:
 def is_outside(path: str) -> bool:
     """Return whether the path of a member leads out of its archive."""
     return path.startswith("/") or ".." in path.split("/") or path[1:2] == ":"
+
+
+@contextmanager
+def _reading(name: str, next_step: str = "") -> Iterator[None]:
+    """Make one sentence of everything that zipfile and the system raise for an unreadable file."""
+    try:
+        yield
+    except _BROKEN as error:
+        reason = shown(str(error) or type(error).__name__)[:200].rstrip(".")
+        raise DrillError(f"{name} cannot be read: {reason}. {next_step}".rstrip()) from None
 
 
 def _sorted(files: Iterator[HandedIn], name: str) -> list[HandedIn]:
@@ -165,7 +166,7 @@ def _files_of_folder(folder: Path) -> Iterator[HandedIn]:
 
 
 def _refuse(error: OSError) -> None:
-    raise DrillError(f"{shown(str(error.filename))} cannot be read: {_reason(error)}.")
+    raise error
 
 
 def _files_of_zip(archive: zipfile.ZipFile, above: str) -> Iterator[HandedIn]:
@@ -203,9 +204,3 @@ def _modified(info: zipfile.ZipInfo) -> float | None:
         return datetime(*info.date_time).timestamp()  # local time: a zip names no time zone
     except (ValueError, OverflowError, OSError):
         return None
-
-
-def _reason(error: BaseException) -> str:
-    """Return the text of an exception, shortened and without a full stop."""
-    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return shown(str(text))[:200].rstrip(".")

@@ -32,6 +32,7 @@ _ADDITION = re.compile(r" \([^()]*\)\Z")
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
+_SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))  # "Sammy Davis, Jr." is not turned around
 
 
 def key_form(text: str) -> str:
@@ -62,7 +63,7 @@ def in_order(name: str) -> str:
     'Ana Lee'
     """
     last, comma, first = (part.strip() for part in name.partition(","))
-    is_turned = comma and first and last and "," not in first
+    is_turned = comma and first and last and "," not in first and folded(first) not in _SUFFIXES
     return " ".join((f"{first} {last}" if is_turned else name).split())
 
 
