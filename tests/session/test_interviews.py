@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from trainer.app.open_packs import KnownPacks
-from trainer.app.plan_interview import plan_interview
 from trainer.model.errors import DrillError
 from trainer.practice.facts import InterviewBegan
 from trainer.practice.journal import Journal
-from trainer.session.interviews import begun, last_interview, resumed, sheet_of
+from trainer.session.interviews import begun, last_interview, plan_interview, resumed, sheet_of
 
 KNOWN = KnownPacks().catalogue()
 
@@ -21,7 +20,9 @@ def test_interview_is_begun_once_in_a_folder_and_resumed(
     monkeypatch.chdir(tmp_path)
     journal = Journal(home)
     assert last_interview(journal, KNOWN) is None
-    plan = plan_interview(journal, KNOWN, 20, "sdpa", 3, 0)
+    plan = plan_interview(journal, KNOWN, 20, "sdpa", 0)
+    assert [stage.challenge for stage in plan.stages if stage.role == "main problem"] == ["sdpa"]
+    assert plan.questions
     run = begun(journal, KNOWN, plan, None)
     again = begun(journal, KNOWN, plan, None)
     assert run.path(0).exists()
@@ -31,7 +32,7 @@ def test_interview_is_begun_once_in_a_folder_and_resumed(
     last = last_interview(journal, KNOWN)
     assert last is not None
     assert (last.id, last.plan) == (again.id, again.plan)
-    assert resumed(last, []) is last
+    assert resumed(last) is last
     assert last.news == [
         "The interview goes on. 0:00 of 20:00 min are spent; the pause does not count."
     ]
@@ -46,13 +47,13 @@ def test_interview_of_an_older_version_cannot_go_on(home: Path) -> None:
     Journal(home).add(InterviewBegan("", 1.0, plan=plan))
     assert last_interview(Journal(home), KNOWN) is None
     with pytest.raises(DrillError, match="No interview is under way"):
-        resumed(None, [])
+        resumed(None)
 
 
 def test_challenge_that_is_gone_is_named(home: Path, tmp_path: Path) -> None:
     """The interview cannot go on."""
-    plan = plan_interview(Journal(home), KNOWN, 20, "sdpa", 3, 0)
+    plan = plan_interview(Journal(home), KNOWN, 20, "sdpa", 0)
     run = begun(Journal(home), KNOWN, plan, tmp_path)
     run.challenges = {}
     with pytest.raises(DrillError, match="which no pack has any more"):
-        resumed(run, [])
+        resumed(run)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ import typer
 from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import language
 from trainer.app.warn import warn_journal
-from trainer.cli.page_files import check_page_name, write_page
+from trainer.cli.page_files import write_page
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
 from trainer.model.submission import Submission
@@ -23,20 +22,14 @@ if TYPE_CHECKING:
     from trainer.model.report import Report
     from trainer.session.interview_state import Interview
 
-_SHEET_NAME = "score-sheet.html"
 _MINUTES = typer.Option("--minutes", min=5, max=240, metavar="M", help="5 to 240; 45 by default.")
 _TOPIC = typer.Option("--topic", help="A topic, or the challenge that is the main problem.")
 _DIR = typer.Option("--dir", help="The folder for the stubs; by default a new one in this folder.")
-_SEED = typer.Option("--seed", help="Decides among suitable problems; random by default.")
 _RESUME = typer.Option(
-    "--resume/--fresh", help="Go on with the interview under way, or begin another."
+    "--resume/--fresh",
+    help="Go on with the interview under way, as it was planned, or begin another.",
 )
 _SHEET = typer.Option("--sheet", help="Print the last score sheet again.")
-_HTML = typer.Option(
-    "--html",
-    metavar="FILE",
-    help=f"The score sheet's file; by default {_SHEET_NAME} in the folder of the stubs.",
-)
 _NO_GRADER = typer.Option(
     "--no-grader", help="Grade nothing before you hand in; the verdict is on the score sheet."
 )
@@ -44,29 +37,22 @@ _DEBUG = typer.Option(
     "--debug", help="Hold the debugging round: a file with several bugs, then its continuation."
 )
 _BUGS = typer.Option(
-    "--bugs", min=1, max=5, metavar="N", help="With --debug: 1 to 5 bugs; 4 by default."
+    "--bugs", min=1, max=5, metavar="N", help="A debugging round with 1 to 5 bugs, instead of 4."
 )
 
 
 def interview(
     context: typer.Context,
-    minutes: Annotated[int | None, _MINUTES] = None,
+    minutes: Annotated[int, _MINUTES] = 45,
     topic: Annotated[str | None, _TOPIC] = None,
     folder: Annotated[Path | None, _DIR] = None,
-    seed: Annotated[int | None, _SEED] = None,
     resume: Annotated[bool | None, _RESUME] = None,
     sheet: Annotated[bool, _SHEET] = False,
-    html: Annotated[Path | None, _HTML] = None,
     no_grader: Annotated[bool, _NO_GRADER] = False,
     debug: Annotated[bool, _DEBUG] = False,
     bugs: Annotated[int | None, _BUGS] = None,
 ) -> None:
     """Hold a timed mock interview: problems, questions, and a score sheet at the end."""
-    if bugs is not None and not debug:
-        raise DrillError(f"--bugs is {bugs}, but only a debugging round has bugs: add --debug.")
-    if html is not None:
-        check_page_name(html)
-    from trainer.app.plan_interview import plan_interview
     from trainer.cli.practise import can_draw_screen
     from trainer.session import interviews
 
@@ -75,35 +61,34 @@ def interview(
     last = interviews.last_interview(journal, catalogue)
     warn_journal(journal)
     if sheet:
-        _print_again(last, html)
+        _print_again(last)
         return
     if not can_draw_screen():
         raise DrillError(
             "An interview needs a terminal: run `attn-drill interview` in one, without a pipe."
         )
-    # Only a new interview can follow these options.
-    planned = {"minutes": minutes, "topic": topic, "dir": folder, "seed": seed}
-    planned |= {"no-grader": no_grader or None, "debug": debug or None}
-    named = [f"--{name}" for name, value in planned.items() if value is not None]
     if resume:
-        run = interviews.resumed(last, named)
+        run = interviews.resumed(last)
+    elif resume is None and last is not None and not last.state.finished:
+        raise DrillError(
+            "An interview is under way. `attn-drill interview --resume` goes on with it, "
+            "`attn-drill interview --fresh` begins another interview."
+        )
     else:
-        if resume is None:
-            interviews.check_none_under_way(last)
-        count = (4 if bugs is None else bugs) if debug else 0
-        minutes = 45 if minutes is None else minutes
-        plan = plan_interview(journal, catalogue, minutes, topic, seed, count)
-        plan = replace(plan, is_graded=not no_grader)
-        run = interviews.begun(journal, catalogue, plan, folder, () if html else (_SHEET_NAME,))
-    _hold(run, known_packs, html)
+        count = bugs or (4 if debug else 0)
+        plan = interviews.plan_interview(journal, catalogue, minutes, topic, count, not no_grader)
+        run = interviews.begun(journal, catalogue, plan, folder)
+    _hold(run, known_packs)
 
 
-def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:
+def _hold(run: Interview, known_packs: KnownPacks) -> None:
     """Run the interview until it ends or the learner leaves. Write the score sheet at the end."""
     from trainer.report.score_sheet import headline
+    from trainer.report.score_sheet_page import to_html
+    from trainer.report.wording import near
     from trainer.session.interview_screen import ask_and_score
     from trainer.session.interview_state import solve_problems
-    from trainer.session.interviews import sheet_of
+    from trainer.session.interviews import SHEET_NAME, sheet_of
 
     def finish() -> ScoreSheet:
         run.finish()
@@ -125,8 +110,10 @@ def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:
     warn_journal(run.journal)
     if ending == "next":
         sheet = sheet_of(run)
+        page = Path(run.plan.folder) / SHEET_NAME
+        write_page(page, to_html(sheet))
         typer.echo(f"{headline(sheet)}. `attn-drill interview --sheet` prints the sheet again.")
-        _write(sheet, html or Path(run.plan.folder) / _SHEET_NAME)
+        typer.echo(f"The sheet with your code next to the reference: {near(page)}")
         return
     if run.is_recorded():
         typer.echo(
@@ -138,8 +125,8 @@ def _hold(run: Interview, known_packs: KnownPacks, html: Path | None) -> None:
     raise typer.Exit(130 if ending == "interrupted" else 0)
 
 
-def _print_again(run: Interview | None, html: Path | None) -> None:
-    """Print the score sheet of a finished interview, and write it to a file if one is named."""
+def _print_again(run: Interview | None) -> None:
+    """Print the score sheet of a finished interview."""
     from trainer.report.score_sheet import show
     from trainer.session.interviews import sheet_of
 
@@ -149,16 +136,4 @@ def _print_again(run: Interview | None, html: Path | None) -> None:
             "`attn-drill interview` begins an interview, and `--resume` goes on with one."
         )
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    sheet = sheet_of(run)
-    show(sheet, sys.stdout)
-    if html is not None:
-        _write(sheet, html)
-
-
-def _write(sheet: ScoreSheet, path: Path) -> None:
-    """Write a score sheet as HTML and print its path."""
-    from trainer.report.score_sheet_page import to_html
-    from trainer.report.wording import near
-
-    write_page(path, to_html(sheet))
-    typer.echo(f"The sheet with your code next to the reference: {near(path)}")
+    show(sheet_of(run), sys.stdout)

@@ -1,14 +1,17 @@
-"""Begin a mock interview, resume it, and make its score sheet."""
+"""Plan and begin a mock interview, resume it, and make its score sheet."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from trainer.app import hunts
+from trainer.app.grade_file import fresh_seed
 from trainer.app.start_challenge import language
+from trainer.app.warn import warn
+from trainer.interview import plan as planning
 from trainer.interview.plan import InterviewPlan, plan_from, planned_questions
 from trainer.interview.score import ScoreSheet, score_sheet
 from trainer.model.errors import DrillError
@@ -19,8 +22,12 @@ from trainer.packs.mistakes import read_mistakes
 from trainer.practice.facts import InterviewBegan
 from trainer.practice.journal import Journal
 from trainer.practice.learner_files import write_new
+from trainer.practice.progress import counted_attempts, rated_reviews
+from trainer.practice.schedule import items
 from trainer.report.score_sheet import minutes
 from trainer.session.interview_state import Interview, first_text, recorded_events
+
+SHEET_NAME = "score-sheet.html"
 
 
 def last_interview(journal: Journal, catalogue: Catalogue) -> Interview | None:
@@ -43,12 +50,42 @@ def _interview(
     return Interview(name, began, plan, asked, challenges, journal, events)
 
 
-def begun(
+def plan_interview(
     journal: Journal,
     catalogue: Catalogue,
-    plan: InterviewPlan,
-    folder: Path | None,
-    other_files: Sequence[str] = (),
+    minutes: int,
+    topic: str | None,
+    bugs: int,
+    is_graded: bool = True,
+) -> InterviewPlan:
+    """Return the plan of an interview, without its folder. With bugs, it is a debugging round.
+
+    Raises:
+        DrillError: if no challenge fits.
+    """
+    challenges = catalogue.challenges
+    mains = planning.main_problems(challenges, topic)
+    questions, troubles = read_follow_ups(tuple(challenges), language())
+    warn(troubles)
+    now, facts, seed = time.time(), journal.facts(), fresh_seed()
+    familiarity = planning.familiarity(
+        counted_attempts(facts), items(rated_reviews(facts), now), now
+    )
+    ids: tuple[str, ...] = ()
+    if bugs:
+        challenge = hunts.debugging_challenge(mains, challenges, topic)
+        ids = tuple(mistake.id for mistake in hunts.choose_bugs(challenge, bugs, (), seed))
+        chosen: planning.Choice = {"debugging": challenge}
+        if (follow_up := hunts.follow_up_of(challenge, challenges)) is not None:
+            chosen["follow-up"] = follow_up
+    else:
+        chosen = planning.choose_problems(challenges, minutes, mains, familiarity, seed)
+    plan = planning.make_plan(chosen, questions, minutes, familiarity, seed, ids)
+    return replace(plan, is_graded=is_graded)
+
+
+def begun(
+    journal: Journal, catalogue: Catalogue, plan: InterviewPlan, folder: Path | None
 ) -> Interview:
     """Write the first file of an interview, record the interview, and return it.
 
@@ -57,7 +94,6 @@ def begun(
         catalogue: the challenges.
         plan: the plan.
         folder: the folder of the files; None for a new folder in this one.
-        other_files: names of files that the interview will also write there.
 
     Raises:
         DrillError: if the folder already has one of the files.
@@ -66,7 +102,7 @@ def begun(
     place = _new_folder(now) if folder is None else folder
     by_id = {challenge.id: challenge for challenge in catalogue.challenges}
     problems = [by_id[stage.challenge] for stage in plan.stages]
-    for name in [*(problem.file_name for problem in problems), *other_files]:
+    for name in [*(problem.file_name for problem in problems), SHEET_NAME]:
         if os.path.lexists(place / name):
             raise DrillError(
                 f"{place / name} already exists and is left unchanged. "
@@ -94,33 +130,14 @@ def _new_folder(now: float) -> Path:
     return folder
 
 
-def check_none_under_way(last: Interview | None) -> None:
-    """Raise DrillError if the last interview is not finished."""
-    if last is not None and not last.state.finished:
-        raise DrillError(
-            "An interview is under way. `attn-drill interview --resume` goes on with it, "
-            "`attn-drill interview --fresh` begins another interview."
-        )
-
-
-def resumed(last: Interview | None, options: Sequence[str]) -> Interview:
+def resumed(last: Interview | None) -> Interview:
     """Return the last interview, which goes on.
 
-    Args:
-        last: the last interview, or None.
-        options: the options that the learner typed, but only a new interview can follow.
-
     Raises:
-        DrillError: if no interview is under way, if there is such an option, or if no pack has a
-            challenge of the interview any more.
+        DrillError: if no interview is under way, or if no pack has a challenge of it any more.
     """
     if last is None or last.state.finished:
         raise DrillError("No interview is under way. `attn-drill interview` begins an interview.")
-    if options:
-        raise DrillError(
-            f"--resume goes on as planned. Leave {options[0]} out, "
-            "or begin another interview with --fresh."
-        )
     for stage in last.plan.stages:
         if stage.challenge not in last.challenges:
             raise DrillError(
