@@ -26,14 +26,14 @@ def test_repaired_file_passes_and_shows_the_mistake(name: str, tmp_path: Path, h
     mistakes = planted_mistakes.mistakes_by_ids(challenge, ids) or ()
     assert mistakes
     assert file.read_text() == planted_mistakes.hunt_file_text(challenge, mistakes)
-    failing = drill("hunt", name, "--check", "--seed", "5", cwd=tmp_path, code=1).stdout
+    failing = drill("check", name, file.name, "--seed", "5", cwd=tmp_path, code=1).stdout
     assert "seed 5" in failing
     assert "--reveal" in failing
     flat = " ".join((handed_out + failing).split())
     assert "LIKELY" not in flat
     assert not any(mistake.says in flat or mistake.hint in flat for mistake in mistakes)
     file.write_text(pack_reader.solution(challenge))
-    passing = " ".join(drill("hunt", name, "--check", cwd=tmp_path).stdout.split())
+    passing = " ".join(drill("check", name, file.name, cwd=tmp_path).stdout.split())
     assert passing.startswith(f"PASSED {name}")
     for mistake in mistakes:
         assert f": {' '.join(mistake.says.split())}" in passing
@@ -71,25 +71,11 @@ def test_reveal_says_that_the_pack_no_longer_has_the_mistake(tmp_path: Path, hom
     assert "it no longer has this hunt's bugs" in shown
 
 
-@pytest.mark.thorough
-def test_check_finds_the_file_in_other_folders(tmp_path: Path, home: Path) -> None:
-    """`--dir` creates the folder. A file that was moved into this folder is found too."""
-    drill("hunt", "masks", "--dir", "deep/er", cwd=tmp_path)
-    file = tmp_path / "deep" / "er" / "masks_hunt.py"
-    file.write_text(pack_reader.solution(BY_ID["masks"]))
-    drill("hunt", "masks", "--check", cwd=tmp_path)
-    file.rename(tmp_path / "masks_hunt.py")
-    drill("hunt", "masks", "--check", cwd=tmp_path)
-    drill("hunt", "masks", "--check", "--dir", str(tmp_path), cwd=home)
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         pytest.param(["gqaa"], "Did you mean gqa", id="unknown"),
-        pytest.param(["gqa", "--check"], "No hunt in gqa is under way", id="none under way"),
         pytest.param(["gqa", "--reveal"], "No hunt in gqa is under way", id="nothing to reveal"),
-        pytest.param(["gqa", "--check", "--reveal"], "use one of them", id="both"),
         pytest.param(["gqa", "--seed", "-1"], "-1 is not in the range x>=0", id="seed"),
     ],
 )
@@ -101,14 +87,8 @@ def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.py"))
 
 
-def test_missing_file_is_reported_and_folder_is_kept(tmp_path: Path) -> None:
-    """The message has the next step. A folder with the name of the file is left alone."""
-    drill("hunt", "gqa", cwd=tmp_path)
-    (tmp_path / "gqa_hunt.py").unlink()
-    assert (
-        "is gone. `attn-drill hunt gqa` begins another"
-        in drill("hunt", "gqa", "--check", cwd=tmp_path, code=2).stderr
-    )
+def test_folder_with_the_name_of_the_file_is_kept(tmp_path: Path) -> None:
+    """One sentence says so."""
     (tmp_path / "gqa_hunt.py").mkdir()
     assert "is a folder" in drill("hunt", "gqa", cwd=tmp_path, code=2).stderr
     assert (tmp_path / "gqa_hunt.py").is_dir()

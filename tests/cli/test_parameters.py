@@ -71,7 +71,7 @@ def test_every_command_without_torch_finds_the_pack(
     assert "Hint 1 of 3: Add." in output("hint", "extra")
     assert "extra.old-1.py" in output("reset", "extra")
     assert "torch.cumsum" in output("solution", "extra", "--give-up")
-    assert f"attn-drill hunt extra --check --pack {pack}" in output("hunt", "extra")
+    assert f"attn-drill check extra extra_hunt.py --pack {pack}" in output("hunt", "extra")
     assert "extra" in output("review", "--list")
     count = json.loads(output("stats", "--json"))["challenges"]
     assert count == len(pack_reader.read_pack(BUILT_IN)) + 1

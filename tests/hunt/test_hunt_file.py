@@ -2,12 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.support.hunt import BY_ID
-from trainer.hunt.hunt_file import find_hunt, write_hunt
+from trainer.hunt.hunt_file import write_hunt
 from trainer.hunt.planted_mistakes import hunt_file_text
-from trainer.model.errors import DrillError
 from trainer.packs.mistakes import read_mistakes
 from trainer.practice.facts import Hunted
 from trainer.practice.journal import Journal
@@ -30,20 +27,3 @@ def test_only_work_of_the_learner_is_kept(tmp_path: Path, home: Path) -> None:
     hunt = journal.last(Hunted, subject="gqa")
     assert hunt is not None
     assert (hunt.mistakes, hunt.path) == ((FIRST.id,), str(path))
-
-
-def test_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is in the named folder, else where it was handed out, else in this folder."""
-    for name in ("there", "here"):
-        (tmp_path / name).mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    there, here = tmp_path / "there" / "gqa_hunt.py", Path("gqa_hunt.py")
-    last = Hunted("gqa", 1.0, mistakes=(), path=str(there))
-    assert find_hunt(GQA, Path("x"), last) == Path("x/gqa_hunt.py")
-    with pytest.raises(DrillError, match=r"gqa_hunt\.py is gone"):
-        find_hunt(GQA, None, last)
-    here.write_text("")
-    assert find_hunt(GQA, None, last) == here
-    there.write_text("")
-    assert find_hunt(GQA, None, last) == there
-    assert find_hunt(GQA, None, Hunted("gqa", 1.0, mistakes=(), path=str(here.resolve()))) == here

@@ -416,7 +416,7 @@ def test_debugging_round_hands_out_a_file_with_bugs(
     request = learner.pages[0]
     assert (request.purpose, request.stage, request.hunted) == ("hunt", "where", BUGS)
     assert request.untouched == text
-    assert run.journal.facts(Hunted, Started) == [], "`hunt --check` finds another file"
+    assert run.journal.facts(Hunted, Started) == [], "the file belongs to no hunt"
 
 
 @pytest.mark.parametrize(("saved", "is_repaired"), [("right", True), ("wrong", False)])

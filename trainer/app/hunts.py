@@ -17,7 +17,7 @@ from trainer.practice.learner_files import read_source, write_new
 
 
 def choose_bugs(
-    challenge: Challenge, count: int, last: Collection[str], seed: int | None
+    challenge: Challenge, count: int | None, last: Collection[str], seed: int | None
 ) -> tuple[Mistake, ...]:
     """Choose bugs in different statements, of which none hides another.
 
@@ -25,7 +25,7 @@ def choose_bugs(
 
     Args:
         challenge: the challenge.
-        count: how many bugs.
+        count: how many bugs; None for one or two.
         last: the ids of the bugs in the last hunt.
         seed: of the random choice; None for any choice.
 
@@ -34,6 +34,8 @@ def choose_bugs(
     """
     mistakes, source = read_mistakes(challenge), pack_reader.solution(challenge)
     rng = Random(seed)
+    if count is None:
+        return planted_mistakes.choose_mistakes(mistakes, source, last, rng)
     choices = planted_mistakes.choose_several(mistakes, source, count, last, rng)
     if count == 1 and (single := next(choices, None)) is not None:
         return single

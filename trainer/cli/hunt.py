@@ -2,90 +2,70 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
-from random import Random
 from typing import Annotated
 
 import typer
 
-from trainer.app.answer import LearnerAnswer
 from trainer.app.open_packs import KnownPacks
 from trainer.app.start_challenge import prompt_text
 from trainer.app.warn import say, warn_journal
 from trainer.cli.ask import width
 from trainer.cli.parameters import ChallengeId
-from trainer.cli.verdict import Output, grade_answer
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError
-from trainer.packs import pack_reader
 from trainer.practice.facts import Hunted
 from trainer.practice.journal import Journal, default_journal
 from trainer.practice.learner_files import read_source
 
-_DIR = typer.Option("--dir", help="The folder of the file to repair; by default this one.")
-_SEED = typer.Option(
-    "--seed", min=0, help="Draw the same mistake again; with --check, the same cases."
-)
+_DIR = typer.Option("--dir", help="The folder of the file to repair.")
+_SEED = typer.Option("--seed", min=0, help="Draw the same mistake again.")
 _BUGS = typer.Option(
     "--bugs", min=1, max=5, metavar="N", help="1 to 5 bugs; by default one or two."
 )
 _MINUTES = typer.Option(
     "--minutes", min=1, max=240, metavar="M", help="The time for the repair, 1 to 240."
 )
-_CHECK = typer.Option("--check", help="Grade the repaired file; a pass shows what was wrong.")
-_WHY = typer.Option("--why", help="With --check: name one of the bugs that are left.")
 _WATCH = typer.Option("--watch/--no-watch", help="On a terminal, stay and grade every save.")
 
 
 def hunt(
     context: typer.Context,
     challenge_id: ChallengeId,
-    folder: Annotated[Path | None, _DIR] = None,
+    folder: Annotated[Path, _DIR] = Path("."),
     seed: Annotated[int | None, _SEED] = None,
     bugs: Annotated[int | None, _BUGS] = None,
     minutes: Annotated[int | None, _MINUTES] = None,
-    check: Annotated[bool, _CHECK] = False,
-    why: Annotated[bool, _WHY] = False,
     reveal: Annotated[bool, typer.Option("--reveal", help="Give up: show what is wrong.")] = False,
     watch: Annotated[bool, _WATCH] = True,
 ) -> None:
     """Find and repair mistakes in a reference: one or two, or the number of --bugs."""
+    from trainer.cli.practise import can_draw_screen
+
     known_packs: KnownPacks = context.obj
     challenge = known_packs.find(challenge_id)
-    if check and reveal:
-        raise DrillError("--check grades your repair and --reveal gives up; use one of them.")
-    if why and not check:
-        raise DrillError("--why names a bug that is left; use it together with --check.")
     journal = default_journal()
-    last = journal.last(Hunted, subject=challenge.id)
     warn_journal(journal)
-    if not check and not reveal:
-        from trainer.cli.practise import can_draw_screen
-
-        is_watched = watch and can_draw_screen()
-        path = _hand_out(challenge, folder or Path(), seed, bugs, known_packs, journal)
-        while is_watched and _repair(challenge, path, minutes, known_packs, journal):
-            path = _hand_out(challenge, folder or Path(), None, bugs, known_packs, journal)
+    if reveal:
+        _reveal(challenge, journal, known_packs)
         return
+    is_watched = watch and can_draw_screen()
+    path = _hand_out(challenge, folder, seed, bugs, known_packs, journal)
+    while is_watched and _repair(challenge, path, minutes, known_packs, journal):
+        path = _hand_out(challenge, folder, None, bugs, known_packs, journal)
+
+
+def _reveal(challenge: Challenge, journal: Journal, known_packs: KnownPacks) -> None:
+    """Show the mistakes of the last hunt in a challenge."""
+    from trainer.report.hunt_text import describe_mistakes
+
+    last = journal.last(Hunted, subject=challenge.id)
     if last is None:
         raise DrillError(
             f"No hunt in {challenge.id} is under way. "
             f"`attn-drill hunt {challenge.id}{known_packs.pack_option(challenge)}` begins one."
         )
-    if reveal:
-        from trainer.report.hunt_text import describe_mistakes
-
-        typer.echo(describe_mistakes(challenge, last.mistakes, width()))
-        return
-    from trainer.hunt.hunt_file import find_hunt
-
-    path = find_hunt(challenge, folder, last)
-    answer = LearnerAnswer(challenge, path, read_source(path))
-    report = grade_answer(answer, seed, known_packs, Output(why or None))
-    if report.verdict != "passed":
-        raise typer.Exit(1)
-    _offer_follow_up(challenge, path, last, known_packs, journal)
+    typer.echo(describe_mistakes(challenge, last.mistakes, width()))
 
 
 def _hand_out(
@@ -97,26 +77,20 @@ def _hand_out(
     journal: Journal,
 ) -> Path:
     """Write the reference with mistakes into `folder`, and show the next commands."""
-    from trainer.app import hunts
+    from trainer.app.hunts import choose_bugs
     from trainer.hunt.hunt_file import write_hunt
-    from trainer.hunt.planted_mistakes import choose_mistakes, in_words
-    from trainer.packs.mistakes import read_mistakes
+    from trainer.hunt.planted_mistakes import in_words
 
     last = journal.last(Hunted, subject=challenge.id)
-    ids = last.mistakes if last else ()
-    if bugs is None:
-        mistakes, source = read_mistakes(challenge), pack_reader.solution(challenge)
-        chosen = choose_mistakes(mistakes, source, ids, Random(seed))
-    else:
-        chosen = hunts.choose_bugs(challenge, bugs, ids, seed)
+    chosen = choose_bugs(challenge, bugs, last.mistakes if last else (), seed)
     path, old_file = write_hunt(challenge, chosen, folder, journal)
     many, it = in_words(len(chosen))
     say(f"{path} is the reference of {challenge.id} with {many} in it. Find and repair {it}.")
     if old_file is not None:
         say(f"The old file is kept as {old_file}.")
     pack_option = known_packs.pack_option(challenge)
-    typer.echo(f"  attn-drill hunt {challenge.id} --check{pack_option}   grades it")
-    typer.echo(f"  attn-drill hunt {challenge.id} --reveal{pack_option}  gives up")
+    typer.echo(f"  attn-drill check {challenge.id} {path}{pack_option}   grades it")
+    typer.echo(f"  attn-drill hunt {challenge.id} --reveal{pack_option}   gives up")
     warn_journal(journal)
     return path
 
@@ -163,23 +137,6 @@ def _repair(
     follow_up = follow_up_of(challenge, known_packs.catalogue().challenges)
     if not result.passed or len(hunted) < 2 or follow_up is None:
         return True
-    practise(
-        follow_up, hand_out_follow_up(challenge, follow_up, path, journal), known_packs, journal
-    )
-    return False
-
-
-def _offer_follow_up(
-    challenge: Challenge, path: Path, last: Hunted, known_packs: KnownPacks, journal: Journal
-) -> None:
-    """After several bugs, write the file of the challenge that continues with the repaired file."""
-    from trainer.app.hunts import follow_up_of, hand_out_follow_up
-
-    follow_up = follow_up_of(challenge, known_packs.catalogue().challenges)
-    if follow_up is None or len(last.mistakes) < 2:
-        return
     next_path = hand_out_follow_up(challenge, follow_up, path, journal)
-    typer.echo()
-    say(f"Next: {follow_up.title}. {next_path} is your repaired file, to continue with.")
-    folder = "" if next_path.parent == Path() else f" --dir {shlex.quote(str(next_path.parent))}"
-    typer.echo(f"  attn-drill start {follow_up.id}{folder}{known_packs.pack_option(follow_up)}")
+    practise(follow_up, next_path, known_packs, journal)
+    return False

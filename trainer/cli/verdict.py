@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from dataclasses import dataclass
@@ -116,6 +117,8 @@ def _show(
         from trainer.report.hunt_text import describe_mistakes
 
         typer.echo("\n" + describe_mistakes(challenge, hunted, width()))
+        if len(hunted) > 1:
+            _hand_out_follow_up(answer, known_packs)
     elif hunted:
         give_up = f"`attn-drill hunt {challenge.id} --reveal{options}`"
         say(f"\nNot repaired yet. Go on, and grade the file again. {give_up} gives up.")
@@ -147,6 +150,20 @@ def _show_after_pass(
     if questions:
         option = known_packs.pack_option(challenge)
         typer.echo(f"\nfollow-ups       attn-drill quiz --follow-up {challenge.id}{option}")
+
+
+def _hand_out_follow_up(answer: LearnerAnswer, known_packs: KnownPacks) -> None:
+    """Write the file of the challenge that continues with the repaired file, if there is one."""
+    from trainer.app.hunts import follow_up_of, hand_out_follow_up
+
+    challenge = answer.challenge
+    follow_up = follow_up_of(challenge, known_packs.catalogue().challenges)
+    if follow_up is None:
+        return
+    path = hand_out_follow_up(challenge, follow_up, answer.path, default_journal())
+    say(f"\nNext: {follow_up.title}. {path} is your repaired file, to continue with.")
+    folder = "" if path.parent == Path() else f" --dir {shlex.quote(str(path.parent))}"
+    typer.echo(f"  attn-drill start {follow_up.id}{folder}{known_packs.pack_option(follow_up)}")
 
 
 def is_terminal() -> bool:

@@ -1,4 +1,4 @@
-"""Write the file of a hunt, and find it again."""
+"""Write the file of a hunt."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 
 from trainer.hunt.planted_mistakes import file_name, hunt_file_text, mistakes_by_ids
 from trainer.model.challenge import Challenge, Mistake
-from trainer.model.errors import DrillError
 from trainer.practice.facts import Hunted
 from trainer.practice.journal import Journal
 from trainer.practice.learner_files import write_afresh
@@ -48,25 +47,3 @@ def _is_untouched(challenge: Challenge, path: Path, ids: Sequence[str]) -> bool:
         )
     except OSError:
         return False
-
-
-def find_hunt(challenge: Challenge, folder: Path | None, last: Hunted) -> Path:
-    """Return the path of the file to repair.
-
-    It is in `folder`, or else where it was handed out, or else in this folder.
-
-    Raises:
-        DrillError: if there is no file.
-    """
-    here = Path(file_name(challenge))
-    if folder is not None:
-        return folder / here
-    last_path = Path(last.path)
-    if last_path.exists() and last_path != here.resolve():
-        return last_path
-    if not here.exists():
-        raise DrillError(
-            f"The hunt's file {last.path} is gone. `attn-drill hunt {challenge.id}` begins "
-            "another hunt, or name the file's folder with --dir."
-        )
-    return here

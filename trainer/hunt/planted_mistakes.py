@@ -238,8 +238,7 @@ def hunt_file_text(
     ).source
     many, it = in_words(len(mistakes))
     commands = (
-        f"    attn-drill hunt {challenge.id} --check     "
-        "grades it; if it passes, you see what was wrong",
+        f"    attn-drill check {challenge.id} {file_name(challenge)}    grades it",
         f"    attn-drill hunt {challenge.id} --reveal    gives up and shows what was wrong",
         "",
     )
