@@ -7,7 +7,6 @@ import pytest
 from tests.support.known_packs import BUILT_IN, install_pack, make_pack
 from trainer.app.grade_file import (
     MOST_SEED,
-    check_limits,
     check_seed,
     fresh_seed,
     grade_file,
@@ -47,22 +46,6 @@ def test_grader_hides_all_packs(
     with pytest.raises(GraderError):
         grade_file(packs, Grade("gqa", Submission("gqa.py", ""), 1))
     assert told == [named, other, BUILT_IN, site / "hiding_pack"]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "memory_mib", "says"),
-    [
-        (0, 2048, "--time-limit is 0"),
-        (86_401, 2048, "--time-limit is 86401"),
-        (10, 15, "--memory-limit is 15"),
-        (10, (1 << 20) + 1, "--memory-limit is 1048577"),
-    ],
-)
-def test_limit_without_sense_is_refused(seconds: float, memory_mib: int, says: str) -> None:
-    """The message has the value and the least and greatest limit."""
-    with pytest.raises(DrillError, match=says):
-        check_limits(seconds, memory_mib)
-    check_limits(0.5, 16)
 
 
 def test_seed_outside_the_range_is_refused() -> None:

@@ -17,7 +17,8 @@ import pytest
 from tests.support.cli import TILED, drill
 from tests.support.menu import BUILT_IN
 from tests.support.paths import TINY_PACK
-from trainer.cli import verdict
+from trainer.cli import check
+from trainer.cli.check import stage_of, wait_for_key
 from trainer.packs import pack_reader
 from trainer.practice.facts import Attempted
 from trainer.practice.journal import Journal
@@ -386,7 +387,7 @@ def test_notes_come_after_the_verdict_on_a_terminal(
     assert "passed" in plain.split("reference")[-1], "the line about the next steps"
     assert "interviewer" not in plain
     assert "follow-up" not in plain
-    monkeypatch.setattr(verdict, "is_terminal", lambda: True)
+    monkeypatch.setattr(check, "is_terminal", lambda: True)
     text = drill(*_SUM, cwd=sums).stdout
     assert text.startswith("PASSED")
     assert text.index("comes back") < text.index("What an interviewer would say")
@@ -401,7 +402,7 @@ def test_pack_whose_realistic_call_is_broken_changes_no_exit_code(
     sums: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The verdict stays, and the sentence names the file."""
-    monkeypatch.setattr(verdict, "is_terminal", lambda: True)
+    monkeypatch.setattr(check, "is_terminal", lambda: True)
     with (sums / "pack" / "challenges" / "prefix_sum" / "cases.py").open("a") as file:
         file.write("\n\ndef realistic():\n    return 1 / 0\n")
     text = drill(*_SUM, cwd=sums).stdout
@@ -414,3 +415,42 @@ def test_pass_offers_the_follow_up_questions_of_the_challenge(solved: Path) -> N
     text = drill("check", "rmsnorm", cwd=solved).stdout
     assert "attn-drill quiz --follow-up rmsnorm" in text.splitlines()[-1]
     assert drill("quiz", "--follow-up", "rmsnorm", cwd=solved).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("why", "is_hunt", "stage"),
+    [
+        (None, False, "cause"),
+        (False, False, "line"),
+        (None, True, "where"),
+        (False, True, "where"),
+        (True, True, "cause"),
+    ],
+)
+def test_hunt_hides_the_line_and_the_mistake(why: bool | None, is_hunt: bool, stage: str) -> None:
+    """To find them is its task."""
+    assert stage_of(why, is_hunt=is_hunt) == stage
+
+
+@pytest.mark.parametrize(
+    ("keys", "parts"),
+    [
+        pytest.param("q", 0, id="q"),
+        pytest.param("\x1b", 0, id="escape"),
+        pytest.param(" Q", 1, id="a key, then Q"),
+        pytest.param("\r w", 3, id="all parts"),
+    ],
+)
+def test_key_shows_the_next_part_in_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keys: str, parts: int
+) -> None:
+    """The prompt has the next part in words. q and Escape stop."""
+    typed = iter(keys)
+    monkeypatch.setattr("typer.getchar", lambda: next(typed))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    shown = [wait_for_key(words) for words in ("the line", "a question", "why")[: len(keys)]]
+    assert shown == [True] * parts + [False] * (len(keys) - parts)
+    text = capsys.readouterr().out
+    assert text.count("Any key shows ") == len(keys)
+    assert "\nAny key shows the line; q stops. \n" in text

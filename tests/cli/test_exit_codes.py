@@ -21,10 +21,14 @@ Run = Callable[..., tuple[int, str, str]]
         pytest.param(["check", "gqq"], "Did you mean gqa", id="unknown id"),
         pytest.param(["check", "gqa"], "attn-drill start gqa", id="no file yet"),
         pytest.param(
-            ["check", "gqa", "gqa.py", "--time-limit", "0"], "--time-limit is 0", id="no time"
+            ["check", "gqa", "gqa.py", "--time-limit", "0"],
+            "Invalid value for '--time-limit'",
+            id="no time",
         ),
         pytest.param(
-            ["check", "gqa", "gqa.py", "--memory-limit", "1"], "--memory-limit is 1", id="no memory"
+            ["check", "gqa", "gqa.py", "--memory-limit", "1"],
+            "Invalid value for '--memory-limit'",
+            id="no memory",
         ),
         pytest.param(
             ["check", "gqa", "gqa.py", "--seed", "-1"], "--seed is -1", id="negative seed"

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TypeVar
 from trainer.app.open_packs import KnownPacks
 from trainer.model.challenge import Challenge
 from trainer.model.errors import DrillError, GraderError
-from trainer.model.limits import Limits
 from trainer.model.submission import Submission
 from trainer.practice.facts import Attempted, Hunted, Purpose
 from trainer.practice.journal import Journal
@@ -45,17 +44,6 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def check_limits(seconds: float, memory_mib: int) -> Limits:
-    """Return limits of CPU seconds and memory, or raise DrillError if they make no sense."""
-    if not 0 < seconds <= 86_400:
-        raise DrillError(
-            f"--time-limit is {seconds:g}; it must be more than 0 and at most 86400 seconds."
-        )
-    if not 16 <= memory_mib <= 1 << 20:
-        raise DrillError(f"--memory-limit is {memory_mib}; it must be 16 to 1048576 MiB.")
-    return Limits(seconds, memory_mib)
 
 
 def check_seed(seed: int) -> None:
@@ -106,38 +94,30 @@ def _server(known_packs: KnownPacks) -> Iterator[ServerProcess]:
     server.greet(packs)
     try:
         yield server
-    except ServerLostError as error:
-        raise GraderError(f"The grading process ended: {error}") from None
     finally:
         server.leave()
 
 
 def _answer(server: ServerProcess, request: Request, kind: type[T]) -> T:
     """Return the server's reply, or raise the error that it reports."""
-    reply = server.ask(request)
+    try:
+        reply = server.ask(request)
+    except ServerLostError as error:
+        raise GraderError(f"The grading process ended: {error}") from None
     if isinstance(reply, kind):
         return reply
     raise reply.error() if isinstance(reply, Refused) else GraderError(refusal(reply))
 
 
-class CheckedFile:
-    """A file that was graded, and the grading server that is still open."""
-
-    def __init__(self, server: ServerProcess, request: Grade, report: Report) -> None:
-        self._server, self._request, self.report = server, request, report
-
-    def lesson(self) -> Lesson:
-        """Return the lesson about a file that passed. It takes a second or two."""
-        asked = Teach(self._request.challenge, self._request.submission, self._request.seed or 0)
-        try:
-            return _answer(self._server, asked, Taught).lesson
-        except ServerLostError as error:
-            raise GraderError(f"The grading process ended: {error}") from None
-
-
 @contextmanager
-def graded_file(known_packs: KnownPacks, request: Grade) -> Iterator[CheckedFile]:
+def graded_file(
+    known_packs: KnownPacks, request: Grade
+) -> Iterator[tuple[Report, Callable[[], Lesson]]]:
     """Grade one file with its own grading server, which stays open inside the block.
+
+    Yields:
+        The report, and a function that returns the lesson about a file that passed. It takes a
+        second or two.
 
     Raises:
         DrillError: if there is no such case, or the content of the pack is broken.
@@ -145,13 +125,15 @@ def graded_file(known_packs: KnownPacks, request: Grade) -> Iterator[CheckedFile
     """
     with _server(known_packs) as server:
         _import_for_the_end()
-        yield CheckedFile(server, request, _answer(server, request, Verdict).report)
+        report = _answer(server, request, Verdict).report
+        lesson = Teach(request.challenge, request.submission, request.seed or 0)
+        yield report, lambda: _answer(server, lesson, Taught).lesson
 
 
 def grade_file(known_packs: KnownPacks, request: Grade) -> Report:
     """Return the report of one file. The errors are those of `graded_file`."""
-    with graded_file(known_packs, request) as graded:
-        return graded.report
+    with graded_file(known_packs, request) as (report, _):
+        return report
 
 
 @contextmanager
