@@ -116,7 +116,7 @@ def test_question_is_judged_and_recorded(
     ("lines", "rating"),
     [
         (["", "5", "3"], 3),
-        (["my answer", "Easy"], 4),
+        (["my answer", "4"], 4),
         (["q"], None),
         (["", "q"], None),
         ([""], None),

@@ -24,10 +24,8 @@ def choose_bugs(
     For several bugs, this imports torch and runs the reference with every choice of the bugs.
 
     Args:
-        challenge: the challenge.
         count: how many bugs; None for one or two.
         last: the ids of the bugs in the last hunt.
-        seed: of the random choice; None for any choice.
 
     Raises:
         DrillError: if the challenge has no such bugs.

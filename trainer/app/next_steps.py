@@ -18,16 +18,7 @@ def next_steps(
     now: float,
     graded: str,
 ) -> str:
-    """Return the situation after a pass in one line.
-
-    Args:
-        challenge: the challenge that was passed. The journal already has the pass.
-        challenges: all known challenges.
-        journal: the learner's journal.
-        now: the seconds since the epoch.
-        graded: the grade with its reasons, e.g. "graded good: 14 of 20 min, no hint", or other
-            words for the end of the line.
-    """
+    """Return the situation after a pass in one line. It ends with the words `graded`."""
     progress = progress_of(journal.facts())
     passed = {name for name, state in progress.items() if state.state == "passed"}
     passed.add(challenge.id)  # the journal may be unwritable

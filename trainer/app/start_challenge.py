@@ -35,9 +35,6 @@ def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level | 
     of another level is replaced.
 
     Args:
-        challenge: the challenge.
-        path: the learner's file.
-        journal: the learner's journal.
         level: the level of the stub; None: the level of the file that is there, else
             that of the settings.
 
@@ -129,9 +126,6 @@ def recommended(entries: Sequence[AgendaEntry]) -> AgendaEntry | None:
     A challenge that is due comes first, then a challenge that is under way. Of the new challenges
     whose bases are all passed, the most often asked comes first, and then the challenge on which
     the most others build.
-
-    Args:
-        entries: the agenda.
     """
     begun = [entry for entry in entries if entry.section in ("due", "under way")]
     if begun:

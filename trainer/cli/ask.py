@@ -16,7 +16,6 @@ import typer
 from trainer.model.submission import Submission
 from trainer.practice.facts import Reviewed
 from trainer.practice.journal import Journal
-from trainer.practice.schedule import RATINGS
 from trainer.report.visible import visible
 
 if TYPE_CHECKING:
@@ -88,8 +87,6 @@ def ask_follow_up(follow_up: FollowUp, journal: Journal) -> None:
     _show_prose(follow_up.answer)
 
     def rating_of(line: str) -> int | None:
-        if line.lower() in RATINGS:
-            return RATINGS.index(line.lower()) + 1
         if line in ("1", "2", "3", "4"):
             return int(line)
         typer.echo("Answer with a number, 1 to 4. `q` ends.")

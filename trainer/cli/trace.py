@@ -14,6 +14,7 @@ from trainer.cli.parameters import AsJson, ChallengeId, LearnerFile
 from trainer.model.errors import DrillError
 from trainer.packs import pack_reader
 from trainer.practice.journal import default_journal
+from trainer.practice.learner_files import read_source
 
 _Seed = Annotated[
     int | None,
@@ -38,13 +39,11 @@ def trace(
     as_json: AsJson = False,
 ) -> None:
     """Show the shape, dtype and range of the result of each line of your file."""
-    from trainer.app import grade_file
+    from trainer.app.grade_file import trace_file
 
     known_packs: KnownPacks = context.obj
-    journal = default_journal()
-    answer = find_answer(challenge_id, file, journal, known_packs)
-    seed = grade_file.last_seed(journal, answer.challenge) if seed is None else seed
-    traced = grade_file.trace_file(known_packs, answer.challenge, answer.submission, seed, case)
+    answer, seed = _answer(challenge_id, file, seed, known_packs)
+    traced = trace_file(known_packs, answer.challenge, answer.submission, seed, case)
     if as_json:
         say_json(traced)
         return
@@ -52,6 +51,17 @@ def trace(
     from trainer.report.trace_text import render_trace
 
     console().print(render_trace(traced))
+
+
+def _answer(
+    challenge_id: str, file: Path | None, seed: int | None, known_packs: KnownPacks
+) -> tuple[LearnerAnswer, int]:
+    """Return the answer, and the seed of its cases."""
+    from trainer.app.grade_file import last_seed
+
+    journal = default_journal()
+    answer = find_answer(challenge_id, file, journal, known_packs)
+    return answer, last_seed(journal, answer.challenge) if seed is None else seed
 
 
 _MARK = "# Written by `attn-drill repro`."
@@ -65,26 +75,19 @@ def repro(
     case: _Case = None,
 ) -> None:
     """Write a script that calls your file with the inputs and weights of the failing case."""
-    from trainer.app import grade_file
-
     known_packs: KnownPacks = context.obj
-    journal = default_journal()
-    answer = find_answer(challenge_id, file, journal, known_packs)
+    answer, seed = _answer(challenge_id, file, seed, known_packs)
     path = answer.path.resolve()
     if path.suffix != ".py":
         raise DrillError(f"{path} is a notebook. Save your answer as a Python file, and name it.")
-    seed = grade_file.last_seed(journal, answer.challenge) if seed is None else seed
     number = case or _failing_case(known_packs, answer, seed)
     script = path.with_name(f"{path.stem}_repro.py")
     text = _script(answer, path, seed, number)
+    if script.exists() and not read_source(script).startswith(_MARK):
+        raise DrillError(
+            f"{script} exists and was not written by `attn-drill repro`. Move it away first."
+        )
     try:
-        if script.exists():
-            old_text = script.read_text(encoding="utf-8", errors="replace")
-            if not old_text.startswith(_MARK):
-                raise DrillError(
-                    f"{script} exists and was not written by `attn-drill repro`. "
-                    "Move it away first."
-                )
         script.write_text(text, encoding="utf-8")
     except OSError as error:
         raise DrillError(

@@ -90,9 +90,6 @@ def begun(
     """Write the first file of an interview, record the interview, and return it.
 
     Args:
-        journal: the learner's journal.
-        catalogue: the challenges.
-        plan: the plan.
         folder: the folder of the files; None for a new folder in this one.
 
     Raises:
