@@ -36,7 +36,10 @@ def menu(context: typer.Context) -> None:
         notice = ""
         try:
             if chosen.command == "start" and chosen.entry is not None:
-                _practise(chosen.entry, known_packs)
+                practise = review_challenge if chosen.entry.section == "due" else start_challenge
+                journal = default_journal()
+                path = _path(chosen.entry, journal)
+                practise(chosen.entry.challenge, path, known_packs, journal)
                 continue
             program.main(command_words(chosen, stats, known_packs), standalone_mode=False)
         except DrillError as error:
@@ -74,16 +77,6 @@ def _path(entry: AgendaEntry, journal: Journal) -> Path:
     started = path_of(journal.facts(Started, subject=entry.challenge.id))
     is_elsewhere = started is not None and started.exists() and started != here.resolve()
     return started if is_elsewhere and started and entry.section != "due" else here
-
-
-def _practise(entry: AgendaEntry, known_packs: KnownPacks) -> None:
-    """Review a challenge if it is due, else start it."""
-    journal = default_journal()
-    path = _path(entry, journal)
-    if entry.section == "due":
-        review_challenge(entry.challenge, path, known_packs, journal)
-    else:
-        start_challenge(entry.challenge, path, known_packs, journal)
 
 
 def command_words(chosen: MenuChoice, stats: Stats, known_packs: KnownPacks) -> list[str]:

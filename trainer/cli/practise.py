@@ -22,6 +22,7 @@ from trainer.app.start_challenge import (
 )
 from trainer.app.warn import say, warn_journal
 from trainer.model.challenge import Challenge
+from trainer.model.quantities import plural
 from trainer.packs.stub_levels import Level
 from trainer.practice.journal import Journal
 from trainer.practice.progress import since_start
@@ -160,16 +161,13 @@ def practise(
 
 def _farewell(challenge: Challenge, path: Path, result: SessionResult, pack_option: str) -> str:
     """Return the line that stays on the terminal after a session."""
-    minutes = f"{result.seconds / 60:.0f} min"
-    attempts = f"{result.attempts} {'attempt' if result.attempts == 1 else 'attempts'}"
-    if result.passed:
-        state = "passed"
-        next_step = f"`attn-drill solution {challenge.id}{pack_option}` shows the reference"
-    else:
-        state = "not passed yet"
-        next_step = f"`attn-drill start {challenge.id}{pack_option}` goes on"
-    summary = f"{challenge.id}: {state}, {attempts}, {minutes}."
-    return f"{summary} {path} is as you left it; {next_step}."
+    command, does = ("solution", "shows the reference") if result.passed else ("start", "goes on")
+    state = "passed" if result.passed else "not passed yet"
+    attempts = plural(result.attempts, "attempt")
+    return (
+        f"{challenge.id}: {state}, {attempts}, {result.seconds / 60:.0f} min. {path} is as you "
+        f"left it; `attn-drill {command} {challenge.id}{pack_option}` {does}."
+    )
 
 
 def _show_task(

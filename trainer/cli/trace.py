@@ -75,12 +75,14 @@ def repro(
     case: _Case = None,
 ) -> None:
     """Write a script that calls your file with the inputs and weights of the failing case."""
+    from trainer.app.grade_file import trace_file
+
     known_packs: KnownPacks = context.obj
     answer, seed = _answer(challenge_id, file, seed, known_packs)
     path = answer.path.resolve()
     if path.suffix != ".py":
         raise DrillError(f"{path} is a notebook. Save your answer as a Python file, and name it.")
-    number = case or _failing_case(known_packs, answer, seed)
+    number = trace_file(known_packs, answer.challenge, answer.submission, seed, case).number
     script = path.with_name(f"{path.stem}_repro.py")
     text = _script(answer, path, seed, number)
     if script.exists() and not read_source(script).startswith(_MARK):
@@ -96,23 +98,6 @@ def repro(
         ) from None
     typer.echo(f"Case {number} with seed {seed} is in {script}.")
     typer.echo(f"Set a breakpoint in {path.name} and run the script: python -m pdb {script}")
-
-
-def _failing_case(known_packs: KnownPacks, answer: LearnerAnswer, seed: int) -> int:
-    """Return the number of the first case that fails."""
-    from trainer.app.grade_file import grade_file
-    from trainer.server.messages import Grade
-
-    report = grade_file(known_packs, Grade(answer.challenge.id, answer.submission, seed))
-    numbers = [outcome.number for outcome in report.outcomes if outcome.status == "failed"]
-    number = next((number for number in numbers if number is not None), None)
-    if number is None:
-        fails = "passes" if report.verdict == "passed" else "fails without a case"
-        raise DrillError(
-            f"{answer.path} {fails} with seed {seed}; nothing fails there in a case. "
-            "Name a case with `--case N` to step through that case."
-        )
-    return number
 
 
 def _script(answer: LearnerAnswer, path: Path, seed: int, number: int) -> str:
