@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -89,7 +90,8 @@ def _hand_out(
     if old_file is not None:
         say(f"The old file is kept as {old_file}.")
     pack_option = known_packs.pack_option(challenge)
-    typer.echo(f"  attn-drill check {challenge.id} {path}{pack_option}   grades it")
+    file = shlex.quote(str(path))
+    typer.echo(f"  attn-drill check {challenge.id} {file}{pack_option}   grades it")
     typer.echo(f"  attn-drill hunt {challenge.id} --reveal{pack_option}   gives up")
     warn_journal(journal)
     return path
