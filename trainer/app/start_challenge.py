@@ -114,10 +114,8 @@ def next_challenge(
     not_passed = [challenge for challenge in challenges if challenge.id not in passed]
     ready = [challenge for challenge in not_passed if passed.issuperset(challenge.builds_on)]
     build_on_last = [challenge for challenge in ready if last.id in challenge.builds_on]
-    for candidates in (build_on_last, ready, not_passed):
-        if candidates:
-            return min(candidates, key=lambda challenge: challenge.rank)
-    return None
+    candidates = build_on_last or ready or not_passed
+    return min(candidates, key=lambda challenge: challenge.rank, default=None)
 
 
 def recommended(entries: Sequence[AgendaEntry]) -> AgendaEntry | None:
