@@ -133,7 +133,7 @@ RUN_ELSEWHERE = {"docs/packs.md"}
 
 def is_slow(document: str, command: str) -> bool:
     """Return whether a command grades for seconds, and tests/cli runs it with the same options."""
-    grades = ("mini-gpt", "hunt gqa", "repro", "grade submissions")
+    grades = ("mini-gpt", "hunt gqa", "gqa_hunt", "repro", "grade submissions")
     return document in ("docs/classroom.md", "docs/reports.md") or any(
         word in command for word in grades
     )
