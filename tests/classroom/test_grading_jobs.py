@@ -30,7 +30,7 @@ CHANGES: dict[str, tuple[GradingPlan, StudentSubmission, bool]] = {
     "no source any more": (plan(), replace(ANA, source=None, trouble="It is empty."), False),
     "file": (plan(), replace(ANA, file="other.py"), False),
     "seed": (replace(plan(), seed=6), ANA, False),
-    "own cases": (replace(plan(), has_own_cases=True), ANA, False),
+    "own cases": (plan_with_assignment(cases="own"), ANA, False),
     "content": (replace(plan(), content={"prefix-sum": "other"}), ANA, False),
     "time limit": (plan_with_assignment(seconds=9.0), ANA, False),
     "memory limit": (plan_with_assignment(memory_mib=99), ANA, False),
@@ -70,10 +70,11 @@ def test_own_cases_are_the_same_in_every_run() -> None:
     """By default, all students have the seed of the class."""
     class_ = [submission(name) for name in ("ana", "ben")]
     assert {job.seed for job in jobs_of(plan(seed=7), class_)} == {7}
-    seeds = [job.seed for job in jobs_of(plan(seed=7, has_own_cases=True), class_)]
+    own = plan_with_assignment(cases="own")
+    seeds = [job.seed for job in jobs_of(own, class_)]
     assert len(set(seeds)) == 2
-    assert seeds == [job.seed for job in jobs_of(plan(seed=7, has_own_cases=True), class_)]
-    assert seeds != [job.seed for job in jobs_of(plan(seed=8, has_own_cases=True), class_)]
+    assert seeds == [job.seed for job in jobs_of(own, class_)]
+    assert seeds != [job.seed for job in jobs_of(replace(own, seed=8), class_)]
 
 
 def test_every_job_is_answered_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ from trainer.classroom.lateness import check_extensions, lateness_of, unknown_ex
 from trainer.classroom.records import (
     AssignedChallenge,
     Assignment,
-    Extension,
     Lateness,
     Student,
     StudentSubmission,
@@ -64,17 +63,17 @@ def test_a_submission_within_the_grace_period_is_not_late() -> None:
 
 @pytest.mark.parametrize("key", ["12", "ANA@uni.example", "Lee, Ana"])
 def test_an_extension_moves_the_due_time_of_its_student(key: str) -> None:
-    """An extension names a new due time or a number of days."""
-    later = lateness(2 * DAY, extensions={key: Extension(due=DUE + 3 * DAY)})
+    """The days late count from the new due time."""
+    later = lateness(2 * DAY, extensions={key: DUE + 3 * DAY})
     assert (later.is_late, later.is_extended, later.due) == (False, True, DUE + 3 * DAY)
-    days = lateness(2 * DAY, extensions={key: Extension(days=1)})
+    days = lateness(2 * DAY, extensions={key: DUE + DAY})
     assert (days.is_late, days.is_extended, days.days) == (True, True, 1)
 
 
 def test_an_extension_of_somebody_else_changes_nothing() -> None:
     """The student of an unknown key is reported, because the key may have a typing error."""
-    extensions = {"bob": Extension(days=3), "12": Extension(days=1)}
-    given = assignment(extensions={"bob": Extension(days=3)})
+    extensions = {"bob": DUE + 3 * DAY, "12": DUE + DAY}
+    given = assignment(extensions={"bob": DUE + 3 * DAY})
     assert lateness(1, extensions=given.extensions).is_late
     assert unknown_extensions(assignment(extensions=extensions), [ANA]) == ["bob"]
 
@@ -98,9 +97,9 @@ def test_a_submission_without_a_time_and_a_mark_is_not_late() -> None:
 
 def test_two_extensions_of_one_student_are_refused() -> None:
     """An extension that stands twice does no harm."""
-    twice = {"12": Extension(days=1), "Ana Lee": Extension(days=1)}
+    twice = {"12": DUE + DAY, "Ana Lee": DUE + DAY}
     check_extensions(assignment(extensions=twice), [ANA])
-    differing = assignment(extensions=twice | {"ana@uni.example": Extension(days=2)})
+    differing = assignment(extensions=twice | {"ana@uni.example": DUE + 2 * DAY})
     with pytest.raises(DrillError, match="gives Ana Lee two different extensions: 12, Ana Lee"):
         check_extensions(differing, [ANA])
 
@@ -108,6 +107,6 @@ def test_two_extensions_of_one_student_are_refused() -> None:
 def test_extension_that_fits_two_students_is_refused() -> None:
     """Both would get more time."""
     others = [Student("Ana Lee", id="1", email="ana@a"), Student("Ana Roe", id="2", email="ana@b")]
-    settings = assignment(extensions={"ana": Extension(days=1)})
+    settings = assignment(extensions={"ana": DUE + DAY})
     with pytest.raises(DrillError, match=r"“ana”, which fits 2 students: Ana Lee \(1\), Ana Roe"):
         check_extensions(settings, others)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from trainer.classroom.assignment import Format
-from trainer.classroom.records import Assignment, Student, StudentSubmission
+from trainer.classroom.records import Assignment, Format, Student, StudentSubmission
 from trainer.classroom.result_store import write_atomically
 from trainer.model.errors import DrillError
 

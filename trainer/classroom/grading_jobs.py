@@ -31,7 +31,6 @@ class GradingPlan:
         packs: the folders in which challenges are looked up.
         content: the digest of each challenge, by id.
         seed: the seed of the class.
-        has_own_cases: True if each student gets different cases.
         allow_weaker: True if submissions are graded on machines with weaker isolation, too.
     """
 
@@ -39,7 +38,6 @@ class GradingPlan:
     packs: tuple[Path, ...]
     content: Mapping[str, str]
     seed: int
-    has_own_cases: bool = False
     allow_weaker: bool = False
 
 
@@ -58,12 +56,15 @@ def plan_of(
     packs: Sequence[Path],
     seed: int,
     *,
-    has_own_cases: bool = False,
     allow_weaker: bool = False,
 ) -> GradingPlan:
-    """Return a plan for these challenges, with the digests that their files have now."""
+    """Return a plan for these challenges, with the digests that their files have now.
+
+    The seed of the assignment counts before another seed.
+    """
+    seed = seed if assignment.seed is None else assignment.seed
     content = {challenge.id: content_digest(challenge) for challenge in challenges}
-    return GradingPlan(assignment, tuple(packs), content, seed, has_own_cases, allow_weaker)
+    return GradingPlan(assignment, tuple(packs), content, seed, allow_weaker)
 
 
 def jobs_of(plan: GradingPlan, submissions: Sequence[StudentSubmission]) -> list[Job]:
@@ -78,7 +79,7 @@ def jobs_of(plan: GradingPlan, submissions: Sequence[StudentSubmission]) -> list
 
 def _job(plan: GradingPlan, submission: StudentSubmission) -> Job:
     seed = plan.seed
-    if plan.has_own_cases:
+    if plan.assignment.cases == "own":
         seed = random.Random(f"{plan.seed} {submission.student}").randrange(_MOST_SEED)
     decisive = (
         submission.challenge,
@@ -164,7 +165,7 @@ def _request(plan: GradingPlan, job: Job, source: str) -> Grade:
         challenge=job.submission.challenge,
         submission=SubmittedFile(job.submission.file, source),
         seed=job.seed,
-        is_shared=not plan.has_own_cases,
+        is_shared=plan.assignment.cases == "same",
         content=plan.content[job.submission.challenge],
         needs_isolation=not plan.allow_weaker,
         seconds=plan.assignment.seconds,

@@ -10,7 +10,6 @@ from dataclasses import replace
 from trainer.classroom.assignment import DAY
 from trainer.classroom.records import (
     Assignment,
-    Extension,
     Lateness,
     Student,
     StudentSubmission,
@@ -28,12 +27,11 @@ def lateness_of(
     Then no penalty is taken, because the number of days is unknown.
     """
     key = key_of(student, assignment.extensions)
-    extension = None if key is None else assignment.extensions[key]
-    due = _due(assignment, extension)
+    due = assignment.due if key is None else assignment.extensions[key]
     known = Lateness(
         submitted=submission.submitted,
         due=due,
-        is_extended=extension is not None,
+        is_extended=key is not None,
         utc_offset=assignment.utc_offset,
         is_known=submission.has_late_marks,
     )
@@ -43,15 +41,6 @@ def lateness_of(
         return known
     days = max(1, math.ceil((submission.submitted - due) / DAY))
     return replace(known, is_late=True, days=days, penalty=min(100.0, days * assignment.penalty))
-
-
-def _due(assignment: Assignment, extension: Extension | None) -> float | None:
-    """Return the due time of a student in seconds since the epoch, or None."""
-    if extension is None:
-        return assignment.due
-    if extension.due is not None:
-        return extension.due
-    return None if assignment.due is None else assignment.due + (extension.days or 0) * DAY
 
 
 def unknown_extensions(assignment: Assignment, students: Sequence[Student]) -> list[str]:

@@ -21,6 +21,12 @@ Shown = Literal["report", "checks", "verdict"]
 # The learning management system that wrote a name or a roster; "" for none.
 System = Literal["", "canvas", "moodle", "blackboard", "gradescope"]
 
+# The tables and pages that `class grade` writes.
+Format = Literal[
+    "csv", "html", "canvas", "moodle", "blackboard", "gradescope", "junit", "feedback", "markers",
+    "similar",
+]  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Student:
@@ -108,21 +114,6 @@ class AssignedChallenge:
 
 
 @dataclass(frozen=True)
-class Extension:
-    """More time for one student: a later due time, or days after the due time of the class.
-
-    Exactly one of both is not None.
-
-    Attributes:
-        due: in seconds since the epoch.
-        days: days after the due time.
-    """
-
-    due: float | None = None
-    days: float | None = None
-
-
-@dataclass(frozen=True)
 class Assignment:
     """The challenges that a class must solve, and the settings for their grading.
 
@@ -136,12 +127,18 @@ class Assignment:
         why: True if students see the likely mistake.
         grace: seconds after the due time in which a submission is not late.
         penalty: points of 100 that are taken for each started day after the due time.
-        extensions: more time for single students, by id, user name, e-mail address or name.
+        extensions: the due times of single students in seconds since the epoch, by id, user name,
+            e-mail address or name.
         utc_offset: seconds from UTC to the time zone in which times are shown; None for the time
             zone of this machine.
         ungraded: "zero" gives 0 points to a submission that a person must settle. By default it has
             no points, and its cells stay empty.
         one_mistake: the least points of an answer that one known mistake explains completely.
+        roster: the path of the file with the students, or "".
+        times: the path of the file with the times of the submissions, or "".
+        write: the tables and pages; () for the usual ones.
+        seed: the seed of the class; None for a fresh seed.
+        cases: "own" gives different cases to each student.
     """
 
     title: str
@@ -153,10 +150,15 @@ class Assignment:
     why: bool = True
     grace: float = 0.0
     penalty: float = 0.0
-    extensions: Mapping[str, Extension] = field(default_factory=dict)
+    extensions: Mapping[str, float] = field(default_factory=dict)
     utc_offset: float | None = None
     ungraded: Literal["empty", "zero"] = "empty"
     one_mistake: float = 0.0
+    roster: str = ""
+    times: str = ""
+    write: tuple[Format, ...] = ()
+    seed: int | None = None
+    cases: Literal["same", "own"] = "same"
 
     @property
     def challenge_ids(self) -> list[str]:

@@ -49,11 +49,11 @@ def _autograde(options: argparse.Namespace) -> None:
         GraderError: the grader failed. No student may lose points for this.
     """
     packs = open_packs(options.pack)
-    settings = read_assignment(options.assignment, packs.find, needs_due=False)
-    challenges = [packs.find(name) for name in settings.assignment.challenge_ids]
+    assignment = read_assignment(options.assignment, packs.find, needs_due=False)
+    challenges = [packs.find(name) for name in assignment.challenge_ids]
     read = read_class(
         options.submission,
-        settings.assignment,
+        assignment,
         challenges,
         roster_file=None,
         submitted_file=None,
@@ -63,7 +63,7 @@ def _autograde(options: argparse.Namespace) -> None:
         read.assignment,
         challenges,
         packs.roots(),
-        fresh_seed() if settings.seed is None else settings.seed,
+        fresh_seed(),
         allow_weaker=options.allow_weaker_isolation,
     )
     students, submissions = read.collected.students, read.collected.submissions
