@@ -7,11 +7,11 @@ import pytest
 
 from tests.support.class_results import class_record
 from trainer.classroom.changed_marks import ChangedMark, changed_marks
-from trainer.classroom.class_record import ClassRecord, Mark
 from trainer.classroom.records import AssignedChallenge, Assignment
+from trainer.classroom.result_store import ClassRecord, Mark
 
 PLAIN = Assignment("Week 3", (AssignedChallenge("first"), AssignedChallenge("second")))
-OLD = Mark(50.0, score=60.0, penalty=10.0, task="task", text="text")
+OLD = Mark(50.0, score=60.0, digest="digest", text="text")
 
 
 def record(mark: Mark | None, total: float = 50.0, **changes: object) -> ClassRecord:
@@ -28,14 +28,13 @@ NEWER = {"version": "1"}
     ("changes", "settings", "reason"),
     [
         ({"points": 85.0, "override": 85.0, "text": "new"}, {}, "override"),
-        ({"points": 90.0, "text": "new", "task": "new"}, {}, "new file"),
-        ({"points": None, "text": "", "task": "new"}, {}, "no file any more"),
-        ({"points": 90.0, "task": "new"}, {}, "other cases, limits or challenge"),
-        ({"points": 90.0, "task": "new"}, NEWER, "attn-drill 1 in place of 0"),
+        ({"points": 90.0, "text": "new", "digest": "new"}, {}, "new file"),
+        ({"points": None, "text": "", "digest": "new"}, {}, "no file any more"),
+        ({"points": 90.0, "digest": "new"}, {}, "other cases, limits or challenge"),
         ({"points": 90.0, "score": 100.0}, HEAVY, "weights"),
         ({"points": 90.0, "score": 100.0}, NEWER, "attn-drill 1 in place of 0"),
         ({"points": 90.0, "score": 100.0}, HEAVY | NEWER, "weights"),
-        ({"points": 60.0, "penalty": 0.0}, {}, "due time, penalty or time of the submission"),
+        ({"points": 60.0}, {}, "due time, penalty or another key of the assignment"),
     ],
 )
 def test_reason_is_the_first_cause(
@@ -64,4 +63,5 @@ def test_removed_override_and_graded_submission_have_reasons() -> None:
 def test_total_is_listed_if_no_challenge_explains_it() -> None:
     """The challenges may count otherwise."""
     (change,) = changed_marks(record(OLD), record(OLD, total=40.0))
-    assert change == ChangedMark("Ana", "", 50.0, 40.0, "assignment")
+    assert change == ChangedMark("Ana", "", 50.0, 40.0, change.reason)
+    assert change.reason == "due time, penalty or another key of the assignment"

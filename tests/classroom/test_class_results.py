@@ -7,17 +7,16 @@ import msgspec
 import pytest
 
 from tests.support.class_results import class_record, result
-from trainer.classroom.class_record import ClassRecord
+from trainer.classroom.changed_marks import marks_of
 from trainer.classroom.class_results import (
     class_gradebook,
     current_results,
     decided_file,
     decisions,
-    marks_of,
 )
 from trainer.classroom.overrides import OVERRIDES_FILE
 from trainer.classroom.records import AssignedChallenge, Assignment, Gradebook
-from trainer.classroom.result_store import ResultStore
+from trainer.classroom.result_store import ClassRecord, ResultStore
 from trainer.model.errors import DrillError
 
 DUE = 1_800_000_000.0
@@ -91,9 +90,9 @@ def test_marks_have_everything_that_decides_them(tmp_path: Path) -> None:
     store = store_with(tmp_path, "Ana")
     class_ = record(replace(PLAIN, due=DUE, penalty=10.0), "Ana")
     marks = marks_of(gradebook(store, class_), class_)["Ana"]
-    (task,) = class_.tasks
+    (job,) = class_.jobs
     mark = marks["first"]
     assert mark.points == marks[""].points == round((mark.score or 0) - 10, 1)
-    assert (mark.penalty, mark.override, mark.task, mark.text) == (10.0, None, task.task, task.text)
-    nobody = msgspec.structs.replace(class_, tasks=[])
+    assert (mark.override, mark.digest, mark.text) == (None, job.digest, job.text)
+    nobody = msgspec.structs.replace(class_, jobs=[])
     assert marks_of(gradebook(store, nobody), nobody)["Ana"][""].points is None

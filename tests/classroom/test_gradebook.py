@@ -6,11 +6,10 @@ from typing import Literal
 import pytest
 
 from tests.support.class_results import result
-from trainer.classroom.gradebook import gradebook_of
+from trainer.classroom.gradebook import grades_of
 from trainer.classroom.records import (
     AssignedChallenge,
     Assignment,
-    Gradebook,
     Override,
     Student,
     StudentGrade,
@@ -52,7 +51,7 @@ def graded(
     """
     submissions = [submission("Ana", challenge, **more) for challenge in scores]
     results = [_result(challenge, score) for challenge, score in scores.items()]
-    (row,) = book(results, submissions, overrides, assignment, [student]).rows
+    (row,) = rows(results, submissions, overrides, assignment, [student])
     return row
 
 
@@ -62,15 +61,15 @@ def _result(challenge: str, score: float | None) -> StudentResult:
     return result("Ana", challenge, "passed" if score == 100 else "failed", score=score)
 
 
-def book(
+def rows(
     results: list[StudentResult],
     submissions: list[StudentSubmission],
     overrides: tuple[Override, ...] = (),
     assignment: Assignment = TWO,
     students: list[Student] | None = None,
-) -> Gradebook:
-    """Return a gradebook."""
-    return gradebook_of(assignment, students or [ANA], submissions, results, overrides)
+) -> tuple[StudentGrade, ...]:
+    """Return the rows of a class."""
+    return grades_of(assignment, students or [ANA], submissions, results, overrides)
 
 
 def test_the_total_weighs_the_points_by_worth() -> None:
@@ -109,7 +108,7 @@ def test_an_override_of_the_total_leaves_the_challenges_unchanged() -> None:
 
 def test_with_one_challenge_an_override_changes_points_and_total() -> None:
     """The points of the only challenge and the total are the same."""
-    row = graded({"first": 20.0}, Override("Ana", "", 70.0), assignment=ONE)
+    row = graded({"first": 20.0}, Override("Ana", "first", 70.0), assignment=ONE)
     assert (row.challenges["first"].points, row.total) == (70.0, 70.0)
 
 
@@ -121,7 +120,7 @@ def test_the_last_override_counts() -> None:
 
 def test_an_override_counts_for_a_student_who_handed_in_nothing() -> None:
     """The student may have shown the work in another way."""
-    row = graded({}, Override("Ana", "", 60.0), assignment=ONE)
+    row = graded({}, Override("Ana", "first", 60.0), assignment=ONE)
     assert row.total == 60.0
 
 
@@ -142,9 +141,9 @@ def test_a_late_file_without_a_time_has_no_penalty() -> None:
 def test_a_student_without_files_has_an_empty_row() -> None:
     """The rows have the order of the students."""
     students = [ANA, Student("Bo", is_in_roster=True)]
-    found = book([_result("first", 100.0)], [submission("Ana", "first")], (), ONE, students)
-    assert [row.student.name for row in found.rows] == ["Ana", "Bo"]
-    empty = found.rows[1]
+    found = rows([_result("first", 100.0)], [submission("Ana", "first")], (), ONE, students)
+    assert [row.student.name for row in found] == ["Ana", "Bo"]
+    empty = found[1]
     assert (empty.total, dict(empty.challenges)) == (None, {})
 
 
@@ -154,9 +153,9 @@ def test_submission_that_a_person_must_settle_has_no_points(
 ) -> None:
     """Its cell and the total stay empty, unless the assignment asks for zeros."""
     unreadable = result("Ana", "first", None, error="gqa.pdf is no Python file.", is_ungraded=True)
-    (row,) = book(
+    (row,) = rows(
         [unreadable], [submission("Ana", "first")], (), replace(ONE, ungraded=ungraded), [ANA]
-    ).rows
+    )
     grade = row.challenges["first"]
     assert (grade.points, row.total, grade.is_ungraded) == (points, points, True)
     assert grade.error == "gqa.pdf is no Python file."

@@ -1,4 +1,4 @@
-"""Tests of results on disk: their file names and their content."""
+"""Tests of a grading on disk: the names and the content of its files."""
 
 import errno
 import json
@@ -10,15 +10,23 @@ import pytest
 
 from tests.support.classroom import BARE, TINY, WRONG_SUM
 from tests.support.grading import report_of
+from trainer.classroom.records import AssignedChallenge, Assignment, Student, StudentSubmission
 from trainer.classroom.result_store import (
+    CLASS_FILE,
+    ClassRecord,
+    Job,
+    Mark,
     ResultStore,
+    SavedOptions,
     decode_result,
     encode_result,
+    read_record,
     safe_name,
     write_atomically,
+    write_record,
 )
 from trainer.export.student_results import with_report, with_trouble
-from trainer.model.errors import GraderError
+from trainer.model.errors import DrillError, GraderError
 
 
 @pytest.mark.parametrize("name", ["ana", "Ana López", "漢字 😀", "O'Brien"])
@@ -99,3 +107,30 @@ def test_file_of_a_result_holds_the_whole_report(grader: object) -> None:
     assert read.source == WRONG_SUM
     assert read.line == 3
     assert text.isascii()
+
+
+def test_record_of_a_class_survives_the_disk(tmp_path: Path) -> None:
+    """Every value is the same after writing and reading. A new folder has no record."""
+    assert read_record(tmp_path) is None
+    record = ClassRecord(
+        version="0",
+        options=SavedOptions(folder="/class", challenge="first", write=["csv"]),
+        seed=1,
+        assignment=Assignment("Week 3", (AssignedChallenge("first", {"masks": 2.0}),)),
+        students=[Student("Ana", row={"id": "1"})],
+        jobs=[Job(StudentSubmission("Ana", "first", "f.py", None), 7, "digest", "text")],
+        other_files=["notes.txt"],
+        has_roster=True,
+        salt="abc",
+        marks={"Ana": {"": Mark(50.0), "first": Mark(50.0, score=60.0, text="text")}},
+    )
+    write_record(tmp_path, record)
+    assert read_record(tmp_path) == record
+
+
+@pytest.mark.parametrize("text", ["{}", '{"schema": "attn-drill.class/3", "seed": "x"}'])
+def test_unreadable_record_is_refused(tmp_path: Path, text: str) -> None:
+    """A new grading must not replace the grades of an earlier grading."""
+    (tmp_path / CLASS_FILE).write_text(text)
+    with pytest.raises(DrillError, match=r"class\.json is no record .* Name another folder"):
+        read_record(tmp_path)

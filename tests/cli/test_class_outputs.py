@@ -10,9 +10,8 @@ import msgspec
 import pytest
 
 from tests.support.class_results import assignment, class_record, make_class, result
-from trainer.classroom.class_record import ClassRecord, read_record
 from trainer.classroom.records import StudentResult
-from trainer.classroom.result_store import ResultStore
+from trainer.classroom.result_store import ClassRecord, ResultStore, read_record
 from trainer.cli.class_outputs import write_outputs
 
 CHALLENGES = ("first", "second")
@@ -85,7 +84,7 @@ def test_students_whom_a_system_cannot_identify_are_named(
     """The table is written without them."""
     store, record = graded(tmp_path, "canvas")
     students = [replace(own, id="", is_in_roster=is_in_roster) for own in record.students[-1:]]
-    write_outputs(store, msgspec.structs.replace(record, students=students, tasks=[]), None)
+    write_outputs(store, msgspec.structs.replace(record, students=students, jobs=[]), None)
     said = capsys.readouterr().err
     assert f"canvas.csv lacks {students[0].name}, because {reason}" in said
     assert len(table(tmp_path / "canvas.csv")) == 1  # the row of the points
@@ -113,8 +112,8 @@ def test_files_of_a_student_who_left_are_removed(tmp_path: Path) -> None:
         assert set(archive.namelist()) == pages
     (tmp_path / "feedback" / "notes.txt").touch()
     others = [student for student in record.students if student.name != "zoe"]
-    tasks = [task for task in record.tasks if task.submission.student != "zoe"]
-    write_outputs(store, msgspec.structs.replace(record, students=others, tasks=tasks), None)
+    jobs = [job for job in record.jobs if job.submission.student != "zoe"]
+    write_outputs(store, msgspec.structs.replace(record, students=others, jobs=jobs), None)
     assert not list(tmp_path.rglob("*zoe*"))
     assert len(list((tmp_path / "gradescope").iterdir())) == 5
     assert (tmp_path / "feedback" / "notes.txt").exists()

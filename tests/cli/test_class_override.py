@@ -10,9 +10,8 @@ from typer.testing import CliRunner, Result
 
 from tests.support.class_results import class_record, result
 from trainer.classroom.anonymity import anonymous_ids
-from trainer.classroom.class_record import write_record
 from trainer.classroom.records import AssignedChallenge, Assignment
-from trainer.classroom.result_store import ResultStore
+from trainer.classroom.result_store import ResultStore, write_record
 from trainer.cli.class_override import override
 from trainer.model.errors import DrillError
 

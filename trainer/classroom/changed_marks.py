@@ -1,33 +1,45 @@
-"""Find the marks that a run changed, and the reason of each change."""
+"""Keep the marks of a run, and find the marks that the next run changed, with the reasons."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from trainer.classroom.class_record import ClassRecord, Mark
-from trainer.classroom.class_results import TOTAL
+from trainer.classroom.gradebook import TOTAL
+from trainer.classroom.records import Gradebook
+from trainer.classroom.result_store import ClassRecord, Job, Mark
 
 _NO_MARK = Mark(None)
 
 
-@dataclass(frozen=True)
-class ChangedMark:
-    """A mark that another run would have written differently.
-
-    Attributes:
-        student: the name of the student.
-        challenge: the id of the challenge, or "" for the total.
-        before: the points of the earlier run, or None.
-        after: the points of this run, or None.
-        reason: the cause in a few words.
-    """
+class ChangedMark(NamedTuple):
+    """A mark that changed, and the cause in a few words. The challenge of the total is ""."""
 
     student: str
     challenge: str
     before: float | None
     after: float | None
     reason: str
+
+
+def marks_of(gradebook: Gradebook, record: ClassRecord) -> dict[str, dict[str, Mark]]:
+    """Return the marks of a class by student and challenge, with everything that decides them."""
+    jobs = {(job.submission.student, job.submission.challenge): job for job in record.jobs}
+    marks: dict[str, dict[str, Mark]] = {}
+    for row in gradebook.rows:
+        name = row.student.name
+        decided = None if row.override is None else row.override.points
+        own = marks[name] = {TOTAL: Mark(row.total, override=decided)}
+        for challenge, grade in row.challenges.items():
+            job: Job | None = jobs.get((name, challenge))
+            own[challenge] = Mark(
+                points=grade.points,
+                score=grade.score,
+                override=None if grade.override is None else grade.override.points,
+                digest=job.digest if job else "",
+                text=job.text if job else "",
+            )
+    return marks
 
 
 def changed_marks(before: ClassRecord, now: ClassRecord) -> list[ChangedMark]:
@@ -58,22 +70,16 @@ def _of_student(student: str, before: ClassRecord, now: ClassRecord) -> Iterator
 
 def _reason(old: Mark, new: Mark, before: ClassRecord, now: ClassRecord) -> str:
     """Return the first cause that the two marks show."""
-    is_newer = before.version != now.version
-    newer = f"attn-drill {now.version} in place of {before.version}"
     if new.override != old.override:
         return "override" if new.override is not None else "override taken back"
     if new.text != old.text:
         return "new file" if new.text else "no file any more"
-    if new.task != old.task:
-        return newer if is_newer else "other cases, limits or challenge"
-    if new.score != old.score:
-        if old.score is None:
-            return "graded now"
-        return newer if is_newer and not _has_other_weights(before, now) else "weights"
-    if new.penalty != old.penalty:
-        return "due time, penalty or time of the submission"
-    return "assignment"
-
-
-def _has_other_weights(before: ClassRecord, now: ClassRecord) -> bool:
-    return before.assignment.challenges != now.assignment.challenges
+    if new.score != old.score and old.score is None:
+        return "graded now"
+    if new.score != old.score and before.assignment.challenges != now.assignment.challenges:
+        return "weights"
+    if new.score != old.score and before.version != now.version:
+        return f"attn-drill {now.version} in place of {before.version}"
+    if new.digest != old.digest:
+        return "other cases, limits or challenge"
+    return "due time, penalty or another key of the assignment"

@@ -1,8 +1,8 @@
-"""Build the gradebook of a class: results, times, penalties and the decisions of persons."""
+"""Compute the grades of a class from its results, times, penalties and the decisions of persons."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from trainer.classroom.lateness import lateness_of
@@ -10,8 +10,6 @@ from trainer.classroom.points import total
 from trainer.classroom.records import (
     Assignment,
     ChallengeGrade,
-    Gradebook,
-    Lateness,
     Override,
     Student,
     StudentGrade,
@@ -19,77 +17,46 @@ from trainer.classroom.records import (
     StudentSubmission,
 )
 
-_TOTAL = ""  # the challenge of an override of the total
+TOTAL = ""  # the challenge of an override of the total
 
 
-def gradebook_of(
+def grades_of(
     assignment: Assignment,
     students: Sequence[Student],
-    submissions: Sequence[StudentSubmission],
+    submissions: Iterable[StudentSubmission],
     results: Iterable[StudentResult],
     overrides: Iterable[Override] = (),
-    other_files: Sequence[str] = (),
-    *,
-    has_roster: bool = False,
-    possible: Mapping[str, str] | None = None,
-) -> Gradebook:
-    """Return the grades of a class.
+) -> tuple[StudentGrade, ...]:
+    """Return the grades of each student. A decision counts also if there is nothing to grade.
 
     Args:
         assignment: the assignment of the class.
         students: all students of the class.
         submissions: the submissions of these students. Their text is not needed.
-        results: the results of the submissions. They are read once, one at a time, because a whole
-            class may not fit into memory.
+        results: the results of the submissions.
         overrides: the decisions of persons. The last decision for a student and a challenge counts.
-        other_files: the files and folders that were not graded and belong to no submission.
-        has_roster: True if a roster was given.
-        possible: the points possible of each column of the roster, by heading.
     """
-    decided = {
-        (override.student, challenge): replace(override, challenge=challenge)
-        for override in overrides
-        for challenge in [override.challenge or _only_challenge(assignment)]
-    }
-    by_name = {student.name: student for student in students}
-    by_key = {(submission.student, submission.challenge): submission for submission in submissions}
-    # A decision counts also if there is nothing to grade.
-    grades: dict[str, dict[str, ChallengeGrade]] = {student.name: {} for student in students}
-    for (name, challenge), override in decided.items():
-        if challenge != _TOTAL:
-            grades[name][challenge] = _without_result(override, by_key.get((name, challenge)))
-    for result in results:
-        key = (result.student, result.challenge)
-        grades[result.student][result.challenge] = _grade(
-            result, by_key[key], by_name[result.student], assignment, decided.get(key)
-        )
-    rows = tuple(
-        _row(student, grades[student.name], assignment, decided.get((student.name, _TOTAL)))
-        for student in students
-    )
-    return Gradebook(assignment, rows, tuple(other_files), has_roster, possible or {})
-
-
-def _only_challenge(assignment: Assignment) -> str:
-    """Return the challenge of an assignment with a single challenge, otherwise `_TOTAL`.
-
-    With a single challenge, its points and the total are the same.
-    """
-    ids = assignment.challenge_ids
-    return ids[0] if len(ids) == 1 else _TOTAL
-
-
-def _without_result(override: Override, submission: StudentSubmission | None) -> ChallengeGrade:
-    """Return a grade that only a person has decided."""
-    return ChallengeGrade(
-        challenge=override.challenge,
-        file="" if submission is None else submission.file,
-        verdict=None,
-        score=None,
-        lateness=Lateness(),
-        override=override,
-        points=override.points,
-    )
+    submitted = {(each.student, each.challenge): each for each in submissions}
+    graded = {(each.student, each.challenge): each for each in results}
+    decided = {(each.student, each.challenge): each for each in overrides}
+    rows = []
+    for student in students:
+        grades = {}
+        for challenge in assignment.challenge_ids:
+            key = (student.name, challenge)
+            if key in graded or key in decided:
+                submission = submitted.get(key) or StudentSubmission(*key, file="", source=None)
+                result = graded.get(key) or StudentResult(
+                    student=student.name, challenge=challenge, file=submission.file
+                )
+                grades[challenge] = _grade(
+                    result, submission, student, assignment, decided.get(key)
+                )
+        points = total({name: grade.points for name, grade in grades.items()}, assignment)
+        override = decided.get((student.name, TOTAL))
+        points = points if override is None else override.points
+        rows.append(StudentGrade(student, grades, override, points))
+    return tuple(rows)
 
 
 def _grade(
@@ -120,21 +87,4 @@ def _grade(
         missing_module=result.missing_module,
         alternatives=submission.alternatives,
         is_ungraded=result.is_ungraded,
-    )
-
-
-def _row(
-    student: Student,
-    by_challenge: Mapping[str, ChallengeGrade],
-    assignment: Assignment,
-    override: Override | None,
-) -> StudentGrade:
-    in_order = {
-        assigned.challenge: by_challenge[assigned.challenge]
-        for assigned in assignment.challenges
-        if assigned.challenge in by_challenge
-    }
-    points = total({name: grade.points for name, grade in in_order.items()}, assignment)
-    return StudentGrade(
-        student, in_order, override, points if override is None else override.points
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trainer.classroom.records import Assignment, StudentSubmission
-from trainer.classroom.result_store import ResultStore
+from trainer.classroom.result_store import Job, ResultStore, text_digest
 from trainer.model.challenge import Challenge
 from trainer.model.errors import GraderError
 from trainer.model.submission import Submission as SubmittedFile
@@ -39,15 +39,6 @@ class GradingPlan:
     content: Mapping[str, str]
     seed: int
     allow_weaker: bool = False
-
-
-@dataclass(frozen=True)
-class Job:
-    """A submission, the seed of its cases, and the digest of everything that decides its result."""
-
-    submission: StudentSubmission
-    seed: int
-    digest: str
 
 
 def plan_of(
@@ -91,7 +82,8 @@ def _job(plan: GradingPlan, submission: StudentSubmission) -> Job:
         submission.source,
         submission.trouble if submission.source is None else "",
     )
-    return Job(submission, seed, hashlib.sha256(json.dumps(decisive).encode()).hexdigest())
+    digest = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()
+    return Job(submission, seed, digest, text_digest(submission.source))
 
 
 def pending_jobs(jobs: Sequence[Job], store: ResultStore) -> list[Job]:

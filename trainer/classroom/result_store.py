@@ -1,4 +1,7 @@
-"""Store results on disk: one file for each student and challenge, never written only partly."""
+"""Store a grading in its folder, each file whole or not at all.
+
+`results/` has a file for each student and challenge. `class.json` has everything else.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,21 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from trainer.classroom.records import StudentResult
-from trainer.model.errors import GraderError
+import msgspec
+
+from trainer.classroom.records import (
+    Assignment,
+    Format,
+    Student,
+    StudentResult,
+    StudentSubmission,
+)
+from trainer.model.errors import DrillError, GraderError
 from trainer.model.report import Report
 from trainer.model.report_codec import from_object, to_object
 
+CLASS_FILE = "class.json"
+CLASS_SCHEMA = "attn-drill.class/3"
 _MOST_NAME_BYTES = 120
 _FORBIDDEN = frozenset('/\\:*?"<>|')
 _RESERVED = frozenset("con prn aux nul".split()) | {
@@ -121,6 +134,124 @@ class ResultStore:
         # A file that somebody renamed holds the result of another student.
         is_same = (result.student, result.challenge) == (student, challenge)
         return result if is_same else None
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A submission that is graded.
+
+    Attributes:
+        submission: the submission. `class.json` does not have its text.
+        seed: the seed of its cases.
+        digest: the digest of everything that decides its result.
+        text: the digest of its text, or "".
+    """
+
+    submission: StudentSubmission
+    seed: int
+    digest: str
+    text: str = ""
+
+
+class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The points of a student in a challenge or in total, and everything that they follow from.
+
+    Attributes:
+        points: the points that count, or None.
+        score: the points from the checks, or None.
+        override: the points that a person decided, or None.
+        digest: the digest of everything that decides the result.
+        text: the digest of the text.
+    """
+
+    points: float | None
+    score: float | None = None
+    override: float | None = None
+    digest: str = ""
+    text: str = ""
+
+
+class SavedOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of a grading, with absolute paths. An empty value was not named."""
+
+    folder: str
+    assignment: str = ""
+    challenge: str = ""
+    roster: str = ""
+    packs: list[str] = []
+    write: list[Format] = []
+
+
+class ClassRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`class.json`: everything about a grading except its results.
+
+    With this file, the tables can be written again without the submissions.
+
+    Attributes:
+        schema: the form of this file.
+        version: the version of attn-drill that wrote this file.
+        options: the files and options of the grading.
+        seed: the seed of the class.
+        assignment: the assignment of the class.
+        students: all students, in the order of the tables.
+        jobs: the submissions of these students.
+        other_files: the files and folders that were not graded and belong to no submission.
+        has_roster: True if a roster was given.
+        possible: the points possible of each column of the roster, by heading.
+        salt: random text, from which the anonymous ids are computed.
+        marks: the marks in the tables, by student and challenge; "" is the total.
+    """
+
+    schema: str = CLASS_SCHEMA
+    version: str
+    options: SavedOptions
+    seed: int
+    assignment: Assignment
+    students: list[Student]
+    jobs: list[Job]
+    other_files: list[str]
+    has_roster: bool
+    possible: dict[str, str] = {}
+    salt: str = ""
+    marks: dict[str, dict[str, Mark]] = {}
+
+    @property
+    def challenges(self) -> list[str]:
+        """The ids of the challenges."""
+        return self.assignment.challenge_ids
+
+
+def read_record(out: Path) -> ClassRecord | None:
+    """Return the record of an earlier grading in a folder, or None if there was none.
+
+    Raises:
+        DrillError: the file is not readable or has another schema.
+    """
+    path = out / CLASS_FILE
+    if not path.is_file():
+        return None
+    try:
+        record = msgspec.json.decode(path.read_bytes(), type=ClassRecord)
+        if record.schema == CLASS_SCHEMA:
+            return record
+    except (OSError, msgspec.MsgspecError, RecursionError):
+        pass
+    raise DrillError(
+        f"{path} is no record of a grading that this version of attn-drill can continue. Name"
+        " another folder with --out, or remove the file."
+    )
+
+
+def write_record(out: Path, record: ClassRecord) -> None:
+    """Write `class.json` into the folder of the results."""
+    text = msgspec.json.format(msgspec.json.encode(record), indent=2)
+    write_atomically(out / CLASS_FILE, text + b"\n")
+
+
+def text_digest(text: str | None) -> str:
+    """Return a short digest of a text; "" without a text."""
+    if text is None:
+        return ""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def remove_others(folder: Path, pattern: str, kept: Iterable[Path]) -> None:

@@ -16,7 +16,7 @@ from trainer.app.open_packs import open_packs
 from trainer.app.warn import warn
 from trainer.classroom.assignment import read_assignment
 from trainer.classroom.executors import executor_for
-from trainer.classroom.gradebook import gradebook_of
+from trainer.classroom.gradebook import grades_of
 from trainer.classroom.grading_jobs import jobs_of, plan_of
 from trainer.classroom.result_store import write_atomically
 from trainer.cli.class_run import graded
@@ -72,7 +72,7 @@ def _autograde(options: argparse.Namespace) -> None:
     for result in results:
         if result.verdict is None and not result.is_ungraded:
             raise GraderError(result.error or "The grader gave no verdict.")
-    (grade,) = gradebook_of(read.assignment, students, submissions, results).rows
+    (grade,) = grades_of(read.assignment, students, submissions, results)
     text = json.dumps(gradescope_object(grade, results, read.assignment), indent=1)
     write_atomically(options.results, text.encode())
 

@@ -10,10 +10,15 @@ import typer
 
 from trainer.app.open_packs import open_packs
 from trainer.app.warn import say
-from trainer.classroom.changed_marks import ChangedMark, changed_marks
-from trainer.classroom.class_record import ClassRecord, write_record
-from trainer.classroom.class_results import class_gradebook, current_results, decisions, marks_of
-from trainer.classroom.result_store import ResultStore, remove_others, write_atomically
+from trainer.classroom.changed_marks import ChangedMark, changed_marks, marks_of
+from trainer.classroom.class_results import class_gradebook, current_results, decisions
+from trainer.classroom.result_store import (
+    ClassRecord,
+    ResultStore,
+    remove_others,
+    write_atomically,
+    write_record,
+)
 from trainer.export.grade_tables import ENCODING, cell_of, csv_line
 from trainer.export.writers import WRITERS, GradedClass
 from trainer.model.errors import DrillError
@@ -55,7 +60,7 @@ def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord |
     text, failed = summary(results)
     typer.echo(for_stream(text, sys.stdout, hanging="    "))
     if record.has_roster:
-        present = {task.submission.student for task in record.tasks}
+        present = {job.submission.student for job in record.jobs}
         roster = [student.name for student in record.students if student.is_in_roster]
         missing = sum(name not in present for name in roster)
         typer.echo(f"{missing} of the {len(roster)} students of the roster handed in nothing")

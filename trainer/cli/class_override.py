@@ -33,10 +33,9 @@ def override(
     remove: Annotated[bool, typer.Option("--remove", help="Take the decision back.")] = False,
 ) -> None:
     """Set the points of a student by hand, and write all tables again."""
-    from trainer.classroom.class_record import read_record
     from trainer.classroom.class_results import decided_file, decisions
     from trainer.classroom.overrides import OVERRIDES_FILE, Entry, append_entry
-    from trainer.classroom.result_store import ResultStore
+    from trainer.classroom.result_store import ResultStore, read_record
     from trainer.classroom.students import StudentIndex
     from trainer.cli.class_outputs import write_outputs
 

@@ -23,26 +23,25 @@ from trainer.classroom.assignment import (
     plain_assignment,
     read_assignment,
 )
-from trainer.classroom.class_record import (
-    CLASS_FILE,
-    ClassRecord,
-    SavedOptions,
-    Task,
-    read_record,
-    write_record,
-)
-from trainer.classroom.class_results import current_result, decisions, text_digest
+from trainer.classroom.class_results import current_result, decisions
 from trainer.classroom.executors import executor_for
 from trainer.classroom.grading_jobs import (
     GradingPlan,
-    Job,
     grade_jobs,
     jobs_of,
     pending_jobs,
     plan_of,
 )
 from trainer.classroom.records import Assignment, Format, Student, StudentResult
-from trainer.classroom.result_store import ResultStore
+from trainer.classroom.result_store import (
+    CLASS_FILE,
+    ClassRecord,
+    Job,
+    ResultStore,
+    SavedOptions,
+    read_record,
+    write_record,
+)
 from trainer.classroom.similarity import check_similarity
 from trainer.cli.grade_inputs import read_class
 from trainer.export.student_results import with_failure, with_report, with_trouble
@@ -119,7 +118,7 @@ def begin(
         seed=plan.seed,
         assignment=assignment,
         students=read.collected.students,
-        tasks=[_task(job) for job in jobs],
+        jobs=[_without_text(job) for job in jobs],
         other_files=read.collected.ignored,
         has_roster=read.has_roster,
         possible=dict(read.possible),
@@ -132,9 +131,8 @@ def begin(
     return ClassRun(store, record, before, plan, jobs)
 
 
-def _task(job: Job) -> Task:
-    submission = job.submission
-    return Task(replace(submission, source=None), job.digest, text_digest(submission.source))
+def _without_text(job: Job) -> Job:
+    return msgspec.structs.replace(job, submission=replace(job.submission, source=None))
 
 
 def check_one_of(challenge: str, assignment: str) -> None:
