@@ -81,7 +81,7 @@ def test_decision_for_another_file_says_so(tmp_path: Path) -> None:
 def test_decision_about_nobody_is_an_error(tmp_path: Path) -> None:
     """The sentence has the line and the name."""
     (tmp_path / OVERRIDES_FILE).write_text('[[override]]\nstudent = "Bob"\npoints = 1\n')
-    with pytest.raises(DrillError, match=r"line 2: No student of this class is called 'Bob'"):
+    with pytest.raises(DrillError, match=r"line 1: No student of this class is called 'Bob'"):
         decisions(ResultStore(tmp_path, ["first"]), record())
 
 

@@ -52,12 +52,12 @@ class MoreTime:
     """An extension: a day or a time, or a number of days after the due time of the class."""
 
     def __init__(self, value: object) -> None:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if is_number and 0 < float(value) <= _MOST_DAYS:
-            self.due, self.days = None, float(value)
-        elif isinstance(value, date):
-            self.due, self.days = Moment(value).seconds, 0.0
-        else:
+        self.due, self.days = None, 0.0
+        if isinstance(value, date):
+            self.due = Moment(value).seconds
+        elif isinstance(value, int | float):
+            self.days = float(value)
+        if self.due is None and not 0 < self.days <= _MOST_DAYS:
             raise ValueError(
                 f"Write {_A_TIME}, or a number of days up to {_MOST_DAYS}. A student with a dot"
                 " needs quotes."

@@ -67,23 +67,18 @@ def read_overrides(
         return []
     counting: dict[tuple[str, str], Override] = {}
     for index, entry in enumerate(read_toml(path, OverridesFile).override):
-        if entry.challenge and entry.challenge not in challenges:
-            raise key_error(
-                path,
-                ("override", index, "challenge"),
-                f"`challenge` is {as_toml(entry.challenge)}, which the assignment does not have."
-                f" {suggestion(entry.challenge, challenges)}",
-            )
         try:
             student = find(entry.student).name
+            if entry.challenge and entry.challenge not in challenges:
+                raise DrillError(
+                    f"`challenge` is {as_toml(entry.challenge)}, which the assignment does not"
+                    f" have. {suggestion(entry.challenge, challenges)}"
+                )
         except DrillError as error:
-            raise key_error(
-                path,
-                ("override", index, "student"),
-                f"{error} If the student has left the class, remove the entry.",
-            ) from None
+            sentence = f"{error} Correct the entry, or remove it."
+            raise key_error(path, ("override", index), sentence) from None
         challenge = entry.challenge or (next(iter(challenges)) if len(challenges) == 1 else "")
-        counting.pop((student, challenge), None)  # so that the entry moves to the end
+        counting.pop((student, challenge), None)
         if entry.points is not None:
             counting[student, challenge] = Override(
                 student, challenge, entry.points, entry.comment, entry.file

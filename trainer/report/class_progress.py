@@ -1,7 +1,4 @@
-"""The progress of a class's grading, and a summary of its results.
-
-On a terminal the progress is a bar. Elsewhere it is up to ten lines.
-"""
+"""The progress of a class's grading, and a summary of its results."""
 
 from __future__ import annotations
 
@@ -10,14 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TextIO
 
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from trainer.classroom.records import StudentResult
 from trainer.model.quantities import plural
@@ -25,11 +15,11 @@ from trainer.report.class_words import VERDICTS
 from trainer.report.literal import console
 from trainer.report.visible import visible
 
-_MOST_LINES = 10  # lines of progress if there is no terminal
-
 
 class ClassProgress(Progress):
     """The submissions that are graded, their verdicts, and the time left.
+
+    Without a terminal, rich prints the last state only.
 
     Args:
         total: how many submissions there are.
@@ -38,40 +28,20 @@ class ClassProgress(Progress):
     """
 
     def __init__(self, total: int, done: int, stream: TextIO) -> None:
-        out = console(stream)
-        self._total, self._done = total, done
-        self._done_in_last_line = done
-        self._verdicts: Counter[str | None] = Counter()
-        narrow = out.width < 70
-        times = (
-            TimeElapsedColumn(),
-            TextColumn("gone,"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-        )
         super().__init__(
-            BarColumn(bar_width=12 if narrow else 24),
+            BarColumn(bar_width=12),
             MofNCompleteColumn(),
-            *(() if narrow else times),
+            TimeRemainingColumn(),
             TextColumn("{task.description}", markup=False),
-            console=out,
-            disable=not out.is_terminal,
+            console=console(stream),
         )
+        self._verdicts: Counter[str | None] = Counter()
         self._submissions = self.add_task("", total=total, completed=done)
 
     def count(self, result: StudentResult) -> None:
         """Count the result of one more submission."""
-        self._done += 1
         self._verdicts[result.verdict] += 1
         self.update(self._submissions, advance=1, description=in_counts(self._verdicts))
-        since_last_line = self._done - self._done_in_last_line
-        if self.disable and (
-            since_last_line * _MOST_LINES >= self._total or self._done == self._total
-        ):
-            self._done_in_last_line = self._done
-            self.console.print(
-                f"{self._done} of {self._total} graded: {in_counts(self._verdicts)}", soft_wrap=True
-            )
 
 
 def in_counts(verdicts: Counter[str | None]) -> str:
