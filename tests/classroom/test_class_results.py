@@ -7,17 +7,14 @@ import msgspec
 import pytest
 
 from tests.support.class_results import class_record, result
-from trainer.classroom.changed_marks import marks_of
 from trainer.classroom.class_results import (
+    changed_marks,
     class_gradebook,
     current_results,
-    decided_file,
-    decisions,
+    marks_of,
 )
-from trainer.classroom.overrides import OVERRIDES_FILE
-from trainer.classroom.records import AssignedChallenge, Assignment, Gradebook
-from trainer.classroom.result_store import ClassRecord, ResultStore
-from trainer.model.errors import DrillError
+from trainer.classroom.records import AssignedChallenge, Assignment
+from trainer.classroom.result_store import ClassRecord, Mark, ResultStore
 
 DUE = 1_800_000_000.0
 PLAIN = Assignment("Week 3", (AssignedChallenge("first"),))
@@ -57,42 +54,62 @@ def test_weights_and_due_times_change_the_points_without_a_new_grading(tmp_path:
     assert store.read("Ana", "first") == second
 
 
-def gradebook(store: ResultStore, class_: ClassRecord) -> Gradebook:
-    """Return the gradebook of the results and decisions in a store."""
-    return class_gradebook(class_, current_results(store, class_), decisions(store, class_))
-
-
-def test_decision_for_another_file_says_so(tmp_path: Path) -> None:
-    """A digest in the file tells for which text the points were decided."""
-    store = store_with(tmp_path, "Ana", "Zoe")
-    class_ = record()
-    for student, file in (("id-Ana", decided_file(class_, "Ana", "first")), ("zoe", "old")):
-        with (tmp_path / OVERRIDES_FILE).open("a") as out:
-            out.write(f'[[override]]\nstudent = "{student}"\npoints = 77\nfile = "{file}"\n')
-    rows = {row.student.name: row for row in gradebook(store, class_).rows}
-    assert [row.total for row in rows.values()] == [77.0, 77.0]
-    overrides = {name: row.challenges["first"].override for name, row in rows.items()}
-    assert {name: own and own.is_outdated for name, own in overrides.items()} == {
-        "Zoe": True,
-        "Ana": False,
-    }
-
-
-def test_decision_about_nobody_is_an_error(tmp_path: Path) -> None:
-    """The sentence has the line and the name."""
-    (tmp_path / OVERRIDES_FILE).write_text('[[override]]\nstudent = "Bob"\npoints = 1\n')
-    with pytest.raises(DrillError, match=r"line 1: No student of this class is called 'Bob'"):
-        decisions(ResultStore(tmp_path, ["first"]), record())
-
-
 def test_marks_have_everything_that_decides_them(tmp_path: Path) -> None:
     """The total is the mark without a challenge."""
     store = store_with(tmp_path, "Ana")
     class_ = record(replace(PLAIN, due=DUE, penalty=10.0), "Ana")
-    marks = marks_of(gradebook(store, class_), class_)["Ana"]
-    (job,) = class_.jobs
+    (result,) = current_results(store, class_)
+    marks = marks_of(class_gradebook(class_, [result], ()), class_)["Ana"]
     mark = marks["first"]
-    assert mark.points == marks[""].points == round((mark.score or 0) - 10, 1)
-    assert (mark.override, mark.digest, mark.text) == (None, job.digest, job.text)
+    assert mark.points == marks[""].points == round((result.score or 0) - 10, 1)
+    assert (mark.override, mark.text) == (None, class_.jobs[0].text)
     nobody = msgspec.structs.replace(class_, jobs=[])
-    assert marks_of(gradebook(store, nobody), nobody)["Ana"][""].points is None
+    assert marks_of(class_gradebook(nobody, (), ()), nobody)["Ana"][""].points is None
+
+
+OLD = Mark(50.0, text="text")
+
+
+def marked(mark: Mark | None, total: float = 50.0, **changes: object) -> ClassRecord:
+    """Return the record of a class with one student and one mark."""
+    marks = {} if mark is None else {"Ana": {"": Mark(total), "first": mark}}
+    return msgspec.structs.replace(class_record(PLAIN, "Ana"), marks=marks, **changes)
+
+
+HEAVY = {"assignment": replace(PLAIN, challenges=(AssignedChallenge("first", {"masks": 1.0}),))}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "settings", "reason"),
+    [
+        (OLD, Mark(85.0, 85.0, "new"), {}, "override"),
+        (Mark(85.0, 85.0, "text"), OLD, {}, "override taken back"),
+        (OLD, Mark(90.0, text="new"), {}, "new file"),
+        (OLD, Mark(None), {}, "no file any more"),
+        (Mark(None, text="text"), OLD, HEAVY, "graded now"),
+        (OLD, Mark(90.0, text="text"), HEAVY, "changed: challenges"),
+        (
+            OLD,
+            Mark(90.0, text="text"),
+            HEAVY | {"version": "1"},
+            "changed: challenges, attn-drill 1 in place of 0",
+        ),
+        (OLD, Mark(40.0, text="text"), {}, "changed: the times or the challenge"),
+    ],
+)
+def test_changed_mark_has_a_reason(
+    before: Mark, after: Mark, settings: dict[str, object], reason: str
+) -> None:
+    """The change of the total needs no reason of its own."""
+    assert changed_marks(marked(before), marked(after, total=70.0, **settings)) == [
+        ("Ana", "first", before.points, after.points, reason)
+    ]
+
+
+def test_total_is_listed_if_no_challenge_explains_it() -> None:
+    """A student who is not in the class any more has no mark."""
+    assert changed_marks(marked(OLD), marked(OLD)) == []
+    (change,) = changed_marks(marked(OLD), marked(OLD, total=40.0))
+    assert (change.challenge, change.before, change.after) == ("", 50.0, 40.0)
+    (change,) = changed_marks(marked(OLD), marked(None))
+    assert (change.after, change.reason) == (None, "not in the class any more")

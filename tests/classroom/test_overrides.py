@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from trainer.classroom.overrides import Entry, append_entry, read_overrides
-from trainer.classroom.records import Override, Student
+from tests.support.class_results import assignment, class_record
+from trainer.classroom.overrides import Entry, append_entry, decided_file, read_overrides
+from trainer.classroom.records import Override
+from trainer.classroom.result_store import ClassRecord
 from trainer.model.errors import DrillError
 
 BY_HAND = """\
@@ -26,14 +28,12 @@ student = "Bob"
 challenge = "gqa"
 points = 33.5
 """
-BOTH = ("gqa", "mha")
+BOTH = class_record(assignment(("gqa", "mha")), "Ana Lee", "Bob", "Cleo")
 
 
-def find(words: str) -> Student:
-    """Return the student with this name or id."""
-    if words not in ("Ana Lee", "12345", "Bob", "Cleo"):
-        raise DrillError(f"No student is called {words!r}.")
-    return Student("Ana Lee" if words == "12345" else words)
+def read(path: Path, record: ClassRecord = BOTH) -> list[Override]:
+    """Return the decisions that count."""
+    return read_overrides(path.parent, record)
 
 
 @pytest.fixture
@@ -47,15 +47,14 @@ def path(tmp_path: Path) -> Path:
 def test_every_key_is_read(path: Path) -> None:
     """A missing file and an empty file hold no overrides."""
     ana = Override("Ana Lee", "", 85.0, "Two lines,\n# and no comment")
-    assert read_overrides(path, BOTH, find) == [ana, Override("Bob", "gqa", 33.5)]
+    assert read(path) == [ana, Override("Bob", "gqa", 33.5)]
     path.write_text("")
-    missing = path.parent / "no.toml"
-    assert read_overrides(path, BOTH, find) == read_overrides(missing, BOTH, find) == []
+    assert read(path) == read(path.parent / "other" / path.name) == []
 
 
 def test_last_entry_counts_and_what_a_person_wrote_stays(path: Path) -> None:
     """An entry may name the student by id, and may take the decision back."""
-    append_entry(path, Entry("12345", "", 90.0, "Right.", "digest"))
+    append_entry(path, Entry("id-Ana Lee", "", 90.0, "Right.", "digest"))
     append_entry(path, Entry("Bob", "gqa", removed=True))
     append_entry(path, Entry("Cleo", "mha", 0.0))
     assert path.read_text().startswith(BY_HAND)
@@ -63,8 +62,8 @@ def test_last_entry_counts_and_what_a_person_wrote_stays(path: Path) -> None:
         '\n[[override]]\nstudent = "Bob"\nchallenge = "gqa"\nremoved = true\n'
         '\n[[override]]\nstudent = "Cleo"\nchallenge = "mha"\npoints = 0\n'
     )
-    assert read_overrides(path, BOTH, find) == [
-        Override("Ana Lee", "", 90.0, "Right.", "digest"),
+    assert read(path) == [
+        Override("Ana Lee", "", 90.0, "Right.", is_outdated=True),
         Override("Cleo", "mha", 0.0),
     ]
 
@@ -73,7 +72,16 @@ def test_total_of_one_challenge_is_its_points(path: Path) -> None:
     """An entry with the challenge and an entry without it are about the same mark."""
     append_entry(path, Entry("Bob", "", 1.0))
     append_entry(path, Entry("Ana Lee", "gqa", removed=True))
-    assert read_overrides(path, ["gqa"], find) == [Override("Bob", "gqa", 1.0)]
+    only = class_record(assignment(("gqa",)), "Ana Lee", "Bob")
+    assert read(path, only) == [Override("Bob", "gqa", 1.0)]
+
+
+def test_decision_for_another_file_says_so(path: Path) -> None:
+    """A digest in the file tells for which text the points were decided."""
+    path.write_text("")
+    append_entry(path, Entry("Bob", "gqa", 77.0, file=decided_file(BOTH, "Bob", "gqa")))
+    append_entry(path, Entry("Bob", "mha", 77.0, file="old"))
+    assert [own.is_outdated for own in read(path)] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +106,11 @@ def test_every_text_can_be_written_into_a_new_file(words: str, tmp_path: Path) -
         ('student = "Bob"', "", r", line 11: .*has no key `student`"),
         ('student = "Bob"', 'student = ""', ", line 12: `student`"),
         ('"Bob"', "12345", ", line 12: `student` .*text in quotes"),
-        ('"Bob"', '"Bo"', r", line 11: No student is called 'Bo'\. Correct the entry, or"),
+        (
+            '"Bob"',
+            '"Bo"',
+            r", line 11: No student of this class is called 'Bo'.*Correct the entry, or",
+        ),
         ("points = 85", "", r", line 4: The entry of 'Ana Lee' needs `points`, or removed = true"),
         ("points = 85", "points = 101", ", line 6: `points` .*is 101.*at most 100"),
         ("points = 85", "points = nan", ", line 6: `points`"),
@@ -112,5 +124,5 @@ def test_wrong_file_is_refused(old: str, new: str, message: str, path: Path) -> 
     """The message names the file, the line, the key and the next step."""
     path.write_text(BY_HAND.replace(old, new, 1))
     with pytest.raises(DrillError) as caught:
-        read_overrides(path, BOTH, find)
+        read(path)
     assert re.search(rf"overrides\.toml({message})", str(caught.value)), caught.value

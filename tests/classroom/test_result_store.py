@@ -122,7 +122,7 @@ def test_record_of_a_class_survives_the_disk(tmp_path: Path) -> None:
         other_files=["notes.txt"],
         has_roster=True,
         salt="abc",
-        marks={"Ana": {"": Mark(50.0), "first": Mark(50.0, score=60.0, text="text")}},
+        marks={"Ana": {"": Mark(50.0), "first": Mark(50.0, text="text")}},
     )
     write_record(tmp_path, record)
     assert read_record(tmp_path) == record

@@ -1,7 +1,6 @@
 """The progress and the summary of a class's grading."""
 
 import io
-from dataclasses import replace
 
 from tests.support.class_results import result, ungraded
 from trainer.report.class_progress import ClassProgress, summary
@@ -26,13 +25,3 @@ def test_progress_without_a_terminal_is_the_last_state() -> None:
             progress.count(result(f"s{index}", verdict="failed" if index % 2 else "passed"))
     (line,) = stream.getvalue().splitlines()
     assert line.endswith("40/40 0:00:00 2 passed, 2 failed")
-
-
-def test_median_of_two_scores_is_between_both() -> None:
-    """The median of 0 and 100 is 50."""
-    text, _ = summary([replace(result("ann"), score=0.0), replace(result("bob"), score=100.0)])
-    assert "points from checks: mean 50.0, median 50.0" in text
-    text, _ = summary(
-        [replace(result(f"s{score}"), score=score) for score in (0.0, 10.0, 20.0, 90.0)]
-    )
-    assert "mean 30.0, median 15.0" in text

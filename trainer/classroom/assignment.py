@@ -10,13 +10,12 @@ from typing import Annotated, Literal, get_args
 import msgspec
 from msgspec import Meta
 
-from trainer.classroom.points import WEIGHTS
 from trainer.classroom.records import AssignedChallenge, Assignment, Format, Shown
 from trainer.model.challenge import Challenge
 from trainer.model.checks import CHECK_ORDER
 from trainer.model.errors import DrillError
 from trainer.model.limits import DEFAULT
-from trainer.packs.toml import Keys, key_error, read_toml, suggestion
+from trainer.packs.toml import key_error, read_toml, suggestion
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 USUAL_FORMATS: tuple[Format, ...] = ("csv", "html")
@@ -195,7 +194,7 @@ def _extensions(file: AssignmentFile, path: Path) -> dict[str, float]:
 
 
 def check_weights(assignment: Assignment, due: Callable[[str], Sequence[str]], path: Path) -> None:
-    """Refuse a weight for a check that its challenge does not have, and weights that are all 0.
+    """Refuse a weight for a check that its challenge does not have.
 
     Args:
         assignment: the assignment that was read from the file.
@@ -207,21 +206,11 @@ def check_weights(assignment: Assignment, due: Callable[[str], Sequence[str]], p
         DrillError: one sentence that names the file, the line and the checks of the challenge.
     """
     for index, assigned in enumerate(assignment.challenges):
-        if not assigned.weights:
-            continue
-        checks = due(assigned.challenge)
-        keys: Keys = ("challenge", index, "weights")
+        checks = due(assigned.challenge) if assigned.weights else ()
         for check in assigned.weights.keys() - set(checks):
             raise key_error(
                 path,
-                (*keys, check),
+                ("challenge", index, "weights", check),
                 f'`weights` of {assigned.challenge} name "{check}", but the challenge has no such'
                 f" check. Its checks are {', '.join(checks)}.",
-            )
-        if not any({**WEIGHTS, **assigned.weights}[check] for check in checks):
-            raise key_error(
-                path,
-                keys,
-                f"All checks of {assigned.challenge} have the weight 0, so every wrong answer"
-                f" would have 0 points. Give one of them a weight above 0: {', '.join(checks)}.",
             )

@@ -6,12 +6,12 @@ from the assignment. So a changed weight or due time needs no new grading.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, replace
+from typing import NamedTuple
 
 from trainer.classroom.gradebook import TOTAL, grades_of
 from trainer.classroom.lateness import lateness_of
-from trainer.classroom.overrides import OVERRIDES_FILE, read_overrides
 from trainer.classroom.points import score
 from trainer.classroom.records import (
     Assignment,
@@ -21,8 +21,17 @@ from trainer.classroom.records import (
     StudentResult,
     StudentSubmission,
 )
-from trainer.classroom.result_store import ClassRecord, ResultStore, text_digest
-from trainer.classroom.students import StudentIndex
+from trainer.classroom.result_store import ClassRecord, Mark, ResultStore
+
+
+class ChangedMark(NamedTuple):
+    """A mark that changed, and the cause in a few words. The challenge of the total is ""."""
+
+    student: str
+    challenge: str
+    before: float | None
+    after: float | None
+    reason: str
 
 
 def current_results(store: ResultStore, record: ClassRecord) -> list[StudentResult]:
@@ -75,36 +84,64 @@ def class_gradebook(
     )
 
 
-def decisions(store: ResultStore, record: ClassRecord) -> list[Override]:
-    """Return the decisions in `overrides.toml` that count.
+def marks_of(gradebook: Gradebook, record: ClassRecord) -> dict[str, dict[str, Mark]]:
+    """Return the marks of a class by student and challenge, with everything that decides them."""
+    texts = {(job.submission.student, job.submission.challenge): job.text for job in record.jobs}
+    return {
+        row.student.name: {
+            TOTAL: Mark(row.total, row.override.points if row.override else None),
+            **{
+                challenge: Mark(
+                    grade.points,
+                    grade.override.points if grade.override else None,
+                    texts.get((row.student.name, challenge), ""),
+                )
+                for challenge, grade in row.challenges.items()
+            },
+        }
+        for row in gradebook.rows
+    }
 
-    Raises:
-        DrillError: the file has a fault, or names a student or a challenge that does not exist.
+
+def changed_marks(before: ClassRecord, now: ClassRecord) -> list[ChangedMark]:
+    """Return the marks that differ between two runs, in the order of the students.
+
+    A total is listed only if no challenge of the student explains its change.
     """
     return [
-        replace(
-            override,
-            is_outdated=bool(override.file)
-            and override.file != decided_file(record, override.student, override.challenge),
-        )
-        for override in read_overrides(
-            store.out / OVERRIDES_FILE,
-            record.challenges,
-            StudentIndex(record.students, record.salt).find,
-        )
+        change
+        for student in dict.fromkeys((*now.marks, *before.marks))
+        for change in _of_student(student, before, now)
     ]
 
 
-def decided_file(record: ClassRecord, student: str, challenge: str) -> str:
-    """Return the digest of the texts for which points are decided; "" if there is no text.
+def _of_student(student: str, before: ClassRecord, now: ClassRecord) -> Iterator[ChangedMark]:
+    old_marks, new_marks = before.marks.get(student, {}), now.marks.get(student, {})
+    is_explained = False
+    for challenge in (*now.challenges, TOTAL):
+        old, new = (marks.get(challenge, Mark(None)) for marks in (old_marks, new_marks))
+        if old.points == new.points or (challenge == TOTAL and is_explained):
+            continue
+        is_explained = True
+        reason = _reason(old, new, before, now)
+        if student not in now.marks:
+            reason = "not in the class any more"
+        yield ChangedMark(student, challenge, old.points, new.points, reason)
 
-    The challenge `TOTAL` means the texts of all challenges.
-    """
-    texts = [
-        job.text
-        for job in record.jobs
-        if job.submission.student == student
-        and challenge in (TOTAL, job.submission.challenge)
-        and job.text
+
+def _reason(old: Mark, new: Mark, before: ClassRecord, now: ClassRecord) -> str:
+    """Return what differs between the two marks, otherwise between the two runs."""
+    if new.override != old.override:
+        return "override" if new.override is not None else "override taken back"
+    if new.text != old.text:
+        return "new file" if new.text else "no file any more"
+    if old.points is None:
+        return "graded now"
+    changed = [
+        key.name
+        for key in fields(Assignment)
+        if getattr(before.assignment, key.name) != getattr(now.assignment, key.name)
     ]
-    return text_digest("".join(texts)) if texts else ""
+    if before.version != now.version:
+        changed.append(f"attn-drill {now.version} in place of {before.version}")
+    return f"changed: {', '.join(changed) or 'the times or the challenge'}"

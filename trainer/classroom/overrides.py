@@ -6,15 +6,16 @@ challenge counts, and `removed = true` takes the decision back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from trainer.classroom.records import Override, Student
-from trainer.classroom.result_store import write_atomically
+from trainer.classroom.gradebook import TOTAL
+from trainer.classroom.records import Override
+from trainer.classroom.result_store import ClassRecord, text_digest, write_atomically
+from trainer.classroom.students import StudentIndex
 from trainer.model.errors import DrillError
 from trainer.packs.toml import as_toml, key_error, read_toml, suggestion
 
@@ -49,41 +50,59 @@ class OverridesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     override: tuple[Entry, ...] = ()
 
 
-def read_overrides(
-    path: Path, challenges: Collection[str], find: Callable[[str], Student]
-) -> list[Override]:
+def read_overrides(out: Path, record: ClassRecord) -> list[Override]:
     """Return the decisions that count, each with the name of its student.
 
+    If there is only one challenge, its points and the total are the same.
+
     Args:
-        path: the file. A missing file gives an empty list.
-        challenges: the ids of the challenges. If there is only one, its points and the total are
-            the same.
-        find: return the student with a name, id or address, or raise DrillError.
+        out: the folder of the results. A missing file gives an empty list.
+        record: the students, the challenges and the submissions.
 
     Raises:
-        DrillError: one sentence that names the file, the line and the key.
+        DrillError: one sentence that names the file, the line and the next step.
     """
+    path = out / OVERRIDES_FILE
     if not path.exists():
         return []
+    index_of_students = StudentIndex(record.students, record.salt)
     counting: dict[tuple[str, str], Override] = {}
     for index, entry in enumerate(read_toml(path, OverridesFile).override):
         try:
-            student = find(entry.student).name
-            if entry.challenge and entry.challenge not in challenges:
+            student = index_of_students.find(entry.student).name
+            if entry.challenge and entry.challenge not in record.challenges:
                 raise DrillError(
                     f"`challenge` is {as_toml(entry.challenge)}, which the assignment does not"
-                    f" have. {suggestion(entry.challenge, challenges)}"
+                    f" have. {suggestion(entry.challenge, record.challenges)}"
                 )
         except DrillError as error:
             sentence = f"{error} Correct the entry, or remove it."
             raise key_error(path, ("override", index), sentence) from None
-        challenge = entry.challenge or (next(iter(challenges)) if len(challenges) == 1 else "")
+        challenge = record.challenges[0] if len(record.challenges) == 1 else entry.challenge
         counting.pop((student, challenge), None)
         if entry.points is not None:
+            is_outdated = bool(entry.file) and entry.file != decided_file(
+                record, student, challenge
+            )
             counting[student, challenge] = Override(
-                student, challenge, entry.points, entry.comment, entry.file
+                student, challenge, entry.points, entry.comment, is_outdated
             )
     return list(counting.values())
+
+
+def decided_file(record: ClassRecord, student: str, challenge: str) -> str:
+    """Return the digest of the texts for which points are decided; "" if there is no text.
+
+    The challenge `TOTAL` means the texts of all challenges.
+    """
+    texts = [
+        job.text
+        for job in record.jobs
+        if job.submission.student == student
+        and challenge in (TOTAL, job.submission.challenge)
+        and job.text
+    ]
+    return text_digest("".join(texts)) if texts else ""
 
 
 def append_entry(path: Path, entry: Entry) -> None:

@@ -164,7 +164,6 @@ class Override:
 
     Attributes:
         comment: the reason, or "".
-        file: the digest of the text for which the points were decided, or "".
         is_outdated: True if the student has handed in another text since.
     """
 
@@ -172,7 +171,6 @@ class Override:
     challenge: str
     points: float
     comment: str = ""
-    file: str = ""
     is_outdated: bool = False
 
 

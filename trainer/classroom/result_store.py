@@ -153,20 +153,10 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The points of a student in a challenge or in total, and everything that they follow from.
-
-    Attributes:
-        points: the points that count, or None.
-        score: the points from the checks, or None.
-        override: the points that a person decided, or None.
-        digest: the digest of everything that decides the result.
-        text: the digest of the text.
-    """
+    """The points that count in a challenge or in total, the decision, and the text's digest."""
 
     points: float | None
-    score: float | None = None
     override: float | None = None
-    digest: str = ""
     text: str = ""
 
 
@@ -187,15 +177,8 @@ class ClassRecord(msgspec.Struct, frozen=True, kw_only=True):
     With this file, the tables can be written again without the submissions.
 
     Attributes:
-        schema: the form of this file.
-        version: the version of attn-drill that wrote this file.
-        options: the files and options of the grading.
-        seed: the seed of the class.
-        assignment: the assignment of the class.
         students: all students, in the order of the tables.
-        jobs: the submissions of these students.
         other_files: the files and folders that were not graded and belong to no submission.
-        has_roster: True if a roster was given.
         possible: the points possible of each column of the roster, by heading.
         salt: random text, from which the anonymous ids are computed.
         marks: the marks in the tables, by student and challenge; "" is the total.

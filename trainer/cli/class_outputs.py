@@ -10,8 +10,14 @@ import typer
 
 from trainer.app.open_packs import open_packs
 from trainer.app.warn import say
-from trainer.classroom.changed_marks import ChangedMark, changed_marks, marks_of
-from trainer.classroom.class_results import class_gradebook, current_results, decisions
+from trainer.classroom.class_results import (
+    ChangedMark,
+    changed_marks,
+    class_gradebook,
+    current_results,
+    marks_of,
+)
+from trainer.classroom.overrides import read_overrides
 from trainer.classroom.result_store import (
     ClassRecord,
     ResultStore,
@@ -49,7 +55,7 @@ def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord |
     Raises:
         DrillError: overrides.toml has a fault.
     """
-    results, overrides = current_results(store, record), decisions(store, record)
+    results, overrides = current_results(store, record), read_overrides(store.out, record)
     gradebook = class_gradebook(record, results, overrides)
     graded = GradedClass(gradebook, results, _public_texts(record), record.salt)
     kept = [store.path(result.student, result.challenge) for result in results]
@@ -95,18 +101,12 @@ def _public_texts(record: ClassRecord) -> dict[str, dict[str, str]]:
 def _write_changes(out: Path, changes: list[ChangedMark]) -> Path:
     """Print the first marks that changed, and write all of them as a table."""
     lines = [("student", "challenge", "before", "after", "reason")]
+    for student, challenge, *marks, reason in changes:
+        before, after = ("" if mark is None else points(mark) for mark in marks)
+        lines.append((cell_of(student), challenge or "total", before, after, reason))
     typer.echo(f"{plural(len(changes), 'mark')} changed:")
-    for number, change in enumerate(changes):
-        before, after = (
-            "" if mark is None else points(mark) for mark in (change.before, change.after)
-        )
-        challenge = change.challenge or "total"
-        lines.append((cell_of(change.student), challenge, before, after, change.reason))
-        if number < _MOST_CHANGES:
-            arrow = f"{before or '–'} → {after or '–'}"
-            typer.echo(f"  {visible(change.student)}, {challenge}: {arrow}, {change.reason}")
-    if len(changes) > _MOST_CHANGES:
-        typer.echo(f"  and {len(changes) - _MOST_CHANGES} more in changed_marks.csv")
+    for student, challenge, before, after, reason in lines[1 : _MOST_CHANGES + 1]:
+        typer.echo(f"  {visible(student)}, {challenge}: {before or '–'} → {after or '–'}, {reason}")
     path = out / "changed_marks.csv"
     write_atomically(path, "".join(map(csv_line, lines)).encode(ENCODING))
     return path

@@ -33,8 +33,13 @@ def override(
     remove: Annotated[bool, typer.Option("--remove", help="Take the decision back.")] = False,
 ) -> None:
     """Set the points of a student by hand, and write all tables again."""
-    from trainer.classroom.class_results import decided_file, decisions
-    from trainer.classroom.overrides import OVERRIDES_FILE, Entry, append_entry
+    from trainer.classroom.overrides import (
+        OVERRIDES_FILE,
+        Entry,
+        append_entry,
+        decided_file,
+        read_overrides,
+    )
     from trainer.classroom.result_store import ResultStore, read_record
     from trainer.classroom.students import StudentIndex
     from trainer.cli.class_outputs import write_outputs
@@ -52,14 +57,13 @@ def override(
         raise DrillError(
             f"--challenge is {challenge!r}; this grading has {', '.join(record.challenges)}."
         )
-    store = ResultStore(out, record.challenges)
     name = StudentIndex(record.students, record.salt).find(student).name
     if len(record.challenges) == 1:
         challenge = record.challenges[0]  # its points and the total are the same
-    decided = {(each.student, each.challenge) for each in decisions(store, record)}
+    decided = {(each.student, each.challenge) for each in read_overrides(out, record)}
     if remove and (name, challenge) not in decided:
         about = f" in {challenge}" if challenge else ""
         raise DrillError(f"{out / OVERRIDES_FILE} has no points for {name}{about}.")
     file = "" if remove else decided_file(record, name, challenge)
     append_entry(out / OVERRIDES_FILE, Entry(name, challenge, points, comment, file, remove))
-    write_outputs(store, record, record)
+    write_outputs(ResultStore(out, record.challenges), record, record)

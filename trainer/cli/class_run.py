@@ -23,7 +23,7 @@ from trainer.classroom.assignment import (
     plain_assignment,
     read_assignment,
 )
-from trainer.classroom.class_results import current_result, decisions
+from trainer.classroom.class_results import current_result
 from trainer.classroom.executors import executor_for
 from trainer.classroom.grading_jobs import (
     GradingPlan,
@@ -32,6 +32,7 @@ from trainer.classroom.grading_jobs import (
     pending_jobs,
     plan_of,
 )
+from trainer.classroom.overrides import read_overrides
 from trainer.classroom.records import Assignment, Format, Student, StudentResult
 from trainer.classroom.result_store import (
     CLASS_FILE,
@@ -126,7 +127,7 @@ def begin(
         marks=before.marks if before else {},
     )
     store = ResultStore(out, record.challenges)
-    decisions(store, record)  # a fault in overrides.toml must not wait until all is graded
+    read_overrides(out, record)  # a fault in overrides.toml must not wait until all is graded
     write_record(out, record)
     return ClassRun(store, record, before, plan, jobs)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Iterable
 from typing import TextIO
@@ -13,7 +12,6 @@ from trainer.classroom.records import StudentResult
 from trainer.model.quantities import plural
 from trainer.report.class_words import VERDICTS
 from trainer.report.literal import console
-from trainer.report.visible import visible
 
 
 class ClassProgress(Progress):
@@ -55,22 +53,13 @@ def summary(results: Iterable[StudentResult]) -> tuple[str, int]:
     """Return a few lines about the results of a class, and the number of failed gradings."""
     ungraded: dict[str, list[str]] = {}
     verdicts: Counter[str | None] = Counter()
-    mistakes: Counter[str] = Counter()
-    scores: list[float] = []
     failed = 0
     for result in results:
         verdicts[result.verdict] += 1
         failed += result.verdict is None and not result.is_ungraded
         if result.is_ungraded:
             ungraded.setdefault(result.student, []).append(result.file)
-        if result.score is not None:
-            scores.append(result.score)
-        mistakes.update({mistake.says for mistake in result.mistakes})
     lines = [f"{sum(verdicts.values())} results: {in_counts(verdicts)}"]
-    if scores:
-        mean, median = statistics.fmean(scores), statistics.median(scores)
-        lines.append(f"points from checks: mean {mean:.1f}, median {median:.1f}")
-    lines += [f"{count} x {visible(says, lines=True)}" for says, count in mistakes.most_common(3)]
     if ungraded:
         files = sum(len(set(names)) for names in ungraded.values())
         were = "was" if files == 1 else "were"
