@@ -1,7 +1,7 @@
 """Read and extend `overrides.toml`: the points that a person decided.
 
 Entries are only added, so everything that a person wrote stays. The last entry for a student and a
-challenge counts, and `removed = true` takes the decision back.
+challenge counts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OVERRIDES_FILE = "overrides.toml"
 _HEAD = """\
 # Points that a person decided. You may edit this file; `class grade --resume` reads it.
 # The points replace the total of a student, or the points of one challenge if `challenge` is
-# given. The last entry for a student and a challenge counts; removed = true takes it back.
+# given. The last entry for a student and a challenge counts.
 # `file` tells for which file the points were decided.
 """
 
@@ -32,16 +32,10 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaul
     """The keys below `[[override]]`."""
 
     student: Annotated[str, Meta(min_length=1)]
+    points: Annotated[float, Meta(ge=0, le=100)]
     challenge: str = ""
-    points: Annotated[float, Meta(ge=0, le=100)] | None = None
     comment: str = ""
     file: str = ""
-    removed: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse an entry that decides nothing."""
-        if self.removed == (self.points is not None):
-            raise ValueError(f"The entry of {self.student!r} needs `points`, or removed = true.")
 
 
 class OverridesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -79,14 +73,10 @@ def read_overrides(out: Path, record: ClassRecord) -> list[Override]:
             sentence = f"{error} Correct the entry, or remove it."
             raise key_error(path, ("override", index), sentence) from None
         challenge = record.challenges[0] if len(record.challenges) == 1 else entry.challenge
-        counting.pop((student, challenge), None)
-        if entry.points is not None:
-            is_outdated = bool(entry.file) and entry.file != decided_file(
-                record, student, challenge
-            )
-            counting[student, challenge] = Override(
-                student, challenge, entry.points, entry.comment, is_outdated
-            )
+        is_outdated = bool(entry.file) and entry.file != decided_file(record, student, challenge)
+        counting[student, challenge] = Override(
+            student, challenge, entry.points, entry.comment, is_outdated
+        )
     return list(counting.values())
 
 

@@ -31,13 +31,10 @@ CLASS_FILE = "class.json"
 CLASS_SCHEMA = "attn-drill.class/3"
 _MOST_NAME_BYTES = 120
 _FORBIDDEN = frozenset('/\\:*?"<>|')
-_RESERVED = frozenset("con prn aux nul".split()) | {
-    f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)
-}
 
 
 def safe_name(student: str) -> str:
-    """Return a file name for a student that is valid on every file system.
+    """Return a file name for a student that is valid on every usual file system.
 
     Return the student's name itself if it is valid. Otherwise replace its forbidden characters and
     add a digest, so that two names never give the same file name.
@@ -49,8 +46,6 @@ def safe_name(student: str) -> str:
         for char in student
     )
     safe = safe.strip(" .") or "_"
-    if safe.split(".")[0].lower() in _RESERVED:
-        safe = f"_{safe}"
     while len(safe.encode()) > _MOST_NAME_BYTES:
         safe = safe[:-1]
     if safe == student:

@@ -65,11 +65,6 @@ def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord |
         paths += WRITERS[name](graded, store.out)
     text, failed = summary(results)
     typer.echo(for_stream(text, sys.stdout, hanging="    "))
-    if record.has_roster:
-        present = {job.submission.student for job in record.jobs}
-        roster = [student.name for student in record.students if student.is_in_roster]
-        missing = sum(name not in present for name in roster)
-        typer.echo(f"{missing} of the {len(roster)} students of the roster handed in nothing")
     if outdated := [visible(override.student) for override in overrides if override.is_outdated]:
         typer.echo(
             f"overrides that were decided for another file: {first_of(outdated, _MOST_NAMED)}"
