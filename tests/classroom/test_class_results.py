@@ -51,7 +51,7 @@ def test_weights_and_due_times_change_the_points_without_a_new_grading(tmp_path:
     assert second.score is not None
     assert second.score < first.score
     assert (first.late, second.late) == (False, True)
-    assert store.read("Ana", "first") == second
+    assert store.read(record(PLAIN, "Ana").jobs[0]) == second
 
 
 def test_marks_have_everything_that_decides_them(tmp_path: Path) -> None:

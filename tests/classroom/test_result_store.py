@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.classroom import BARE, TINY, WRONG_SUM
+from tests.support.classroom import BARE, TINY, WRONG_SUM, submission
 from tests.support.grading import report_of
 from trainer.classroom.records import AssignedChallenge, Assignment, Student, StudentSubmission
 from trainer.classroom.result_store import (
@@ -69,16 +69,18 @@ def test_full_disk_leaves_the_old_result(tmp_path: Path, monkeypatch: pytest.Mon
 def test_file_of_another_student_is_not_a_result(tmp_path: Path) -> None:
     """A renamed, incomplete or invalid file is not read, so that the submission is graded again."""
     store = ResultStore(tmp_path, ["prefix-sum"])
+    ana, ben = (Job(submission(name), 1, "t") for name in ("ana", "ben"))
     result = replace(with_trouble(BARE, "It is empty."), source="x = (\n")
     store.write(result)
-    assert store.read("ana", "prefix-sum") == result
+    assert store.read(ana) == result
+    assert store.read(Job(ana.submission, 1, "other")) is None
     path = store.path("ana", "prefix-sum")
     path.rename(store.path("ben", "prefix-sum"))
-    assert store.read("ben", "prefix-sum") is None
+    assert store.read(ben) is None
     path.write_bytes(encode_result(result)[:100])
-    assert store.read("ana", "prefix-sum") is None
+    assert store.read(ana) is None
     path.write_text("[" * 100_000)
-    assert store.read("ana", "prefix-sum") is None
+    assert store.read(ana) is None
 
 
 def test_each_challenge_has_its_own_folder(tmp_path: Path) -> None:

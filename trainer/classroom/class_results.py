@@ -44,8 +44,7 @@ def current_results(store: ResultStore, record: ClassRecord) -> list[StudentResu
     for student in record.students:
         for challenge in record.challenges:
             job = jobs.get((student.name, challenge))
-            stored = store.read(student.name, challenge) if job else None
-            if job is None or stored is None or stored.task != job.digest:
+            if job is None or (stored := store.read(job)) is None:
                 continue
             current = current_result(stored, job.submission, student, record.assignment)
             if current != stored:

@@ -20,11 +20,7 @@ _CLOSE_SECONDS = 3
 
 
 def check_executor(where: str) -> None:
-    """Check the value of `--executor`.
-
-    Raises:
-        DrillError: the value is neither `local` nor `dask://HOST:PORT`.
-    """
+    """Raise DrillError if a value of `--executor` is neither `local` nor `dask://HOST:PORT`."""
     if where != "local" and _DASK.fullmatch(where) is None:
         raise DrillError(f"--executor is {where!r}; it must be local or dask://HOST:PORT.")
 
@@ -33,10 +29,7 @@ def check_executor(where: str) -> None:
 def executor_for(where: str, jobs: int) -> Iterator[Executor]:
     """Yield the executor for a value of `--executor`.
 
-    Args:
-        where: `local` or `dask://HOST:PORT`.
-        jobs: how many submissions are graded at a time on this machine. A cluster grades as many
-            as its workers have threads.
+    A cluster grades as many jobs at a time as its workers have threads.
 
     Raises:
         DrillError: the cluster cannot be reached.

@@ -27,7 +27,6 @@ class GradingPlan:
     """The settings with which a class is graded.
 
     Attributes:
-        assignment: the assignment of the class.
         packs: the folders in which challenges are looked up.
         content: the digest of each challenge, by id.
         seed: the seed of the class.
@@ -87,21 +86,13 @@ def _job(plan: GradingPlan, submission: StudentSubmission) -> Job:
 
 
 def pending_jobs(jobs: Sequence[Job], store: ResultStore) -> list[Job]:
-    """Return the jobs that have no valid result.
-
-    A result is valid if nothing that decides it has changed since, and the grader did not fail.
-    Points and lateness are computed whenever a result is read, so they decide nothing.
-    """
-    pending = []
-    for job in jobs:
-        result = store.read(job.submission.student, job.submission.challenge)
-        if (
-            result is None
-            or result.task != job.digest
-            or (result.verdict is None and not result.is_ungraded)
-        ):
-            pending.append(job)
-    return pending
+    """Return the jobs that have no valid result, or on which the grader failed."""
+    return [
+        job
+        for job in jobs
+        if (result := store.read(job)) is None
+        or (result.verdict is None and not result.is_ungraded)
+    ]
 
 
 def grade_jobs(
@@ -110,11 +101,6 @@ def grade_jobs(
     """Yield each job with its reply, in the order in which the jobs finish.
 
     The reply is None if there is no text to grade. Such submissions are not sent.
-
-    Args:
-        plan: how the class is graded.
-        jobs: the jobs to grade.
-        executor: calls `pool.answer` with bytes. Any executor of `concurrent.futures` works.
 
     Raises:
         GraderError: the executor cancelled a job, as a cluster does that is lost.
@@ -136,16 +122,13 @@ def grade_jobs(
 
 
 def _reply_of(future: Future[bytes]) -> Reply:
-    """Return the reply that a job produced.
-
-    If the executor raised an exception, for example because a machine was lost too often, the
-    reply is a refusal: the submission is not to blame.
-    """
+    """Return the reply that a job produced."""
     if future.cancelled():
         raise GraderError(
             "The cluster is lost or was restarted. Start its scheduler and workers again, then run"
             " the same command with --resume."
         )
+    # For example, a machine was lost too often. The submission is not to blame.
     if (error := future.exception()) is not None:
         reason = f"{type(error).__name__}: {str(error)[:300]}"
         return Refused(0, f"The submission could not be graded: {reason}.")

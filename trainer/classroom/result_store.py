@@ -98,6 +98,22 @@ def decode_result(text: bytes) -> StudentResult:
     )
 
 
+class Job(msgspec.Struct, frozen=True):
+    """A submission that is graded.
+
+    Attributes:
+        submission: the submission. `class.json` does not have its text.
+        seed: the seed of its cases.
+        digest: the digest of everything that decides its result.
+        text: the digest of its text, or "".
+    """
+
+    submission: StudentSubmission
+    seed: int
+    digest: str
+    text: str = ""
+
+
 class ResultStore:
     """The results of a class in the output folder."""
 
@@ -117,34 +133,21 @@ class ResultStore:
         """Write a result. The file is never written only partly."""
         write_atomically(self.path(result.student, result.challenge), encode_result(result))
 
-    def read(self, student: str, challenge: str) -> StudentResult | None:
-        """Return the stored result of a student, or None if no readable result exists.
+    def read(self, job: Job) -> StudentResult | None:
+        """Return the stored result of a submission, or None if it must be graded again.
 
-        A submission without a readable result is graded again.
+        A result counts if it is readable and nothing that decides it has changed since. Points and
+        lateness are computed whenever a result is read, so they decide nothing.
         """
+        submission = job.submission
+        key = (submission.student, submission.challenge)
         try:
-            result = decode_result(self.path(student, challenge).read_bytes())
+            result = decode_result(self.path(*key).read_bytes())
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
         # A file that somebody renamed holds the result of another student.
-        is_same = (result.student, result.challenge) == (student, challenge)
+        is_same = (result.student, result.challenge, result.task) == (*key, job.digest)
         return result if is_same else None
-
-
-class Job(msgspec.Struct, frozen=True):
-    """A submission that is graded.
-
-    Attributes:
-        submission: the submission. `class.json` does not have its text.
-        seed: the seed of its cases.
-        digest: the digest of everything that decides its result.
-        text: the digest of its text, or "".
-    """
-
-    submission: StudentSubmission
-    seed: int
-    digest: str
-    text: str = ""
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -267,12 +267,7 @@ def graded(
 
 
 def _result(job: Job, reply: Reply | None) -> StudentResult:
-    """Return the result of a job, without points and lateness.
-
-    Args:
-        job: the submission.
-        reply: the reply of the grading server, or None if there was no text to grade.
-    """
+    """Return the result of a job, without points and lateness."""
     submission = job.submission
     result = StudentResult(
         student=submission.student,
