@@ -1,23 +1,89 @@
-"""Compute the grades of a class from its results, times, penalties and the decisions of persons."""
+"""Compute the grades of a class from its results, times, penalties and the decisions of persons.
+
+A result on disk holds the statuses of the checks. Points and lateness follow from the statuses and
+from the assignment. So a changed weight or due time needs no new grading.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, replace
+from typing import NamedTuple
 
 from trainer.classroom.lateness import lateness_of
-from trainer.classroom.points import total
+from trainer.classroom.points import score, total
 from trainer.classroom.records import (
     Assignment,
     ChallengeGrade,
+    Gradebook,
     Override,
     Student,
     StudentGrade,
     StudentResult,
     StudentSubmission,
 )
+from trainer.classroom.result_store import ClassRecord, Mark, ResultStore
 
-TOTAL = ""  # the challenge of an override of the total
+TOTAL = ""  # in place of a challenge
+
+
+class ChangedMark(NamedTuple):
+    """A mark that changed, and the cause in a few words. The challenge of the total is ""."""
+
+    student: str
+    challenge: str
+    before: float | None
+    after: float | None
+    reason: str
+
+
+def current_results(store: ResultStore, record: ClassRecord) -> list[StudentResult]:
+    """Return the valid results of a class, in the order of its students and challenges.
+
+    Write those again whose id, points or lateness have changed.
+    """
+    jobs = {(job.submission.student, job.submission.challenge): job for job in record.jobs}
+    results: list[StudentResult] = []
+    for student in record.students:
+        for challenge in record.challenges:
+            job = jobs.get((student.name, challenge))
+            if job is None or (stored := store.read(job)) is None:
+                continue
+            current = current_result(stored, job.submission, student, record.assignment)
+            if current != stored:
+                store.write(current)
+            results.append(current)
+    return results
+
+
+def current_result(
+    result: StudentResult, submission: StudentSubmission, student: Student, assignment: Assignment
+) -> StudentResult:
+    """Return a result with the id, the points and the lateness that hold now."""
+    assigned = next(
+        assigned for assigned in assignment.challenges if assigned.challenge == result.challenge
+    )
+    lateness = lateness_of(submission, student, assignment)
+    return replace(
+        result,
+        id=student.id,
+        score=score(result.report, assigned, assignment) if result.report else None,
+        late=lateness.is_late,
+    )
+
+
+def class_gradebook(
+    record: ClassRecord, results: Iterable[StudentResult], overrides: Sequence[Override]
+) -> Gradebook:
+    """Return the gradebook of a class from the results with the points that hold now."""
+    submissions = [job.submission for job in record.jobs]
+    return Gradebook(
+        record.assignment,
+        grades_of(record.assignment, record.students, submissions, results, overrides),
+        tuple(record.other_files),
+        record.has_roster,
+        record.possible,
+    )
 
 
 def grades_of(
@@ -29,12 +95,7 @@ def grades_of(
 ) -> tuple[StudentGrade, ...]:
     """Return the grades of each student. A decision counts also if there is nothing to grade.
 
-    Args:
-        assignment: the assignment of the class.
-        students: all students of the class.
-        submissions: the submissions of these students. Their text is not needed.
-        results: the results of the submissions.
-        overrides: the decisions of persons. The last decision for a student and a challenge counts.
+    The last decision for a student and a challenge counts.
     """
     submitted = {(each.student, each.challenge): each for each in submissions}
     graded = {(each.student, each.challenge): each for each in results}
@@ -88,3 +149,66 @@ def _grade(
         alternatives=submission.alternatives,
         is_ungraded=result.is_ungraded,
     )
+
+
+def marks_of(gradebook: Gradebook, record: ClassRecord) -> dict[str, dict[str, Mark]]:
+    """Return the marks of a class by student and challenge, with everything that decides them."""
+    texts = {(job.submission.student, job.submission.challenge): job.text for job in record.jobs}
+    return {
+        row.student.name: {
+            TOTAL: Mark(row.total, row.override.points if row.override else None),
+            **{
+                challenge: Mark(
+                    grade.points,
+                    grade.override.points if grade.override else None,
+                    texts.get((row.student.name, challenge), ""),
+                )
+                for challenge, grade in row.challenges.items()
+            },
+        }
+        for row in gradebook.rows
+    }
+
+
+def changed_marks(before: ClassRecord, now: ClassRecord) -> list[ChangedMark]:
+    """Return the marks that differ between two runs, in the order of the students.
+
+    A total is listed only if no challenge of the student explains its change.
+    """
+    return [
+        change
+        for student in dict.fromkeys((*now.marks, *before.marks))
+        for change in _of_student(student, before, now)
+    ]
+
+
+def _of_student(student: str, before: ClassRecord, now: ClassRecord) -> Iterator[ChangedMark]:
+    old_marks, new_marks = before.marks.get(student, {}), now.marks.get(student, {})
+    is_explained = False
+    for challenge in (*now.challenges, TOTAL):
+        old, new = (marks.get(challenge, Mark(None)) for marks in (old_marks, new_marks))
+        if old.points == new.points or (challenge == TOTAL and is_explained):
+            continue
+        is_explained = True
+        reason = _reason(old, new, before, now)
+        if student not in now.marks:
+            reason = "not in the class any more"
+        yield ChangedMark(student, challenge, old.points, new.points, reason)
+
+
+def _reason(old: Mark, new: Mark, before: ClassRecord, now: ClassRecord) -> str:
+    """Return what differs between the two marks, otherwise between the two runs."""
+    if new.override != old.override:
+        return "override" if new.override is not None else "override taken back"
+    if new.text != old.text:
+        return "new file" if new.text else "no file any more"
+    if old.points is None:
+        return "graded now"
+    changed = [
+        key.name
+        for key in fields(Assignment)
+        if getattr(before.assignment, key.name) != getattr(now.assignment, key.name)
+    ]
+    if before.version != now.version:
+        changed.append(f"attn-drill {now.version} in place of {before.version}")
+    return f"changed: {', '.join(changed) or 'the times or the challenge'}"

@@ -1,25 +1,34 @@
-"""Plan the grading of a class, send its submissions to grading servers, and read the replies."""
+"""Plan the grading of a class, send its submissions to grading servers, and read the replies.
+
+An executor of `concurrent.futures` sends them: threads on this machine, or a Dask cluster.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from trainer.classroom.records import Assignment, StudentSubmission
 from trainer.classroom.result_store import Job, ResultStore, text_digest
 from trainer.model.challenge import Challenge
-from trainer.model.errors import GraderError
+from trainer.model.errors import DrillError, GraderError
 from trainer.model.submission import Submission as SubmittedFile
 from trainer.packs.digest import content_digest
 from trainer.server.messages import Grade, Refused, Reply, packed, unpacked_reply
-from trainer.server.pool import answer
+from trainer.server.pool import answer, pool
 
 _MOST_SEED = 1 << 62
+_DASK = re.compile(r"dask://(\[[0-9a-fA-F:.]+\]|[^:/]+):(\d{1,5})")
+_CONNECT_SECONDS = 15
+_CLOSE_SECONDS = 3
 
 
 @dataclass(frozen=True)
@@ -147,3 +156,70 @@ def _request(plan: GradingPlan, job: Job, source: str) -> Grade:
         memory_mib=plan.assignment.memory_mib,
         is_for_points=True,
     )
+
+
+def check_executor(where: str) -> None:
+    """Raise DrillError if a value of `--executor` is neither `local` nor `dask://HOST:PORT`."""
+    if where != "local" and _DASK.fullmatch(where) is None:
+        raise DrillError(f"--executor is {where!r}; it must be local or dask://HOST:PORT.")
+
+
+@contextmanager
+def executor_for(where: str, jobs: int) -> Iterator[Executor]:
+    """Yield the executor for a value of `--executor`.
+
+    A cluster grades as many jobs at a time as its workers have threads.
+
+    Raises:
+        DrillError: the cluster cannot be reached.
+    """
+    match = _DASK.fullmatch(where)
+    with _local(jobs) if match is None else _dask(f"tcp://{match[1]}:{match[2]}") as executor:
+        yield executor
+
+
+@contextmanager
+def _local(jobs: int) -> Iterator[Executor]:
+    """Yield an executor with threads. Each thread waits for its own grading server."""
+    executor = ThreadPoolExecutor(jobs)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+        # Also end the servers that are grading: after Ctrl-C nobody waits for a submission that
+        # hangs.
+        pool.close()
+        executor.shutdown(wait=True)
+        pool.open()  # a notebook may grade on in this process
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Executor]:
+    try:
+        from distributed import Client  # noqa: PLC0415  # a separate extra
+    except ImportError:
+        raise DrillError(
+            "Grading on a cluster needs Dask. Install it here and on the workers: pip install"
+            " 'attn-drill[cluster]'."
+        ) from None
+    # A lost connection would fill the terminal with tracebacks, and `grade_jobs` says it in a
+    # sentence.
+    for name in ("distributed", "tornado", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise DrillError(
+            f"No Dask scheduler answers at {address} within {_CONNECT_SECONDS} s: {error}. Start"
+            " one with `dask scheduler`."
+        ) from None
+    try:
+        if not client.nthreads():  # type: ignore[no-untyped-call]
+            raise DrillError(
+                f"The Dask scheduler at {address} has no workers. Start some: `dask worker"
+                f" {address.removeprefix('tcp://')}`."
+            )
+        yield client.get_executor(pure=False)  # type: ignore[no-untyped-call]
+    finally:
+        with suppress(Exception):  # a scheduler that is lost does not answer
+            client.close(timeout=_CLOSE_SECONDS)  # type: ignore[no-untyped-call]

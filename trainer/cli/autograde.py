@@ -15,9 +15,8 @@ from trainer.app.grade_file import fresh_seed
 from trainer.app.open_packs import open_packs
 from trainer.app.warn import warn
 from trainer.classroom.assignment import read_assignment
-from trainer.classroom.executors import executor_for
 from trainer.classroom.gradebook import grades_of
-from trainer.classroom.grading_jobs import jobs_of, plan_of
+from trainer.classroom.grading_jobs import executor_for, jobs_of, plan_of
 from trainer.classroom.result_store import write_atomically
 from trainer.cli.class_run import graded
 from trainer.cli.grade_inputs import read_class

@@ -54,7 +54,7 @@ def grade(
 ) -> None:
     """Grade a class's submissions. Everything else is a key of the assignment's file."""
     from trainer.classroom.assignment import parse_formats
-    from trainer.classroom.executors import check_executor
+    from trainer.classroom.grading_jobs import check_executor
     from trainer.classroom.result_store import SavedOptions
     from trainer.cli.class_run import begin, grade_pending
     from trainer.model.errors import GraderError

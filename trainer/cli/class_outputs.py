@@ -10,7 +10,7 @@ import typer
 
 from trainer.app.open_packs import open_packs
 from trainer.app.warn import say
-from trainer.classroom.class_results import (
+from trainer.classroom.gradebook import (
     ChangedMark,
     changed_marks,
     class_gradebook,

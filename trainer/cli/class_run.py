@@ -23,10 +23,10 @@ from trainer.classroom.assignment import (
     plain_assignment,
     read_assignment,
 )
-from trainer.classroom.class_results import current_result
-from trainer.classroom.executors import executor_for
+from trainer.classroom.gradebook import current_result
 from trainer.classroom.grading_jobs import (
     GradingPlan,
+    executor_for,
     grade_jobs,
     jobs_of,
     pending_jobs,
