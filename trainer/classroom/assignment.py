@@ -41,10 +41,7 @@ class Moment:
         moment = value if isinstance(value, datetime) else datetime.combine(value, time.max)
         offset = moment.utcoffset()
         self.utc_offset = None if offset is None else offset.total_seconds()
-        try:
-            self.seconds = moment.timestamp()
-        except (ValueError, OverflowError, OSError):
-            raise ValueError("Name a day after 1970.") from None
+        self.seconds = moment.timestamp()
 
 
 class MoreTime:
@@ -89,9 +86,9 @@ class AssignmentFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     grace: Annotated[float, Meta(ge=0, le=_MOST_MINUTES)] = 0.0  # minutes
     penalty: Annotated[float, Meta(ge=0, le=100)] = 0.0  # points for each day late
     one_mistake: Annotated[float, Meta(ge=0, le=100)] = 0.0  # the least points of one mistake
-    ungraded: Literal["empty", "zero"] = "empty"
+    ungraded: Literal["empty", "zero"] = "empty"  # points of what a person must settle
     seconds: Annotated[float, Meta(gt=0, le=86_400)] = DEFAULT.seconds  # of CPU time
-    memory_mib: Annotated[int, Meta(ge=16, le=1 << 20)] = DEFAULT.memory_mib
+    memory_mib: Annotated[int, Meta(ge=16, le=1 << 20)] = DEFAULT.memory_mib  # beyond torch's own
     students_see: Shown = "report"
     why: bool = True  # whether students see the likely mistake
     roster: str = ""  # a file, relative to this one
@@ -103,11 +100,7 @@ class AssignmentFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def parse_formats(text: str) -> tuple[Format, ...]:
-    """Return the formats of the option `--write`.
-
-    Raises:
-        DrillError: a format is unknown.
-    """
+    """Return the formats of the option `--write`, or raise DrillError."""
     names = [name for part in text.split(",") if (name := part.strip().lower())]
     if unknown := [name for name in names if name not in FORMATS]:
         raise DrillError(
@@ -201,9 +194,6 @@ def check_weights(assignment: Assignment, due: Callable[[str], Sequence[str]], p
         due: return the names of the checks of a challenge. It is called only for challenges whose
             weights the assignment changes.
         path: the file of the assignment.
-
-    Raises:
-        DrillError: one sentence that names the file, the line and the checks of the challenge.
     """
     for index, assigned in enumerate(assignment.challenges):
         checks = due(assigned.challenge) if assigned.weights else ()

@@ -112,25 +112,17 @@ class AssignedChallenge:
 class Assignment:
     """The challenges that a class must solve, and the settings for their grading.
 
+    The other settings are as in `assignment.AssignmentFile`.
+
     Attributes:
-        seconds: the CPU seconds for each submission.
-        memory_mib: the memory beyond torch's own.
         due: the due time in seconds since the epoch, or None.
         shown: the part of a report that students see.
-        why: True if students see the likely mistake.
         grace: seconds after the due time in which a submission is not late.
-        penalty: points of 100 that are taken for each started day after the due time.
         extensions: the due times of single students, by id, user name, e-mail address or name.
         utc_offset: seconds from UTC to the time zone in which times are shown; None for the time
             zone of this machine.
-        ungraded: "zero" gives 0 points to a submission that a person must settle. By default it has
-            no points, and its cells stay empty.
-        one_mistake: the least points of an answer that one known mistake explains completely.
         roster: the path of the file with the students, or "".
         times: the path of the file with the times of the submissions, or "".
-        write: the tables and pages; () for the usual ones.
-        seed: the seed of the class; None for a fresh seed.
-        cases: "own" gives different cases to each student.
     """
 
     title: str
@@ -184,9 +176,7 @@ class Lateness:
         submitted: in seconds since the epoch, or None if unknown.
         due: the due time of this student, with an extension; None without a due time.
         days: the started days after the due time; None if the time is unknown.
-        penalty: the points of 100 that are taken.
-        utc_offset: seconds from UTC to the time zone in which both times are shown; None for the
-            time zone of this machine.
+        utc_offset: as in the assignment.
         is_known: True if the system would have marked a late submission, so this one is in time.
     """
 

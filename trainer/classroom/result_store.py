@@ -80,11 +80,7 @@ def encode_result(result: StudentResult) -> bytes:
 
 
 def decode_result(text: bytes) -> StudentResult:
-    """Return the result that a JSON file holds.
-
-    Raises:
-        ValueError, KeyError, TypeError: the text is not the file of a result.
-    """
+    """Return the result that a JSON file holds, or raise ValueError, KeyError or TypeError."""
     content = json.loads(text)
     own = {field: content[key] for key, field in _OWN_KEYS.items()}
     return StudentResult(
@@ -99,19 +95,12 @@ def decode_result(text: bytes) -> StudentResult:
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A submission that is graded.
-
-    Attributes:
-        submission: the submission. `class.json` does not have its text.
-        seed: the seed of its cases.
-        digest: the digest of everything that decides its result.
-        text: the digest of its text, or "".
-    """
+    """A submission that is graded. `class.json` does not have its text."""
 
     submission: StudentSubmission
-    seed: int
-    digest: str
-    text: str = ""
+    seed: int  # of its cases
+    digest: str  # of everything that decides its result
+    text: str = ""  # the digest of its text, or ""
 
 
 class ResultStore:
@@ -130,7 +119,7 @@ class ResultStore:
         return (folder / challenge if self._several else folder) / f"{safe_name(student)}.json"
 
     def write(self, result: StudentResult) -> None:
-        """Write a result. The file is never written only partly."""
+        """Write a result."""
         write_atomically(self.path(result.student, result.challenge), encode_result(result))
 
     def read(self, job: Job) -> StudentResult | None:
@@ -202,11 +191,7 @@ class ClassRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_record(out: Path) -> ClassRecord | None:
-    """Return the record of an earlier grading in a folder, or None if there was none.
-
-    Raises:
-        DrillError: the file is not readable or has another schema.
-    """
+    """Return the record of an earlier grading in a folder, or None if there was none."""
     path = out / CLASS_FILE
     if not path.is_file():
         return None
@@ -238,10 +223,7 @@ def text_digest(text: str | None) -> str:
 def remove_others(folder: Path, pattern: str, kept: Iterable[Path]) -> None:
     """Remove the files of students who are not in the class any more, and their empty folders.
 
-    Args:
-        folder: the folder that an earlier run may have written.
-        pattern: the pattern of the files that `grade` writes into it.
-        kept: the files that this run wrote.
+    Only files that fit the pattern are removed, because a person may add others.
     """
     wanted = set(kept)
     for path in sorted(folder.glob(pattern)):

@@ -19,15 +19,9 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Distribution:
-    """The distribution of scores of 0 to 100.
+    """The distribution of scores of 0 to 100. Without scores, mean and median are None."""
 
-    Attributes:
-        bins: the number of scores in [0, 10), [10, 20) … [90, 100].
-        mean: the mean, or None without scores.
-        median: the median, or None without scores.
-    """
-
-    bins: tuple[int, ...]
+    bins: tuple[int, ...]  # the number of scores in [0, 10), [10, 20) … [90, 100]
     mean: float | None
     median: float | None
 
@@ -80,15 +74,10 @@ class ChallengeSummary:
 
 @dataclass(frozen=True)
 class ClassSummary:
-    """The results of a class for all challenges of an assignment.
+    """The results of a class for all challenges of an assignment, in its order.
 
-    Attributes:
-        students: the number of students with a result.
-        submissions: the number of submissions.
-        verdicts: the number of submissions by verdict. None is the key for submissions that were
-            not graded.
-        total: the distribution of the totals, of all students with a total.
-        challenges: the challenges in the order of the assignment.
+    The verdict None is the key for submissions that were not graded. The total is that of all
+    students who have one.
     """
 
     students: int

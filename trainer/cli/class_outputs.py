@@ -42,7 +42,7 @@ _MOST_CHANGES = 10  # lines
 
 
 def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord | None) -> int:
-    """Write the tables and pages of a class, and print a summary.
+    """Write the tables and pages of a class, print a summary, and keep the marks.
 
     Args:
         store: the store of the results. The tables go into its folder.
@@ -51,9 +51,6 @@ def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord |
 
     Returns:
         The number of submissions on which the grader failed.
-
-    Raises:
-        DrillError: overrides.toml has a fault.
     """
     results, overrides = current_results(store, record), read_overrides(store.out, record)
     gradebook = class_gradebook(record, results, overrides)

@@ -79,9 +79,6 @@ def begin(
         known_packs: the packs of this command.
         resume: take everything that the options lack from the earlier run.
         allow_weaker: grade although submissions are isolated less well.
-
-    Raises:
-        DrillError: an option or a file has a fault.
     """
     if resume and (Path(options.folder) / CLASS_FILE).is_file():
         out = Path(os.path.relpath(options.folder))
@@ -119,7 +116,10 @@ def begin(
         seed=plan.seed,
         assignment=assignment,
         students=read.collected.students,
-        jobs=[_without_text(job) for job in jobs],
+        jobs=[
+            msgspec.structs.replace(job, submission=replace(job.submission, source=None))
+            for job in jobs
+        ],
         other_files=read.collected.ignored,
         has_roster=read.has_roster,
         possible=dict(read.possible),
@@ -132,10 +132,6 @@ def begin(
     return ClassRun(store, record, before, plan, jobs)
 
 
-def _without_text(job: Job) -> Job:
-    return msgspec.structs.replace(job, submission=replace(job.submission, source=None))
-
-
 def check_one_of(challenge: str, assignment: str) -> None:
     """Raise DrillError unless exactly one of two options names the challenges."""
     if bool(challenge) == bool(assignment):
@@ -146,11 +142,7 @@ def check_one_of(challenge: str, assignment: str) -> None:
 
 
 def _earlier(out: Path, options: SavedOptions, *, resume: bool) -> ClassRecord | None:
-    """Return the record of an earlier run, or None.
-
-    Raises:
-        DrillError: there is an earlier run but no `resume`, or `resume` but nothing to resume.
-    """
+    """Return the record of an earlier run, or None. Raise DrillError if `resume` does not fit."""
     before = read_record(out)
     if before is not None and not resume:
         raise DrillError(
