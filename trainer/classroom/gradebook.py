@@ -6,7 +6,7 @@ from the assignment. So a changed weight or due time needs no new grading.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import NamedTuple
 
@@ -175,25 +175,19 @@ def changed_marks(before: ClassRecord, now: ClassRecord) -> list[ChangedMark]:
 
     A total is listed only if no challenge of the student explains its change.
     """
-    return [
-        change
-        for student in dict.fromkeys((*now.marks, *before.marks))
-        for change in _of_student(student, before, now)
-    ]
-
-
-def _of_student(student: str, before: ClassRecord, now: ClassRecord) -> Iterator[ChangedMark]:
-    old_marks, new_marks = before.marks.get(student, {}), now.marks.get(student, {})
-    is_explained = False
-    for challenge in (*now.challenges, TOTAL):
-        old, new = (marks.get(challenge, Mark(None)) for marks in (old_marks, new_marks))
-        if old.points == new.points or (challenge == TOTAL and is_explained):
-            continue
-        is_explained = True
-        reason = _reason(old, new, before, now)
-        if student not in now.marks:
-            reason = "not in the class any more"
-        yield ChangedMark(student, challenge, old.points, new.points, reason)
+    changes: list[ChangedMark] = []
+    for student in dict.fromkeys((*now.marks, *before.marks)):
+        own: list[ChangedMark] = []
+        for challenge in (*now.challenges, TOTAL):
+            old, new = (
+                record.marks.get(student, {}).get(challenge, Mark(None)) for record in (before, now)
+            )
+            if old.points != new.points and (challenge != TOTAL or not own):
+                reason = _reason(old, new, before, now)
+                reason = reason if student in now.marks else "not in the class any more"
+                own.append(ChangedMark(student, challenge, old.points, new.points, reason))
+        changes += own
+    return changes
 
 
 def _reason(old: Mark, new: Mark, before: ClassRecord, now: ClassRecord) -> str:

@@ -13,6 +13,7 @@ import tempfile
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -28,7 +29,6 @@ from trainer.model.report import Report
 from trainer.model.report_codec import from_object, to_object
 
 CLASS_FILE = "class.json"
-CLASS_SCHEMA = "attn-drill.class/3"
 _MOST_NAME_BYTES = 120
 _FORBIDDEN = frozenset('/\\:*?"<>|')
 
@@ -171,7 +171,7 @@ class ClassRecord(msgspec.Struct, frozen=True, kw_only=True):
         marks: the marks in the tables, by student and challenge; "" is the total.
     """
 
-    schema: str = CLASS_SCHEMA
+    schema: Literal["attn-drill.class/4"] = "attn-drill.class/4"
     version: str
     options: SavedOptions
     seed: int
@@ -196,15 +196,12 @@ def read_record(out: Path) -> ClassRecord | None:
     if not path.is_file():
         return None
     try:
-        record = msgspec.json.decode(path.read_bytes(), type=ClassRecord)
-        if record.schema == CLASS_SCHEMA:
-            return record
+        return msgspec.json.decode(path.read_bytes(), type=ClassRecord)
     except (OSError, msgspec.MsgspecError, RecursionError):
-        pass
-    raise DrillError(
-        f"{path} is no record of a grading that this version of attn-drill can continue. Name"
-        " another folder with --out, or remove the file."
-    )
+        raise DrillError(
+            f"{path} is no record of a grading that this version of attn-drill can continue. Name"
+            " another folder with --out, or remove the file."
+        ) from None
 
 
 def write_record(out: Path, record: ClassRecord) -> None:

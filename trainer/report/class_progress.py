@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TextIO
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -49,22 +49,17 @@ def in_counts(verdicts: Counter[str | None]) -> str:
     )
 
 
-def summary(results: Iterable[StudentResult]) -> tuple[str, int]:
+def summary(results: Sequence[StudentResult]) -> tuple[str, int]:
     """Return a few lines about the results of a class, and the number of failed gradings."""
-    ungraded: dict[str, list[str]] = {}
-    verdicts: Counter[str | None] = Counter()
-    failed = 0
-    for result in results:
-        verdicts[result.verdict] += 1
-        failed += result.verdict is None and not result.is_ungraded
-        if result.is_ungraded:
-            ungraded.setdefault(result.student, []).append(result.file)
-    lines = [f"{sum(verdicts.values())} results: {in_counts(verdicts)}"]
+    verdicts: Counter[str | None] = Counter(result.verdict for result in results)
+    ungraded = {(result.student, result.file) for result in results if result.is_ungraded}
+    failed = sum(result.verdict is None and not result.is_ungraded for result in results)
+    text = f"{len(results)} results: {in_counts(verdicts)}"
     if ungraded:
-        files = sum(len(set(names)) for names in ungraded.values())
-        were = "was" if files == 1 else "were"
-        lines.append(
-            f"{plural(files, 'file')} of {plural(len(ungraded), 'student')} {were} not graded: a"
-            " person must settle this; the report says why."
+        students = plural(len({student for student, _ in ungraded}), "student")
+        were = "was" if len(ungraded) == 1 else "were"
+        text += (
+            f"\n{plural(len(ungraded), 'file')} of {students} {were} not graded: a person must"
+            " settle this; the report says why."
         )
-    return "\n".join(lines), failed
+    return text, failed
