@@ -24,4 +24,5 @@ def test_progress_without_a_terminal_is_the_last_state() -> None:
         for index in range(4):
             progress.count(result(f"s{index}", verdict="failed" if index % 2 else "passed"))
     (line,) = stream.getvalue().splitlines()
-    assert line.endswith("40/40 0:00:00 2 passed, 2 failed")
+    assert "40/40" in line
+    assert line.endswith("2 passed, 2 failed")

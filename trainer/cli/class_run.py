@@ -80,12 +80,7 @@ def begin(
         resume: take everything that the options lack from the earlier run.
         allow_weaker: grade although submissions are isolated less well.
     """
-    if resume and (Path(options.folder) / CLASS_FILE).is_file():
-        out = Path(os.path.relpath(options.folder))
-        options = msgspec.structs.replace(options, folder="")
-    out = out or Path("grades")
-    before = _earlier(out, options, resume=resume)
-    saved = options if before is None else _resumed(options, before.options)
+    out, before, saved = _resumed(options, out, resume=resume)
     check_one_of(saved.challenge, saved.assignment)
     known_packs = known_packs.naming(set(saved.packs) - set(map(str, known_packs.named)))
     assignment = _assignment(saved, known_packs)
@@ -141,8 +136,17 @@ def check_one_of(challenge: str, assignment: str) -> None:
         )
 
 
-def _earlier(out: Path, options: SavedOptions, *, resume: bool) -> ClassRecord | None:
-    """Return the record of an earlier run, or None. Raise DrillError if `resume` does not fit."""
+def _resumed(
+    options: SavedOptions, out: Path | None, *, resume: bool
+) -> tuple[Path, ClassRecord | None, SavedOptions]:
+    """Return the folder for the results, the record of an earlier run, and the options of both.
+
+    The options of this command count before those of the earlier run.
+    """
+    if resume and (Path(options.folder) / CLASS_FILE).is_file():
+        out = Path(os.path.relpath(options.folder))
+        options = msgspec.structs.replace(options, folder="")
+    out = out or Path("grades")
     before = read_record(out)
     if before is not None and not resume:
         raise DrillError(
@@ -154,15 +158,13 @@ def _earlier(out: Path, options: SavedOptions, *, resume: bool) -> ClassRecord |
             f"{options.folder} has no {CLASS_FILE} of an earlier grading. Name the folder of its"
             " --out."
         )
-    return before
-
-
-def _resumed(options: SavedOptions, old: SavedOptions) -> SavedOptions:
-    """Return the options of this command, and those of the earlier run where it has none."""
+    if before is None:
+        return out, None, options
+    old = before.options
     if options.challenge or options.assignment:
         old = msgspec.structs.replace(old, challenge="", assignment="")
     named = {key: value for key, value in msgspec.structs.asdict(options).items() if value}
-    return msgspec.structs.replace(old, **named)
+    return out, before, msgspec.structs.replace(old, **named)
 
 
 def _with_formats(
