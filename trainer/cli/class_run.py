@@ -76,7 +76,6 @@ def begin(
     Args:
         options: the options of this command. With `resume`, the folder may be that of the results.
         out: the folder for the results, or None.
-        known_packs: the packs of this command.
         resume: take everything that the options lack from the earlier run.
         allow_weaker: grade although submissions are isolated less well.
     """
@@ -121,10 +120,9 @@ def begin(
         salt=before.salt if before else new_salt(),
         marks=before.marks if before else {},
     )
-    store = ResultStore(out, record.challenges)
     read_overrides(out, record)  # a fault in overrides.toml must not wait until all is graded
     write_record(out, record)
-    return ClassRun(store, record, before, plan, jobs)
+    return ClassRun(ResultStore(out, record.challenges), record, before, plan, jobs)
 
 
 def check_one_of(challenge: str, assignment: str) -> None:
