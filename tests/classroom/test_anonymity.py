@@ -11,9 +11,9 @@ from trainer.classroom.anonymity import (
     name_hider,
     new_salt,
 )
-from trainer.classroom.gradebook import gradebook_of
+from trainer.classroom.gradebook import grades_of
 from trainer.classroom.records import (
-    Extension,
+    Gradebook,
     Override,
     Student,
     StudentResult,
@@ -92,14 +92,10 @@ def test_gradebook_of_a_marker_names_nobody() -> None:
         StudentSubmission("Zoe Ng", "first", "zoe.py", None, trouble="Zoe Ng handed in nothing."),
     ]
     results = [result("Ana Lee", score=75.0), result("Zoe Ng", score=0.0, verdict="error")]
-    book = gradebook_of(
-        assignment(extensions={"Ana Lee": Extension(days=1)}),
-        STUDENTS[:2],
-        submissions,
-        results,
-        [Override("Ana Lee", "first", 80.0, "Good idea, Ana. Better than Zoe Ng.")],
-        ["Ana Lee/notes.py"],
-    )
+    settings = assignment(extensions={"Ana Lee": 1e9})
+    decided = Override("Ana Lee", "first", 80.0, "Good idea, Ana. Better than Zoe Ng.")
+    rows = grades_of(settings, STUDENTS[:2], submissions, results, [decided])
+    book = Gradebook(settings, rows, ("Ana Lee/notes.py",))
     found = anonymous_gradebook(book, IDS, name_hider(STUDENTS))
     assert [row.student.name for row in found.rows] == ["S-3", "S-4"]
     assert [row.total for row in found.rows] == [0.0, 80.0]

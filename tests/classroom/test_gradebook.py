@@ -1,22 +1,30 @@
-"""Tests of the gradebook: points, penalties and overrides."""
+"""Tests of the gradebook: points, penalties, overrides, and the marks that a run changed."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
+import msgspec
 import pytest
 
-from tests.support.class_results import result
-from trainer.classroom.gradebook import gradebook_of
+from tests.support.class_results import class_record, result
+from trainer.classroom.gradebook import (
+    changed_marks,
+    class_gradebook,
+    current_results,
+    grades_of,
+    marks_of,
+)
 from trainer.classroom.records import (
     AssignedChallenge,
     Assignment,
-    Gradebook,
     Override,
     Student,
     StudentGrade,
     StudentResult,
     StudentSubmission,
 )
+from trainer.classroom.result_store import ClassRecord, Mark, ResultStore
 
 DUE, DAY = 1_800_000_000.0, 86_400.0
 TWO = Assignment(
@@ -52,7 +60,7 @@ def graded(
     """
     submissions = [submission("Ana", challenge, **more) for challenge in scores]
     results = [_result(challenge, score) for challenge, score in scores.items()]
-    (row,) = book(results, submissions, overrides, assignment, [student]).rows
+    (row,) = rows(results, submissions, overrides, assignment, [student])
     return row
 
 
@@ -62,15 +70,15 @@ def _result(challenge: str, score: float | None) -> StudentResult:
     return result("Ana", challenge, "passed" if score == 100 else "failed", score=score)
 
 
-def book(
+def rows(
     results: list[StudentResult],
     submissions: list[StudentSubmission],
     overrides: tuple[Override, ...] = (),
     assignment: Assignment = TWO,
     students: list[Student] | None = None,
-) -> Gradebook:
-    """Return a gradebook."""
-    return gradebook_of(assignment, students or [ANA], submissions, results, overrides)
+) -> tuple[StudentGrade, ...]:
+    """Return the rows of a class."""
+    return grades_of(assignment, students or [ANA], submissions, results, overrides)
 
 
 def test_the_total_weighs_the_points_by_worth() -> None:
@@ -109,7 +117,7 @@ def test_an_override_of_the_total_leaves_the_challenges_unchanged() -> None:
 
 def test_with_one_challenge_an_override_changes_points_and_total() -> None:
     """The points of the only challenge and the total are the same."""
-    row = graded({"first": 20.0}, Override("Ana", "", 70.0), assignment=ONE)
+    row = graded({"first": 20.0}, Override("Ana", "first", 70.0), assignment=ONE)
     assert (row.challenges["first"].points, row.total) == (70.0, 70.0)
 
 
@@ -121,7 +129,7 @@ def test_the_last_override_counts() -> None:
 
 def test_an_override_counts_for_a_student_who_handed_in_nothing() -> None:
     """The student may have shown the work in another way."""
-    row = graded({}, Override("Ana", "", 60.0), assignment=ONE)
+    row = graded({}, Override("Ana", "first", 60.0), assignment=ONE)
     assert row.total == 60.0
 
 
@@ -142,9 +150,9 @@ def test_a_late_file_without_a_time_has_no_penalty() -> None:
 def test_a_student_without_files_has_an_empty_row() -> None:
     """The rows have the order of the students."""
     students = [ANA, Student("Bo", is_in_roster=True)]
-    found = book([_result("first", 100.0)], [submission("Ana", "first")], (), ONE, students)
-    assert [row.student.name for row in found.rows] == ["Ana", "Bo"]
-    empty = found.rows[1]
+    found = rows([_result("first", 100.0)], [submission("Ana", "first")], (), ONE, students)
+    assert [row.student.name for row in found] == ["Ana", "Bo"]
+    empty = found[1]
     assert (empty.total, dict(empty.challenges)) == (None, {})
 
 
@@ -154,9 +162,107 @@ def test_submission_that_a_person_must_settle_has_no_points(
 ) -> None:
     """Its cell and the total stay empty, unless the assignment asks for zeros."""
     unreadable = result("Ana", "first", None, error="gqa.pdf is no Python file.", is_ungraded=True)
-    (row,) = book(
+    (row,) = rows(
         [unreadable], [submission("Ana", "first")], (), replace(ONE, ungraded=ungraded), [ANA]
-    ).rows
+    )
     grade = row.challenges["first"]
     assert (grade.points, row.total, grade.is_ungraded) == (points, points, True)
     assert grade.error == "gqa.pdf is no Python file."
+
+
+PLAIN = Assignment("Week 3", (AssignedChallenge("first"),))
+
+
+def record(assignment: Assignment = PLAIN, *names: str) -> ClassRecord:
+    """Return the record of a class whose students handed in an hour after `DUE`."""
+    return class_record(assignment, *names or ("Zoe", "Ana"), submitted=DUE + 3600)
+
+
+def store_with(tmp_path: Path, *names: str) -> ResultStore:
+    """Return a store in which these students failed the check `masks`."""
+    store = ResultStore(tmp_path, ["first"])
+    for name in names:
+        store.write(result(name, verdict="failed", failed=("masks",), score=1.0))
+    return store
+
+
+def test_results_have_the_order_and_the_ids_of_the_students(tmp_path: Path) -> None:
+    """A result of another file does not count: its digest is another."""
+    store = store_with(tmp_path, "Ana", "Zoe", "Bo")
+    store.write(replace(result("Bo"), task="an older digest"))
+    results = current_results(store, record(PLAIN, "Zoe", "Ana", "Bo"))
+    assert [(each.student, each.id) for each in results] == [("Zoe", "id-Zoe"), ("Ana", "id-Ana")]
+
+
+def test_weights_and_due_times_change_the_points_without_a_new_grading(tmp_path: Path) -> None:
+    """The files on the disk get the new points, because a program may read them."""
+    store = store_with(tmp_path, "Ana")
+    (first,) = current_results(store, record(PLAIN, "Ana"))
+    heavy = (AssignedChallenge("first", {"masks": 30.0}),)
+    (second,) = current_results(store, record(replace(PLAIN, challenges=heavy, due=DUE), "Ana"))
+    assert first.score is not None
+    assert second.score is not None
+    assert second.score < first.score
+    assert (first.late, second.late) == (False, True)
+    assert store.read(record(PLAIN, "Ana").jobs[0]) == second
+
+
+def test_marks_have_everything_that_decides_them(tmp_path: Path) -> None:
+    """The total is the mark without a challenge."""
+    store = store_with(tmp_path, "Ana")
+    class_ = record(replace(PLAIN, due=DUE, penalty=10.0), "Ana")
+    (result,) = current_results(store, class_)
+    marks = marks_of(class_gradebook(class_, [result], ()), class_)["Ana"]
+    mark = marks["first"]
+    assert mark.points == marks[""].points == round((result.score or 0) - 10, 1)
+    assert (mark.override, mark.text) == (None, class_.jobs[0].text)
+    nobody = msgspec.structs.replace(class_, jobs=[])
+    assert marks_of(class_gradebook(nobody, (), ()), nobody)["Ana"][""].points is None
+
+
+OLD = Mark(50.0, text="text")
+
+
+def marked(mark: Mark | None, total: float = 50.0, **changes: object) -> ClassRecord:
+    """Return the record of a class with one student and one mark."""
+    marks = {} if mark is None else {"Ana": {"": Mark(total), "first": mark}}
+    return msgspec.structs.replace(class_record(PLAIN, "Ana"), marks=marks, **changes)
+
+
+HEAVY = {"assignment": replace(PLAIN, challenges=(AssignedChallenge("first", {"masks": 1.0}),))}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "settings", "reason"),
+    [
+        (OLD, Mark(85.0, 85.0, "new"), {}, "override"),
+        (Mark(85.0, 85.0, "text"), OLD, {}, "override taken back"),
+        (OLD, Mark(90.0, text="new"), {}, "new file"),
+        (OLD, Mark(None), {}, "no file any more"),
+        (Mark(None, text="text"), OLD, HEAVY, "graded now"),
+        (OLD, Mark(90.0, text="text"), HEAVY, "changed: challenges"),
+        (
+            OLD,
+            Mark(90.0, text="text"),
+            HEAVY | {"version": "1"},
+            "changed: challenges, attn-drill 1 in place of 0",
+        ),
+        (OLD, Mark(40.0, text="text"), {}, "changed: the times or the challenge"),
+    ],
+)
+def test_changed_mark_has_a_reason(
+    before: Mark, after: Mark, settings: dict[str, object], reason: str
+) -> None:
+    """The change of the total needs no reason of its own."""
+    assert changed_marks(marked(before), marked(after, total=70.0, **settings)) == [
+        ("Ana", "first", before.points, after.points, reason)
+    ]
+
+
+def test_total_is_listed_if_no_challenge_explains_it() -> None:
+    """A student who is not in the class any more has no mark."""
+    assert changed_marks(marked(OLD), marked(OLD)) == []
+    (change,) = changed_marks(marked(OLD), marked(OLD, total=40.0))
+    assert (change.challenge, change.before, change.after) == ("", 50.0, 40.0)
+    (change,) = changed_marks(marked(OLD), marked(None))
+    assert (change.after, change.reason) == (None, "not in the class any more")

@@ -1,19 +1,39 @@
-"""Tests of jobs: their seeds and digests, the pending jobs, and the replies of an executor."""
+"""Tests of jobs: seeds, digests, pending jobs, executors and their replies."""
 
+import re
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from distributed import LocalCluster
 
-from tests.support.classroom import BARE, WRONG_SUM, answered, plan, submission
+from tests.support.classroom import (
+    BARE,
+    PACKS,
+    WRONG_SUM,
+    answered,
+    plan,
+    soon,
+    submission,
+    task,
+)
 from trainer.classroom import grading_jobs
-from trainer.classroom.grading_jobs import GradingPlan, grade_jobs, jobs_of, pending_jobs
+from trainer.classroom.grading_jobs import (
+    GradingPlan,
+    check_executor,
+    executor_for,
+    grade_jobs,
+    jobs_of,
+    pending_jobs,
+)
 from trainer.classroom.records import AssignedChallenge, StudentSubmission
 from trainer.classroom.result_store import ResultStore
 from trainer.export.student_results import with_failure, with_trouble
-from trainer.model.errors import GraderError
-from trainer.server.messages import Grade, Refused, packed, unpacked_request
+from trainer.model.errors import DrillError, GraderError
+from trainer.server import pool as pool_module
+from trainer.server.messages import Grade, Refused, Reply, Request, packed, unpacked_request
 
 ANA = submission("ana")
 
@@ -30,7 +50,7 @@ CHANGES: dict[str, tuple[GradingPlan, StudentSubmission, bool]] = {
     "no source any more": (plan(), replace(ANA, source=None, trouble="It is empty."), False),
     "file": (plan(), replace(ANA, file="other.py"), False),
     "seed": (replace(plan(), seed=6), ANA, False),
-    "own cases": (replace(plan(), has_own_cases=True), ANA, False),
+    "own cases": (plan_with_assignment(cases="own"), ANA, False),
     "content": (replace(plan(), content={"prefix-sum": "other"}), ANA, False),
     "time limit": (plan_with_assignment(seconds=9.0), ANA, False),
     "memory limit": (plan_with_assignment(memory_mib=99), ANA, False),
@@ -70,10 +90,11 @@ def test_own_cases_are_the_same_in_every_run() -> None:
     """By default, all students have the seed of the class."""
     class_ = [submission(name) for name in ("ana", "ben")]
     assert {job.seed for job in jobs_of(plan(seed=7), class_)} == {7}
-    seeds = [job.seed for job in jobs_of(plan(seed=7, has_own_cases=True), class_)]
+    own = plan_with_assignment(cases="own")
+    seeds = [job.seed for job in jobs_of(own, class_)]
     assert len(set(seeds)) == 2
-    assert seeds == [job.seed for job in jobs_of(plan(seed=7, has_own_cases=True), class_)]
-    assert seeds != [job.seed for job in jobs_of(plan(seed=8, has_own_cases=True), class_)]
+    assert seeds == [job.seed for job in jobs_of(own, class_)]
+    assert seeds != [job.seed for job in jobs_of(replace(own, seed=8), class_)]
 
 
 def test_every_job_is_answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,3 +155,80 @@ def test_lost_cluster_is_a_sentence_and_a_lost_machine_a_refusal() -> None:
     executor.futures[2].set_running_or_notify_cancel()
     with pytest.raises(GraderError, match=r"cluster is lost or was restarted.*--resume"):
         next(answers)
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["", "dask", "dask://host", "dask://host:port", "dask://host:123456", "ray://a:1"],
+)
+def test_unknown_executor_is_refused(where: str) -> None:
+    """The sentence has the given value and the possible values."""
+    message = f"--executor is {where!r}; it must be local or dask://HOST:PORT"
+    with pytest.raises(DrillError, match=re.escape(message)):
+        check_executor(where)
+
+
+def test_local_executor_runs_jobs_until_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook may grade on: the next request starts a server again."""
+
+    class Server:
+        def __init__(self, folders: tuple[str, ...]) -> None: ...
+
+        def ask(self, request: Request) -> Reply:
+            return Refused(7, "a server answered")
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr(pool_module, "ServerProcess", Server)
+    with executor_for("local", 2) as executor:
+        assert executor.submit(sum, (1, 2)).result() == 3
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor.submit(sum, (1, 2))
+    assert pool_module.pool.ask(PACKS, task()) == Refused(7, "a server answered")
+    pool_module.pool.close()
+    pool_module.pool.open()
+
+
+def test_cluster_runs_jobs_until_it_is_lost(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It cancels its jobs if it is lost. Without workers, the sentence has the next step."""
+    with LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        dashboard_address=None,
+        local_directory=str(tmp_path),
+    ) as cluster:
+        where = cluster.scheduler_address.replace("tcp://", "dask://")
+        with executor_for(where, 1) as executor:
+            assert executor.submit(sum, (1, 2)).result(60) == 3
+        cluster.scale(0)
+        assert soon(lambda: not cluster.scheduler.workers)
+        with (
+            pytest.raises(DrillError, match=r"has no workers\. Start some"),
+            executor_for(where, 1),
+        ):
+            pass
+        cluster.scale(1)
+        assert soon(lambda: cluster.scheduler.workers)
+        with executor_for(where, 1) as executor:
+            waiting = executor.submit(time.sleep, 60)
+            cluster.close()
+            assert soon(waiting.cancelled)
+    assert capfd.readouterr().err == ""
+
+
+def test_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence has the address, the reason and the next step."""
+
+    def refuse(*arguments: object, **more: object) -> None:
+        raise OSError("nobody is there")
+
+    monkeypatch.setattr("distributed.Client", refuse)
+    with (
+        pytest.raises(DrillError, match=r"answers at tcp://far:1 within 15 s: nobody is there"),
+        executor_for("dask://far:1", 1),
+    ):
+        pass

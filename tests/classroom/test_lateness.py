@@ -6,7 +6,6 @@ from trainer.classroom.lateness import lateness_of
 from trainer.classroom.records import (
     AssignedChallenge,
     Assignment,
-    Extension,
     Lateness,
     StudentSubmission,
 )
@@ -60,12 +59,12 @@ def test_a_submission_within_the_grace_period_is_not_late() -> None:
 
 
 def test_an_extension_moves_the_due_time_of_its_student() -> None:
-    """An extension names a new due time or a number of days."""
-    later = lateness(2 * DAY, extensions={"Ana Lee": Extension(due=DUE + 3 * DAY)})
+    """The days late count from the new due time."""
+    later = lateness(2 * DAY, extensions={"Ana Lee": DUE + 3 * DAY})
     assert (later.is_late, later.is_extended, later.due) == (False, True, DUE + 3 * DAY)
-    days = lateness(2 * DAY, extensions={"Ana Lee": Extension(days=1)})
+    days = lateness(2 * DAY, extensions={"Ana Lee": DUE + DAY})
     assert (days.is_late, days.is_extended, days.days) == (True, True, 1)
-    assert lateness(1, extensions={"Bo Li": Extension(days=3)}).is_late
+    assert lateness(1, extensions={"Bo Li": DUE + 3 * DAY}).is_late
 
 
 def test_a_mark_without_a_time_makes_late_without_a_penalty() -> None:

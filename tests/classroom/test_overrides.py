@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from trainer.classroom.overrides import Entry, append_entry, read_overrides
-from trainer.classroom.records import Override, Student
+from tests.support.class_results import assignment, class_record
+from trainer.classroom.overrides import Entry, append_entry, decided_file, read_overrides
+from trainer.classroom.records import Override
+from trainer.classroom.result_store import ClassRecord
 from trainer.model.errors import DrillError
 
 BY_HAND = """\
@@ -26,14 +28,12 @@ student = "Bob"
 challenge = "gqa"
 points = 33.5
 """
-BOTH = ("gqa", "mha")
+BOTH = class_record(assignment(("gqa", "mha")), "Ana Lee", "Bob", "Cleo")
 
 
-def find(words: str) -> Student:
-    """Return the student with this name or id."""
-    if words not in ("Ana Lee", "12345", "Bob", "Cleo"):
-        raise DrillError(f"No student is called {words!r}.")
-    return Student("Ana Lee" if words == "12345" else words)
+def read(path: Path, record: ClassRecord = BOTH) -> list[Override]:
+    """Return the decisions that count."""
+    return read_overrides(path.parent, record)
 
 
 @pytest.fixture
@@ -47,33 +47,38 @@ def path(tmp_path: Path) -> Path:
 def test_every_key_is_read(path: Path) -> None:
     """A missing file and an empty file hold no overrides."""
     ana = Override("Ana Lee", "", 85.0, "Two lines,\n# and no comment")
-    assert read_overrides(path, BOTH, find) == [ana, Override("Bob", "gqa", 33.5)]
+    assert read(path) == [ana, Override("Bob", "gqa", 33.5)]
     path.write_text("")
-    missing = path.parent / "no.toml"
-    assert read_overrides(path, BOTH, find) == read_overrides(missing, BOTH, find) == []
+    assert read(path) == read(path.parent / "other" / path.name) == []
 
 
 def test_last_entry_counts_and_what_a_person_wrote_stays(path: Path) -> None:
-    """An entry may name the student by id, and may take the decision back."""
-    append_entry(path, Entry("12345", "", 90.0, "Right.", "digest"))
-    append_entry(path, Entry("Bob", "gqa", removed=True))
-    append_entry(path, Entry("Cleo", "mha", 0.0))
+    """An entry may name the student by id."""
+    append_entry(path, Entry("id-Ana Lee", 90.0, "", "Right.", "digest"))
+    append_entry(path, Entry("Bob", 0.0, "gqa"))
     assert path.read_text().startswith(BY_HAND)
     assert path.read_text().endswith(
-        '\n[[override]]\nstudent = "Bob"\nchallenge = "gqa"\nremoved = true\n'
-        '\n[[override]]\nstudent = "Cleo"\nchallenge = "mha"\npoints = 0\n'
+        '\n[[override]]\nstudent = "Bob"\npoints = 0\nchallenge = "gqa"\n'
     )
-    assert read_overrides(path, BOTH, find) == [
-        Override("Ana Lee", "", 90.0, "Right.", "digest"),
-        Override("Cleo", "mha", 0.0),
+    assert read(path) == [
+        Override("Ana Lee", "", 90.0, "Right.", is_outdated=True),
+        Override("Bob", "gqa", 0.0),
     ]
 
 
 def test_total_of_one_challenge_is_its_points(path: Path) -> None:
     """An entry with the challenge and an entry without it are about the same mark."""
-    append_entry(path, Entry("Bob", "", 1.0))
-    append_entry(path, Entry("Ana Lee", "gqa", removed=True))
-    assert read_overrides(path, ["gqa"], find) == [Override("Bob", "gqa", 1.0)]
+    append_entry(path, Entry("Bob", 1.0))
+    only = class_record(assignment(("gqa",)), "Ana Lee", "Bob")
+    assert read(path, only)[1:] == [Override("Bob", "gqa", 1.0)]
+
+
+def test_decision_for_another_file_says_so(path: Path) -> None:
+    """A digest in the file tells for which text the points were decided."""
+    path.write_text("")
+    append_entry(path, Entry("Bob", 77.0, "gqa", file=decided_file(BOTH, "Bob", "gqa")))
+    append_entry(path, Entry("Bob", 77.0, "mha", file="old"))
+    assert [own.is_outdated for own in read(path)] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +88,7 @@ def test_total_of_one_challenge_is_its_points(path: Path) -> None:
 def test_every_text_can_be_written_into_a_new_file(words: str, tmp_path: Path) -> None:
     """The file explains itself, and its folder is made, too."""
     path = tmp_path / "grades" / "overrides.toml"
-    append_entry(path, Entry(words, "", 50.0, f"{words}\r\n'''\"\"\""))
+    append_entry(path, Entry(words, 50.0, "", f"{words}\r\n'''\"\"\""))
     (entry,) = tomllib.loads(path.read_text())["override"]
     assert entry == {"student": words, "points": 50, "comment": f"{words}\r\n'''\"\"\""}
     assert "The last entry for a student and a challenge counts" in path.read_text()
@@ -98,12 +103,16 @@ def test_every_text_can_be_written_into_a_new_file(words: str, tmp_path: Path) -
         ('student = "Bob"', "", r", line 11: the key `student` is missing"),
         ('student = "Bob"', 'student = ""', ", line 12: `student`"),
         ('"Bob"', "12345", ", line 12: `student` .*text in quotes"),
-        ('"Bob"', '"Bo"', r", line 12: No student is called 'Bo'\. If the student has left"),
-        ("points = 85", "", r", line 4: The entry of 'Ana Lee' needs `points`, or removed = true"),
+        (
+            '"Bob"',
+            '"Bo"',
+            r", line 11: No student .*'Bo'.*Correct the entry, or",
+        ),
+        ("points = 85", "", r", line 4: the key `points` is missing"),
         ("points = 85", "points = 101", ", line 6: `points` .*is 101.*<= 100"),
         ("points = 85", "points = nan", ", line 6: `points`"),
         ("points = 85", 'points = "85"', ", line 6: .*Write a number"),
-        ('"gqa"', '"gqq"', ', line 13: `challenge` is "gqq", .* mean "gqa"'),
+        ('"gqa"', '"gqq"', ', line 11: `challenge` is "gqq", .* mean "gqa"'),
         (BY_HAND, "[override]", r", line 1: `override`"),
         (BY_HAND, "[[override", " is not valid TOML"),
     ],
@@ -112,5 +121,5 @@ def test_wrong_file_is_refused(old: str, new: str, message: str, path: Path) -> 
     """The message names the file, the line, the key and the next step."""
     path.write_text(BY_HAND.replace(old, new, 1))
     with pytest.raises(DrillError) as caught:
-        read_overrides(path, BOTH, find)
+        read(path)
     assert re.search(rf"overrides\.toml({message})", str(caught.value)), caught.value

@@ -10,9 +10,8 @@ from typer.testing import CliRunner, Result
 
 from tests.support.class_results import class_record, result
 from trainer.classroom.anonymity import anonymous_ids
-from trainer.classroom.class_record import write_record
 from trainer.classroom.records import AssignedChallenge, Assignment
-from trainer.classroom.result_store import ResultStore
+from trainer.classroom.result_store import ResultStore, write_record
 from trainer.cli.class_override import override
 from trainer.model.errors import DrillError
 
@@ -73,23 +72,12 @@ def test_decision_for_another_file_is_named(out: Path) -> None:
     assert "the checks give the present file 100 points" in row(out, "Bo")["look"]
 
 
-def test_a_decision_can_be_taken_back(out: Path) -> None:
-    """A person who wrote the file may have named the student by id."""
-    (out / "overrides.toml").write_text('[[override]]\nstudent = "id-Ana Lee"\npoints = 1\n')
-    run(out, "Ana Lee", "--remove")
-    assert row(out)["total"] == "100"
-    with pytest.raises(DrillError, match="has no points for Ana Lee in first"):
-        run(out, "Ana Lee", "--remove", "--challenge", "first")
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["Ana Leo", "--points", "1"], "is called 'Ana Leo'. Did you mean 'Ana Lee'"),
         (["Bo", "--points", "101"], "--points is 101; it must be 0 to 100"),
         (["Bo", "--points", "nan"], "--points is nan; it must be 0 to 100"),
-        (["Bo"], "Give either --points with the new points, or --remove"),
-        (["Bo", "--points", "1", "--remove"], "Give either --points"),
         (["Bo", "--points", "1", "--challenge", "third"], "this grading has first, second"),
     ],
 )

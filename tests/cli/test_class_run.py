@@ -7,7 +7,7 @@ from msgspec import structs
 
 from tests.support.paths import TINY_PACK
 from trainer.app.open_packs import open_packs
-from trainer.classroom.class_record import SavedOptions, read_record
+from trainer.classroom.result_store import SavedOptions, read_record
 from trainer.cli import class_run
 from trainer.cli.class_run import ClassRun, begin
 from trainer.model.errors import DrillError, GraderError
@@ -50,8 +50,8 @@ def test_record_has_everything_that_resume_needs(options: SavedOptions, tmp_path
     saved = record.options
     assert (saved.folder, saved.challenge) == (str(tmp_path / "class"), "prefix-sum")
     assert (saved.packs, saved.write) == ([str(TINY_PACK)], ["csv", "html"])
-    (task,) = record.tasks
-    assert (task.submission.student, task.submission.source, bool(task.text)) == ("ana", None, True)
+    (job,) = record.jobs
+    assert (job.submission.student, job.submission.source, bool(job.text)) == ("ana", None, True)
     again = resumed()
     assert again.before == record
     assert (again.record, again.jobs) == (record, run.jobs)

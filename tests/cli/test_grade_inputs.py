@@ -7,7 +7,6 @@ import pytest
 
 from tests.support.collect import ONE, named_files, write_files
 from trainer.classroom.assignment import plain_assignment
-from trainer.classroom.records import Extension
 from trainer.classroom.times import read_time
 from trainer.cli.grade_inputs import ClassInputs, read_class
 
@@ -36,9 +35,7 @@ def test_everything_unclear_is_said_on_stderr(
     (tmp_path / "times.csv").write_text("student,submitted\nDi,2026-12-01 10:00\n")
     found = inputs(
         folder,
-        assignment=replace(
-            plain_assignment("gqa"), extensions={"Cy": Extension(days=1), "1": Extension(days=2)}
-        ),
+        assignment=replace(plain_assignment("gqa"), extensions={"Cy": 1e9, "1": 2e9}),
         roster_file=tmp_path / "roster.csv",
         submitted_file=tmp_path / "times.csv",
     )
@@ -51,7 +48,7 @@ def test_everything_unclear_is_said_on_stderr(
     ):
         assert sentence in said
     assert found.roster
-    assert found.assignment.extensions == {"Ana": Extension(days=2)}
+    assert found.assignment.extensions == {"Ana": 2e9}
     assert [student.name for student in found.collected.students] == ["Ana", "Bo", "zoe"]
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from trainer.classroom import points
-from trainer.classroom.class_record import ClassRecord, SavedOptions, Task
 from trainer.classroom.records import (
     AssignedChallenge,
     Assignment,
@@ -16,6 +15,7 @@ from trainer.classroom.records import (
     StudentResult,
     StudentSubmission,
 )
+from trainer.classroom.result_store import ClassRecord, Job, SavedOptions
 from trainer.model.challenge import Mistake
 from trainer.model.checks import Status, Verdict
 from trainer.model.report import Diagnosis, Frame, Outcome, Report
@@ -336,9 +336,10 @@ def class_record(settings: Assignment, *names: str, **about_submission: object) 
         seed=1,
         assignment=settings,
         students=students,
-        tasks=[
-            Task(
+        jobs=[
+            Job(
                 StudentSubmission(name, challenge, "f.py", None, **about_submission),  # type: ignore[arg-type]
+                1,
                 "digest-of-the-task",
                 f"text of {name}",
             )

@@ -22,9 +22,9 @@ WRONG_SUM = "import torch\ndef prefix_sum(x, reverse=False):\n    return x.cumsu
 BARE = StudentResult(student="ana", challenge="prefix-sum", file="ana.py", score=0.0, task="t")
 
 
-def plan(seed: int = 5, **more: bool) -> GradingPlan:
+def plan(seed: int = 5) -> GradingPlan:
     """Return the plan with which the tests grade a class."""
-    return plan_of(plain_assignment("prefix-sum"), [TINY], [TINY_PACK], seed, **more)
+    return plan_of(plain_assignment("prefix-sum"), [TINY], [TINY_PACK], seed)
 
 
 def submission(student: str, source: str | None = RIGHT_SUM, **more: object) -> StudentSubmission:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trainer.classroom.answers import ANSWERS, Upload, stem, submissions_of
-from trainer.classroom.class_record import CLASS_FILE
 from trainer.classroom.handed_in import (
     LAYOUTS,
     NOTEBOOK,
@@ -31,6 +30,7 @@ from trainer.classroom.lms_names import (
     user_in_receipt,
 )
 from trainer.classroom.records import Student, StudentSubmission
+from trainer.classroom.result_store import CLASS_FILE
 from trainer.classroom.roster import Roster
 from trainer.classroom.students import StudentIndex, key_form, with_unique_names
 from trainer.model.challenge import Challenge

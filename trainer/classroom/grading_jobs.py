@@ -1,25 +1,34 @@
-"""Plan the grading of a class, send its submissions to grading servers, and read the replies."""
+"""Plan the grading of a class, send its submissions to grading servers, and read the replies.
+
+An executor of `concurrent.futures` sends them: threads on this machine, or a Dask cluster.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from trainer.classroom.records import Assignment, StudentSubmission
-from trainer.classroom.result_store import ResultStore
+from trainer.classroom.result_store import Job, ResultStore, text_digest
 from trainer.model.challenge import Challenge
-from trainer.model.errors import GraderError
+from trainer.model.errors import DrillError, GraderError
 from trainer.model.submission import Submission as SubmittedFile
 from trainer.packs.pack_reader import content_digest
 from trainer.server.messages import Grade, Refused, Reply, packed, unpacked_reply
-from trainer.server.pool import answer
+from trainer.server.pool import answer, pool
 
 _MOST_SEED = 1 << 62
+_DASK = re.compile(r"dask://(\[[0-9a-fA-F:.]+\]|[^:/]+):(\d{1,5})")
+_CONNECT_SECONDS = 15
+_CLOSE_SECONDS = 3
 
 
 @dataclass(frozen=True)
@@ -27,11 +36,9 @@ class GradingPlan:
     """The settings with which a class is graded.
 
     Attributes:
-        assignment: the assignment of the class.
         packs: the folders in which challenges are looked up.
         content: the digest of each challenge, by id.
         seed: the seed of the class.
-        has_own_cases: True if each student gets different cases.
         allow_weaker: True if submissions are graded on machines with weaker isolation, too.
     """
 
@@ -39,17 +46,7 @@ class GradingPlan:
     packs: tuple[Path, ...]
     content: Mapping[str, str]
     seed: int
-    has_own_cases: bool = False
     allow_weaker: bool = False
-
-
-@dataclass(frozen=True)
-class Job:
-    """A submission, the seed of its cases, and the digest of everything that decides its result."""
-
-    submission: StudentSubmission
-    seed: int
-    digest: str
 
 
 def plan_of(
@@ -58,12 +55,15 @@ def plan_of(
     packs: Sequence[Path],
     seed: int,
     *,
-    has_own_cases: bool = False,
     allow_weaker: bool = False,
 ) -> GradingPlan:
-    """Return a plan for these challenges, with the digests that their files have now."""
+    """Return a plan for these challenges, with the digests that their files have now.
+
+    The seed of the assignment counts before another seed.
+    """
+    seed = seed if assignment.seed is None else assignment.seed
     content = {challenge.id: content_digest(challenge) for challenge in challenges}
-    return GradingPlan(assignment, tuple(packs), content, seed, has_own_cases, allow_weaker)
+    return GradingPlan(assignment, tuple(packs), content, seed, allow_weaker)
 
 
 def jobs_of(plan: GradingPlan, submissions: Sequence[StudentSubmission]) -> list[Job]:
@@ -78,7 +78,7 @@ def jobs_of(plan: GradingPlan, submissions: Sequence[StudentSubmission]) -> list
 
 def _job(plan: GradingPlan, submission: StudentSubmission) -> Job:
     seed = plan.seed
-    if plan.has_own_cases:
+    if plan.assignment.cases == "own":
         seed = random.Random(f"{plan.seed} {submission.student}").randrange(_MOST_SEED)
     decisive = (
         submission.challenge,
@@ -90,25 +90,18 @@ def _job(plan: GradingPlan, submission: StudentSubmission) -> Job:
         submission.source,
         submission.trouble if submission.source is None else "",
     )
-    return Job(submission, seed, hashlib.sha256(json.dumps(decisive).encode()).hexdigest())
+    digest = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()
+    return Job(submission, seed, digest, text_digest(submission.source))
 
 
 def pending_jobs(jobs: Sequence[Job], store: ResultStore) -> list[Job]:
-    """Return the jobs that have no valid result.
-
-    A result is valid if nothing that decides it has changed since, and the grader did not fail.
-    Points and lateness are computed whenever a result is read, so they decide nothing.
-    """
-    pending = []
-    for job in jobs:
-        result = store.read(job.submission.student, job.submission.challenge)
-        if (
-            result is None
-            or result.task != job.digest
-            or (result.verdict is None and not result.is_ungraded)
-        ):
-            pending.append(job)
-    return pending
+    """Return the jobs that have no valid result, or on which the grader failed."""
+    return [
+        job
+        for job in jobs
+        if (result := store.read(job)) is None
+        or (result.verdict is None and not result.is_ungraded)
+    ]
 
 
 def grade_jobs(
@@ -117,11 +110,6 @@ def grade_jobs(
     """Yield each job with its reply, in the order in which the jobs finish.
 
     The reply is None if there is no text to grade. Such submissions are not sent.
-
-    Args:
-        plan: how the class is graded.
-        jobs: the jobs to grade.
-        executor: calls `pool.answer` with bytes. Any executor of `concurrent.futures` works.
 
     Raises:
         GraderError: the executor cancelled a job, as a cluster does that is lost.
@@ -143,16 +131,13 @@ def grade_jobs(
 
 
 def _reply_of(future: Future[bytes]) -> Reply:
-    """Return the reply that a job produced.
-
-    If the executor raised an exception, for example because a machine was lost too often, the
-    reply is a refusal: the submission is not to blame.
-    """
+    """Return the reply that a job produced."""
     if future.cancelled():
         raise GraderError(
             "The cluster is lost or was restarted. Start its scheduler and workers again, then run"
             " the same command with --resume."
         )
+    # For example, a machine was lost too often. The submission is not to blame.
     if (error := future.exception()) is not None:
         reason = f"{type(error).__name__}: {str(error)[:300]}"
         return Refused(0, f"The submission could not be graded: {reason}.")
@@ -164,10 +149,77 @@ def _request(plan: GradingPlan, job: Job, source: str) -> Grade:
         challenge=job.submission.challenge,
         submission=SubmittedFile(job.submission.file, source),
         seed=job.seed,
-        is_shared=not plan.has_own_cases,
+        is_shared=plan.assignment.cases == "same",
         content=plan.content[job.submission.challenge],
         needs_isolation=not plan.allow_weaker,
         seconds=plan.assignment.seconds,
         memory_mib=plan.assignment.memory_mib,
         is_for_points=True,
     )
+
+
+def check_executor(where: str) -> None:
+    """Raise DrillError if a value of `--executor` is neither `local` nor `dask://HOST:PORT`."""
+    if where != "local" and _DASK.fullmatch(where) is None:
+        raise DrillError(f"--executor is {where!r}; it must be local or dask://HOST:PORT.")
+
+
+@contextmanager
+def executor_for(where: str, jobs: int) -> Iterator[Executor]:
+    """Yield the executor for a value of `--executor`.
+
+    A cluster grades as many jobs at a time as its workers have threads.
+
+    Raises:
+        DrillError: the cluster cannot be reached.
+    """
+    match = _DASK.fullmatch(where)
+    with _local(jobs) if match is None else _dask(f"tcp://{match[1]}:{match[2]}") as executor:
+        yield executor
+
+
+@contextmanager
+def _local(jobs: int) -> Iterator[Executor]:
+    """Yield an executor with threads. Each thread waits for its own grading server."""
+    executor = ThreadPoolExecutor(jobs)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+        # Also end the servers that are grading: after Ctrl-C nobody waits for a submission that
+        # hangs.
+        pool.close()
+        executor.shutdown(wait=True)
+        pool.open()  # a notebook may grade on in this process
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Executor]:
+    try:
+        from distributed import Client  # noqa: PLC0415  # a separate extra
+    except ImportError:
+        raise DrillError(
+            "Grading on a cluster needs Dask. Install it here and on the workers: pip install"
+            " 'attn-drill[cluster]'."
+        ) from None
+    # A lost connection would fill the terminal with tracebacks, and `grade_jobs` says it in a
+    # sentence.
+    for name in ("distributed", "tornado", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise DrillError(
+            f"No Dask scheduler answers at {address} within {_CONNECT_SECONDS} s: {error}. Start"
+            " one with `dask scheduler`."
+        ) from None
+    try:
+        if not client.nthreads():  # type: ignore[no-untyped-call]
+            raise DrillError(
+                f"The Dask scheduler at {address} has no workers. Start some: `dask worker"
+                f" {address.removeprefix('tcp://')}`."
+            )
+        yield client.get_executor(pure=False)  # type: ignore[no-untyped-call]
+    finally:
+        with suppress(Exception):  # a scheduler that is lost does not answer
+            client.close(timeout=_CLOSE_SECONDS)  # type: ignore[no-untyped-call]

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from trainer.classroom.assignment import DAY
-from trainer.classroom.records import Assignment, Extension, Lateness, StudentSubmission
+from trainer.classroom.records import Assignment, Lateness, StudentSubmission
 
 
 def lateness_of(submission: StudentSubmission, assignment: Assignment) -> Lateness:
@@ -15,12 +15,11 @@ def lateness_of(submission: StudentSubmission, assignment: Assignment) -> Latene
     If the time or the due time is unknown, only the system's own mark can make a submission late.
     Then no penalty is taken, because the number of days is unknown.
     """
-    extension = assignment.extensions.get(submission.student)
-    due = _due(assignment, extension)
+    due = assignment.extensions.get(submission.student, assignment.due)
     known = Lateness(
         submitted=submission.submitted,
         due=due,
-        is_extended=extension is not None,
+        is_extended=submission.student in assignment.extensions,
         utc_offset=assignment.utc_offset,
         is_known=submission.has_late_marks,
     )
@@ -30,12 +29,3 @@ def lateness_of(submission: StudentSubmission, assignment: Assignment) -> Latene
         return known
     days = max(1, math.ceil((submission.submitted - due) / DAY))
     return replace(known, is_late=True, days=days, penalty=min(100.0, days * assignment.penalty))
-
-
-def _due(assignment: Assignment, extension: Extension | None) -> float | None:
-    """Return the due time of a student in seconds since the epoch, or None."""
-    if extension is None:
-        return assignment.due
-    if extension.due is not None:
-        return extension.due
-    return None if assignment.due is None else assignment.due + (extension.days or 0) * DAY

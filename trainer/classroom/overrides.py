@@ -1,20 +1,21 @@
 """Read and extend `overrides.toml`: the points that a person decided.
 
 Entries are only added, so everything that a person wrote stays. The last entry for a student and a
-challenge counts, and `removed = true` takes the decision back.
+challenge counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from trainer.classroom.records import Override, Student
-from trainer.classroom.result_store import write_atomically
+from trainer.classroom.gradebook import TOTAL
+from trainer.classroom.records import Override
+from trainer.classroom.result_store import ClassRecord, text_digest, write_atomically
+from trainer.classroom.students import StudentIndex
 from trainer.model.errors import DrillError
 from trainer.packs.toml import as_toml, key_error, read_toml, suggestion
 
@@ -22,7 +23,7 @@ OVERRIDES_FILE = "overrides.toml"
 _HEAD = """\
 # Points that a person decided. You may edit this file; `class grade --resume` reads it.
 # The points replace the total of a student, or the points of one challenge if `challenge` is
-# given. The last entry for a student and a challenge counts; removed = true takes it back.
+# given. The last entry for a student and a challenge counts.
 # `file` tells for which file the points were decided.
 """
 
@@ -31,16 +32,10 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaul
     """The keys below `[[override]]`."""
 
     student: Annotated[str, Meta(min_length=1)]
+    points: Annotated[float, Meta(ge=0, le=100)]
     challenge: str = ""
-    points: Annotated[float, Meta(ge=0, le=100)] | None = None
     comment: str = ""
     file: str = ""
-    removed: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse an entry that decides nothing."""
-        if self.removed == (self.points is not None):
-            raise ValueError(f"The entry of {self.student!r} needs `points`, or removed = true.")
 
 
 class OverridesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -49,46 +44,55 @@ class OverridesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     override: tuple[Entry, ...] = ()
 
 
-def read_overrides(
-    path: Path, challenges: Collection[str], find: Callable[[str], Student]
-) -> list[Override]:
+def read_overrides(out: Path, record: ClassRecord) -> list[Override]:
     """Return the decisions that count, each with the name of its student.
 
+    If there is only one challenge, its points and the total are the same.
+
     Args:
-        path: the file. A missing file gives an empty list.
-        challenges: the ids of the challenges. If there is only one, its points and the total are
-            the same.
-        find: return the student with a name, id or address, or raise DrillError.
+        out: the folder of the results. A missing file gives an empty list.
+        record: the students, the challenges and the submissions.
 
     Raises:
-        DrillError: one sentence that names the file, the line and the key.
+        DrillError: one sentence that names the file, the line and the next step.
     """
+    path = out / OVERRIDES_FILE
     if not path.exists():
         return []
+    index_of_students = StudentIndex(record.students, record.salt)
     counting: dict[tuple[str, str], Override] = {}
     for index, entry in enumerate(read_toml(path, OverridesFile).override):
-        if entry.challenge and entry.challenge not in challenges:
-            raise key_error(
-                path,
-                ("override", index, "challenge"),
-                f"`challenge` is {as_toml(entry.challenge)}, which the assignment does not have."
-                f" {suggestion(entry.challenge, challenges)}",
-            )
         try:
-            student = find(entry.student).name
+            student = index_of_students.find(entry.student).name
+            if entry.challenge and entry.challenge not in record.challenges:
+                raise DrillError(
+                    f"`challenge` is {as_toml(entry.challenge)}, which the assignment does not"
+                    f" have. {suggestion(entry.challenge, record.challenges)}"
+                )
         except DrillError as error:
-            raise key_error(
-                path,
-                ("override", index, "student"),
-                f"{error} If the student has left the class, remove the entry.",
-            ) from None
-        challenge = entry.challenge or (next(iter(challenges)) if len(challenges) == 1 else "")
-        counting.pop((student, challenge), None)  # so that the entry moves to the end
-        if entry.points is not None:
-            counting[student, challenge] = Override(
-                student, challenge, entry.points, entry.comment, entry.file
-            )
+            sentence = f"{error} Correct the entry, or remove it."
+            raise key_error(path, ("override", index), sentence) from None
+        challenge = record.challenges[0] if len(record.challenges) == 1 else entry.challenge
+        is_outdated = bool(entry.file) and entry.file != decided_file(record, student, challenge)
+        counting[student, challenge] = Override(
+            student, challenge, entry.points, entry.comment, is_outdated
+        )
     return list(counting.values())
+
+
+def decided_file(record: ClassRecord, student: str, challenge: str) -> str:
+    """Return the digest of the texts for which points are decided; "" if there is no text.
+
+    The challenge `TOTAL` means the texts of all challenges.
+    """
+    texts = [
+        job.text
+        for job in record.jobs
+        if job.submission.student == student
+        and challenge in (TOTAL, job.submission.challenge)
+        and job.text
+    ]
+    return text_digest("".join(texts)) if texts else ""
 
 
 def append_entry(path: Path, entry: Entry) -> None:

@@ -18,6 +18,12 @@ Shown = Literal["report", "checks", "verdict"]
 # The learning management system that wrote a name or a roster; "" for none.
 System = Literal["", "canvas", "moodle", "blackboard", "gradescope"]
 
+# The tables and pages that `class grade` writes.
+Format = Literal[
+    "csv", "html", "canvas", "moodle", "blackboard", "gradescope", "junit", "feedback", "markers",
+    "similar",
+]  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Student:
@@ -27,8 +33,6 @@ class Student:
         name: unique within the class. It comes from the roster, otherwise from the file name.
         id: the id in the roster, otherwise the id that the system wrote into the file names; "" if
             neither is known.
-        login: the user name, or "".
-        email: the e-mail address, or "".
         system: the system that wrote the file names of this student.
         system_id: the id in these file names: Canvas' user id, the number of Moodle's participant,
             Blackboard's user name; or "".
@@ -54,21 +58,19 @@ class Student:
 
 @dataclass(frozen=True)
 class StudentSubmission:
-    """One file that a student handed in, or the reason why there is none.
+    """One file that a student handed in for a challenge, or the reason why there is none.
 
     Attributes:
-        student: the student's name. Unique within a class and challenge.
-        challenge: the id of the challenge.
         file: the path that messages show, relative to the folder or inside the archive.
         source: the text, or None if it cannot be read.
         trouble: the reason why there is no source, in one sentence, or "".
         submitted: the time of the submission in seconds since the epoch, from the learning
             management system or from the file of times; None if unknown.
         is_marked_late: True if the system's file name says that the submission is late.
-        has_late_marks: True if the system marks every late file in its name, so a file without a
-            mark is in time.
         is_missing: True if the student handed in other files, but none for this challenge.
         alternatives: the paths of other files that define the answer, too.
+        has_late_marks: True if the system marks every late file in its name, so a file without a
+            mark is in time.
     """
 
     student: str
@@ -93,7 +95,6 @@ class AssignedChallenge:
     """One challenge of an assignment.
 
     Attributes:
-        challenge: the id of the challenge.
         weights: the weights that the assignment changes, by check. All other checks have the
             weights of `points.WEIGHTS`.
         worth: the relative weight of this challenge among the challenges of the assignment.
@@ -105,41 +106,21 @@ class AssignedChallenge:
 
 
 @dataclass(frozen=True)
-class Extension:
-    """More time for one student: a later due time, or days after the due time of the class.
-
-    Exactly one of both is not None.
-
-    Attributes:
-        due: in seconds since the epoch.
-        days: days after the due time.
-    """
-
-    due: float | None = None
-    days: float | None = None
-
-
-@dataclass(frozen=True)
 class Assignment:
     """The challenges that a class must solve, and the settings for their grading.
 
+    The other settings are as in `assignment.AssignmentFile`.
+
     Attributes:
-        title: the title of the assignment.
-        challenges: the challenges, in order.
-        seconds: the CPU seconds for each submission.
-        memory_mib: the memory beyond torch's own, in MiB.
         due: the due time in seconds since the epoch, or None.
         shown: the part of a report that students see.
-        why: True if students see the likely mistake.
         grace: seconds after the due time in which a submission is not late.
-        penalty: points of 100 that are taken for each started day after the due time.
-        extensions: more time for single students: by id, user name, e-mail address or name in the
-            file, and by name once the class has been read.
+        extensions: the due times of single students, by id, user name, e-mail address or name in
+            the file, and by name once the class has been read.
         utc_offset: seconds from UTC to the time zone in which times are shown; None for the time
             zone of this machine.
-        ungraded: "zero" gives 0 points to a submission that a person must settle. By default it has
-            no points, and its cells stay empty.
-        one_mistake: the least points of an answer that one known mistake explains completely.
+        roster: the path of the file with the students, or "".
+        times: the path of the file with the times of the submissions, or "".
     """
 
     title: str
@@ -151,10 +132,15 @@ class Assignment:
     why: bool = True
     grace: float = 0.0
     penalty: float = 0.0
-    extensions: Mapping[str, Extension] = field(default_factory=dict)
+    extensions: Mapping[str, float] = field(default_factory=dict)
     utc_offset: float | None = None
     ungraded: Literal["empty", "zero"] = "empty"
     one_mistake: float = 0.0
+    roster: str = ""
+    times: str = ""
+    write: tuple[Format, ...] = ()
+    seed: int | None = None
+    cases: Literal["same", "own"] = "same"
 
     @property
     def challenge_ids(self) -> list[str]:
@@ -164,14 +150,10 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Override:
-    """Points that a person decided.
+    """Points that a person decided for a challenge, or for the total if `challenge` is "".
 
     Attributes:
-        student: the name of the student.
-        challenge: the id of a challenge, or "" for the total.
-        points: 0 to 100.
         comment: the reason, or "".
-        file: the digest of the text for which the points were decided, or "".
         is_outdated: True if the student has handed in another text since.
     """
 
@@ -179,7 +161,6 @@ class Override:
     challenge: str
     points: float
     comment: str = ""
-    file: str = ""
     is_outdated: bool = False
 
 
@@ -192,11 +173,8 @@ class Lateness:
             says so.
         submitted: in seconds since the epoch, or None if unknown.
         due: the due time of this student, with an extension; None without a due time.
-        is_extended: True if the student has an extension.
         days: the started days after the due time; None if the time is unknown.
-        penalty: the points of 100 that are taken.
-        utc_offset: seconds from UTC to the time zone in which both times are shown; None for the
-            time zone of this machine.
+        utc_offset: as in the assignment.
         is_known: True if the system would have marked a late submission, so this one is in time.
     """
 
@@ -212,20 +190,14 @@ class Lateness:
 
 @dataclass(frozen=True)
 class ChallengeGrade:
-    """The grade of a student in one challenge.
+    """The grade of a student in one challenge. The attributes without words are as in the result.
 
     Attributes:
-        challenge: the id of the challenge.
-        file: the path of the submission that messages show.
-        verdict: None if the submission was not graded.
         score: the points from the checks, 0 to 100; None if the submission was not graded.
-        lateness: the time of the submission.
-        override: the points that a person decided, or None.
         points: the points that count: the override, otherwise the score without the penalty; None
             if neither is known.
         error: the reason why the submission was not graded or has no readable file, or "".
         alternatives: the paths of other files that define the answer, too.
-        is_ungraded: True if a person must settle which file counts, or get a readable file.
     """
 
     challenge: str
@@ -255,7 +227,6 @@ class StudentGrade:
     """The grades of one student: one row of `grades.csv`.
 
     Attributes:
-        student: the student.
         challenges: the grades by challenge. Empty if the student handed in nothing.
         override: the total that a person decided, or None.
         total: the points that count, 0 to 100; None if they are not known.
@@ -279,20 +250,17 @@ class StudentGrade:
     @property
     def overrides(self) -> tuple[Override, ...]:
         """The overrides of the challenges and of the total."""
-        found = [grade.override for grade in self.challenges.values()] + [self.override]
-        return tuple(override for override in found if override is not None)
+        decided = [*(grade.override for grade in self.challenges.values()), self.override]
+        return tuple(filter(None, decided))
 
 
 @dataclass(frozen=True)
 class Gradebook:
-    """The grades of a whole class.
+    """The grades of a whole class, in the order of its students.
 
     Attributes:
-        assignment: the assignment of the class.
-        rows: the students with their grades, sorted by name.
         other_files: every file or folder that was not graded and belongs to no row, with the
             reason.
-        has_roster: True if a roster was given.
         possible: the points possible of each column of the roster, by heading, if it has them.
     """
 
@@ -308,8 +276,6 @@ class StudentResult:
     """One file of `results/`: the report on a submission, and the data that the class needs.
 
     Attributes:
-        student: the name of the student.
-        challenge: the id of the challenge.
         file: the path of the submission that messages show.
         report: the report, or None if the grader failed. The submission is not to blame then.
         error: the reason why there is no report, or None.

@@ -1,4 +1,7 @@
-"""Store results on disk: one file for each student and challenge, never written only partly."""
+"""Store a grading in its folder, each file whole or not at all.
+
+`results/` has a file for each student and challenge. `class.json` has everything else.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +13,28 @@ import tempfile
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
-from trainer.classroom.records import StudentResult
-from trainer.model.errors import GraderError
+import msgspec
+
+from trainer.classroom.records import (
+    Assignment,
+    Format,
+    Student,
+    StudentResult,
+    StudentSubmission,
+)
+from trainer.model.errors import DrillError, GraderError
 from trainer.model.report import Report
 from trainer.model.report_codec import from_object, to_object
 
+CLASS_FILE = "class.json"
 _MOST_NAME_BYTES = 120
 _FORBIDDEN = frozenset('/\\:*?"<>|')
-_RESERVED = frozenset("con prn aux nul".split()) | {
-    f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)
-}
 
 
 def safe_name(student: str) -> str:
-    """Return a file name for a student that is valid on every file system.
+    """Return a file name for a student that is valid on every usual file system.
 
     Return the student's name itself if it is valid. Otherwise replace its forbidden characters and
     add a digest, so that two names never give the same file name.
@@ -36,8 +46,6 @@ def safe_name(student: str) -> str:
         for char in student
     )
     safe = safe.strip(" .") or "_"
-    if safe.split(".")[0].lower() in _RESERVED:
-        safe = f"_{safe}"
     while len(safe.encode()) > _MOST_NAME_BYTES:
         safe = safe[:-1]
     if safe == student:
@@ -72,11 +80,7 @@ def encode_result(result: StudentResult) -> bytes:
 
 
 def decode_result(text: bytes) -> StudentResult:
-    """Return the result that a JSON file holds.
-
-    Raises:
-        ValueError, KeyError, TypeError: the text is not the file of a result.
-    """
+    """Return the result that a JSON file holds, or raise ValueError, KeyError or TypeError."""
     content = json.loads(text)
     own = {field: content[key] for key, field in _OWN_KEYS.items()}
     return StudentResult(
@@ -88,6 +92,15 @@ def decode_result(text: bytes) -> StudentResult:
         id=content["id"],
         **own,
     )
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A submission that is graded. `class.json` does not have its text."""
+
+    submission: StudentSubmission
+    seed: int  # of its cases
+    digest: str  # of everything that decides its result
+    text: str = ""  # the digest of its text, or ""
 
 
 class ResultStore:
@@ -106,30 +119,108 @@ class ResultStore:
         return (folder / challenge if self._several else folder) / f"{safe_name(student)}.json"
 
     def write(self, result: StudentResult) -> None:
-        """Write a result. The file is never written only partly."""
+        """Write a result."""
         write_atomically(self.path(result.student, result.challenge), encode_result(result))
 
-    def read(self, student: str, challenge: str) -> StudentResult | None:
-        """Return the stored result of a student, or None if no readable result exists.
+    def read(self, job: Job) -> StudentResult | None:
+        """Return the stored result of a submission, or None if it must be graded again.
 
-        A submission without a readable result is graded again.
+        A result counts if it is readable and nothing that decides it has changed since. Points and
+        lateness are computed whenever a result is read, so they decide nothing.
         """
+        submission = job.submission
+        key = (submission.student, submission.challenge)
         try:
-            result = decode_result(self.path(student, challenge).read_bytes())
+            result = decode_result(self.path(*key).read_bytes())
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
         # A file that somebody renamed holds the result of another student.
-        is_same = (result.student, result.challenge) == (student, challenge)
+        is_same = (result.student, result.challenge, result.task) == (*key, job.digest)
         return result if is_same else None
+
+
+class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The points that count in a challenge or in total, the decision, and the text's digest."""
+
+    points: float | None
+    override: float | None = None
+    text: str = ""
+
+
+class SavedOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of a grading, with absolute paths. An empty value was not named."""
+
+    folder: str
+    assignment: str = ""
+    challenge: str = ""
+    roster: str = ""
+    packs: list[str] = []
+    write: list[Format] = []
+
+
+class ClassRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`class.json`: everything about a grading except its results.
+
+    With this file, the tables can be written again without the submissions.
+
+    Attributes:
+        students: all students, in the order of the tables.
+        other_files: the files and folders that were not graded and belong to no submission.
+        possible: the points possible of each column of the roster, by heading.
+        salt: random text, from which the anonymous ids are computed.
+        marks: the marks in the tables, by student and challenge; "" is the total.
+    """
+
+    schema: Literal["attn-drill.class/4"] = "attn-drill.class/4"
+    version: str
+    options: SavedOptions
+    seed: int
+    assignment: Assignment
+    students: list[Student]
+    jobs: list[Job]
+    other_files: list[str]
+    has_roster: bool
+    possible: dict[str, str] = {}
+    salt: str = ""
+    marks: dict[str, dict[str, Mark]] = {}
+
+    @property
+    def challenges(self) -> list[str]:
+        """The ids of the challenges."""
+        return self.assignment.challenge_ids
+
+
+def read_record(out: Path) -> ClassRecord | None:
+    """Return the record of an earlier grading in a folder, or None if there was none."""
+    path = out / CLASS_FILE
+    if not path.is_file():
+        return None
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=ClassRecord)
+    except (OSError, msgspec.MsgspecError, RecursionError):
+        raise DrillError(
+            f"{path} is no record of a grading that this version of attn-drill can continue. Name"
+            " another folder with --out, or remove the file."
+        ) from None
+
+
+def write_record(out: Path, record: ClassRecord) -> None:
+    """Write `class.json` into the folder of the results."""
+    text = msgspec.json.format(msgspec.json.encode(record), indent=2)
+    write_atomically(out / CLASS_FILE, text + b"\n")
+
+
+def text_digest(text: str | None) -> str:
+    """Return a short digest of a text; "" without a text."""
+    if text is None:
+        return ""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def remove_others(folder: Path, pattern: str, kept: Iterable[Path]) -> None:
     """Remove the files of students who are not in the class any more, and their empty folders.
 
-    Args:
-        folder: the folder that an earlier run may have written.
-        pattern: the pattern of the files that `grade` writes into it.
-        kept: the files that this run wrote.
+    Only files that fit the pattern are removed, because a person may add others.
     """
     wanted = set(kept)
     for path in sorted(folder.glob(pattern)):

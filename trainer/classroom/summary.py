@@ -19,15 +19,9 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Distribution:
-    """The distribution of scores of 0 to 100.
+    """The distribution of scores of 0 to 100. Without scores, mean and median are None."""
 
-    Attributes:
-        bins: the number of scores in [0, 10), [10, 20) … [90, 100].
-        mean: the mean, or None without scores.
-        median: the median, or None without scores.
-    """
-
-    bins: tuple[int, ...]
+    bins: tuple[int, ...]  # the number of scores in [0, 10), [10, 20) … [90, 100]
     mean: float | None
     median: float | None
 
@@ -39,14 +33,9 @@ class Distribution:
 
 @dataclass(frozen=True)
 class CheckRate:
-    """The results of a class for one check.
+    """How many submissions failed a check, of those for which it was due.
 
-    Attributes:
-        check: the name of the check.
-        due: the number of submissions for which the check was due, including skipped checks.
-        failed: the number of submissions that failed the check.
-        skipped: the number of submissions for which the check did not run, because a check that
-            it needs failed.
+    A check that is due is skipped if a check that it needs failed.
     """
 
     check: str
@@ -72,13 +61,9 @@ class CommonMistake:
 
 @dataclass(frozen=True)
 class ChallengeSummary:
-    """The results of a class for one challenge.
+    """The results of a class for one challenge, the worst check and the commonest mistake first.
 
-    Attributes:
-        challenge: the id of the challenge.
-        scores: the distribution of the points that count, with penalties and overrides.
-        checks: the checks, the most often failed check first.
-        mistakes: the known mistakes, the most common first.
+    The scores are the points that count, with penalties and overrides.
     """
 
     challenge: str
@@ -89,16 +74,10 @@ class ChallengeSummary:
 
 @dataclass(frozen=True)
 class ClassSummary:
-    """The results of a class for all challenges of an assignment.
+    """The results of a class for all challenges of an assignment, in its order.
 
-    Attributes:
-        students: the number of students with a result.
-        submissions: the number of submissions.
-        verdicts: the number of submissions by verdict, the most frequent verdict first. None is
-            the key for submissions that were not graded.
-        total: the distribution of the totals, of all students with a total. Penalties and overrides
-            count.
-        challenges: the challenges in the order of the assignment.
+    The verdict None is the key for submissions that were not graded. The total is that of all
+    students who have one.
     """
 
     students: int
@@ -111,21 +90,17 @@ class ClassSummary:
 def summarise(results: Sequence[StudentResult], gradebook: Gradebook) -> ClassSummary:
     """Return the summary of a class. Its excerpts name no student of the gradebook."""
     hide = name_hider(row.student for row in gradebook.rows)
-    verdicts = Counter(result.verdict for result in results)
+    grades = [grade for row in gradebook.rows for grade in row.challenges.values()]
     return ClassSummary(
         students=len({result.student for result in results}),
         submissions=len(results),
-        verdicts=dict(verdicts.most_common()),
-        total=distribution([row.total for row in gradebook.rows if row.total is not None]),
+        verdicts=Counter(result.verdict for result in results),
+        total=distribution(row.total for row in gradebook.rows),
         challenges=tuple(
             _of_challenge(
                 challenge,
                 [result for result in results if result.challenge == challenge],
-                [
-                    row.challenges[challenge].points
-                    for row in gradebook.rows
-                    if challenge in row.challenges
-                ],
+                distribution(grade.points for grade in grades if grade.challenge == challenge),
                 hide,
             )
             for challenge in gradebook.assignment.challenge_ids
@@ -133,52 +108,53 @@ def summarise(results: Sequence[StudentResult], gradebook: Gradebook) -> ClassSu
     )
 
 
-def distribution(scores: Sequence[float]) -> Distribution:
-    """Return ten bins, the mean and the median of scores of 0 to 100.
+def distribution(points: Iterable[float | None]) -> Distribution:
+    """Return ten bins, the mean and the median of the points of 0 to 100 that are not None.
 
     A score of 100 belongs to the last bin.
     """
-    bins = [0] * BINS
-    for score in scores:
-        bins[max(0, min(BINS - 1, int(score * BINS / 100)))] += 1
-    if not scores:
-        return Distribution(tuple(bins), None, None)
-    return Distribution(tuple(bins), statistics.fmean(scores), statistics.median(scores))
+    scores = [each for each in points if each is not None]
+    counts = Counter(min(BINS - 1, int(score * BINS / 100)) for score in scores)
+    return Distribution(
+        tuple(counts[index] for index in range(BINS)),
+        statistics.fmean(scores) if scores else None,
+        statistics.median(scores) if scores else None,
+    )
 
 
 def _of_challenge(
-    challenge: str, results: Sequence[StudentResult], points: Iterable[float | None], hide: Hide
+    challenge: str, results: Sequence[StudentResult], scores: Distribution, hide: Hide
 ) -> ChallengeSummary:
     checks = dict[str, Counter[str]]()
+    with_mistake = dict[str, list[StudentResult]]()
+    says = dict[str, str]()
     for result in results:
         if result.report is not None and result.report.seed is not None:  # the file was run
             for check, status in result.statuses().items():
                 checks.setdefault(check, Counter())[status] += 1
+        for mistake in result.mistakes:
+            says[mistake.id] = mistake.says
+            with_mistake.setdefault(mistake.id, []).append(result)
     rates = [
         CheckRate(check, checks[check].total(), checks[check]["failed"], checks[check]["skipped"])
         for check in CHECK_ORDER
         if check in checks
     ]
-    says = {mistake.id: mistake.says for result in results for mistake in result.mistakes}
-    students = Counter(
-        mistake for result in results for mistake in {mistake.id for mistake in result.mistakes}
-    )
     mistakes = [
-        CommonMistake(mistake, says[mistake], count, _excerpt(mistake, results, hide))
-        for mistake, count in sorted(students.items(), key=lambda item: (-item[1], item[0]))
+        CommonMistake(mistake, says[mistake], len(made), _excerpt(made, hide))
+        for mistake, made in sorted(with_mistake.items())
     ]
     return ChallengeSummary(
         challenge,
-        distribution([each for each in points if each is not None]),
+        scores,
         tuple(sorted(rates, key=lambda check: -check.rate)),
-        tuple(mistakes),
+        tuple(sorted(mistakes, key=lambda mistake: -mistake.students)),
     )
 
 
-def _excerpt(mistake: str, results: Sequence[StudentResult], hide: Hide) -> str:
-    """Return the first excerpt of a student with this mistake only, otherwise of any student."""
-    with_mistake = [result for result in results if mistake in {m.id for m in result.mistakes}]
-    for result in sorted(with_mistake, key=lambda result: len(result.mistakes) > 1):
+def _excerpt(results: Sequence[StudentResult], hide: Hide) -> str:
+    """Return the first excerpt of a student with one mistake only, otherwise of any student."""
+    for result in sorted(results, key=lambda result: len(result.mistakes) > 1):
         if excerpt := excerpt_of(result.source, result.line, hide):
             return excerpt
     return ""

@@ -15,9 +15,8 @@ from trainer.app.grade_file import fresh_seed
 from trainer.app.open_packs import open_packs
 from trainer.app.warn import warn
 from trainer.classroom.assignment import read_assignment
-from trainer.classroom.executors import executor_for
-from trainer.classroom.gradebook import gradebook_of
-from trainer.classroom.grading_jobs import jobs_of, plan_of
+from trainer.classroom.gradebook import grades_of
+from trainer.classroom.grading_jobs import executor_for, jobs_of, plan_of
 from trainer.classroom.result_store import write_atomically
 from trainer.cli.class_run import graded
 from trainer.cli.grade_inputs import read_class
@@ -49,11 +48,11 @@ def _autograde(options: argparse.Namespace) -> None:
         GraderError: the grader failed. No student may lose points for this.
     """
     packs = open_packs(options.pack)
-    settings = read_assignment(options.assignment, packs.find, needs_due=False)
-    challenges = [packs.find(name) for name in settings.assignment.challenge_ids]
+    assignment = read_assignment(options.assignment, packs.find, needs_due=False)
+    challenges = [packs.find(name) for name in assignment.challenge_ids]
     read = read_class(
         options.submission,
-        settings.assignment,
+        assignment,
         challenges,
         roster_file=None,
         submitted_file=None,
@@ -63,7 +62,7 @@ def _autograde(options: argparse.Namespace) -> None:
         read.assignment,
         challenges,
         packs.roots(),
-        fresh_seed() if settings.seed is None else settings.seed,
+        fresh_seed(),
         allow_weaker=options.allow_weaker_isolation,
     )
     students, submissions = read.collected.students, read.collected.submissions
@@ -72,7 +71,7 @@ def _autograde(options: argparse.Namespace) -> None:
     for result in results:
         if result.verdict is None and not result.is_ungraded:
             raise GraderError(result.error or "The grader gave no verdict.")
-    (grade,) = gradebook_of(read.assignment, students, submissions, results).rows
+    (grade,) = grades_of(read.assignment, students, submissions, results)
     text = json.dumps(gradescope_object(grade, results, read.assignment), indent=1)
     write_atomically(options.results, text.encode())
 

@@ -31,12 +31,12 @@ def autograder(
     known_packs = packs_of_run()
     check_one_of(challenge_id or "", str(assignment or ""))
     if assignment is not None:
-        settings = read_assignment(assignment, known_packs.find, needs_due=False)
-        challenges = [known_packs.find(name) for name in settings.assignment.challenge_ids]
+        names = read_assignment(assignment, known_packs.find, needs_due=False).challenge_ids
         text = assignment.read_text(encoding="utf-8")
     else:
-        challenges = [known_packs.find(str(challenge_id))]
-        text = f'[[challenge]]\nid = "{challenges[0].id}"\n'
+        names = [known_packs.find(str(challenge_id)).id]
+        text = f'[[challenge]]\nid = "{names[0]}"\n'
+    challenges = [known_packs.find(name) for name in names]
     built_in = pack_reader.built_in_pack()
     write_autograder(
         folder,

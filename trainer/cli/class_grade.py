@@ -54,10 +54,11 @@ def grade(
 ) -> None:
     """Grade a class's submissions. Everything else is a key of the assignment's file."""
     from trainer.classroom.assignment import parse_formats
-    from trainer.classroom.class_record import SavedOptions
-    from trainer.classroom.executors import check_executor
+    from trainer.classroom.grading_jobs import check_executor
+    from trainer.classroom.result_store import SavedOptions
     from trainer.cli.class_run import begin, grade_pending
     from trainer.model.errors import GraderError
+    from trainer.server.pool import pool
 
     check_executor(executor)
     packs = packs_of_run()
@@ -69,9 +70,11 @@ def grade(
         packs=[str(pack.absolute()) for pack in packs.named],
         write=list(parse_formats(write)),
     )
-    is_local = executor == "local"
-    run = begin(options, out, packs, resume=resume, is_local=is_local, allow_weaker=allow_weaker)
-    from trainer.cli.class_outputs import write_outputs  # while the grading server gets ready
+    if executor == "local" and not resume:
+        pool.warm(tuple(map(str, packs.roots())))  # a server gets ready meanwhile
+    from trainer.cli.class_outputs import write_outputs
+
+    run = begin(options, out, packs, resume=resume, allow_weaker=allow_weaker)
 
     grade_pending(run, executor, jobs)
     failed = write_outputs(run.store, run.record, run.before)

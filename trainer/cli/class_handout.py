@@ -11,7 +11,7 @@ from trainer.cli.parameters import packs_of_run
 
 
 def handout(
-    assignment: Annotated[
+    file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The assignment.toml.", show_default=False)
     ],
     out: Annotated[
@@ -29,19 +29,19 @@ def handout(
     from trainer.packs import pack_reader
 
     known_packs = packs_of_run()
-    settings = read_assignment(assignment, known_packs.find, needs_due=False)
+    assignment = read_assignment(file, known_packs.find, needs_due=False)
     seed = fresh_seed()
     tasks = []
     paths = [out / "handout.html"]
-    for assigned in settings.assignment.challenges:
+    for assigned in assignment.challenges:
         challenge = known_packs.find(assigned.challenge)
-        file = f"{challenge.folder.name}.py"
+        name = f"{challenge.folder.name}.py"
         checks = due_checks(challenge.id, known_packs, seed)
         prompt = pack_reader.prompt(challenge, language())
-        tasks.append(HandoutTask(assigned, challenge.title, file, challenge.entry, prompt, checks))
-        paths.append(out / file)
-        write_atomically(out / file, pack_reader.stub(challenge).encode())
+        tasks.append(HandoutTask(assigned, challenge.title, name, challenge.entry, prompt, checks))
+        paths.append(out / name)
+        write_atomically(out / name, pack_reader.stub(challenge).encode())
     checks_of = {task.assigned.challenge: task.checks for task in tasks}
-    check_weights(settings.assignment, checks_of.__getitem__, assignment)
-    write_atomically(paths[0], "".join(handout_html(settings.assignment, tasks)).encode())
+    check_weights(assignment, checks_of.__getitem__, file)
+    write_atomically(paths[0], "".join(handout_html(assignment, tasks)).encode())
     say(f"written: {', '.join(map(str, paths))}")

@@ -10,10 +10,21 @@ import typer
 
 from trainer.app.open_packs import open_packs
 from trainer.app.warn import say
-from trainer.classroom.changed_marks import ChangedMark, changed_marks
-from trainer.classroom.class_record import ClassRecord, write_record
-from trainer.classroom.class_results import class_gradebook, current_results, decisions, marks_of
-from trainer.classroom.result_store import ResultStore, remove_others, write_atomically
+from trainer.classroom.gradebook import (
+    ChangedMark,
+    changed_marks,
+    class_gradebook,
+    current_results,
+    marks_of,
+)
+from trainer.classroom.overrides import read_overrides
+from trainer.classroom.result_store import (
+    ClassRecord,
+    ResultStore,
+    remove_others,
+    write_atomically,
+    write_record,
+)
 from trainer.export.grade_tables import ENCODING, cell_of, csv_line
 from trainer.export.writers import WRITERS, GradedClass
 from trainer.model.errors import DrillError
@@ -31,7 +42,7 @@ _MOST_CHANGES = 10  # lines
 
 
 def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord | None) -> int:
-    """Write the tables and pages of a class, and print a summary.
+    """Write the tables and pages of a class, print a summary, and keep the marks.
 
     Args:
         store: the store of the results. The tables go into its folder.
@@ -40,11 +51,8 @@ def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord |
 
     Returns:
         The number of submissions on which the grader failed.
-
-    Raises:
-        DrillError: overrides.toml has a fault.
     """
-    results, overrides = current_results(store, record), decisions(store, record)
+    results, overrides = current_results(store, record), read_overrides(store.out, record)
     gradebook = class_gradebook(record, results, overrides)
     graded = GradedClass(gradebook, results, _public_texts(record), record.salt)
     kept = [store.path(result.student, result.challenge) for result in results]
@@ -54,11 +62,6 @@ def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord |
         paths += WRITERS[name](graded, store.out)
     text, failed = summary(results)
     typer.echo(for_stream(text, sys.stdout, hanging="    "))
-    if record.has_roster:
-        present = {task.submission.student for task in record.tasks}
-        roster = [student.name for student in record.students if student.is_in_roster]
-        missing = sum(name not in present for name in roster)
-        typer.echo(f"{missing} of the {len(roster)} students of the roster handed in nothing")
     if outdated := [visible(override.student) for override in overrides if override.is_outdated]:
         typer.echo(
             f"overrides that were decided for another file: {first_of(outdated, _MOST_NAMED)}"
@@ -90,18 +93,12 @@ def _public_texts(record: ClassRecord) -> dict[str, dict[str, str]]:
 def _write_changes(out: Path, changes: list[ChangedMark]) -> Path:
     """Print the first marks that changed, and write all of them as a table."""
     lines = [("student", "challenge", "before", "after", "reason")]
+    for student, challenge, *marks, reason in changes:
+        before, after = ("" if mark is None else points(mark) for mark in marks)
+        lines.append((cell_of(student), challenge or "total", before, after, reason))
     typer.echo(f"{plural(len(changes), 'mark')} changed:")
-    for number, change in enumerate(changes):
-        before, after = (
-            "" if mark is None else points(mark) for mark in (change.before, change.after)
-        )
-        challenge = change.challenge or "total"
-        lines.append((cell_of(change.student), challenge, before, after, change.reason))
-        if number < _MOST_CHANGES:
-            arrow = f"{before or '–'} → {after or '–'}"
-            typer.echo(f"  {visible(change.student)}, {challenge}: {arrow}, {change.reason}")
-    if len(changes) > _MOST_CHANGES:
-        typer.echo(f"  and {len(changes) - _MOST_CHANGES} more in changed_marks.csv")
+    for student, challenge, before, after, reason in lines[1 : _MOST_CHANGES + 1]:
+        typer.echo(f"  {visible(student)}, {challenge}: {before or '–'} → {after or '–'}, {reason}")
     path = out / "changed_marks.csv"
     write_atomically(path, "".join(map(csv_line, lines)).encode(ENCODING))
     return path

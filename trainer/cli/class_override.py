@@ -21,8 +21,9 @@ def override(
         ),
     ],
     points: Annotated[
-        float | None, typer.Option("--points", metavar="P", help="The points, 0 to 100.")
-    ] = None,
+        float,
+        typer.Option("--points", metavar="P", help="The points, 0 to 100.", show_default=False),
+    ],
     comment: Annotated[
         str, typer.Option("--comment", metavar="TEXT", help="The reason, which the student reads.")
     ] = "",
@@ -30,19 +31,14 @@ def override(
         str,
         typer.Option("--challenge", metavar="ID", help="Decide only this challenge."),
     ] = "",
-    remove: Annotated[bool, typer.Option("--remove", help="Take the decision back.")] = False,
 ) -> None:
     """Set the points of a student by hand, and write all tables again."""
-    from trainer.classroom.class_record import read_record
-    from trainer.classroom.class_results import decided_file, decisions
-    from trainer.classroom.overrides import OVERRIDES_FILE, Entry, append_entry
-    from trainer.classroom.result_store import ResultStore
+    from trainer.classroom.overrides import OVERRIDES_FILE, Entry, append_entry, decided_file
+    from trainer.classroom.result_store import ResultStore, read_record
     from trainer.classroom.students import StudentIndex
     from trainer.cli.class_outputs import write_outputs
 
-    if (points is None) != remove:
-        raise DrillError("Give either --points with the new points, or --remove.")
-    if points is not None and not 0 <= points <= 100:
+    if not 0 <= points <= 100:
         raise DrillError(f"--points is {points:g}; it must be 0 to 100.")
     record = read_record(out)
     if record is None:
@@ -53,14 +49,9 @@ def override(
         raise DrillError(
             f"--challenge is {challenge!r}; this grading has {', '.join(record.challenges)}."
         )
-    store = ResultStore(out, record.challenges)
     name = StudentIndex(record.students, record.salt).find(student).name
     if len(record.challenges) == 1:
         challenge = record.challenges[0]  # its points and the total are the same
-    decided = {(each.student, each.challenge) for each in decisions(store, record)}
-    if remove and (name, challenge) not in decided:
-        about = f" in {challenge}" if challenge else ""
-        raise DrillError(f"{out / OVERRIDES_FILE} has no points for {name}{about}.")
-    file = "" if remove else decided_file(record, name, challenge)
-    append_entry(out / OVERRIDES_FILE, Entry(name, challenge, points, comment, file, remove))
-    write_outputs(store, record, record)
+    file = decided_file(record, name, challenge)
+    append_entry(out / OVERRIDES_FILE, Entry(name, points, challenge, comment, file))
+    write_outputs(ResultStore(out, record.challenges), record, record)

@@ -19,31 +19,30 @@ from trainer.app.open_packs import KnownPacks
 from trainer.classroom.anonymity import new_salt
 from trainer.classroom.assignment import (
     USUAL_FORMATS,
-    ClassSettings,
     check_weights,
     plain_assignment,
     read_assignment,
 )
-from trainer.classroom.class_record import (
-    CLASS_FILE,
-    ClassRecord,
-    SavedOptions,
-    Task,
-    read_record,
-    write_record,
-)
-from trainer.classroom.class_results import current_result, decisions, text_digest
-from trainer.classroom.executors import executor_for
+from trainer.classroom.gradebook import current_result
 from trainer.classroom.grading_jobs import (
     GradingPlan,
-    Job,
+    executor_for,
     grade_jobs,
     jobs_of,
     pending_jobs,
     plan_of,
 )
-from trainer.classroom.records import Student, StudentResult
-from trainer.classroom.result_store import ResultStore
+from trainer.classroom.overrides import read_overrides
+from trainer.classroom.records import Assignment, Format, Student, StudentResult
+from trainer.classroom.result_store import (
+    CLASS_FILE,
+    ClassRecord,
+    Job,
+    ResultStore,
+    SavedOptions,
+    read_record,
+    write_record,
+)
 from trainer.classroom.similarity import check_similarity
 from trainer.cli.grade_inputs import read_class
 from trainer.export.student_results import with_failure, with_report, with_trouble
@@ -55,15 +54,7 @@ from trainer.server.pool import pool
 
 @dataclass(frozen=True)
 class ClassRun:
-    """A grading that can start.
-
-    Attributes:
-        store: the results.
-        record: everything else about the grading.
-        before: the record of the earlier run, or None.
-        plan: how the class is graded.
-        jobs: one for each submission.
-    """
+    """A grading that can start. `before` is the record of the earlier run, or None."""
 
     store: ResultStore
     record: ClassRecord
@@ -78,7 +69,6 @@ def begin(
     known_packs: KnownPacks,
     *,
     resume: bool = False,
-    is_local: bool = False,
     allow_weaker: bool = False,
 ) -> ClassRun:
     """Read everything that the grading needs, and write `class.json`.
@@ -86,33 +76,33 @@ def begin(
     Args:
         options: the options of this command. With `resume`, the folder may be that of the results.
         out: the folder for the results, or None.
-        known_packs: the packs of this command.
         resume: take everything that the options lack from the earlier run.
-        is_local: True if a grading server of this machine will be needed. It gets ready meanwhile.
         allow_weaker: grade although submissions are isolated less well.
-
-    Raises:
-        DrillError: an option or a file has a fault.
     """
-    out, before = _out(options, out, resume=resume)
-    saved = options if before is None else _resumed(options, before)
+    out, before, saved = _resumed(options, out, resume=resume)
     check_one_of(saved.challenge, saved.assignment)
     known_packs = known_packs.naming(set(saved.packs) - set(map(str, known_packs.named)))
-    settings = _settings(saved, known_packs)
-    saved = _with_formats(saved, before, settings)
-    if is_local and before is None:
-        pool.warm(tuple(map(str, known_packs.roots())))
-    _check_folders(out, Path(saved.folder), before, settings)
-    roster = saved.roster or settings.roster
+    assignment = _assignment(saved, known_packs)
+    saved = _with_formats(saved, before, options.write or assignment.write)
+    _check_folders(out, Path(saved.folder), before, assignment)
+    challenges = [known_packs.find(name) for name in assignment.challenge_ids]
+    roster = saved.roster or assignment.roster
     read = read_class(
         Path(saved.folder),
-        settings.assignment,
-        [known_packs.find(name) for name in settings.assignment.challenge_ids],
+        assignment,
+        challenges,
         roster_file=Path(roster) if roster else None,
-        submitted_file=settings.times,
+        submitted_file=Path(assignment.times) if assignment.times else None,
         single=False,
     )
-    plan = _plan(settings, saved, before, known_packs, allow_weaker=allow_weaker)
+    seed = fresh_seed() if before is None else before.seed
+    plan = plan_of(assignment, challenges, known_packs.roots(), seed, allow_weaker=allow_weaker)
+    if saved.assignment:
+        check_weights(
+            assignment,
+            lambda challenge: due_checks(challenge, known_packs, plan.seed),
+            Path(saved.assignment),
+        )
     jobs = jobs_of(plan, read.collected.submissions)
     record = ClassRecord(
         version=__version__,
@@ -120,53 +110,19 @@ def begin(
         seed=plan.seed,
         assignment=read.assignment,
         students=read.collected.students,
-        tasks=[_task(job) for job in jobs],
+        jobs=[
+            msgspec.structs.replace(job, submission=replace(job.submission, source=None))
+            for job in jobs
+        ],
         other_files=read.collected.ignored,
         has_roster=read.roster is not None,
         possible=dict(read.roster.possible) if read.roster else {},
         salt=before.salt if before else new_salt(),
         marks=before.marks if before else {},
     )
-    store = ResultStore(out, record.challenges)
-    decisions(store, record)  # a fault in overrides.toml must not wait until all is graded
+    read_overrides(out, record)  # a fault in overrides.toml must not wait until all is graded
     write_record(out, record)
-    return ClassRun(store, record, before, plan, jobs)
-
-
-def _task(job: Job) -> Task:
-    submission = job.submission
-    return Task(replace(submission, source=None), job.digest, text_digest(submission.source))
-
-
-def _plan(
-    settings: ClassSettings,
-    saved: SavedOptions,
-    before: ClassRecord | None,
-    known_packs: KnownPacks,
-    *,
-    allow_weaker: bool,
-) -> GradingPlan:
-    """Return the plan of the grading. A resumed grading keeps its seed.
-
-    Raises:
-        DrillError: the assignment has a weight for a check that its challenge does not have.
-    """
-    seed = fresh_seed() if before is None else before.seed
-    seed = seed if settings.seed is None else settings.seed
-    if saved.assignment:
-        check_weights(
-            settings.assignment,
-            lambda challenge: due_checks(challenge, known_packs, seed),
-            Path(saved.assignment),
-        )
-    return plan_of(
-        settings.assignment,
-        [known_packs.find(name) for name in settings.assignment.challenge_ids],
-        known_packs.roots(),
-        seed,
-        has_own_cases=settings.has_own_cases,
-        allow_weaker=allow_weaker,
-    )
+    return ClassRun(ResultStore(out, record.challenges), record, before, plan, jobs)
 
 
 def check_one_of(challenge: str, assignment: str) -> None:
@@ -178,16 +134,16 @@ def check_one_of(challenge: str, assignment: str) -> None:
         )
 
 
-def _out(
+def _resumed(
     options: SavedOptions, out: Path | None, *, resume: bool
-) -> tuple[Path, ClassRecord | None]:
-    """Return the folder for the results, and the record of an earlier run in it.
+) -> tuple[Path, ClassRecord | None, SavedOptions]:
+    """Return the folder for the results, the record of an earlier run, and the options of both.
 
-    Raises:
-        DrillError: there is an earlier run but no `resume`, or `resume` but nothing to resume.
+    The options of this command count before those of the earlier run.
     """
     if resume and (Path(options.folder) / CLASS_FILE).is_file():
         out = Path(os.path.relpath(options.folder))
+        options = msgspec.structs.replace(options, folder="")
     out = out or Path("grades")
     before = read_record(out)
     if before is not None and not resume:
@@ -200,67 +156,46 @@ def _out(
             f"{options.folder} has no {CLASS_FILE} of an earlier grading. Name the folder of its"
             " --out."
         )
-    return out, before
-
-
-def _resumed(options: SavedOptions, before: ClassRecord) -> SavedOptions:
-    """Return the options of this command, and those of the earlier run where it has none."""
+    if before is None:
+        return out, None, options
     old = before.options
-    is_named = options.challenge or options.assignment
-    is_out = (Path(options.folder) / CLASS_FILE).is_file()
-    return SavedOptions(
-        folder=old.folder if is_out else options.folder,
-        assignment=options.assignment if is_named else old.assignment,
-        challenge=options.challenge if is_named else old.challenge,
-        roster=options.roster or old.roster,
-        packs=list(dict.fromkeys((*options.packs, *old.packs))),
-        write=options.write,
-    )
+    if options.challenge or options.assignment:
+        old = msgspec.structs.replace(old, challenge="", assignment="")
+    named = {key: value for key, value in msgspec.structs.asdict(options).items() if value}
+    return out, before, msgspec.structs.replace(old, **named)
 
 
 def _with_formats(
-    saved: SavedOptions, before: ClassRecord | None, settings: ClassSettings
+    saved: SavedOptions, before: ClassRecord | None, formats: Sequence[Format]
 ) -> SavedOptions:
     """Add the formats of earlier runs, so that no table is outdated, or the usual formats."""
-    earlier = before.options.write if before else ()
-    wanted = dict.fromkeys((*earlier, *(saved.write or settings.write)))
-    if "similar" in wanted:
+    earlier = () if before is None else before.options.write
+    if "similar" in formats:
         check_similarity()
+    wanted = dict.fromkeys((*earlier, *formats))
     return msgspec.structs.replace(saved, write=list(wanted or USUAL_FORMATS))
 
 
-def _settings(saved: SavedOptions, known_packs: KnownPacks) -> ClassSettings:
-    """Return the assignment, and how the class is graded.
-
-    Raises:
-        DrillError: the file of the assignment has a fault, or a challenge is unknown.
-    """
+def _assignment(saved: SavedOptions, known_packs: KnownPacks) -> Assignment:
     if saved.assignment:
         return read_assignment(Path(saved.assignment), known_packs.find)
     challenge = known_packs.find(saved.challenge)
-    return ClassSettings(plain_assignment(challenge.id, challenge.title))
+    return plain_assignment(challenge.id, challenge.title)
 
 
 def _check_folders(
-    out: Path, folder: Path, before: ClassRecord | None, settings: ClassSettings
+    out: Path, folder: Path, before: ClassRecord | None, assignment: Assignment
 ) -> None:
-    """Refuse results among the submissions, and results of other challenges.
-
-    Raises:
-        DrillError: one sentence with the next step.
-    """
-    inside, outside = out.resolve(), folder.resolve()
-    if inside == outside or outside in inside.parents:
+    """Refuse results among the submissions, and results of other challenges."""
+    if out.resolve().is_relative_to(folder.resolve()):
         raise DrillError(
             f"--out {out} is inside the folder with the submissions, {folder}, so its results"
-            f" would look like a submission. Name a folder elsewhere, for example --out"
-            f" {outside.parent / 'grades'}."
+            " would look like a submission. Name a folder elsewhere."
         )
-    challenges = settings.assignment.challenge_ids
-    if before is not None and before.challenges != challenges:
+    if before is not None and before.challenges != assignment.challenge_ids:
         raise DrillError(
             f"{out} was started with challenges: {', '.join(before.challenges)}. This command has"
-            f" challenges: {', '.join(challenges)}. Name another --out."
+            f" challenges: {', '.join(assignment.challenge_ids)}. Name another --out."
         )
 
 
@@ -279,11 +214,6 @@ def due_checks(challenge: str, known_packs: KnownPacks, seed: int) -> list[str]:
 
 def grade_pending(run: ClassRun, where: str, jobs: int | None) -> None:
     """Grade the submissions that have no valid result, and write each result at once.
-
-    Args:
-        run: the grading.
-        where: the value of `--executor`.
-        jobs: how many are graded at a time on this machine; None for one for each core.
 
     Raises:
         typer.Exit: Ctrl-C was pressed. The results that came before are written.
@@ -329,12 +259,7 @@ def graded(
 
 
 def _result(job: Job, reply: Reply | None) -> StudentResult:
-    """Return the result of a job, without points and lateness.
-
-    Args:
-        job: the submission.
-        reply: the reply of the grading server, or None if there was no text to grade.
-    """
+    """Return the result of a job, without points and lateness."""
     submission = job.submission
     result = StudentResult(
         student=submission.student,

@@ -1,35 +1,23 @@
-"""The progress of a class's grading, and a summary of its results.
-
-On a terminal the progress is a bar. Elsewhere it is up to ten lines.
-"""
+"""The progress of a class's grading, and a summary of its results."""
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TextIO
 
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from trainer.classroom.records import StudentResult
 from trainer.model.quantities import plural
 from trainer.report.class_words import VERDICTS
 from trainer.report.literal import console
-from trainer.report.visible import visible
-
-_MOST_LINES = 10  # lines of progress if there is no terminal
 
 
 class ClassProgress(Progress):
     """The submissions that are graded, their verdicts, and the time left.
+
+    Without a terminal, rich prints the last state only.
 
     Args:
         total: how many submissions there are.
@@ -38,40 +26,20 @@ class ClassProgress(Progress):
     """
 
     def __init__(self, total: int, done: int, stream: TextIO) -> None:
-        out = console(stream)
-        self._total, self._done = total, done
-        self._done_in_last_line = done
-        self._verdicts: Counter[str | None] = Counter()
-        narrow = out.width < 70
-        times = (
-            TimeElapsedColumn(),
-            TextColumn("gone,"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-        )
         super().__init__(
-            BarColumn(bar_width=12 if narrow else 24),
+            BarColumn(bar_width=12),
             MofNCompleteColumn(),
-            *(() if narrow else times),
+            TimeRemainingColumn(),
             TextColumn("{task.description}", markup=False),
-            console=out,
-            disable=not out.is_terminal,
+            console=console(stream),
         )
+        self._verdicts: Counter[str | None] = Counter()
         self._submissions = self.add_task("", total=total, completed=done)
 
     def count(self, result: StudentResult) -> None:
         """Count the result of one more submission."""
-        self._done += 1
         self._verdicts[result.verdict] += 1
         self.update(self._submissions, advance=1, description=in_counts(self._verdicts))
-        since_last_line = self._done - self._done_in_last_line
-        if self.disable and (
-            since_last_line * _MOST_LINES >= self._total or self._done == self._total
-        ):
-            self._done_in_last_line = self._done
-            self.console.print(
-                f"{self._done} of {self._total} graded: {in_counts(self._verdicts)}", soft_wrap=True
-            )
 
 
 def in_counts(verdicts: Counter[str | None]) -> str:
@@ -81,31 +49,17 @@ def in_counts(verdicts: Counter[str | None]) -> str:
     )
 
 
-def summary(results: Iterable[StudentResult]) -> tuple[str, int]:
+def summary(results: Sequence[StudentResult]) -> tuple[str, int]:
     """Return a few lines about the results of a class, and the number of failed gradings."""
-    ungraded: dict[str, list[str]] = {}
-    verdicts: Counter[str | None] = Counter()
-    mistakes: Counter[str] = Counter()
-    scores: list[float] = []
-    failed = 0
-    for result in results:
-        verdicts[result.verdict] += 1
-        failed += result.verdict is None and not result.is_ungraded
-        if result.is_ungraded:
-            ungraded.setdefault(result.student, []).append(result.file)
-        if result.score is not None:
-            scores.append(result.score)
-        mistakes.update({mistake.says for mistake in result.mistakes})
-    lines = [f"{sum(verdicts.values())} results: {in_counts(verdicts)}"]
-    if scores:
-        mean, median = statistics.fmean(scores), statistics.median(scores)
-        lines.append(f"points from checks: mean {mean:.1f}, median {median:.1f}")
-    lines += [f"{count} x {visible(says, lines=True)}" for says, count in mistakes.most_common(3)]
+    verdicts: Counter[str | None] = Counter(result.verdict for result in results)
+    ungraded = {(result.student, result.file) for result in results if result.is_ungraded}
+    failed = sum(result.verdict is None and not result.is_ungraded for result in results)
+    text = f"{len(results)} results: {in_counts(verdicts)}"
     if ungraded:
-        files = sum(len(set(names)) for names in ungraded.values())
-        were = "was" if files == 1 else "were"
-        lines.append(
-            f"{plural(files, 'file')} of {plural(len(ungraded), 'student')} {were} not graded: a"
-            " person must settle this; the report says why."
+        students = plural(len({student for student, _ in ungraded}), "student")
+        were = "was" if len(ungraded) == 1 else "were"
+        text += (
+            f"\n{plural(len(ungraded), 'file')} of {students} {were} not graded: a person must"
+            " settle this; the report says why."
         )
-    return "\n".join(lines), failed
+    return text, failed
