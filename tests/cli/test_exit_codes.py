@@ -106,3 +106,14 @@ def test_other_errors(
     assert says in json.loads(out)["error"]
     assert ("Traceback" in err) == isinstance(raised, ZeroDivisionError)
     assert run("list")[0] == code
+
+
+def test_fault_of_the_settings_is_an_object_too(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The packs are looked for after the options of the command are known."""
+    monkeypatch.setenv("ATTN_DRILL_HOME", str(tmp_path))
+    (tmp_path / "config.toml").write_text('levl = "guided"\n')
+    code, printed, _ = run("list", "--json")
+    assert code == 2
+    assert "`levl` is not a key" in json.loads(printed)["error"]

@@ -133,6 +133,16 @@ def _version(wanted: bool) -> None:
         raise typer.Exit()
 
 
+def _named_first(context: typer.Context, folders: list[Path] | None) -> list[Path] | None:
+    """Name packs before the command. Without some, the command finds the packs itself.
+
+    So an error about them is shown in the form that the options of the command ask for.
+    """
+    if folders:
+        name_packs(context, folders)
+    return folders
+
+
 @app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
@@ -141,12 +151,13 @@ def root(
     ] = False,
     packs: Annotated[
         list[Path] | None,
-        typer.Option("--pack", metavar="DIR", callback=name_packs, help=PACK_HELP),
+        typer.Option("--pack", metavar="DIR", callback=_named_first, help=PACK_HELP),
     ] = None,
 ) -> None:
     """Practise implementing attention in PyTorch from memory."""
     if context.invoked_subcommand is not None:
         return
+    name_packs(context, ())
     from trainer.cli.practise import can_draw_screen
 
     if not can_draw_screen():

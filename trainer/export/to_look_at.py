@@ -183,6 +183,7 @@ def _decided(override: Override, from_checks: float | None) -> str:
     words = override_words(override)
     if not override.is_outdated:
         return words
+    words = words if words.endswith((".", "!", "?")) else f"{words}."
     now = "no points" if from_checks is None else f"{from_checks:g} points"
     return f"{words} It was decided for another file; the checks give the present file {now}."
 
