@@ -19,7 +19,7 @@ def in_columns(
 ) -> Iterator[str]:
     """Yield the lines of a table.
 
-    The last column has prose. Where the terminal is too narrow for it, it has its own lines.
+    The last column has prose. If the terminal is too narrow for it, it has its own lines.
     Numbers are at the right of their column.
 
     Args:
