@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.parameters import AssignedId, AssignmentPath, packs_of_run
+from trainer.app.open_packs import KnownPacks
+from trainer.cli.parameters import AssignedId, AssignmentPath
 
 
 def autograder(
+    context: typer.Context,
     folder: Annotated[
         Path,
         typer.Argument(metavar="DIR", help="A new folder, or one that this command wrote before."),
@@ -28,7 +30,7 @@ def autograder(
     from trainer.export.autograder_folder import write_autograder
     from trainer.packs import pack_reader
 
-    known_packs = packs_of_run()
+    known_packs: KnownPacks = context.obj
     check_one_of(challenge_id or "", str(assignment or ""))
     if assignment is not None:
         names = read_assignment(assignment, known_packs.find, needs_due=False).challenge_ids

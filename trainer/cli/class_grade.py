@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.parameters import AssignedId, AssignmentPath, packs_of_run
+from trainer.app.open_packs import KnownPacks
+from trainer.cli.parameters import AssignedId, AssignmentPath
 
 ClassFolder = Annotated[
     Path,
@@ -24,6 +25,7 @@ ClassFolder = Annotated[
 
 
 def grade(
+    context: typer.Context,
     folder: ClassFolder,
     challenge_id: AssignedId = None,
     assignment: AssignmentPath = None,
@@ -61,7 +63,7 @@ def grade(
     from trainer.server.pool import pool
 
     check_executor(executor)
-    packs = packs_of_run()
+    packs: KnownPacks = context.obj
     options = SavedOptions(
         folder=str(folder.absolute()),
         assignment=str(assignment.absolute()) if assignment else "",
@@ -75,10 +77,8 @@ def grade(
     from trainer.cli.class_outputs import write_outputs
 
     run = begin(options, out, packs, resume=resume, allow_weaker=allow_weaker)
-
     grade_pending(run, executor, jobs)
-    failed = write_outputs(run.store, run.record, run.before)
-    if failed:
+    if failed := write_outputs(run.store, run.record, run.before):
         raise GraderError(
             f"{failed} could not be graded because the grader failed: `error` in"
             f" {run.store.out / 'results'} gives the reason. --resume tries them again."

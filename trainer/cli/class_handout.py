@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from trainer.cli.parameters import packs_of_run
+from trainer.app.open_packs import KnownPacks
 
 
 def handout(
+    context: typer.Context,
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The assignment.toml.", show_default=False)
     ],
@@ -28,7 +29,7 @@ def handout(
     from trainer.export.handout import HandoutTask, handout_html
     from trainer.packs import pack_reader
 
-    known_packs = packs_of_run()
+    known_packs: KnownPacks = context.obj
     assignment = read_assignment(file, known_packs.find, needs_due=False)
     seed = fresh_seed()
     tasks = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +14,6 @@ from trainer.app.open_packs import KnownPacks, open_packs
 from trainer.cli.exit_codes import json_form
 from trainer.model.errors import DrillError
 
-_packs: ContextVar[KnownPacks] = ContextVar("packs")
 PACK_HELP = "Use the pack in this folder first, before all others; may be given several times."
 
 
@@ -27,12 +25,6 @@ def name_packs(context: typer.Context, folders: Iterable[Path | str] | None) -> 
     """
     known_packs: KnownPacks = context.obj or open_packs()
     context.obj = known_packs.naming(folders or ())
-    _packs.set(context.obj)
-
-
-def packs_of_run() -> KnownPacks:
-    """Return the packs of this command, for commands with too many parameters for a context."""
-    return _packs.get()
 
 
 # All commands can share this object, because it stores nothing between calls.
