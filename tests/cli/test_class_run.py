@@ -108,3 +108,16 @@ def test_weights_of_missing_checks_are_refused(
         begun(options)
     assert asked == [GradeReference("prefix-sum", 7)] * 2
     assert not Path("out").exists()
+
+
+def test_new_results_know_the_extensions_of_their_students(
+    options: SavedOptions, tmp_path: Path
+) -> None:
+    """A result is written as soon as it is known, so an interrupted grading has it, too."""
+    (tmp_path / "roster.csv").write_text("id,name\n12,ana\n")
+    (tmp_path / "a.toml").write_text(
+        'due = 2026-12-01\n[[challenge]]\nid = "prefix-sum"\n[extensions]\n12 = 2\n'
+    )
+    assignment, roster = str(tmp_path / "a.toml"), str(tmp_path / "roster.csv")
+    run = begun(options, challenge="", assignment=assignment, roster=roster)
+    assert list(run.plan.assignment.extensions) == ["ana"]

@@ -1,7 +1,7 @@
 """Compute the grades of a class from its results, times, penalties and the decisions of persons.
 
-A result on disk holds the statuses of the checks. Points and lateness follow from the statuses and
-from the assignment. So a changed weight or due time needs no new grading.
+A result on disk holds the share of each check that is right. Points and lateness follow from the
+shares and from the assignment. So a changed weight or due time needs no new grading.
 """
 
 from __future__ import annotations

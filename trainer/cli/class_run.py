@@ -75,7 +75,6 @@ def begin(
 
     Args:
         options: the options of this command. With `resume`, the folder may be that of the results.
-        out: the folder for the results, or None.
         resume: take everything that the options lack from the earlier run.
         allow_weaker: grade although submissions are isolated less well.
     """
@@ -96,6 +95,7 @@ def begin(
         single=False,
     )
     seed = fresh_seed() if before is None else before.seed
+    assignment = read.assignment  # its extensions have the names of the students
     plan = plan_of(assignment, challenges, known_packs.roots(), seed, allow_weaker=allow_weaker)
     if saved.assignment:
         check_weights(
@@ -108,7 +108,7 @@ def begin(
         version=__version__,
         options=saved,
         seed=plan.seed,
-        assignment=read.assignment,
+        assignment=assignment,
         students=read.collected.students,
         jobs=[
             msgspec.structs.replace(job, submission=replace(job.submission, source=None))
