@@ -20,9 +20,9 @@ class PackHook(BuildHookInterface):
         """Add the built-in pack to a wheel. `version` is "standard" or "editable"."""
         if version != "editable":
             for part in ("challenges", "solutions"):
-                build_data["force_include"][str(Path(self.root, part))] = f"trainer/_pack/{part}"
+                build_data["force_include"][str(Path(self.root, part))] = f"attn_drill/_pack/{part}"
             for page in Path(self.root, "docs").glob("conventions*.md"):
-                build_data["force_include"][str(page)] = f"trainer/_pack/docs/{page.name}"
+                build_data["force_include"][str(page)] = f"attn_drill/_pack/docs/{page.name}"
 
 
 class AddressHook(MetadataHookInterface):

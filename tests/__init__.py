@@ -1,1 +1,1 @@
-"""Tests: folders mirror `trainer/`; `test_challenges.py` tests all content."""
+"""Tests: folders mirror the package; `test_challenges.py` tests all content."""

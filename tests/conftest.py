@@ -16,13 +16,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # this, and Ctrl-C could not end them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+from attn_drill.grading.grader import Grader
+from attn_drill.model.limits import Limits
+from attn_drill.packs import pack_reader
+from attn_drill.server import process
+from attn_drill.worker import forkserver_client
 from tests.support import forked
 from tests.support.paths import TINY_PACK
-from trainer.grading.grader import Grader
-from trainer.model.limits import Limits
-from trainer.packs import pack_reader
-from trainer.server import process
-from trainer.worker import forkserver_client
 
 # A fork server in a fresh interpreter takes a second to import torch. For most tests it does not
 # matter what a fork server has in its memory, so theirs is forked from the test process. The same

@@ -11,6 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.submission import Submission
+from attn_drill.packs import pack_reader
+from attn_drill.packs.interface import signatures
+from attn_drill.packs.mistakes import patch, read_mistakes
+from attn_drill.server.pack_check import in_words
 from tests.support.arranged import (
     another_order,
     pieces_in_file,
@@ -20,13 +27,6 @@ from tests.support.arranged import (
     wrong_in,
 )
 from tests.support.grading import diagnoser_of, report_of
-from trainer.grading.grader import Grader
-from trainer.model.challenge import Challenge
-from trainer.model.submission import Submission
-from trainer.packs import pack_reader
-from trainer.packs.interface import signatures
-from trainer.packs.mistakes import patch, read_mistakes
-from trainer.server.pack_check import in_words
 
 SEEDS = (1, secrets.randbelow(1 << 31))
 # Styles that the contract allows in every challenge, as changes to all references with the line.

@@ -13,14 +13,14 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from attn_drill.casekit.draw import Draw
+from attn_drill.cli.commands import app
+from attn_drill.model.case import Case
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import read_mistakes
 from tests.support import forked
-from tests.support.paths import ROOT, TESTS
+from tests.support.paths import PACKAGE, ROOT, SOURCE, TESTS
 from tests.support.update_readme import PICTURE, current_picture
-from trainer.casekit.draw import Draw
-from trainer.cli.commands import app
-from trainer.model.case import Case
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import read_mistakes
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
@@ -112,7 +112,7 @@ def folder(tmp_path: Path) -> Path:
 def run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     """Run a command of a document in a folder."""
     words = shlex.split(command)
-    environment = {**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "COLUMNS": "80", "PYTHONPATH": str(SOURCE)}
     if words[:3] == ["attn-drill", "class", "grade"]:
         words += ["--jobs", "1"]  # a second grading process would only take time
     if words[0] == "attn-drill":
@@ -244,15 +244,15 @@ def test_the_map_is_complete() -> None:
     """The architecture's map names every package, and every module that it speaks of exists."""
     text = text_of("docs/architecture.md")
     table = text[: text.index("## The path")]
-    for path in (ROOT / "trainer").iterdir():
+    for path in PACKAGE.iterdir():
         if (path / "__init__.py").exists():
             assert f"`{path.name}`" in table, path.name
-    packages = "|".join(path.parent.name for path in (ROOT / "trainer").glob("*/__init__.py"))
+    packages = "|".join(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
     for name in re.findall(rf"`((?:{packages})/[\w*]+\.(?:py|tcss))`", text):
-        assert list((ROOT / "trainer").glob(name)), name
+        assert list(PACKAGE.glob(name)), name
     diagnosis = text[text.index("7. **Diagnose") : text.index("8. **Show")]
     for name in re.findall(r"`(\w+\.py)`", diagnosis):
-        assert (ROOT / "trainer" / "diagnosis" / name).exists(), name
+        assert (PACKAGE / "diagnosis" / name).exists(), name
 
 
 def test_figures_of_the_comparison_hold() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.paths import ROOT
+from tests.support.paths import PACKAGE, ROOT
 
 BUILD = (
     "import sys; from hatchling.build import build_editable, build_sdist, build_wheel; "
@@ -59,17 +59,17 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_wheels_contain_pack_and_templates(wheels: dict[str, Path]) -> None:
     """An editable install uses the files of the checkout."""
     expected = {
-        f"trainer/_pack/{path.relative_to(ROOT).as_posix()}"
+        f"attn_drill/_pack/{path.relative_to(ROOT).as_posix()}"
         for part in ("challenges", "solutions")
         for path in (ROOT / part).rglob("*.*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    expected |= {f"trainer/_pack/docs/conventions{word}.md" for word in ("", ".zh")}
-    templates = (ROOT / "trainer" / "report" / "templates").iterdir()
-    expected |= {f"trainer/report/templates/{path.name}" for path in templates}
+    expected |= {f"attn_drill/_pack/docs/conventions{word}.md" for word in ("", ".zh")}
+    templates = (PACKAGE / "report" / "templates").iterdir()
+    expected |= {f"attn_drill/report/templates/{path.name}" for path in templates}
     for kind, path in wheels.items():
         names = zipfile.ZipFile(path).namelist()
-        data = {name for name in names if re.match(r"trainer/(_pack|report/templates)/", name)}
+        data = {name for name in names if re.match(r"attn_drill/(_pack|report/templates)/", name)}
         assert data == (set() if kind == "editable" else expected), kind
 
 
@@ -101,7 +101,8 @@ def test_the_description_has_absolute_links_on_a_forge_only(wheels: dict[str, Pa
 def test_a_wheel_works_in_a_fresh_environment(wheels: dict[str, Path], tmp_path: Path) -> None:
     """The commands run with the pack of the wheel, in a folder without the checkout.
 
-    The dependencies come from the environment of this test.
+    A course may have its own `trainer.py`: pytest runs there, with the plugin. The dependencies
+    come from the environment of this test.
     """
     pytest.importorskip("pip", reason="this environment has no pip")
     venv = tmp_path / "venv"
@@ -131,10 +132,23 @@ def test_a_wheel_works_in_a_fresh_environment(wheels: dict[str, Path], tmp_path:
     assert "sdpa" in drill("list")
     drill("start", "sdpa")
     assert (work / "sdpa.py").exists()
-    reference = site / "trainer" / "_pack" / "solutions" / "sdpa" / "solution.py"
+    reference = site / "attn_drill" / "_pack" / "solutions" / "sdpa" / "solution.py"
     (work / "sdpa.py").write_text(reference.read_text())
     assert json.loads(drill("check", "sdpa", "--json"))["verdict"] == "passed"
     (work / "class").mkdir()
     (work / "class" / "ana.py").write_text(reference.read_text())
     drill("grade", "class", "--challenge", "sdpa", "--out", "out", "--allow-weaker-isolation")
     assert ",100" in (work / "out" / "grades.csv").read_text()
+    course = tmp_path / "course"
+    course.mkdir()
+    (course / "trainer.py").write_text("STEPS = 3\n")
+    (course / "test_trainer.py").write_text("import trainer\n\ndef test(): assert trainer.STEPS\n")
+    for words, said in ((["-v"], "1 passed"), (["--help"], "--drill")):
+        tested = subprocess.run(
+            [venv / "bin" / "python", "-m", "pytest", *words],
+            cwd=course,
+            env=inherited,
+            capture_output=True,
+            text=True,
+        )
+        assert said in tested.stdout, tested.stdout + tested.stderr

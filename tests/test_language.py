@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.paths import ROOT
+from tests.support.paths import PACKAGE, ROOT
 
 # Submissions are written in the styles of their authors.
 SUBMISSIONS = ("tests/hostile/submissions", "tests/honest", "tests/by_hand", "also_right")
@@ -62,8 +62,8 @@ def test_a_riddle_is_found(source: str) -> None:
 
 @pytest.mark.thorough
 def test_names_have_one_meaning() -> None:
-    """No class name and no file name of `trainer/` occurs twice."""
-    files = [path for path in sorted((ROOT / "trainer").rglob("*.py")) if path.stem[0] != "_"]
+    """No class name and no file name of the package occurs twice."""
+    files = [path for path in sorted(PACKAGE.rglob("*.py")) if path.stem[0] != "_"]
     names = [path.name for path in files]
     for path in files:
         tree = ast.parse(path.read_text(encoding="utf-8"))

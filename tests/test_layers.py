@@ -18,11 +18,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tests.support.paths import ROOT, TESTS
-from trainer.model.checks import CHECK_ORDER
-from trainer.packs import pack_reader
+from attn_drill.model.checks import CHECK_ORDER
+from attn_drill.packs import pack_reader
+from tests.support.paths import PACKAGE, ROOT, TESTS
 
-TRAINER = ROOT / "trainer"
 TYPE_CHECKING = "from typing import TYPE_CHECKING\nif TYPE_CHECKING"
 # The names of the contracts.
 LAYERS = "Imports run downwards only"
@@ -32,7 +31,7 @@ MODEL = "model imports itself and these modules of the standard library only"
 
 
 def lint_imports(folder: Path) -> tuple[int, str]:
-    """Return the exit code and the output of import-linter for the `trainer/` in a folder."""
+    """Return the exit code and the output of import-linter for the package in a folder."""
     script = "from importlinter.cli import lint_imports_command; lint_imports_command()"
     done = subprocess.run(
         [sys.executable, "-c", script, "--no-cache", "--no-logo"],
@@ -54,16 +53,16 @@ def test_imports_keep_the_contracts() -> None:
 
 def test_every_folder_is_a_package() -> None:
     """import-linter would not see the files of a folder that is not a package."""
-    folders = {path.parent for path in TRAINER.rglob("*.py")}
+    folders = {path.parent for path in PACKAGE.rglob("*.py")}
     assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
 
 
 @pytest.fixture(scope="module")
 def copied_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with copies of `trainer/` and the contracts."""
+    """Return a folder with copies of the package and the contracts."""
     folder = tmp_path_factory.mktemp("tree")
     shutil.copy(ROOT / "pyproject.toml", folder)
-    shutil.copytree(TRAINER, folder / "trainer", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, folder / "attn_drill", ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
 
@@ -72,18 +71,18 @@ def copied_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("file", "added", "contracts"),
     [
-        ("model/report.py", "import trainer.packs.pack_reader", {LAYERS}),
-        ("packs/pack_reader.py", "from trainer.grading import case_set", {LAYERS}),
-        ("worker/protocol.py", "from trainer.grading import tolerance", {LAYERS}),
-        ("sandbox/confine.py", "from trainer.worker import protocol", {LAYERS}),
+        ("model/report.py", "import attn_drill.packs.pack_reader", {LAYERS}),
+        ("packs/pack_reader.py", "from attn_drill.grading import case_set", {LAYERS}),
+        ("worker/protocol.py", "from attn_drill.grading import tolerance", {LAYERS}),
+        ("sandbox/confine.py", "from attn_drill.worker import protocol", {LAYERS}),
         ("grading/case_set.py", "from ..practice import files", {LAYERS}),
-        ("practice/learner_files.py", "from trainer.report import wording", {LAYERS}),
-        ("classroom/records.py", "def f(): import trainer.cli.check", {LAYERS}),
-        ("report/wording.py", "from trainer.session import practice_screen", {LAYERS}),
-        ("report/wording.py", "from trainer.pytest_plugin import plugin", {LAYERS}),
+        ("practice/learner_files.py", "from attn_drill.report import wording", {LAYERS}),
+        ("classroom/records.py", "def f(): import attn_drill.cli.check", {LAYERS}),
+        ("report/wording.py", "from attn_drill.session import practice_screen", {LAYERS}),
+        ("report/wording.py", "from attn_drill.pytest_plugin import plugin", {LAYERS}),
         ("attic/__init__.py", "", {LAYERS}),
-        ("model/checks.py", "from trainer.model import report", {CYCLES}),
-        ("grading/expected.py", "def f(): from trainer.grading import reference", {CYCLES}),
+        ("model/checks.py", "from attn_drill.model import report", {CYCLES}),
+        ("grading/expected.py", "def f(): from attn_drill.grading import reference", {CYCLES}),
         ("report/wording.py", "import torch.nn.functional", {TORCH}),
         ("cli/check.py", "def f(): from torch import Tensor", {TORCH}),
         ("practice/learner_files.py", f"{TYPE_CHECKING}: import numpy", {TORCH}),
@@ -94,14 +93,14 @@ def copied_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("model/case.py", "import typer", {MODEL}),
         ("model/report.py", "import subprocess", {MODEL}),
         ("model/__init__.py", "import msgspec", {MODEL}),
-        ("model/report.py", "from trainer import __version__", {MODEL}),
+        ("model/report.py", "from attn_drill import __version__", {MODEL}),
     ],
 )
 def test_bad_import_breaks_its_contract(
     copied_tree: Path, file: str, added: str, contracts: set[str]
 ) -> None:
     """The contract that forbids the import fails, and the other contracts hold."""
-    path = copied_tree / "trainer" / file
+    path = copied_tree / "attn_drill" / file
     before = path.read_text() if path.exists() else None
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"{before or ''}\n{added}\n")
@@ -145,11 +144,11 @@ def forbidden_words() -> set[str]:
 
 @pytest.mark.thorough
 def test_code_names_no_challenge() -> None:
-    """No name and no whole string in `trainer/` is an id or an entry point of a challenge."""
+    """No name and no whole string in the package is an id or an entry point of a challenge."""
     forbidden = forbidden_words()
     found = [
         f"{path.relative_to(ROOT)}, line {line}: {word}"
-        for path in sorted(TRAINER.rglob("*.py"))
+        for path in sorted(PACKAGE.rglob("*.py"))
         for line, word in words_in_code(path)
         if word in forbidden
     ]
@@ -176,11 +175,11 @@ WITHOUT_TESTS = {
 def test_tests_mirror_the_source() -> None:
     """Each module has a test file, and the name of each test file begins with that of a module."""
     modules = {
-        path.relative_to(TRAINER).as_posix()
-        for path in TRAINER.rglob("*.py")
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
         if not path.name.startswith("__")
     }
-    packages = {path.parent.name for path in TRAINER.glob("*/__init__.py")}
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     tests = {
         path.relative_to(TESTS).as_posix()
         for package in packages
@@ -205,9 +204,9 @@ def test_every_imported_package_is_declared() -> None:
     extras = project["optional-dependencies"]
     declared = [*project["dependencies"], *extras["cluster"], *extras["similar"]]
     names = {re.split(r"[<>=~! \[]", line)[0] for line in declared}
-    known = names | NOT_DECLARED | set(sys.stdlib_module_names) | {"trainer"}
+    known = names | NOT_DECLARED | set(sys.stdlib_module_names) | {"attn_drill"}
     unknown = set()
-    for path in (ROOT / "trainer").rglob("*.py"):
+    for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 modules = [alias.name for alias in node.names]

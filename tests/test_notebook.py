@@ -14,11 +14,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
+from attn_drill.notebook import DrillResult
+from attn_drill.practice.journal import default_journal
+from attn_drill.practice.progress import ChallengeProgress, progress_of
+from attn_drill.server.pool import pool
 from tests.support.paths import ROOT, TINY_PACK
-from trainer.notebook import DrillResult
-from trainer.practice.journal import default_journal
-from trainer.practice.progress import ChallengeProgress, progress_of
-from trainer.server.pool import pool
 
 GQA = (ROOT / "solutions" / "gqa" / "solution.py").read_text()
 TILED = GQA.replace(
@@ -61,7 +61,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InteractiveShell
         config = Config({"HistoryManager": {"enabled": False}})
         cells = ModuleType("cells")
         ipython = ZMQInteractiveShell.instance(config=config, user_module=cells, colors="nocolor")
-        ipython.run_line_magic("load_ext", "trainer")
+        ipython.run_line_magic("load_ext", "attn_drill")
         yield ipython
         ZMQInteractiveShell.clear_instance()
         sys.modules.pop("cells")
@@ -206,7 +206,7 @@ def test_interrupt_ends_the_cell(notebook: Notebook, monkeypatch: pytest.MonkeyP
 def test_report_fits_a_narrow_ascii_pipe(tmp_path: Path) -> None:
     """The report is plain ASCII text. The kernel does not import torch."""
     (tmp_path / "script.ipy").write_text(
-        "%load_ext trainer\n"
+        "%load_ext attn_drill\n"
         "print(get_ipython().run_cell_magic('drill', 'prefix-sum', 'prefix_sum = len'))\n"
         "import sys\n"
         "assert 'torch' not in sys.modules\n"
@@ -230,10 +230,10 @@ def test_report_fits_a_narrow_ascii_pipe(tmp_path: Path) -> None:
 
 
 def test_import_of_the_package_loads_no_other_module() -> None:
-    """`import trainer` loads only the package itself."""
+    """`import attn_drill` loads only the package itself."""
     script = (
-        "import sys, trainer; print(trainer.__version__, [name for name in sys.modules "
-        "if 'trainer.' in name])"
+        "import sys, attn_drill; print(attn_drill.__version__, [name for name in sys.modules "
+        "if 'attn_drill.' in name])"
     )
     command = [sys.executable, "-c", script]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

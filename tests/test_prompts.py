@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from trainer.grading.case_set import load_case_set
-from trainer.grading.examples import wrong_examples
-from trainer.model.challenge import Challenge
-from trainer.packs import pack_reader
-from trainer.packs.follow_up import follow_up_problems, follow_ups
-from trainer.packs.interface import signatures
+from attn_drill.grading.case_set import load_case_set
+from attn_drill.grading.examples import wrong_examples
+from attn_drill.model.challenge import Challenge
+from attn_drill.packs import pack_reader
+from attn_drill.packs.follow_up import follow_up_problems, follow_ups
+from attn_drill.packs.interface import signatures
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 

@@ -26,6 +26,7 @@ import pytest
 from tests.support.classroom import soon
 from tests.support.cli import drill
 from tests.support.lms_readers import blackboard_grades, canvas_grades, moodle_grades
+from tests.support.paths import SOURCE
 from tests.support.whole_class import (
     BLACKBOARD,
     CANVAS,
@@ -36,7 +37,6 @@ from tests.support.whole_class import (
     TABLES,
     Upload,
 )
-from trainer.packs import pack_reader
 
 Row = dict[str, str]
 
@@ -168,11 +168,11 @@ def interrupted(
     graded: Graded, command: list[str], results: int = 3
 ) -> "subprocess.CompletedProcess[str]":
     """Grade in a process of its own, and interrupt it after the first results."""
-    program = [sys.executable, "-m", "trainer", "class", *command]
+    program = [sys.executable, "-m", "attn_drill", "class", *command]
     environment = {
         **os.environ,
         **CLOCK,
-        "PYTHONPATH": str(pack_reader.TRAINER.parent),
+        "PYTHONPATH": str(SOURCE),
         "ATTN_DRILL_HOME": str(graded.folder / "home"),
     }
     process = subprocess.Popen(

@@ -2,8 +2,8 @@
 
 import torch
 
-from trainer.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
-from trainer.worker.returns import unpack
+from attn_drill.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
+from attn_drill.worker.returns import unpack
 
 
 def drive(attention, given):

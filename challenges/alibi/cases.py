@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from trainer.casekit import CaseMaker, Direct, Scores, SecondCall, realistic_call, shaped, suites
+from attn_drill.casekit import CaseMaker, Direct, Scores, SecondCall, realistic_call, shaped, suites
 
 
 def drive(alibi, given):

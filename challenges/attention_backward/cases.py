@@ -2,8 +2,8 @@
 
 import torch
 
-from trainer.casekit import CaseMaker, Direct, Scores, SecondCall, realistic_call, shaped, suites
-from trainer.worker.returns import unpack
+from attn_drill.casekit import CaseMaker, Direct, Scores, SecondCall, realistic_call, shaped, suites
+from attn_drill.worker.returns import unpack
 
 GRADIENTS = ("dq", "dk", "dv")
 WITHOUT_DIGITS = {"dq + 1": "B H Lq D", "dk + 1": "B H Lk D", "dv": "B H Lk Dv"}

@@ -1,6 +1,6 @@
 """Cases for the costs of attention: small integers, and some beyond 2**53."""
 
-from trainer.casekit import Case
+from attn_drill.casekit import Case
 
 
 def drive(cost, given):

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import CaseMaker, Direct, Scores, SecondCall, realistic_call, shaped, suites
-from trainer.casekit.maker import shape
+from attn_drill.casekit import CaseMaker, Direct, Scores, SecondCall, realistic_call, shaped, suites
+from attn_drill.casekit.maker import shape
 
 
 def drive(attention, given):

@@ -1,6 +1,6 @@
 """Cases for cross-attention. E is the width of memory, which may differ from that of x."""
 
-from trainer.casekit import (
+from attn_drill.casekit import (
     CaseMaker,
     Projected,
     SecondCall,

@@ -5,7 +5,7 @@ The hidden values of the MLP are small; see `small_hidden`.
 
 import torch
 
-from trainer.casekit import (
+from attn_drill.casekit import (
     CaseMaker,
     SecondCall,
     bad_heads,

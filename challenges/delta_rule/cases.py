@@ -2,9 +2,9 @@
 
 import torch
 
-from trainer.casekit import CaseMaker, Direct, SecondCall, realistic_call, shaped, suites
-from trainer.casekit.maker import shape
-from trainer.worker.returns import unpack
+from attn_drill.casekit import CaseMaker, Direct, SecondCall, realistic_call, shaped, suites
+from attn_drill.casekit.maker import shape
+from attn_drill.worker.returns import unpack
 
 STATE = "B H Dv D"
 NAMES = ("q", "k", "v", "beta", "decay")

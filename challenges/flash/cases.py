@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import CaseMaker, Direct, realistic_call, shaped, suites
+from attn_drill.casekit import CaseMaker, Direct, realistic_call, shaped, suites
 
 
 def drive(attention, given):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from trainer.casekit import CaseMaker, realistic_call, shaped, suites
+from attn_drill.casekit import CaseMaker, realistic_call, shaped, suites
 
 STATES = 97
 WORDS = ("tokens per call", "tokens fed", "cache of each call")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import (
+from attn_drill.casekit import (
     CaseMaker,
     SecondCall,
     bad_heads,

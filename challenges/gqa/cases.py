@@ -1,6 +1,6 @@
 """Cases for grouped-query attention: H query heads share Hkv key/value heads."""
 
-from trainer.casekit import CaseMaker, Projected, bad_groups, realistic_call, shaped, suites
+from attn_drill.casekit import CaseMaker, Projected, bad_groups, realistic_call, shaped, suites
 
 ROLES = Projected(kv_heads="Hkv")
 

@@ -1,6 +1,6 @@
 """Cases for Llama's attention: GQA with RoPE. T is max_seq_len, the number of rows of the table."""
 
-from trainer.casekit import (
+from attn_drill.casekit import (
     Projected,
     RotaryMaker,
     bad_groups,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from trainer.casekit import Case, CaseMaker, realistic_call, shaped, suites
+from attn_drill.casekit import Case, CaseMaker, realistic_call, shaped, suites
 
 OUTPUTS = {"attention_entropy": "entropy", "mean_attention_distance": "distance"}
 

@@ -2,8 +2,8 @@
 
 import torch
 
-from trainer.casekit import CachedMaker, Projected, bad_heads, caches, realistic_call, shaped
-from trainer.worker.returns import unpack
+from attn_drill.casekit import CachedMaker, Projected, bad_heads, caches, realistic_call, shaped
+from attn_drill.worker.returns import unpack
 
 ROLES = Projected()
 

@@ -4,8 +4,8 @@ from functools import partial
 
 import torch
 
-from trainer.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
-from trainer.worker.returns import unpack
+from attn_drill.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
+from attn_drill.worker.returns import unpack
 
 GRADIENTS = ("dx", "dweight", "dbias")
 

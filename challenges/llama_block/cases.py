@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.casekit import (
+from attn_drill.casekit import (
     RotaryMaker,
     SecondCall,
     bad_groups,
@@ -11,7 +11,7 @@ from trainer.casekit import (
     shaped,
     suites,
 )
-from trainer.model.case import Refusal
+from attn_drill.model.case import Refusal
 
 
 def drive(block, given):

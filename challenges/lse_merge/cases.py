@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
-from trainer.worker.returns import unpack
+from attn_drill.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
+from attn_drill.worker.returns import unpack
 
 INFINITE = float("-inf")
 PARTS = ("out_a", "lse_a", "out_b", "lse_b")

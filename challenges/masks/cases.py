@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from trainer.casekit import CaseMaker, realistic_call, shaped, suites
+from attn_drill.casekit import CaseMaker, realistic_call, shaped, suites
 
 
 def drive(masks, given):

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from trainer.casekit import (
+from attn_drill.casekit import (
     CaseMaker,
     Projected,
     SecondCall,
@@ -11,7 +11,7 @@ from trainer.casekit import (
     shaped,
     suites,
 )
-from trainer.worker.returns import unpack
+from attn_drill.worker.returns import unpack
 
 ROLES = Projected(query="query", key="key", value="value")
 SELF = {"key": "query", "value": "query"}  # one tensor for query, key and value

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import (
+from attn_drill.casekit import (
     CaseMaker,
     Projected,
     Refusal,
@@ -14,8 +14,8 @@ from trainer.casekit import (
     shaped,
     suites,
 )
-from trainer.casekit.roles import HUGE
-from trainer.worker.returns import unpack
+from attn_drill.casekit.roles import HUGE
+from attn_drill.worker.returns import unpack
 
 ARGUMENTS = ("x", "w_q", "w_k", "w_v", "w_o", "num_heads", "mask", "grad_out")
 RESULTS = ("out", "dx", "dw_q", "dw_k", "dw_v", "dw_o")

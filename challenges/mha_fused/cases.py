@@ -1,6 +1,6 @@
 """Cases for multi-head attention with a single projection for queries, keys and values."""
 
-from trainer.casekit import (
+from attn_drill.casekit import (
     CaseMaker,
     Projected,
     SecondCall,

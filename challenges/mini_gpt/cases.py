@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import (
+from attn_drill.casekit import (
     Case,
     Refusal,
     TokenMaker,
@@ -20,8 +20,8 @@ from trainer.casekit import (
     small_hidden,
     suites,
 )
-from trainer.worker.arguments import own_module
-from trainer.worker.execution import functions_of
+from attn_drill.worker.arguments import own_module
+from attn_drill.worker.execution import functions_of
 
 PARTS = ("model", "loss", "training step", "generation")
 LAYERS = 2

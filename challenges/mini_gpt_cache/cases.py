@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import (
+from attn_drill.casekit import (
     Refusal,
     TokenMaker,
     bad_heads,
@@ -18,9 +18,9 @@ from trainer.casekit import (
     small_hidden,
     suites,
 )
-from trainer.worker.arguments import own_module
-from trainer.worker.execution import functions_of
-from trainer.worker.returns import UnexpectedReturnError, describe, unpack
+from attn_drill.worker.arguments import own_module
+from attn_drill.worker.execution import functions_of
+from attn_drill.worker.returns import UnexpectedReturnError, describe, unpack
 
 AS_ASKED = "the prompt, then one token a step"
 MANY = 24  # calls whose results are averaged

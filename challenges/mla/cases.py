@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from trainer.casekit import Projected, RotaryMaker, positions, realistic_call, shaped, suites
+from attn_drill.casekit import Projected, RotaryMaker, positions, realistic_call, shaped, suites
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 import torch
 
-from trainer.casekit import CaseMaker, Direct, SecondCall, realistic_call, shaped, suites
-from trainer.casekit.maker import shape
+from attn_drill.casekit import CaseMaker, Direct, SecondCall, realistic_call, shaped, suites
+from attn_drill.casekit.maker import shape
 
 NAMES = ("q_nope", "q_rope", "c_kv", "k_rope", "w_uk", "w_uv")
 

@@ -1,6 +1,6 @@
 """Cases for multi-query attention: all query heads share one head of keys and values."""
 
-from trainer.casekit import (
+from attn_drill.casekit import (
     CaseMaker,
     Projected,
     SecondCall,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import SecondCall, TokenMaker, realistic_call, shaped, suites
+from attn_drill.casekit import SecondCall, TokenMaker, realistic_call, shaped, suites
 
 IGNORED = -100  # the default of ignore_index
 SIZES = {"B": 3, "L": 6, "V": 11}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from trainer.casekit import CaseMaker, SecondCall, realistic_call, shaped
+from attn_drill.casekit import CaseMaker, SecondCall, realistic_call, shaped
 
 INFINITE = float("-inf")
 

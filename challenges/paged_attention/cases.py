@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from trainer.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
+from attn_drill.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
 
 NAN, INF = math.nan, math.inf
 PAGES = ("k_pages", "v_pages")

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import CaseMaker, Projected, bad_groups, realistic_call, shaped, suites
-from trainer.model.case import Refusal
+from attn_drill.casekit import CaseMaker, Projected, bad_groups, realistic_call, shaped, suites
+from attn_drill.model.case import Refusal
 
 
 class Normed(Projected):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
+from attn_drill.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
 
 # Rows of 16 entries: n times the first number, then the second. If squares, mean and root are each
 # rounded to bfloat16, the errors add up to 0.7 % here. All numbers are exact in bfloat16.

@@ -4,9 +4,9 @@ from itertools import accumulate
 
 import torch
 
-from trainer.casekit import CaseMaker, realistic_call, shaped
-from trainer.casekit.maker import shape
-from trainer.worker.returns import unpack
+from attn_drill.casekit import CaseMaker, realistic_call, shaped
+from attn_drill.casekit.maker import shape
+from attn_drill.worker.returns import unpack
 
 
 def drive(make, given):

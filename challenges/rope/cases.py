@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import CaseMaker, RotaryMaker, positions, realistic_call, shaped, suites
-from trainer.worker.returns import unpack
+from attn_drill.casekit import CaseMaker, RotaryMaker, positions, realistic_call, shaped, suites
+from attn_drill.worker.returns import unpack
 
 
 def drive(rope, given):

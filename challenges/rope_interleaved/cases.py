@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import RotaryMaker, SecondCall, positions, realistic_call, shaped, suites
+from attn_drill.casekit import RotaryMaker, SecondCall, positions, realistic_call, shaped, suites
 
 
 def drive(rope, given):

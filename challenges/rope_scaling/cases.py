@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import torch
 
-from trainer.casekit import CaseMaker
-from trainer.worker.returns import UnexpectedReturnError, describe, unpack
+from attn_drill.casekit import CaseMaker
+from attn_drill.worker.returns import UnexpectedReturnError, describe, unpack
 
 # Slow pairs have tiny frequencies, so each frequency is also compared with its unscaled value.
 RELATIVE = "inv_freq * base**(2i/D)"

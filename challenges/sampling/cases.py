@@ -6,7 +6,7 @@ probabilities is near top_p. Only nearly equal logits are closer, in cases witho
 
 import torch
 
-from trainer.casekit import CaseMaker, Refusal, SecondCall, realistic_call, shaped, suites
+from attn_drill.casekit import CaseMaker, Refusal, SecondCall, realistic_call, shaped, suites
 
 STEP = 0.125  # all logits are multiples; bfloat16 holds them exactly up to 32
 # The smallest and the largest distance of neighbours in steps, for each row in turn: nearly equal

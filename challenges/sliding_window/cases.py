@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.casekit import CaseMaker, Direct, Scores, SecondCall, realistic_call, shaped, suites
+from attn_drill.casekit import CaseMaker, Direct, Scores, SecondCall, realistic_call, shaped, suites
 
 
 def drive(attention, given):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from trainer.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
+from attn_drill.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
 
 
 def drive(mlp, given):

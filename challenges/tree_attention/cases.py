@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.casekit import CaseMaker, SecondCall, realistic_call, shaped
+from attn_drill.casekit import CaseMaker, SecondCall, realistic_call, shaped
 
 
 def drive(tree_mask, given):

@@ -1,1 +1,1 @@
-"""Tests of `trainer.app`."""
+"""Tests of `attn_drill.app`."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from trainer.practice.journal import Journal
+from attn_drill.practice.journal import Journal
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.app.answer import LearnerAnswer, find_answer
+from attn_drill.app.open_packs import KnownPacks
+from attn_drill.app.start_challenge import hand_out
+from attn_drill.model.errors import DrillError
+from attn_drill.practice.facts import Started
+from attn_drill.practice.journal import Journal
 from tests.support.paths import TINY_PACK
-from trainer.app.answer import LearnerAnswer, find_answer
-from trainer.app.open_packs import KnownPacks
-from trainer.app.start_challenge import hand_out
-from trainer.model.errors import DrillError
-from trainer.practice.facts import Started
-from trainer.practice.journal import Journal
 
 PACKS = KnownPacks()
 GQA = PACKS.find("gqa")

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.known_packs import BUILT_IN, install_pack, make_pack
-from trainer.app.grade_file import (
+from attn_drill.app.grade_file import (
     MOST_SEED,
     check_seed,
     fresh_seed,
@@ -13,13 +12,14 @@ from trainer.app.grade_file import (
     hunted_mistakes,
     last_seed,
 )
-from trainer.app.open_packs import open_packs
-from trainer.model.errors import DrillError, GraderError
-from trainer.model.submission import Submission
-from trainer.practice.facts import Attempted, Hunted
-from trainer.practice.journal import Journal
-from trainer.server.messages import Grade
-from trainer.server.process import ServerProcess
+from attn_drill.app.open_packs import open_packs
+from attn_drill.model.errors import DrillError, GraderError
+from attn_drill.model.submission import Submission
+from attn_drill.practice.facts import Attempted, Hunted
+from attn_drill.practice.journal import Journal
+from attn_drill.server.messages import Grade
+from attn_drill.server.process import ServerProcess
+from tests.support.known_packs import BUILT_IN, install_pack, make_pack
 
 
 @pytest.fixture

@@ -2,14 +2,14 @@
 
 import pytest
 
-from trainer.app.hunts import (
+from attn_drill.app.hunts import (
     choose_bugs,
     continued,
     debugging_challenge,
     follow_up_of,
 )
-from trainer.model.errors import DrillError
-from trainer.packs import pack_reader
+from attn_drill.model.errors import DrillError
+from attn_drill.packs import pack_reader
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 BY_ID = {challenge.id: challenge for challenge in CHALLENGES}

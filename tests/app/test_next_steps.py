@@ -3,12 +3,12 @@
 import re
 from dataclasses import replace
 
-from trainer.app.next_steps import next_steps
-from trainer.model.challenge import Challenge
-from trainer.packs import pack_reader
-from trainer.practice.facts import Attempted, Reviewed
-from trainer.practice.journal import Journal
-from trainer.practice.schedule import item_of
+from attn_drill.app.next_steps import next_steps
+from attn_drill.model.challenge import Challenge
+from attn_drill.packs import pack_reader
+from attn_drill.practice.facts import Attempted, Reviewed
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.schedule import item_of
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 NOW = 1_700_000_000.0

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.app.open_packs import open_packs
 from tests.support.paths import TINY_PACK
-from trainer.app.open_packs import open_packs
 
 
 def test_environment_names_packs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from trainer.app.settings import Settings, config_path, settings, sources
-from trainer.model.errors import DrillError
+from attn_drill.app.settings import Settings, config_path, settings, sources
+from attn_drill.model.errors import DrillError
 
 ALL = Settings("zh", ("~/course", "/packs/mine"), "light", "guided", True, 15)
 TEXT = """\

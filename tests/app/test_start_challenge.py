@@ -4,8 +4,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from trainer.app.open_packs import KnownPacks
-from trainer.app.start_challenge import (
+from attn_drill.app.open_packs import KnownPacks
+from attn_drill.app.start_challenge import (
     hand_out,
     hand_out_afresh,
     handed_out_level,
@@ -13,11 +13,11 @@ from trainer.app.start_challenge import (
     next_challenge,
     recommended,
 )
-from trainer.packs import pack_reader
-from trainer.practice.agenda import agenda
-from trainer.practice.facts import Attempted, Reviewed
-from trainer.practice.journal import Journal
-from trainer.practice.progress import ChallengeProgress
+from attn_drill.packs import pack_reader
+from attn_drill.practice.agenda import agenda
+from attn_drill.practice.facts import Attempted, Reviewed
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import ChallengeProgress
 
 
 def pass_challenge(journal: Journal, challenge_id: str) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from trainer.app.warn import say, warn, warn_journal
-from trainer.practice.facts import Started
-from trainer.practice.journal import Journal
+from attn_drill.app.warn import say, warn, warn_journal
+from attn_drill.practice.facts import Started
+from attn_drill.practice.journal import Journal
 
 
 def test_each_sentence_is_a_line_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,10 +26,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # before the imports of this checkout
 
+from attn_drill.packs import pack_reader  # noqa: E402
+from attn_drill.packs.mistakes import patch, read_mistakes  # noqa: E402
+from attn_drill.sandbox.isolation import children  # noqa: E402
 from tests.hostile.headers import read  # noqa: E402
-from trainer.packs import pack_reader  # noqa: E402
-from trainer.packs.mistakes import patch, read_mistakes  # noqa: E402
-from trainer.sandbox.isolation import children  # noqa: E402
 
 LEAST_RATIO = 20.0
 MOST_GROWTH = 1.2
@@ -85,7 +85,16 @@ def sources(count: int) -> list[str]:
 def fresh(path: Path) -> None:
     """Grade one submission in a fresh process."""
     subprocess.run(
-        [sys.executable, "-m", "trainer", "check", "gqa", str(path), "--time-limit", str(SECONDS)],
+        [
+            sys.executable,
+            "-m",
+            "attn_drill",
+            "check",
+            "gqa",
+            str(path),
+            "--time-limit",
+            str(SECONDS),
+        ],
         cwd=path.parent,
         capture_output=True,
         check=False,
@@ -109,7 +118,7 @@ def resident(pid: int) -> int:
             continue
         parent = int(status["PPid"])
         # Count the grading servers, not their fork servers and workers.
-        if b"trainer.server" in words and parent == pid:
+        if b"attn_drill.server" in words and parent == pid:
             found.append(int(status["VmRSS"].split()[0]))
     return max(found)
 
@@ -142,7 +151,7 @@ def main() -> None:
         loop_before = in_a_loop()
         assignment = Path(scratch, "assignment.toml")
         assignment.write_text(f'seconds = {SECONDS}\n[[challenge]]\nid = "gqa"\n')
-        grade = [sys.executable, "-m", "trainer", "class", "grade", str(class_)]
+        grade = [sys.executable, "-m", "attn_drill", "class", "grade", str(class_)]
         grade += ["--assignment", str(assignment), "--out", str(out)]
         started = time.monotonic()
         process = subprocess.Popen(

@@ -19,16 +19,16 @@ import sys
 import time
 from pathlib import Path
 
-from trainer.diagnosis.diagnose import Diagnoser
-from trainer.model.submission import Submission
+from attn_drill.diagnosis.diagnose import Diagnoser
+from attn_drill.model.submission import Submission
 
 os.environ["OMP_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from trainer.grading.grader import Grader
-from trainer.model.challenge import Challenge
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import read_mistakes
+from attn_drill.grading.grader import Grader
+from attn_drill.model.challenge import Challenge
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import read_mistakes
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 7

@@ -20,7 +20,8 @@ import termios
 import time
 from pathlib import Path
 
-from trainer.packs import pack_reader
+from attn_drill.packs import pack_reader
+from tests.support.paths import SOURCE
 
 ID = "gqa"
 MOST_RATIO = 0.2  # of the time of a cold check; the aim on two ordinary cores is 0.1 s
@@ -54,7 +55,7 @@ def saves(folder: Path, environment: dict[str, str], count: int) -> list[float]:
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(folder)
-        os.execve(sys.executable, [sys.executable, "-m", "trainer", "start", ID], environment)
+        os.execve(sys.executable, [sys.executable, "-m", "attn_drill", "start", ID], environment)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     times: list[float] = []
     try:
@@ -77,7 +78,7 @@ def cold(folder: Path, environment: dict[str, str]) -> float:
     """Return the seconds of a whole `check`."""
     began = time.perf_counter()
     subprocess.run(
-        [sys.executable, "-m", "trainer", "check", ID],
+        [sys.executable, "-m", "attn_drill", "check", ID],
         cwd=folder,
         env=environment,
         check=True,
@@ -93,7 +94,7 @@ def measure(count: int) -> float:
         environment = {
             **os.environ,
             "ATTN_DRILL_HOME": str(folder / "home"),
-            "PYTHONPATH": str(pack_reader.TRAINER.parent),
+            "PYTHONPATH": str(SOURCE),
             "TERM": "xterm-256color",
         }
         warm = saves(folder, environment, count)

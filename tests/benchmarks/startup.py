@@ -56,7 +56,7 @@ def measured(
     for index in range(1 + MOST_TIMES * rounds):
         if index > rounds and statistics.median(ratios) <= bound:
             break
-        times.append(seconds([sys.executable, "-m", "trainer", *arguments], folder))
+        times.append(seconds([sys.executable, "-m", "attn_drill", *arguments], folder))
         ratios.append(times[-1] / seconds([sys.executable, "-c", yardstick], folder))
         if index == 0:  # the first round fills the file cache and compiles modules
             times, ratios = [], []

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from trainer.casekit import bad_sizes
-from trainer.model.case import Refusal
+from attn_drill.casekit import bad_sizes
+from attn_drill.model.case import Refusal
 
 
 def cannot_work(refusal: Refusal) -> bool:

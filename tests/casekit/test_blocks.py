@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional as F
 
-from trainer.casekit import Draw, TokenMaker, own_scores_far_below_zero, small_hidden
+from attn_drill.casekit import Draw, TokenMaker, own_scores_far_below_zero, small_hidden
 
 
 def test_both_forms_of_gelu_agree_on_small_hidden_values() -> None:

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import torch
 
+from attn_drill.casekit.case_rules import case_problems
+from attn_drill.casekit.draw import Draw
+from attn_drill.grading.case_set import load_case_set
+from attn_drill.model.case import Case
+from attn_drill.packs import pack_reader
 from tests.support.paths import ROOT, TINY_PACK
-from trainer.casekit.case_rules import case_problems
-from trainer.casekit.draw import Draw
-from trainer.grading.case_set import load_case_set
-from trainer.model.case import Case
-from trainer.packs import pack_reader
 
 GOOD = Case("good", inputs={"x": torch.ones(2, 3)}, dims={"out": "B L"}, sizes={"B": 2, "L": 3})
 

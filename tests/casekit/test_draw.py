@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import torch
 
-from trainer.casekit.draw import Draw
-from trainer.model.errors import PackError
+from attn_drill.casekit.draw import Draw
+from attn_drill.model.errors import PackError
 
 
 def test_same_seed_gives_same_values() -> None:

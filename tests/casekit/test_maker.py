@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 import torch
 
-from trainer.casekit import CaseMaker, Draw, SecondCall, suites
-from trainer.model.errors import PackError
+from attn_drill.casekit import CaseMaker, Draw, SecondCall, suites
+from attn_drill.model.errors import PackError
 
 
 def maker() -> CaseMaker:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import torch
 
+from attn_drill.casekit import Case, Draw, Projected, RotaryMaker, SecondCall, positions, suites
+from attn_drill.diagnosis.patched_references import PatchedReferences
+from attn_drill.grading.case_set import load_case_set
+from attn_drill.packs import pack_reader
 from tests.support.case_runs import caught_by, patched
 from tests.support.plain_attention import ROTARY
 from tests.support.suites import STAYS, Patch
-from trainer.casekit import Case, Draw, Projected, RotaryMaker, SecondCall, positions, suites
-from trainer.diagnosis.patched_references import PatchedReferences
-from trainer.grading.case_set import load_case_set
-from trainer.packs import pack_reader
 
 PROJECTED = "        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)\n"
 AXIS = "        angles = angles[:, None]\n"

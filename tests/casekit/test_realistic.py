@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from attn_drill.casekit import realistic_call, shaped
+from attn_drill.grading.challenge_content import load_content
+from attn_drill.model.errors import PackError
+from attn_drill.packs import pack_reader
 from tests.support.paths import TINY_PACK
-from trainer.casekit import realistic_call, shaped
-from trainer.grading.challenge_content import load_content
-from trainer.model.errors import PackError
-from trainer.packs import pack_reader
 
 
 def test_shaped_tensor_has_no_values() -> None:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from trainer.casekit import CaseMaker, Direct, Draw, Projected, Scores
+from attn_drill.casekit import CaseMaker, Direct, Draw, Projected, Scores
 
 SIZES = {"B": 2, "L": 5, "H": 4, "Hkv": 2, "D": 6, "M": 24}
 

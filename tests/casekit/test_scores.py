@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.casekit import Scores
+from attn_drill.casekit import Scores
 
 
 def test_all_heads_have_the_same_factor() -> None:

@@ -10,10 +10,10 @@ from functools import cache
 
 import pytest
 
+from attn_drill.casekit import Case, CaseMaker, Draw, Projected, suites
 from tests.support.case_runs import caught_by, patched
 from tests.support.plain_attention import ATTENTION, SEPARATE
 from tests.support.suites import STAYS, TABLE, drive
-from trainer.casekit import Case, CaseMaker, Draw, Projected, suites
 
 
 def self_attention(draw: Draw) -> CaseMaker:

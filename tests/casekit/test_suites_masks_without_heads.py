@@ -9,11 +9,11 @@ from functools import cache
 
 import pytest
 
+from attn_drill.casekit import Case, CaseMaker, Draw, Projected, suites
 from tests.support.case_runs import caught_by, patched
 from tests.support.plain_attention import ATTENTION
 from tests.support.suites import MASK, SIZES, STAYS, Patch, drive, mask_is, with_maximum
 from tests.support.suites import TABLE as OF_HEADS
-from trainer.casekit import Case, CaseMaker, Draw, Projected, suites
 
 EVERY = "torch.ones_like(mask)"
 SPAN = "mask.cummax(dim=-1).values & mask.flip(-1).cummax(dim=-1).values.flip(-1)"

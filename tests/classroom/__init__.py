@@ -1,1 +1,1 @@
-"""Tests of `trainer.classroom`."""
+"""Tests of `attn_drill.classroom`."""

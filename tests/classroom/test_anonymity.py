@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.support.class_results import assignment, result
-from trainer.classroom.anonymity import (
+from attn_drill.classroom.anonymity import (
     anonymous_gradebook,
     anonymous_ids,
     anonymous_results,
@@ -11,15 +10,16 @@ from trainer.classroom.anonymity import (
     name_hider,
     new_salt,
 )
-from trainer.classroom.gradebook import grades_of
-from trainer.classroom.records import (
+from attn_drill.classroom.gradebook import grades_of
+from attn_drill.classroom.records import (
     Gradebook,
     Override,
     Student,
     StudentResult,
     StudentSubmission,
 )
-from trainer.model.report import Outcome, Report
+from attn_drill.model.report import Outcome, Report
+from tests.support.class_results import assignment, result
 
 STUDENTS = [
     Student("Ana Lee", id="1012", login="al77", email="ana.lee@uni.example", upload="Ana Lee.py"),

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.classroom.collect import collect, collect_single
+from attn_drill.model.challenge import Challenge
 from tests.support.collect import (
     CACHE,
     GQA,
@@ -19,8 +21,6 @@ from tests.support.collect import (
     written,
     zipped,
 )
-from trainer.classroom.collect import collect, collect_single
-from trainer.model.challenge import Challenge
 
 DAY = "2026-11-20-10-11-12"
 NEXT_DAY = "2026-11-21-10-11-12"

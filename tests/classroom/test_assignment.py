@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from trainer.classroom.assignment import (
+from attn_drill.classroom.assignment import (
     DAY,
     check_weights,
     parse_formats,
     plain_assignment,
     read_assignment,
 )
-from trainer.classroom.records import AssignedChallenge, Assignment
-from trainer.model.checks import CHECK_ORDER
-from trainer.model.errors import DrillError
-from trainer.packs import pack_reader
+from attn_drill.classroom.records import AssignedChallenge, Assignment
+from attn_drill.model.checks import CHECK_ORDER
+from attn_drill.model.errors import DrillError
+from attn_drill.packs import pack_reader
 
 KNOWN = partial(pack_reader.find_challenge, pack_reader.built_in_pack())
 WEEK = """

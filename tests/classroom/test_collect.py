@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.classroom.collect import Collected, collect, collect_single
+from attn_drill.classroom.records import Student
+from attn_drill.classroom.roster import read_roster
+from attn_drill.model.errors import DrillError
 from tests.support.collect import (
     GQA,
     ONE,
@@ -17,10 +21,6 @@ from tests.support.collect import (
     written,
     zipped,
 )
-from trainer.classroom.collect import Collected, collect, collect_single
-from trainer.classroom.records import Student
-from trainer.classroom.roster import read_roster
-from trainer.model.errors import DrillError
 
 DAY = "2026-11-20-10-11-12"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trainer.classroom.csv_file import listed, plain_heading, read_csv
-from trainer.model.errors import DrillError
+from attn_drill.classroom.csv_file import listed, plain_heading, read_csv
+from attn_drill.model.errors import DrillError
 
 STEP = "Name another file."
 TEXT = 'id,name\n1,"Lee, Ana"\n\n2,Zoë\n'

@@ -7,15 +7,14 @@ from typing import Literal
 import msgspec
 import pytest
 
-from tests.support.class_results import class_record, result
-from trainer.classroom.gradebook import (
+from attn_drill.classroom.gradebook import (
     changed_marks,
     class_gradebook,
     current_results,
     grades_of,
     marks_of,
 )
-from trainer.classroom.records import (
+from attn_drill.classroom.records import (
     AssignedChallenge,
     Assignment,
     Override,
@@ -24,7 +23,8 @@ from trainer.classroom.records import (
     StudentResult,
     StudentSubmission,
 )
-from trainer.classroom.result_store import ClassRecord, Mark, ResultStore
+from attn_drill.classroom.result_store import ClassRecord, Mark, ResultStore
+from tests.support.class_results import class_record, result
 
 DUE, DAY = 1_800_000_000.0, 86_400.0
 TWO = Assignment(

@@ -9,6 +9,21 @@ from pathlib import Path
 import pytest
 from distributed import LocalCluster
 
+from attn_drill.classroom import grading_jobs
+from attn_drill.classroom.grading_jobs import (
+    GradingPlan,
+    check_executor,
+    executor_for,
+    grade_jobs,
+    jobs_of,
+    pending_jobs,
+)
+from attn_drill.classroom.records import AssignedChallenge, StudentSubmission
+from attn_drill.classroom.result_store import ResultStore
+from attn_drill.export.student_results import with_failure, with_trouble
+from attn_drill.model.errors import DrillError, GraderError
+from attn_drill.server import pool as pool_module
+from attn_drill.server.messages import Grade, Refused, Reply, Request, packed, unpacked_request
 from tests.support.classroom import (
     BARE,
     PACKS,
@@ -19,21 +34,6 @@ from tests.support.classroom import (
     submission,
     task,
 )
-from trainer.classroom import grading_jobs
-from trainer.classroom.grading_jobs import (
-    GradingPlan,
-    check_executor,
-    executor_for,
-    grade_jobs,
-    jobs_of,
-    pending_jobs,
-)
-from trainer.classroom.records import AssignedChallenge, StudentSubmission
-from trainer.classroom.result_store import ResultStore
-from trainer.export.student_results import with_failure, with_trouble
-from trainer.model.errors import DrillError, GraderError
-from trainer.server import pool as pool_module
-from trainer.server.messages import Grade, Refused, Reply, Request, packed, unpacked_request
 
 ANA = submission("ana")
 

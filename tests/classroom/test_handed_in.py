@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.classroom import handed_in
+from attn_drill.classroom.handed_in import HandedIn, files_in, inside, shown, single_file
+from attn_drill.model.errors import DrillError
+from attn_drill.practice.learner_files import MOST_SOURCE_BYTES
 from tests.support.collect import Files, write_files, write_zip
-from trainer.classroom import handed_in
-from trainer.classroom.handed_in import HandedIn, files_in, inside, shown, single_file
-from trainer.model.errors import DrillError
-from trainer.practice.learner_files import MOST_SOURCE_BYTES
 
 TEXT = b"x = 1\n"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from trainer.classroom.lateness import lateness_of
-from trainer.classroom.records import (
+from attn_drill.classroom.lateness import lateness_of
+from attn_drill.classroom.records import (
     AssignedChallenge,
     Assignment,
     Lateness,

@@ -4,14 +4,14 @@ from datetime import datetime
 
 import pytest
 
-from trainer.classroom.lms_names import (
+from attn_drill.classroom.lms_names import (
     LmsName,
     blackboard_user,
     read_name,
     system_of_names,
     user_in_receipt,
 )
-from trainer.classroom.records import System
+from attn_drill.classroom.records import System
 
 DAY = "2026-11-20-10-11-12"
 BLACKBOARD = f"hw_eve_attempt_{DAY}"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.classroom.overrides import Entry, append_entry, decided_file, read_overrides
+from attn_drill.classroom.records import Override
+from attn_drill.classroom.result_store import ClassRecord
+from attn_drill.model.errors import DrillError
 from tests.support.class_results import assignment, class_record
-from trainer.classroom.overrides import Entry, append_entry, decided_file, read_overrides
-from trainer.classroom.records import Override
-from trainer.classroom.result_store import ClassRecord
-from trainer.model.errors import DrillError
 
 BY_HAND = """\
 # Appeals of week 3

@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from trainer.classroom.points import WEIGHTS, check_points, score, total
-from trainer.classroom.records import AssignedChallenge, Assignment
-from trainer.model.challenge import Mistake
-from trainer.model.checks import CHECK_ORDER, Verdict
-from trainer.model.report import Diagnosis, Outcome, Report
+from attn_drill.classroom.points import WEIGHTS, check_points, score, total
+from attn_drill.classroom.records import AssignedChallenge, Assignment
+from attn_drill.model.challenge import Mistake
+from attn_drill.model.checks import CHECK_ORDER, Verdict
+from attn_drill.model.report import Diagnosis, Outcome, Report
 
 # The checks of a challenge that has all of them, all right. Their default weights are 0.2 + 0.2 + 4
 # + 3 + 2 + 1 + 1 + 1 + 1 + 1 + 1 = 15.4.

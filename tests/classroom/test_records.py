@@ -2,6 +2,8 @@
 
 import xml.etree.ElementTree as ElementTree
 
+from attn_drill.classroom.summary import CheckRate, summarise
+from attn_drill.export.junit import junit_xml
 from tests.support.class_outputs import rows
 from tests.support.class_results import (
     assignment,
@@ -9,8 +11,6 @@ from tests.support.class_results import (
     outcome,
     result,
 )
-from trainer.classroom.summary import CheckRate, summarise
-from trainer.export.junit import junit_xml
 
 
 def test_check_fails_if_it_fails_in_one_case() -> None:

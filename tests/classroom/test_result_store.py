@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.classroom import BARE, TINY, WRONG_SUM, submission
-from tests.support.grading import report_of
-from trainer.classroom.records import AssignedChallenge, Assignment, Student, StudentSubmission
-from trainer.classroom.result_store import (
+from attn_drill.classroom.records import AssignedChallenge, Assignment, Student, StudentSubmission
+from attn_drill.classroom.result_store import (
     CLASS_FILE,
     ClassRecord,
     Job,
@@ -25,8 +23,10 @@ from trainer.classroom.result_store import (
     write_atomically,
     write_record,
 )
-from trainer.export.student_results import with_report, with_trouble
-from trainer.model.errors import DrillError, GraderError
+from attn_drill.export.student_results import with_report, with_trouble
+from attn_drill.model.errors import DrillError, GraderError
+from tests.support.classroom import BARE, TINY, WRONG_SUM, submission
+from tests.support.grading import report_of
 
 
 @pytest.mark.parametrize("name", ["ana", "Ana López", "漢字 😀", "O'Brien"])
@@ -91,7 +91,7 @@ def test_each_challenge_has_its_own_folder(tmp_path: Path) -> None:
 
 def test_file_of_a_result_holds_the_whole_report(grader: object) -> None:
     """The file has the object of `check --json`, the student, and the text without the mistake."""
-    from trainer.grading.grader import Grader
+    from attn_drill.grading.grader import Grader
 
     assert isinstance(grader, Grader)
     report = report_of(grader, TINY, WRONG_SUM, "ana.py", 5, diagnosed=True)

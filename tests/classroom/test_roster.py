@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from trainer.classroom.roster import (
+from attn_drill.classroom.roster import (
     Roster,
     assignment_columns,
     most_points,
     read_roster,
     system_of,
 )
-from trainer.model.errors import DrillError
+from attn_drill.model.errors import DrillError
 
 CANVAS = """\
 Student,ID,SIS User ID,SIS Login ID,Section,Week 3 (555),Current Score

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from trainer.classroom import similarity
-from trainer.classroom.similarity import LEAST_SHARE, SameText, same_text, similar_pairs
-from trainer.model.challenge import Challenge
-from trainer.model.errors import DrillError
-from trainer.packs import pack_reader
+from attn_drill.classroom import similarity
+from attn_drill.classroom.similarity import LEAST_SHARE, SameText, same_text, similar_pairs
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.errors import DrillError
+from attn_drill.packs import pack_reader
 
 GQA, MHA = (
     pack_reader.find_challenge(pack_reader.built_in_pack(), name) for name in ("gqa", "mha")
@@ -89,5 +89,5 @@ def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_library_is_imported_only_if_needed() -> None:
     """It imports a library for pictures, which takes most of a second."""
-    code = "import sys, trainer.export.writers; sys.exit('copydetect' in sys.modules)"
+    code = "import sys, attn_drill.export.writers; sys.exit('copydetect' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -2,9 +2,9 @@
 
 import pytest
 
-from trainer.classroom.anonymity import anonymous_ids
-from trainer.classroom.records import Student
-from trainer.classroom.students import (
+from attn_drill.classroom.anonymity import anonymous_ids
+from attn_drill.classroom.records import Student
+from attn_drill.classroom.students import (
     StudentIndex,
     by_student,
     folded,
@@ -12,7 +12,7 @@ from trainer.classroom.students import (
     key_form,
     with_unique_names,
 )
-from trainer.model.errors import DrillError
+from attn_drill.model.errors import DrillError
 
 ANA = Student("Ana Lee", "1001", "alee", "ana.lee@uni.example", row={"SIS User ID": "S1"})
 BO = Student("Bo Li", "1002", email="bo@uni.example")

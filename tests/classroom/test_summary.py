@@ -2,6 +2,8 @@
 
 import pytest
 
+from attn_drill.classroom.records import Gradebook, Override, Student, StudentResult
+from attn_drill.classroom.summary import CheckRate, ClassSummary, distribution, summarise
 from tests.support.class_outputs import EVERYONE
 from tests.support.class_results import (
     INVERTED,
@@ -14,8 +16,6 @@ from tests.support.class_results import (
     student_grade,
     ungraded,
 )
-from trainer.classroom.records import Gradebook, Override, Student, StudentResult
-from trainer.classroom.summary import CheckRate, ClassSummary, distribution, summarise
 
 
 def summary_of(

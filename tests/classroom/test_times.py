@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from trainer.classroom.collect import Collected
-from trainer.classroom.records import AssignedChallenge, Assignment, Student, StudentSubmission
-from trainer.classroom.times import (
+from attn_drill.classroom.collect import Collected
+from attn_drill.classroom.records import AssignedChallenge, Assignment, Student, StudentSubmission
+from attn_drill.classroom.times import (
     read_time,
     with_gradescope,
     with_times,
 )
-from trainer.model.errors import DrillError
+from attn_drill.model.errors import DrillError
 
 LOCAL = datetime(2026, 12, 1, 23, 59).timestamp()
 PARIS = datetime(2026, 12, 1, 23, 59, tzinfo=timezone(timedelta(hours=1))).timestamp()

@@ -1,1 +1,1 @@
-"""Tests of `trainer.cli`."""
+"""Tests of `attn_drill.cli`."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.cli import commands
+from attn_drill.packs import pack_reader
 from tests.support.cli import GQA, TILED
-from trainer.cli import commands
-from trainer.packs import pack_reader
 
 
 @pytest.fixture

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import GQA
-from tests.support.typing_lines import type_lines
-from trainer.app.grade_file import open_grader
-from trainer.app.open_packs import KnownPacks
-from trainer.cli.ask import (
+from attn_drill.app.grade_file import open_grader
+from attn_drill.app.open_packs import KnownPacks
+from attn_drill.cli.ask import (
     Grade,
     StoppedError,
     ask_follow_up,
@@ -20,13 +18,15 @@ from trainer.cli.ask import (
     read_line,
     typed,
 )
-from trainer.packs import pack_reader
-from trainer.packs.follow_up import FollowUp
-from trainer.packs.mistakes import read_mistakes
-from trainer.practice.journal import Journal
-from trainer.practice.progress import rated_reviews
-from trainer.quiz.drawn_questions import FindLine
-from trainer.quiz.gap_exercise import gap_exercise
+from attn_drill.packs import pack_reader
+from attn_drill.packs.follow_up import FollowUp
+from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import rated_reviews
+from attn_drill.quiz.drawn_questions import FindLine
+from attn_drill.quiz.gap_exercise import gap_exercise
+from tests.support.cli import GQA
+from tests.support.typing_lines import type_lines
 
 QUESTION = FindLine(
     item="line:a:b", topic="t", text="Which?", explanation="So.", code="a\nb", lines=(2,)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.cli.autograde import main
+from attn_drill.packs import pack_reader
 from tests.support.paths import TINY_PACK
-from trainer.cli.autograde import main
-from trainer.packs import pack_reader
 
 RIGHT = pack_reader.solution(pack_reader.find_challenge(TINY_PACK, "prefix-sum"))
 Run = Callable[..., tuple[int, dict[str, object] | None]]

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
+from attn_drill.cli import check
+from attn_drill.cli.check import stage_of, wait_for_key
+from attn_drill.packs import pack_reader
+from attn_drill.practice.facts import Attempted
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import counted_attempts, rated_reviews, since_start
+from attn_drill.sandbox.isolation import descendants
 from tests.support.cli import TILED, drill
 from tests.support.menu import BUILT_IN
-from tests.support.paths import TINY_PACK
-from trainer.cli import check
-from trainer.cli.check import stage_of, wait_for_key
-from trainer.packs import pack_reader
-from trainer.practice.facts import Attempted
-from trainer.practice.journal import Journal
-from trainer.practice.progress import counted_attempts, rated_reviews, since_start
-from trainer.sandbox.isolation import descendants
+from tests.support.paths import SOURCE, TINY_PACK
 
 # A challenge that is graded three times as fast as gqa.
 RMSNORM = pack_reader.find_challenge(BUILT_IN, "rmsnorm")
@@ -143,8 +143,17 @@ def test_ctrl_c_exits_with_130_and_leaves_no_process(tmp_path: Path) -> None:
     (tmp_path / "rmsnorm.py").write_text(
         "import os\nprint(os.getpid(), flush=True)\nwhile True:\n    pass\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)}
-    command = [sys.executable, "-m", "trainer", "check", "rmsnorm", "--json", "--time-limit", "60"]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [
+        sys.executable,
+        "-m",
+        "attn_drill",
+        "check",
+        "rmsnorm",
+        "--json",
+        "--time-limit",
+        "60",
+    ]
     process = subprocess.Popen(
         command,
         cwd=tmp_path,
@@ -176,7 +185,7 @@ def test_traceback_has_only_lines_of_the_learner(solved: Path) -> None:
     done = drill("check", "rmsnorm", cwd=solved, code=1)
     assert wrong in done.stdout
     assert "site-packages" not in done.stdout
-    assert "trainer/" not in done.stdout
+    assert "attn_drill/" not in done.stdout
     assert done.stdout.startswith("ERROR")
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.packs.pack_reader import built_in_pack
 from tests.support import forked
 from tests.support.autograder import run
 from tests.support.paths import TINY_PACK
-from trainer.packs.pack_reader import built_in_pack
 
 
 @pytest.mark.sampled(2)

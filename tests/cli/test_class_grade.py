@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.packs import pack_reader
+from attn_drill.sandbox.isolation import descendants
 from tests.support import forked
 from tests.support.classroom import soon
-from tests.support.paths import TINY_PACK
-from trainer.packs import pack_reader
-from trainer.sandbox.isolation import descendants
+from tests.support.paths import SOURCE, TINY_PACK
 
 # A graded class: its folder, the folder of the results, and the finished process.
 GradedClass = tuple[Path, Path, "subprocess.CompletedProcess[str]"]
@@ -63,13 +63,13 @@ ODD_NAMES = [
 
 def environment(**more: str) -> dict[str, str]:
     """Return an environment with the home of the test and this checkout."""
-    return {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), **more}
+    return {**os.environ, "PYTHONPATH": str(SOURCE), **more}
 
 
 def command(*arguments: object) -> list[str]:
     """Return the command line. By default one process grades, because each start takes seconds."""
     jobs = () if {"--jobs", "--executor"} & set(arguments) else ("--jobs", "1")
-    program = [sys.executable, "-m", "trainer", "--pack", str(TINY_PACK), "class", "grade"]
+    program = [sys.executable, "-m", "attn_drill", "--pack", str(TINY_PACK), "class", "grade"]
     return [*program, *map(str, (*arguments, *jobs))]
 
 

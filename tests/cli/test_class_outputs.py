@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from attn_drill.classroom.records import StudentResult
+from attn_drill.classroom.result_store import ClassRecord, ResultStore, read_record
+from attn_drill.cli.class_outputs import write_outputs
+from attn_drill.packs import pack_reader
 from tests.support.class_results import assignment, class_record, make_class, result
-from trainer.classroom.records import StudentResult
-from trainer.classroom.result_store import ClassRecord, ResultStore, read_record
-from trainer.cli.class_outputs import write_outputs
-from trainer.packs import pack_reader
 
 CHALLENGES = ("first", "second")
 

@@ -8,12 +8,12 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from attn_drill.classroom.anonymity import anonymous_ids
+from attn_drill.classroom.records import AssignedChallenge, Assignment
+from attn_drill.classroom.result_store import ResultStore, write_record
+from attn_drill.cli.class_override import override
+from attn_drill.model.errors import DrillError
 from tests.support.class_results import class_record, result
-from trainer.classroom.anonymity import anonymous_ids
-from trainer.classroom.records import AssignedChallenge, Assignment
-from trainer.classroom.result_store import ResultStore, write_record
-from trainer.cli.class_override import override
-from trainer.model.errors import DrillError
 
 app = typer.Typer()
 app.command()(override)

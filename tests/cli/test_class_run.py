@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from attn_drill.app.open_packs import open_packs
+from attn_drill.classroom.result_store import SavedOptions, read_record
+from attn_drill.cli import class_run
+from attn_drill.cli.class_run import ClassRun, begin
+from attn_drill.model.errors import DrillError, GraderError
+from attn_drill.model.report import Outcome, Report
+from attn_drill.server.messages import GradeReference, Refused, Verdict
+from attn_drill.server.pool import pool
 from tests.support.paths import TINY_PACK
-from trainer.app.open_packs import open_packs
-from trainer.classroom.result_store import SavedOptions, read_record
-from trainer.cli import class_run
-from trainer.cli.class_run import ClassRun, begin
-from trainer.model.errors import DrillError, GraderError
-from trainer.model.report import Outcome, Report
-from trainer.server.messages import GradeReference, Refused, Verdict
-from trainer.server.pool import pool
 
 PACKS = open_packs([TINY_PACK])
 SOURCE = "def prefix_sum(x, reverse=False):\n    return x\n"

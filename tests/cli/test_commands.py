@@ -13,27 +13,27 @@ from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from tests.support.paths import TESTS, TINY_PACK
-from trainer import __version__
-from trainer.cli.commands import app
-from trainer.cli.parameters import SECTIONS
-from trainer.packs import pack_reader
+from attn_drill import __version__
+from attn_drill.cli.commands import app
+from attn_drill.cli.parameters import SECTIONS
+from attn_drill.packs import pack_reader
+from tests.support.paths import SOURCE, TESTS, TINY_PACK
 
 JOURNAL = TESTS / "practice" / "journal_4.jsonl"
-CLI = pack_reader.TRAINER / "cli"
+CLI = pack_reader.PACKAGE / "cli"
 Run = Callable[..., tuple[int, str, str]]
 
 
 def imported_from_cli(path: Path) -> set[str]:
-    """Return the modules of trainer/cli that a file imports."""
+    """Return the modules of attn_drill/cli that a file imports."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if not isinstance(node, ast.ImportFrom) or node.module is None:
             continue
-        if node.module == "trainer.cli":
+        if node.module == "attn_drill.cli":
             names |= {alias.name for alias in node.names}
-        elif node.module.startswith("trainer.cli."):
-            names.add(node.module.removeprefix("trainer.cli."))
+        elif node.module.startswith("attn_drill.cli."):
+            names.add(node.module.removeprefix("attn_drill.cli."))
     return names
 
 
@@ -98,7 +98,7 @@ def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, ho
     """They do not import numpy, Jinja and, in a pipe, rich either. Only a table needs rich."""
     script = (
         "import sys\n"
-        "from trainer.cli import commands\n"
+        "from attn_drill.cli import commands\n"
         "sys.argv = ['attn-drill', *sys.argv[1:]]\n"
         "code = commands.run()\n"
         "sys.stdout.flush()\n"
@@ -113,7 +113,7 @@ def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, ho
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.strip() == (
@@ -192,12 +192,12 @@ def test_functions_are_short() -> None:
 
 def test_closed_pipe_gives_no_traceback(solved: Path) -> None:
     """`| head -1` closes the pipe early."""
-    command = f"{sys.executable} -m trainer list | head -1"
+    command = f"{sys.executable} -m attn_drill list | head -1"
     done = subprocess.run(
         command,
         shell=True,
         cwd=solved,
-        env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
         capture_output=True,
         text=True,
         check=False,

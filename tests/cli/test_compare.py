@@ -45,7 +45,7 @@ def test_bad_input_is_one_sentence(arguments: list[str], says: str, tmp_path: Pa
 def test_table_needs_no_torch() -> None:
     """The command imports neither torch nor numpy."""
     script = (
-        "import sys; from trainer.cli.compare import compare; compare(); "
+        "import sys; from attn_drill.cli.compare import compare; compare(); "
         "print(sorted(set(sys.modules) & {'torch', 'numpy'}), file=sys.stderr)"
     )
     command = [sys.executable, "-c", script]

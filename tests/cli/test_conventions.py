@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from trainer.packs import pack_reader
+from attn_drill.packs import pack_reader
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from trainer.cli.entry import will_grade
-from trainer.sandbox.isolation import children
+from attn_drill.cli.entry import will_grade
+from attn_drill.sandbox.isolation import children
 
 
 def has_torch(pid: int) -> bool:
@@ -26,7 +26,7 @@ def has_torch(pid: int) -> bool:
 def test_ctrl_c_during_the_import_of_torch_exits_with_130(tmp_path: Path, seconds: float) -> None:
     """The signal comes `seconds` after torch's files were opened. There is no traceback."""
     (tmp_path / "gqa.py").write_text("while True:\n    pass\n")
-    command = [sys.executable, "-m", "trainer", "check", "gqa"]
+    command = [sys.executable, "-m", "attn_drill", "check", "gqa"]
     process = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.cli import list_
+from attn_drill.model.errors import GraderError
+from attn_drill.packs import pack_reader
 from tests.support.cli import GQA, drill
-from trainer.cli import list_
-from trainer.model.errors import GraderError
-from trainer.packs import pack_reader
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.classroom.assignment import plain_assignment
+from attn_drill.classroom.times import read_time
+from attn_drill.cli.grade_inputs import ClassInputs, read_class
 from tests.support.collect import ONE, named_files, write_files
-from trainer.classroom.assignment import plain_assignment
-from trainer.classroom.times import read_time
-from trainer.cli.grade_inputs import ClassInputs, read_class
 
 
 def inputs(folder: Path, **more: object) -> ClassInputs:

@@ -9,10 +9,10 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from attn_drill.report.heads_text import as_object
 from tests.support.cli import drill
 from tests.support.heads import facts, random_weights
-from trainer.packs import pack_reader
-from trainer.report.heads_text import as_object
+from tests.support.paths import SOURCE
 
 
 @pytest.fixture
@@ -99,13 +99,13 @@ def test_usage_errors_exit_with_2(saved: Path, arguments: list[str], says: str) 
 def test_module_of_the_command_imports_no_torch() -> None:
     """Every start of attn-drill imports this module. The page of heads needs no torch either."""
     script = (
-        "import sys; import trainer.cli.heads;"
+        "import sys; import attn_drill.cli.heads;"
         " print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich', 'jinja2'}));"
-        " import trainer.report.heads_page; print('torch' in sys.modules)"
+        " import attn_drill.report.heads_page; print('torch' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
-        cwd=pack_reader.TRAINER.parent,
+        cwd=SOURCE,
         capture_output=True,
         text=True,
         check=True,

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.packs import pack_reader
+from attn_drill.packs.pack_reader import other_answers
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import rated_reviews, since_start
 from tests.support.cli import GQA, drill
 from tests.support.menu import record_pass
-from trainer.packs import pack_reader
-from trainer.packs.pack_reader import other_answers
-from trainer.practice.journal import Journal
-from trainer.practice.progress import rated_reviews, since_start
 
 
 def test_each_call_shows_the_next_hint(tmp_path: Path) -> None:

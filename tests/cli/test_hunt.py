@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.hunt import planted_mistakes
+from attn_drill.packs import pack_reader
+from attn_drill.practice.facts import Hunted
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import counted_attempts
 from tests.support.cli import drill
 from tests.support.hunt import BY_ID
-from trainer.hunt import planted_mistakes
-from trainer.packs import pack_reader
-from trainer.practice.facts import Hunted
-from trainer.practice.journal import Journal
-from trainer.practice.progress import counted_attempts
 
 
 @pytest.mark.sampled(3)

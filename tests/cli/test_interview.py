@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.interview.plan import (
+    plan_from,
+)
+from attn_drill.interview.state import (
+    state_of,
+)
+from attn_drill.packs import pack_reader
+from attn_drill.practice.facts import InterviewBegan
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import counted_attempts, rated_reviews
+from attn_drill.session.interview_state import recorded_events
+from attn_drill.session.model import SessionResult
 from tests.support import forked
 from tests.support.session import read_until, terminal
 from tests.support.session_interview import CHALLENGES
-from trainer.interview.plan import (
-    plan_from,
-)
-from trainer.interview.state import (
-    state_of,
-)
-from trainer.packs import pack_reader
-from trainer.practice.facts import InterviewBegan
-from trainer.practice.journal import Journal
-from trainer.practice.progress import counted_attempts, rated_reviews
-from trainer.session.interview_state import recorded_events
-from trainer.session.model import SessionResult
 
 
 def drill(
@@ -37,9 +37,11 @@ def drill(
 @pytest.fixture
 def left_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pretend that there is a terminal and a learner who leaves the first problem at once."""
-    monkeypatch.setattr("trainer.cli.practise.can_draw_screen", lambda: True)
+    monkeypatch.setattr("attn_drill.cli.practise.can_draw_screen", lambda: True)
     left = SessionResult("quit", False, 5.0, 0)
-    monkeypatch.setattr("trainer.session.interview_state.run_session", lambda given, journal: left)
+    monkeypatch.setattr(
+        "attn_drill.session.interview_state.run_session", lambda given, journal: left
+    )
 
 
 @pytest.mark.parametrize("arguments", [[], ["--fresh"], ["--resume"]], ids=str)
@@ -117,7 +119,7 @@ def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
     """Solve, be killed, resume, hand in, rate an answer, read the sheet and print it again."""
     (tmp_path / "here").mkdir()
     file = tmp_path / "here" / "sdpa.py"
-    command = ["-m", "trainer", "interview"]
+    command = ["-m", "attn_drill", "interview"]
     start = [*command, "--minutes", "20", "--topic", "sdpa", "--dir", "here"]
     with terminal(start, tmp_path) as (pid, end):
         drawn = read_until(end, lambda seen: "start the clock" in seen)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.packs import pack_reader
 from tests.support.cli import drill
 from tests.support.known_packs import make_pack
-from trainer.packs import pack_reader
 
 
 @pytest.mark.parametrize("columns", [44, 70, 80, 100, 120])

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.app.open_packs import KnownPacks
+from attn_drill.cli.menu import command_words
+from attn_drill.model.errors import DrillError
+from attn_drill.practice.statistics import Stats
+from attn_drill.session.menu_screen import MenuChoice
 from tests.support.cli import drill
 from tests.support.menu import ENTRIES, record_pass
 from tests.support.session import read_until, terminal
-from trainer.app.open_packs import KnownPacks
-from trainer.cli.menu import command_words
-from trainer.model.errors import DrillError
-from trainer.practice.statistics import Stats
-from trainer.session.menu_screen import MenuChoice
 
 
 def test_without_a_terminal_the_challenges_are_listed(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_without_a_terminal_the_challenges_are_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [[], ["start"]], ids=["attn-drill", "attn-drill start"])
 def test_menu_comes_back_after_a_challenge(tmp_path: Path, words: list[str]) -> None:
     """Typing filters, and Enter starts. The stub is written. Then q goes back to the menu."""
-    with terminal(["-m", "trainer", *words], tmp_path) as (_, end):
+    with terminal(["-m", "attn_drill", *words], tmp_path) as (_, end):
         read_until(end, lambda seen: "Enter writes sdpa.py." in seen)
         os.write(end, b"usual")
         read_until(end, lambda seen: "Enter writes masks.py." in seen)
@@ -43,7 +43,7 @@ def test_menu_comes_back_after_a_challenge(tmp_path: Path, words: list[str]) -> 
 def test_menu_comes_back_after_another_command(tmp_path: Path, home: Path) -> None:
     """The output stays to be read until the learner presses Enter."""
     record_pass(home, "sdpa", time.time())
-    with terminal(["-m", "trainer"], tmp_path) as (_, end):
+    with terminal(["-m", "attn_drill"], tmp_path) as (_, end):
         read_until(end, lambda seen: f"1 of {len(ENTRIES)} passed" in seen)
         os.write(end, b"stats")
         read_until(end, lambda seen: "own mistakes" in seen)
@@ -57,7 +57,7 @@ def test_menu_comes_back_after_another_command(tmp_path: Path, home: Path) -> No
 @pytest.mark.thorough
 def test_command_that_fails_says_why_in_the_menu(tmp_path: Path) -> None:
     """The learner chooses something else."""
-    with terminal(["-m", "trainer"], tmp_path) as (_, end):
+    with terminal(["-m", "attn_drill"], tmp_path) as (_, end):
         read_until(end, lambda seen: "Enter writes sdpa.py." in seen)
         os.write(end, b"hunt\r")
         read_until(end, lambda seen: "No challenge is passed yet" in seen)

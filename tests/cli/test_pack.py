@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.packs.scaffold import scaffold
 from tests.support.cli import drill
-from tests.support.paths import TINY_PACK
-from trainer.packs import pack_reader
-from trainer.packs.scaffold import scaffold
+from tests.support.paths import ROOT, TINY_PACK
 
 
 @pytest.mark.thorough
@@ -39,7 +38,7 @@ def test_pack_check_prints_a_table_and_the_broken_rules(tmp_path: Path) -> None:
     assert "has 2 mistakes. Write at least 12." in tiny.stdout
 
 
-DOCS = (pack_reader.TRAINER.parent / "docs" / "packs.md").read_text()
+DOCS = (ROOT / "docs" / "packs.md").read_text()
 HEADING = "## Write a pack of your own"
 
 

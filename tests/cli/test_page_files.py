@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from trainer.cli.page_files import check_page_name, write_page
-from trainer.model.errors import DrillError
+from attn_drill.cli.page_files import check_page_name, write_page
+from attn_drill.model.errors import DrillError
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.HTM", "b.c.html"])

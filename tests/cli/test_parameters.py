@@ -11,10 +11,11 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from attn_drill.cli.commands import app
+from attn_drill.packs import pack_reader
 from tests.support.cli import drill
 from tests.support.known_packs import BANK, BUILT_IN, make_pack
-from trainer.cli.commands import app
-from trainer.packs import pack_reader
+from tests.support.paths import SOURCE
 
 
 def test_shell_completes_ids(tmp_path: Path) -> None:
@@ -22,7 +23,6 @@ def test_shell_completes_ids(tmp_path: Path) -> None:
     done = drill(
         cwd=tmp_path,
         code=None,
-        _TRAINER_COMPLETE="complete_bash",
         COMP_WORDS="attn-drill start g",
         COMP_CWORD="2",
         _ATTN_DRILL_COMPLETE="complete_bash",
@@ -124,7 +124,7 @@ def test_folder_that_is_not_a_pack_is_a_usage_error(
 def test_completion_knows_the_packs_of_the_line(tmp_path: Path) -> None:
     """The shell completes ids of a pack that the line names. A bad `--pack` prints nothing."""
     pack = make_pack(tmp_path / "mine", "extra")
-    script = "import sys; sys.argv = ['attn-drill']; from trainer.cli.commands import main; main()"
+    script = "import sys; sys.argv = ['attn-drill']; from attn_drill.cli.entry import main; main()"
 
     def completed(line: str) -> subprocess.CompletedProcess[str]:
         words = {
@@ -132,7 +132,7 @@ def test_completion_knows_the_packs_of_the_line(tmp_path: Path) -> None:
             "COMP_WORDS": line,
             "COMP_CWORD": str(len(line.split()) - 1),
         }
-        environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), **words}
+        environment = {**os.environ, "PYTHONPATH": str(SOURCE), **words}
         return subprocess.run(
             [sys.executable, "-c", script],
             cwd=tmp_path,

@@ -6,20 +6,20 @@ from random import Random
 
 import pytest
 
+from attn_drill.app.open_packs import KnownPacks
+from attn_drill.cli.planned_review import PlannedReview, hold_review
+from attn_drill.model.challenge import Challenge
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.practice.facts import Reviewed
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import rated_reviews
+from attn_drill.practice.review_plan import Form, ReviewPart, ReviewPlan
+from attn_drill.quiz.drawn_questions import line_question
 from tests.support.cli import drill
 from tests.support.known_packs import make_pack
 from tests.support.menu import record_pass
 from tests.support.typing_lines import type_lines
-from trainer.app.open_packs import KnownPacks
-from trainer.cli.planned_review import PlannedReview, hold_review
-from trainer.model.challenge import Challenge
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import read_mistakes
-from trainer.practice.facts import Reviewed
-from trainer.practice.journal import Journal
-from trainer.practice.progress import rated_reviews
-from trainer.practice.review_plan import Form, ReviewPart, ReviewPlan
-from trainer.quiz.drawn_questions import line_question
 
 
 @pytest.fixture

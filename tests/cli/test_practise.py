@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from trainer.app.open_packs import KnownPacks
-from trainer.cli.practise import can_draw_screen, practise, review_challenge, start_challenge
-from trainer.packs import pack_reader
-from trainer.practice.journal import Journal
-from trainer.session.model import SessionRequest, SessionResult
+from attn_drill.app.open_packs import KnownPacks
+from attn_drill.cli.practise import can_draw_screen, practise, review_challenge, start_challenge
+from attn_drill.packs import pack_reader
+from attn_drill.practice.journal import Journal
+from attn_drill.session.model import SessionRequest, SessionResult
 
 PACKS = KnownPacks()
 GQA = PACKS.find("gqa")
@@ -33,7 +33,7 @@ def run_sessions(monkeypatch: pytest.MonkeyPatch, *results: SessionResult) -> li
         requests.append(request)
         return next(coming)
 
-    monkeypatch.setattr("trainer.session.practice_screen.run_session", run_session)
+    monkeypatch.setattr("attn_drill.session.practice_screen.run_session", run_session)
     return requests
 
 
@@ -67,7 +67,7 @@ def test_level_of_other_work_is_asked_in_the_session(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An untouched stub is replaced without a question. Later challenges ask nothing."""
-    monkeypatch.setattr("trainer.cli.practise.can_draw_screen", lambda: True)
+    monkeypatch.setattr("attn_drill.cli.practise.can_draw_screen", lambda: True)
     passed = replace(RESULT, ending="next", passed=True)
     requests = run_sessions(monkeypatch, RESULT, RESULT, passed, RESULT)
     start_challenge(GQA, Path("gqa.py"), PACKS, journal)

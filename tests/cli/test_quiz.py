@@ -11,17 +11,17 @@ from random import Random
 
 import pytest
 
+from attn_drill.packs.follow_up import follow_ups
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import rated_reviews
+from attn_drill.quiz.drawn_questions import Choice, DrawnQuestion, FindLine
+from attn_drill.quiz.question_order import order_items
 from tests.support import forked
 from tests.support.cli import GQA, drill
 from tests.support.known_packs import make_pack
 from tests.support.menu import record_pass
+from tests.support.paths import SOURCE
 from tests.support.quiz import POOL
-from trainer.packs import pack_reader
-from trainer.packs.follow_up import follow_ups
-from trainer.practice.journal import Journal
-from trainer.practice.progress import rated_reviews
-from trainer.quiz.drawn_questions import Choice, DrawnQuestion, FindLine
-from trainer.quiz.question_order import order_items
 
 PROMPT = rb"\n[^\n]*(?:line|bytes|percent|factor|FLOPs|number|a-[a-h]): $"
 
@@ -44,7 +44,7 @@ def quiz(*arguments: str, given: str, cwd: Path, **environment: str) -> str:
     done = forked.run(
         ["quiz", *arguments],
         cwd,
-        {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), **environment},
+        {**os.environ, "PYTHONPATH": str(SOURCE), **environment},
         given,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -97,10 +97,10 @@ def test_interrupt_keeps_the_answers(tmp_path: Path, home: Path) -> None:
     """The exit code is 130."""
     environment = {
         **os.environ,
-        "PYTHONPATH": str(pack_reader.TRAINER.parent),
+        "PYTHONPATH": str(SOURCE),
         "PYTHONUNBUFFERED": "1",
     }
-    command = [sys.executable, "-m", "trainer", "quiz", "--seed", "2"]
+    command = [sys.executable, "-m", "attn_drill", "quiz", "--seed", "2"]
     with subprocess.Popen(
         command,
         cwd=tmp_path,
@@ -129,9 +129,9 @@ def test_quiz_on_a_terminal(tmp_path: Path) -> None:
     controller, terminal = os.openpty()
     seed = next(seed for seed in range(99) if isinstance(expected("gqa", 2, seed)[0], FindLine))
     assert not expected("gqa", 2, seed)[0].judge("1").right
-    command = [sys.executable, "-m", "trainer", "quiz", "--seed", str(seed), "--count", "2"]
+    command = [sys.executable, "-m", "attn_drill", "quiz", "--seed", str(seed), "--count", "2"]
     command += ["--topic", "gqa"]
-    environment = {**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent), "TERM": "xterm"}
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "TERM": "xterm"}
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdin=terminal, stdout=terminal, stderr=terminal
     ) as running:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.packs import pack_reader
+from attn_drill.practice.facts import Reviewed
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import counted_attempts, rated_reviews
 from tests.support.cli import drill
 from tests.support.menu import BUILT_IN, record_pass
-from trainer.packs import pack_reader
-from trainer.practice.facts import Reviewed
-from trainer.practice.journal import Journal
-from trainer.practice.progress import counted_attempts, rated_reviews
 
 
 def test_review_hands_out_the_longest_due_challenge(tmp_path: Path, home: Path) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.packs import pack_reader
+from attn_drill.practice.facts import Started
+from attn_drill.practice.journal import Journal
 from tests.support.cli import GQA, drill
 from tests.support.menu import BUILT_IN
 from tests.support.session import RIGHT, WRONG, read_until, terminal
-from trainer.packs import pack_reader
-from trainer.practice.facts import Started
-from trainer.practice.journal import Journal
 
 
 def test_start_never_overwrites_a_file(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_start_on_a_terminal_opens_a_session(tmp_path: Path) -> None:
 
     With --no-watch the output is plain.
     """
-    with terminal(["-m", "trainer", "start", "gqa"], tmp_path) as (pid, end):
+    with terminal(["-m", "attn_drill", "start", "gqa"], tmp_path) as (pid, end):
         read_until(end, lambda seen: "Every save of" in seen)
         (tmp_path / "gqa.py").write_text(WRONG)
         read_until(end, lambda seen: "LIKELY" in seen)
@@ -91,7 +91,7 @@ def test_start_on_a_terminal_opens_a_session(tmp_path: Path) -> None:
         drawn = read_until(end, lambda seen: "as you left it" in seen)
         assert "gqa: passed, 1 attempt," in drawn, "the wrong answer was replaced at once"
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    with terminal(["-m", "trainer", "start", "gqa", "--no-watch"], tmp_path) as (pid, end):
+    with terminal(["-m", "attn_drill", "start", "gqa", "--no-watch"], tmp_path) as (pid, end):
         drawn = read_until(end, lambda seen: "shows a hint, one of three" in seen)
         assert "\x1b[?1049h" not in drawn
 

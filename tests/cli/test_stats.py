@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.practice.facts import Attempted, Diagnosed, Reviewed, Started
+from attn_drill.practice.journal import Journal
+from attn_drill.report.statistics_text import EMPTY
 from tests.support.cli import drill
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import read_mistakes
-from trainer.practice.facts import Attempted, Diagnosed, Reviewed, Started
-from trainer.practice.journal import Journal
-from trainer.report.statistics_text import EMPTY
 
 PASSED = pack_reader.read_pack(pack_reader.built_in_pack())[0]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.packs import pack_reader
 from tests.support.cli import BUILT_IN, drill
-from trainer.packs import pack_reader
 
 # A challenge that is graded three times as fast as gqa.
 NORM = pack_reader.solution(pack_reader.find_challenge(BUILT_IN, "rmsnorm"))

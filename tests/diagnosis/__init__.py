@@ -1,1 +1,1 @@
-"""Tests of `trainer.diagnosis`."""
+"""Tests of `attn_drill.diagnosis`."""

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from attn_drill.diagnosis.agreement import _in_any_order
+from attn_drill.grading.grader import Grader
 from tests.support.diagnosis import CHALLENGES
 from tests.support.judged import Judged, judged, with_mistakes
-from trainer.diagnosis.agreement import _in_any_order
-from trainer.grading.grader import Grader
 
 SDPA = CHALLENGES["sdpa"]
 

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.diagnosis.milestones import concerns
+from attn_drill.diagnosis.patched_references import PatchedReferences
+from attn_drill.grading.grader import Grader
+from attn_drill.model.submission import Submission
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.worker.worker_client import WorkerRun
 from tests.support.checks import BUGS, GQA, SOLUTION
 from tests.support.diagnosis import CHALLENGES, SEED, diagnosed
 from tests.support.grading import diagnoser_of, report_of
 from tests.support.judged import with_mistakes
 from tests.support.paths import TESTS
-from trainer.diagnosis.milestones import concerns
-from trainer.diagnosis.patched_references import PatchedReferences
-from trainer.grading.grader import Grader
-from trainer.model.submission import Submission
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import read_mistakes
-from trainer.worker.worker_client import WorkerRun
 
 MOST_LINES = 8  # from the first to the last line of a span that a reader sees at once
 BY_HAND = sorted((TESTS / "by_hand").glob("*/*.py"))

@@ -5,10 +5,10 @@ import re
 import pytest
 import torch
 
+from attn_drill.diagnosis.effective_mask import _compared, _difference
+from attn_drill.grading.grader import Grader
+from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, SEED, diagnosed
-from trainer.diagnosis.effective_mask import _compared, _difference
-from trainer.grading.grader import Grader
-from trainer.packs import pack_reader
 
 MASKS = {
     "inverted": ("masked_fill(~mask", "masked_fill(mask", "the mask is inverted"),

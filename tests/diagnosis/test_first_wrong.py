@@ -3,11 +3,11 @@
 import pytest
 import torch
 
+from attn_drill.diagnosis.first_wrong import first_wrong, kind_of, wrong_entries
+from attn_drill.diagnosis.matching import Matching
+from attn_drill.diagnosis.reference_index import ReferenceIndex
+from attn_drill.diagnosis.value_graph import ValueGraph
 from tests.support.graphs import GraphBuilder
-from trainer.diagnosis.first_wrong import first_wrong, kind_of, wrong_entries
-from trainer.diagnosis.matching import Matching
-from trainer.diagnosis.reference_index import ReferenceIndex
-from trainer.diagnosis.value_graph import ValueGraph
 
 GENERATOR = torch.Generator().manual_seed(2)
 QUERY, KEY = (torch.randn(4, 4, generator=GENERATOR) for _ in range(2))

@@ -2,9 +2,9 @@
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, diagnosed
-from trainer.grading.grader import Grader
-from trainer.packs import pack_reader
 
 
 @pytest.mark.sampled(4)

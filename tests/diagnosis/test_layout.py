@@ -2,8 +2,8 @@
 
 import torch
 
+from attn_drill.diagnosis.layout import Core, hold_same_values
 from tests.support.diagnosis import SIZES
-from trainer.diagnosis.layout import Core, hold_same_values
 
 
 def same(tensor: torch.Tensor, other: torch.Tensor, sizes: dict[str, int]) -> bool:

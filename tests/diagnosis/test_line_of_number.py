@@ -5,9 +5,9 @@ from typing import Any, cast
 import pytest
 import torch
 
-from trainer.diagnosis.line_of_number import line_of_number
-from trainer.diagnosis.recorded_case import RecordedCase
-from trainer.diagnosis.value_graph import Node, ValueGraph
+from attn_drill.diagnosis.line_of_number import line_of_number
+from attn_drill.diagnosis.recorded_case import RecordedCase
+from attn_drill.diagnosis.value_graph import Node, ValueGraph
 
 SOURCE = """
 class Core:

@@ -2,14 +2,14 @@
 
 import pytest
 
+from attn_drill.diagnosis.locate import Locator
+from attn_drill.grading.case_set import CaseSet
+from attn_drill.grading.grader import Grader
+from attn_drill.model.report import Diagnosis
+from attn_drill.model.submission import Submission
 from tests.support.diagnosis import CHALLENGES
 from tests.support.grading import diagnoser_of
 from tests.support.judged import GPT, few_cases, judged, with_mistakes
-from trainer.diagnosis.locate import Locator
-from trainer.grading.case_set import CaseSet
-from trainer.grading.grader import Grader
-from trainer.model.report import Diagnosis
-from trainer.model.submission import Submission
 
 SDPA = CHALLENGES["sdpa"]
 

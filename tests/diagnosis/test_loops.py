@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import torch
 
+from attn_drill.diagnosis.loops import growth, innermost_loop
+from attn_drill.diagnosis.value_graph import ValueGraph
 from tests.support.graphs import GraphBuilder
-from trainer.diagnosis.loops import growth, innermost_loop
-from trainer.diagnosis.value_graph import ValueGraph
 
 VALUE = torch.ones(2)
 

@@ -2,10 +2,10 @@
 
 import torch
 
+from attn_drill.diagnosis.matching import Matching
+from attn_drill.diagnosis.reference_index import ReferenceIndex
+from attn_drill.diagnosis.value_graph import Node, ValueGraph
 from tests.support.graphs import GraphBuilder
-from trainer.diagnosis.matching import Matching
-from trainer.diagnosis.reference_index import ReferenceIndex
-from trainer.diagnosis.value_graph import Node, ValueGraph
 
 X = torch.randn(5, 3, generator=torch.Generator().manual_seed(1))
 SCALED, DOUBLED = X.exp() / 3, X.exp() * 2

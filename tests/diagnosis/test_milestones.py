@@ -1,10 +1,10 @@
 """Tests of the milestones that a submission reached or missed."""
 
+from attn_drill.diagnosis.milestones import progress
+from attn_drill.diagnosis.value_graph import content_graph
+from attn_drill.grading.grader import Grader
+from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, SEED
-from trainer.diagnosis.milestones import progress
-from trainer.diagnosis.value_graph import content_graph
-from trainer.grading.grader import Grader
-from trainer.packs import pack_reader
 
 
 def test_milestone_before_a_wrong_softmax_is_reached(grader: Grader) -> None:

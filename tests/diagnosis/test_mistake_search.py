@@ -2,10 +2,10 @@
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, diagnosed
 from tests.support.judged import with_mistakes
-from trainer.grading.grader import Grader
-from trainer.packs import pack_reader
 
 
 @pytest.mark.sampled(5)

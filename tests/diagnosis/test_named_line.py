@@ -5,16 +5,16 @@ from random import Random
 
 import pytest
 
+from attn_drill.diagnosis import repairs
+from attn_drill.diagnosis.named_line import is_omission, line_by_text, patched_lines
+from attn_drill.grading.grader import Grader
+from attn_drill.hunt.planted_mistakes import choose_several, plant_mistakes
+from attn_drill.model.challenge import Mistake
+from attn_drill.model.submission import Submission
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import read_mistakes
 from tests.support.grading import diagnoser_of
 from tests.support.judged import GPT, few_cases
-from trainer.diagnosis import repairs
-from trainer.diagnosis.named_line import is_omission, line_by_text, patched_lines
-from trainer.grading.grader import Grader
-from trainer.hunt.planted_mistakes import choose_several, plant_mistakes
-from trainer.model.challenge import Mistake
-from trainer.model.submission import Submission
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import read_mistakes
 
 SOURCE = pack_reader.solution(GPT)
 KNOWN = {mistake.id: mistake for mistake in read_mistakes(GPT)}

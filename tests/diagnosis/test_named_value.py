@@ -2,12 +2,12 @@
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.model.submission import Submission
+from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, diagnosed
 from tests.support.grading import diagnoser_of
 from tests.support.judged import with_mistakes
-from trainer.grading.grader import Grader
-from trainer.model.submission import Submission
-from trainer.packs import pack_reader
 
 
 @pytest.mark.parametrize(

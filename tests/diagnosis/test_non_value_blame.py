@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from attn_drill.diagnosis.non_value_blame import blamed_line, line_of_rounded_angle
+from attn_drill.diagnosis.value_graph import ValueGraph
 from tests.support.graphs import GraphBuilder
-from trainer.diagnosis.non_value_blame import blamed_line, line_of_rounded_angle
-from trainer.diagnosis.value_graph import ValueGraph
 
 
 @pytest.fixture

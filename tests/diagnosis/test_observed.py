@@ -3,12 +3,12 @@
 import pytest
 import torch
 
+from attn_drill.diagnosis.observed import coinciding_sizes, has_nan, is_equal, observe
+from attn_drill.diagnosis.patched_references import Behaviour
+from attn_drill.grading.grader import Grader
+from attn_drill.model.case import Case
 from tests.support.diagnosis import CHALLENGES
 from tests.support.judged import judged, with_mistakes
-from trainer.diagnosis.observed import coinciding_sizes, has_nan, is_equal, observe
-from trainer.diagnosis.patched_references import Behaviour
-from trainer.grading.grader import Grader
-from trainer.model.case import Case
 
 SDPA = CHALLENGES["sdpa"]
 

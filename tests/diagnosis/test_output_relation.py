@@ -2,8 +2,8 @@
 
 import torch
 
+from attn_drill.diagnosis.output_relation import relation
 from tests.support.diagnosis import SIZES
-from trainer.diagnosis.output_relation import relation
 
 
 def test_relations_in_words() -> None:

@@ -2,15 +2,15 @@
 
 import pytest
 
+from attn_drill.diagnosis import patched_references
+from attn_drill.diagnosis.patched_references import PatchedReferences
+from attn_drill.grading.case_set import CaseSet
+from attn_drill.grading.comparison import Comparison
+from attn_drill.grading.grader import Grader
+from attn_drill.model.report import Report
+from attn_drill.packs import pack_reader
+from attn_drill.worker.worker_client import WorkerResult
 from tests.support.diagnosis import CHALLENGES, SEED, diagnosed
-from trainer.diagnosis import patched_references
-from trainer.diagnosis.patched_references import PatchedReferences
-from trainer.grading.case_set import CaseSet
-from trainer.grading.comparison import Comparison
-from trainer.grading.grader import Grader
-from trainer.model.report import Report
-from trainer.packs import pack_reader
-from trainer.worker.worker_client import WorkerResult
 
 
 def test_right_answers_are_recorded_once_for_many_submissions(

@@ -2,9 +2,9 @@
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, diagnosed
-from trainer.grading.grader import Grader
-from trainer.packs import pack_reader
 
 KEEPS_MASK = """    global kept
     mask = kept.setdefault(None if mask is None else mask.shape, mask)

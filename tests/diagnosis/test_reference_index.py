@@ -1,10 +1,10 @@
 """Tests of the index of right values."""
 
+from attn_drill.diagnosis.reference_index import ReferenceIndex
+from attn_drill.diagnosis.value_graph import ValueGraph, content_graph
+from attn_drill.grading.grader import Grader
+from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, SEED
-from trainer.diagnosis.reference_index import ReferenceIndex
-from trainer.diagnosis.value_graph import ValueGraph, content_graph
-from trainer.grading.grader import Grader
-from trainer.packs import pack_reader
 
 
 def test_index_has_only_values_that_lead_to_outputs(grader: Grader) -> None:

@@ -6,16 +6,16 @@ from random import Random
 
 import pytest
 
+from attn_drill.diagnosis import repairs
+from attn_drill.diagnosis.reruns import Reruns
+from attn_drill.grading.grader import Grader
+from attn_drill.hunt.planted_mistakes import choose_several, plant_mistakes
+from attn_drill.model.report import Repair
+from attn_drill.model.submission import Submission
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import patch_all, read_mistakes
 from tests.support.grading import diagnoser_of
 from tests.support.judged import GPT, few_cases
-from trainer.diagnosis import repairs
-from trainer.diagnosis.reruns import Reruns
-from trainer.grading.grader import Grader
-from trainer.hunt.planted_mistakes import choose_several, plant_mistakes
-from trainer.model.report import Repair
-from trainer.model.submission import Submission
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import patch_all, read_mistakes
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 SOURCE = pack_reader.solution(GPT)

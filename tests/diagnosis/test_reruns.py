@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.model.limits import Limits
+from attn_drill.packs import pack_reader
+from attn_drill.worker.worker_client import WorkerRun
 from tests.support.diagnosis import CHALLENGES
 from tests.support.judged import judged, with_mistakes
-from trainer.grading.grader import Grader
-from trainer.model.limits import Limits
-from trainer.packs import pack_reader
-from trainer.worker.worker_client import WorkerRun
 
 SDPA = CHALLENGES["sdpa"]
 WRONG = with_mistakes(SDPA, "no-scale")

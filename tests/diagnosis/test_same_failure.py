@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import pytest
 
+from attn_drill.diagnosis.patched_references import Ids
+from attn_drill.diagnosis.same_failure import SameFailure, failures
+from attn_drill.grading.grader import Grader
+from attn_drill.model.report import Outcome, Report
 from tests.support.diagnosis import CHALLENGES
 from tests.support.judged import judged, with_mistakes
-from trainer.diagnosis.patched_references import Ids
-from trainer.diagnosis.same_failure import SameFailure, failures
-from trainer.grading.grader import Grader
-from trainer.model.report import Outcome, Report
 
 SDPA = CHALLENGES["sdpa"]
 

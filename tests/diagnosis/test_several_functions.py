@@ -1,9 +1,9 @@
 """Tests of the functions of a submission that are wrong."""
 
+from attn_drill.diagnosis.several_functions import function_of, wrong_by_function
+from attn_drill.grading.grader import Grader
 from tests.support.diagnosis import CHALLENGES
 from tests.support.judged import judged, with_mistakes
-from trainer.diagnosis.several_functions import function_of, wrong_by_function
-from trainer.grading.grader import Grader
 
 
 def test_wrong_cases_are_listed_by_function(grader: Grader) -> None:

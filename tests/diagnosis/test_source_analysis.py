@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from trainer.diagnosis.source_analysis import (
+from attn_drill.diagnosis.source_analysis import (
     argument_of,
     function_around,
     function_lines,

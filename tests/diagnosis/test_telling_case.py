@@ -1,9 +1,9 @@
 """Tests of the choice of the most informative case."""
 
+from attn_drill.diagnosis.telling_case import most_informative_case
+from attn_drill.grading.grader import Grader
 from tests.support.diagnosis import CHALLENGES
 from tests.support.judged import Judged, judged, with_mistakes
-from trainer.diagnosis.telling_case import most_informative_case
-from trainer.grading.grader import Grader
 
 SDPA = CHALLENGES["sdpa"]
 

@@ -2,10 +2,15 @@
 
 import torch
 
+from attn_drill.diagnosis.value_graph import (
+    comparable_parents,
+    graph_of,
+    have_same_value,
+    leading_to,
+)
+from attn_drill.worker.protocol import RunReply, Step
 from tests.support.diagnosis import SIZES
 from tests.support.graphs import GraphBuilder
-from trainer.diagnosis.value_graph import comparable_parents, graph_of, have_same_value, leading_to
-from trainer.worker.protocol import RunReply, Step
 
 
 def test_invalid_steps_of_a_worker_are_ignored() -> None:

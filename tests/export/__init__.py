@@ -1,1 +1,1 @@
-"""Tests of `trainer.export`."""
+"""Tests of `attn_drill.export`."""

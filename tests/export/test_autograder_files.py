@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.export.autograder_files import FAILED, RUN_AUTOGRADER, SETUP
 from tests.support.autograder import run
-from trainer.export.autograder_files import FAILED, RUN_AUTOGRADER, SETUP
 
 RESULTS = {"score": 72.7, "output": "first: failed – ✗", "tests": []}
 
 
 def autograder(tmp_path: Path, grade: str) -> tuple[Path, dict[str, str]]:
-    """Write an autograder whose Python runs a piece of bash in place of `-m trainer`.
+    """Write an autograder whose Python runs a piece of bash in place of `-m attn_drill`.
 
     Args:
         tmp_path: the folder for all files.
@@ -33,7 +33,7 @@ def autograder(tmp_path: Path, grade: str) -> tuple[Path, dict[str, str]]:
     fake = tmp_path / "fake python"
     fake.write_text(
         f"#!/usr/bin/env bash\nroot='{root}'\nmade=$root/work\n"
-        'if [ "$1 $2" = "-m trainer.cli.autograde" ]; then\n'
+        'if [ "$1 $2" = "-m attn_drill.cli.autograde" ]; then\n'
         '  printf "%s\\n" "$@" >"$root/arguments"\n'
         f'  {grade}\n  exit\nfi\nexec "{sys.executable}" "$@"\n'
     )
@@ -55,7 +55,7 @@ def test_results_of_grade_are_copied(tmp_path: Path) -> None:
     assert process.returncode == 0
     arguments = (root / "arguments").read_text().splitlines()
     assert arguments == [
-        *("-m", "trainer.cli.autograde", f"{root}/submission"),
+        *("-m", "attn_drill.cli.autograde", f"{root}/submission"),
         *(f"{root}/source/assignment.toml", f"{root}/work/results.json"),
     ]
     assert {path.name for path in (root / "results").iterdir()} == {"results.json"}
@@ -107,13 +107,13 @@ def test_results_exist_before_the_grading_begins(tmp_path: Path) -> None:
 
 
 def test_python_does_not_import_files_of_the_submission(tmp_path: Path) -> None:
-    """A student's json.py or trainer.py is not imported. The journal is in the work folder."""
+    """A student's json.py or attn_drill.py is not imported. The journal is in the work folder."""
     root, environment = autograder(
         tmp_path,
         'printf "%s\\n" "$PYTHONPATH" "$PYTHONSAFEPATH" "$ATTN_DRILL_HOME" >"$root/environment";'
         f" {write_results(RESULTS)}",
     )
-    for name in ("json.py", "trainer.py"):
+    for name in ("json.py", "attn_drill.py"):
         (root / name).write_text("raise SystemExit('imported')")
     assert run(root, environment)[0] == RESULTS
     assert (root / "environment").read_text().splitlines() == [
@@ -163,7 +163,7 @@ def test_setup_installs_the_packages_with_their_versions(tmp_path: Path) -> None
             f"{source}/requirements.txt",
         ),
         f"{source}/pip.conf",
-        *("-m", "trainer", "doctor"),
+        *("-m", "attn_drill", "doctor"),
     ]
     for name in ("package", "pack"):
         assert (source / name / "solutions").stat().st_mode & 0o077 == 0

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.export import autograder_folder
+from attn_drill.export.autograder_folder import write_autograder
+from attn_drill.model.errors import DrillError
+from attn_drill.packs.pack_reader import find_challenge
 from tests.support.paths import TINY_PACK
-from trainer.export import autograder_folder
-from trainer.export.autograder_folder import write_autograder
-from trainer.model.errors import DrillError
-from trainer.packs.pack_reader import find_challenge
 
 
 def test_folder_runs_without_an_installation(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_folder_runs_without_an_installation(tmp_path: Path) -> None:
     assert (folder / "assignment.toml").read_text(encoding="utf-8") == 'title = "Übung"\n'
     for part, file in (("challenges", "stub.py"), ("solutions", "solution.py")):
         assert (folder / "pack" / part / "prefix_sum" / file).is_file()
-        assert (folder / "package" / part / "gqa" / file).is_file()
+        assert (folder / "package" / "attn_drill" / "_pack" / part / "gqa" / file).is_file()
     assert not [path for path in folder.rglob("*") if path.name.startswith((".", "__pycache__"))]
     torch = metadata.version("torch").partition("+")[0]
     assert f"torch=={torch}" in (folder / "requirements.txt").read_text().split()
@@ -34,7 +34,7 @@ def test_folder_runs_without_an_installation(tmp_path: Path) -> None:
     for name in ("run_autograder", "setup.sh"):
         assert os.access(folder / name, os.X_OK)
         assert (folder / name).read_bytes().startswith(b"#!/usr/bin/env bash\n")
-    code = "from trainer.packs.pack_reader import built_in_pack; print(built_in_pack())"
+    code = "from attn_drill.packs.pack_reader import built_in_pack; print(built_in_pack())"
     environment = {**os.environ, "PYTHONPATH": str(folder / "package")}
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -44,31 +44,31 @@ def test_folder_runs_without_an_installation(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.strip() == str(folder / "package")
+    assert done.stdout.strip() == str(folder / "package" / "attn_drill" / "_pack")
 
 
 def test_pack_of_a_wheel_is_inside_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is copied with `trainer/`."""
-    trainer = tmp_path / "site-packages" / "trainer"
-    (trainer / "_pack" / "solutions").mkdir(parents=True)
-    monkeypatch.setattr(autograder_folder, "TRAINER", trainer)
-    monkeypatch.setattr(autograder_folder, "built_in_pack", lambda: trainer / "_pack")
+    """It is copied with the package."""
+    package = tmp_path / "site-packages" / "attn_drill"
+    (package / "_pack" / "solutions").mkdir(parents=True)
+    monkeypatch.setattr(autograder_folder, "PACKAGE", package)
+    monkeypatch.setattr(autograder_folder, "built_in_pack", lambda: package / "_pack")
     write_autograder(tmp_path / "autograder", "")
-    package = tmp_path / "autograder" / "package"
-    assert sorted(package.rglob("*")) == [
-        package / name for name in ("trainer", "trainer/_pack", "trainer/_pack/solutions")
+    copied = tmp_path / "autograder" / "package"
+    assert sorted(copied.rglob("*")) == [
+        copied / name for name in ("attn_drill", "attn_drill/_pack", "attn_drill/_pack/solutions")
     ]
 
 
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a few files are copied."""
-    (tmp_path / "small" / "trainer" / "_pack").mkdir(parents=True)
-    monkeypatch.setattr(autograder_folder, "TRAINER", tmp_path / "small" / "trainer")
+    (tmp_path / "small" / "attn_drill" / "_pack").mkdir(parents=True)
+    monkeypatch.setattr(autograder_folder, "PACKAGE", tmp_path / "small" / "attn_drill")
     monkeypatch.setattr(
-        autograder_folder, "built_in_pack", lambda: tmp_path / "small" / "trainer" / "_pack"
+        autograder_folder, "built_in_pack", lambda: tmp_path / "small" / "attn_drill" / "_pack"
     )
 
 
@@ -81,10 +81,10 @@ def test_only_an_earlier_autograder_is_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "autograder"
     write_autograder(folder, "old")
     (folder / "pip.conf").write_text("mine")
-    (folder / "package" / "trainer" / "old.py").write_text("old")
+    (folder / "package" / "attn_drill" / "old.py").write_text("old")
     write_autograder(folder, "new")
     assert (folder / "assignment.toml").read_text() == "new"
-    assert not (folder / "package" / "trainer" / "old.py").exists()
+    assert not (folder / "package" / "attn_drill" / "old.py").exists()
     assert (folder / "pip.conf").read_text() == "mine"
     (tmp_path / "thesis" / "package").mkdir(parents=True)
     message = r"thesis is not empty and is not an autograder \(it has no run_autograder\). Name a"

@@ -8,6 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.classroom.records import (
+    AssignedChallenge,
+    Assignment,
+    Gradebook,
+    Lateness,
+    Override,
+    Student,
+    StudentResult,
+)
+from attn_drill.classroom.similarity import SameText
+from attn_drill.export.class_page import anchor, class_html
+from attn_drill.model.report import Diagnosis
+from attn_drill.report.class_words import VERDICTS
+from attn_drill.report.visible import visible
 from tests.support.class_results import (
     HOSTILE_NAMES,
     INVERTED,
@@ -25,20 +39,6 @@ from tests.support.class_results import (
 )
 from tests.support.html_page import Page
 from tests.support.pages import class_page
-from trainer.classroom.records import (
-    AssignedChallenge,
-    Assignment,
-    Gradebook,
-    Lateness,
-    Override,
-    Student,
-    StudentResult,
-)
-from trainer.classroom.similarity import SameText
-from trainer.export.class_page import anchor, class_html
-from trainer.model.report import Diagnosis
-from trainer.report.class_words import VERDICTS
-from trainer.report.visible import visible
 
 EVERYONE = make_class()
 TWO = ("first", "second")

@@ -7,6 +7,16 @@ from dataclasses import replace
 
 import pytest
 
+from attn_drill.classroom.records import (
+    Assignment,
+    Lateness,
+    Override,
+    Student,
+    StudentResult,
+    System,
+)
+from attn_drill.export.feedback import feedback_html, feedback_path, feedback_zip
+from attn_drill.report.visible import visible
 from tests.support.class_outputs import FAILED, SHOWN
 from tests.support.class_results import (
     CHECKS,
@@ -19,16 +29,6 @@ from tests.support.class_results import (
 )
 from tests.support.html_page import Page
 from tests.support.lms_readers import canvas_student_id, moodle_participant
-from trainer.classroom.records import (
-    Assignment,
-    Lateness,
-    Override,
-    Student,
-    StudentResult,
-    System,
-)
-from trainer.export.feedback import feedback_html, feedback_path, feedback_zip
-from trainer.report.visible import visible
 
 LATE = Lateness(True, 1e9, 9e8, is_extended=True, days=2, penalty=20.0)
 

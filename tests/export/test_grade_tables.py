@@ -5,9 +5,7 @@ import io
 
 import pytest
 
-from tests.support.class_outputs import EVERYONE, FAILED, rows
-from tests.support.class_results import SETTLE, result, ungraded
-from trainer.classroom.records import (
+from attn_drill.classroom.records import (
     AssignedChallenge,
     Assignment,
     ChallengeGrade,
@@ -18,13 +16,15 @@ from trainer.classroom.records import (
     StudentGrade,
     StudentResult,
 )
-from trainer.export.grade_tables import (
+from attn_drill.export.grade_tables import (
     ENCODING,
     grades_by_challenge_csv,
     grades_csv,
 )
-from trainer.export.to_look_at import Reason
-from trainer.report.visible import visible
+from attn_drill.export.to_look_at import Reason
+from attn_drill.report.visible import visible
+from tests.support.class_outputs import EVERYONE, FAILED, rows
+from tests.support.class_results import SETTLE, result, ungraded
 
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 

@@ -5,10 +5,8 @@ import time
 
 import pytest
 
-from tests.support.class_outputs import EVERYONE
-from tests.support.class_results import CHECKS, assignment, grade_of, result
-from trainer.classroom.records import AssignedChallenge, Lateness, Override
-from trainer.export.grade_words import (
+from attn_drill.classroom.records import AssignedChallenge, Lateness, Override
+from attn_drill.export.grade_words import (
     apportioned,
     challenge_shares,
     check_weights,
@@ -21,6 +19,8 @@ from trainer.export.grade_words import (
     rules,
     time_in_words,
 )
+from tests.support.class_outputs import EVERYONE
+from tests.support.class_results import CHECKS, assignment, grade_of, result
 
 FIRST = AssignedChallenge("first")
 

@@ -6,6 +6,16 @@ from typing import Any
 
 import pytest
 
+from attn_drill.classroom.records import (
+    AssignedChallenge,
+    Assignment,
+    Lateness,
+    Override,
+    Student,
+    StudentResult,
+)
+from attn_drill.export.gradescope import gradescope_object
+from attn_drill.model.checks import CHECK_ORDER
 from tests.support.class_outputs import EVERYONE, FAILED, SHOWN
 from tests.support.class_results import (
     assignment,
@@ -15,16 +25,6 @@ from tests.support.class_results import (
     student_grade,
     ungraded,
 )
-from trainer.classroom.records import (
-    AssignedChallenge,
-    Assignment,
-    Lateness,
-    Override,
-    Student,
-    StudentResult,
-)
-from trainer.export.gradescope import gradescope_object
-from trainer.model.checks import CHECK_ORDER
 
 
 def content_of(results: list[StudentResult], settings: Assignment) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from functools import partial
 
 import pytest
 
-from tests.support.lms_readers import blackboard_grades, canvas_grades, moodle_grades, table
-from trainer.classroom.records import (
+from attn_drill.classroom.records import (
     AssignedChallenge,
     Assignment,
     ChallengeGrade,
@@ -19,7 +18,8 @@ from trainer.classroom.records import (
     Student,
     StudentGrade,
 )
-from trainer.export.lms_tables import LmsTable, lms_table
+from attn_drill.export.lms_tables import LmsTable, lms_table
+from tests.support.lms_readers import blackboard_grades, canvas_grades, moodle_grades, table
 
 CANVAS_ROW = {
     "Student": "Lee, Ana",

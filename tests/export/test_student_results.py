@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.class_results import CHECKS, NO_SCALE, assignment, make_gradebook
-from trainer.classroom.records import StudentResult
-from trainer.export.class_page import class_html
-from trainer.export.feedback import feedback_html
-from trainer.export.gradescope import gradescope_object
-from trainer.export.student_results import (
+from attn_drill.classroom.records import StudentResult
+from attn_drill.export.class_page import class_html
+from attn_drill.export.feedback import feedback_html
+from attn_drill.export.gradescope import gradescope_object
+from attn_drill.export.student_results import (
     as_text,
     with_failure,
     with_report,
     with_trouble,
 )
-from trainer.model.checks import Verdict
-from trainer.model.report import Diagnosis, Frame, Outcome, Report
+from attn_drill.model.checks import Verdict
+from attn_drill.model.report import Diagnosis, Frame, Outcome, Report
+from tests.support.class_results import CHECKS, NO_SCALE, assignment, make_gradebook
 
 BARE = StudentResult(student="ana", challenge="first", file="ana.py", score=0.0)
 # Options, commands and names that only a person at the command line understands.

@@ -5,6 +5,11 @@ from dataclasses import asdict
 
 import pytest
 
+from attn_drill.classroom.records import Assignment, StudentResult
+from attn_drill.export.student_results import with_trouble
+from attn_drill.export.student_view import ChallengeView, student_view
+from attn_drill.model.checks import CHECK_ORDER
+from attn_drill.report.visible import visible
 from tests.support.class_outputs import FAILED, SHOWN
 from tests.support.class_results import (
     CHECKS,
@@ -16,11 +21,6 @@ from tests.support.class_results import (
     result,
     ungraded,
 )
-from trainer.classroom.records import Assignment, StudentResult
-from trainer.export.student_results import with_trouble
-from trainer.export.student_view import ChallengeView, student_view
-from trainer.model.checks import CHECK_ORDER
-from trainer.report.visible import visible
 
 NOT_READ = with_trouble(
     StudentResult(student="Ann", challenge="first", file="ann.py", score=0.0), "there is no file."

@@ -5,6 +5,16 @@ from types import SimpleNamespace
 
 import pytest
 
+from attn_drill.classroom.records import Gradebook, Lateness, Override, Student, StudentResult
+from attn_drill.export.to_look_at import (
+    KINDS,
+    by_kind,
+    near_miss,
+    notes_of,
+)
+from attn_drill.grading.checks_load import interface
+from attn_drill.model.challenge import Signature
+from attn_drill.report.class_words import VERDICTS
 from tests.support.class_results import (
     CHECKS,
     SETTLE,
@@ -15,16 +25,6 @@ from tests.support.class_results import (
     student_grade,
     ungraded,
 )
-from trainer.classroom.records import Gradebook, Lateness, Override, Student, StudentResult
-from trainer.export.to_look_at import (
-    KINDS,
-    by_kind,
-    near_miss,
-    notes_of,
-)
-from trainer.grading.checks_load import interface
-from trainer.model.challenge import Signature
-from trainer.report.class_words import VERDICTS
 
 ONE = assignment()
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.classroom.records import Gradebook, Student
+from attn_drill.export.writers import WRITERS, GradedClass
 from tests.support.class_results import assignment, grade_of, make_class, result, student_grade
-from trainer.classroom.records import Gradebook, Student
-from trainer.export.writers import WRITERS, GradedClass
 
 FILES = {
     "csv": ["grades.csv", "grades_by_challenge.csv"],

@@ -1,1 +1,1 @@
-"""Tests of `trainer.grading`."""
+"""Tests of `attn_drill.grading`."""

@@ -1,8 +1,8 @@
 """The calls that a worker makes in each case."""
 
+from attn_drill.grading.calls import calls_for
+from attn_drill.grading.grader import Grader
 from tests.support.checks import GQA
-from trainer.grading.calls import calls_for
-from trainer.grading.grader import Grader
 
 
 def test_a_case_is_called_with_and_without_gradients_on_other_values(grader: Grader) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.grading.case_set import load_case_set
+from attn_drill.grading.challenge_content import load_content, load_module
+from attn_drill.model.errors import GraderError, PackError
+from attn_drill.packs import pack_reader
 from tests.support.checks import GQA
-from trainer.grading.case_set import load_case_set
-from trainer.grading.challenge_content import load_content, load_module
-from trainer.model.errors import GraderError, PackError
-from trainer.packs import pack_reader
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ from trainer.packs import pack_reader
         ),
         pytest.param(
             "challenges/prefix_sum/cases.py",
-            "from trainer",
-            "import sys\nsys.exit(3)\nfrom trainer",
+            "from attn_drill",
+            "import sys\nsys.exit(3)\nfrom attn_drill",
             PackError,
             r"cases\.py, line 4: the file cannot be loaded: SystemExit",
             id="cases that end the process",

@@ -8,13 +8,13 @@ import re
 
 import pytest
 
+from attn_drill.grading.case_set import load_case_set
+from attn_drill.grading.grader import Grader
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.report import Report
+from attn_drill.packs import pack_reader
 from tests.support.case_runs import patched
 from tests.support.grading import report_of
-from trainer.grading.case_set import load_case_set
-from trainer.grading.grader import Grader
-from trainer.model.challenge import Challenge
-from trainer.model.report import Report
-from trainer.packs import pack_reader
 
 PACK = pack_reader.built_in_pack()
 SEED = 21

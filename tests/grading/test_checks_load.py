@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.grading.checks_load import in_python, signature_problem
+from attn_drill.grading.grader import Grader
+from attn_drill.model.challenge import Parameter, Signature
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import patch, read_mistakes
+from attn_drill.worker.protocol import FoundParameter
 from tests.support.checks import GQA, assert_fails_first, failed_outcomes, grade
 from tests.support.grading import report_of
 from tests.support.strict_pack import CHECKED, strict_pack
-from trainer.grading.checks_load import in_python, signature_problem
-from trainer.grading.grader import Grader
-from trainer.model.challenge import Parameter, Signature
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import patch, read_mistakes
-from trainer.worker.protocol import FoundParameter
 
 DROPOUT = "self.dropout = nn"
 TEMPERATURE = "self.temperature = nn.Parameter(torch.ones(1))\n        self.dropout = nn"

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
+from attn_drill.grading.checks_values import percent
+from attn_drill.grading.grader import Grader
+from attn_drill.packs import pack_reader
 from tests.support.checks import assert_fails_first, failed_outcomes, grade
 from tests.support.grading import report_of
 from tests.support.running import grade_prefix_sum
-from trainer.grading.checks_values import percent
-from trainer.grading.grader import Grader
-from trainer.packs import pack_reader
 
 RETURN = "return self.o_proj(merged)"
 SHAPE = "batch, length, d_model = x.shape"

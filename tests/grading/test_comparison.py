@@ -5,14 +5,14 @@ import re
 
 import pytest
 
+from attn_drill.grading.comparison import CaseResult, Comparison
+from attn_drill.grading.grader import Grader
+from attn_drill.model.submission import Submission
+from attn_drill.packs import pack_reader
 from tests.support.checks import GQA, SOLUTION
 from tests.support.grading import report_of
 from tests.support.paths import TINY_PACK
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
-from trainer.grading.comparison import CaseResult, Comparison
-from trainer.grading.grader import Grader
-from trainer.model.submission import Submission
-from trainer.packs import pack_reader
 
 SIGNS = pack_reader.find_challenge(TINY_PACK, "signs")
 COUNT = "int((x > 0).sum())"
@@ -120,8 +120,8 @@ def test_forged_reply_without_tensors_does_not_pass(grader: Grader) -> None:
     """A well-formed reply that claims success but has no tensors is refused."""
     forged = (
         "import os\n"
-        "    from trainer.worker.protocol import Reply, RunReply, TensorTable, encode, message\n"
-        "    from trainer.worker.protocol import REPLY\n"
+        "    from attn_drill.worker.protocol import Reply, RunReply, TensorTable, encode, message\n"
+        "    from attn_drill.worker.protocol import REPLY\n"
         "    reply = Reply(defined=['prefix_sum'], signatures={'prefix_sum': None},\n"
         "                  runs=[RunReply() for _ in range(7)])\n"
         "    frame = encode(reply, TensorTable())\n"

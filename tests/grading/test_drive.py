@@ -2,8 +2,8 @@
 
 import pytest
 
-from trainer.grading.drive import drive_source
-from trainer.model.errors import PackError
+from attn_drill.grading.drive import drive_source
+from attn_drill.model.errors import PackError
 
 CASES = '''"""Cases of a challenge."""
 import math

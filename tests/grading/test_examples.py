@@ -4,7 +4,7 @@ import builtins
 
 import pytest
 
-from trainer.grading.examples import WrongExample, wrong_examples
+from attn_drill.grading.examples import WrongExample, wrong_examples
 
 PROMPT = """# A sum
 

@@ -2,8 +2,8 @@
 
 import torch
 
-from trainer.grading.expected import Expected, Value
-from trainer.grading.tolerance import allowed
+from attn_drill.grading.expected import Expected, Value
+from attn_drill.grading.tolerance import allowed
 
 
 def value(*entries: float) -> Value:

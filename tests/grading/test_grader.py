@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
+from attn_drill.diagnosis.diagnose import Diagnoser
+from attn_drill.grading.case_set import CaseSet
+from attn_drill.grading.grader import Grader
+from attn_drill.grading.ready_workers import Workers
+from attn_drill.model.errors import DrillError
+from attn_drill.model.limits import Limits
+from attn_drill.model.submission import Submission
+from attn_drill.packs import pack_reader
+from attn_drill.worker.protocol import SubmittedFile
+from attn_drill.worker.worker_client import WorkerRun
 from tests.support.checks import GQA, SOLUTION, grade
 from tests.support.grading import report_of
 from tests.support.judged import with_tied_head
 from tests.support.paths import TESTS, TINY_PACK
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
-from trainer.diagnosis.diagnose import Diagnoser
-from trainer.grading.case_set import CaseSet
-from trainer.grading.grader import Grader
-from trainer.grading.ready_workers import Workers
-from trainer.model.errors import DrillError
-from trainer.model.limits import Limits
-from trainer.model.submission import Submission
-from trainer.packs import pack_reader
-from trainer.worker.protocol import SubmittedFile
-from trainer.worker.worker_client import WorkerRun
 
 PREFIX_SUM = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 UNNAMED_LAYERS = (GQA.solutions / "also_right" / "unnamed_layers.py").read_text(encoding="utf-8")

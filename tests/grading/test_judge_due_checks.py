@@ -2,11 +2,11 @@
 
 import re
 
+from attn_drill.grading.comparison import Comparison
+from attn_drill.grading.grader import Grader
+from attn_drill.grading.judge import CHECKS
+from attn_drill.worker.worker_client import WorkerResult
 from tests.support.checks import BUGS, GQA, failed_outcomes, grade, passed_checks
-from trainer.grading.comparison import Comparison
-from trainer.grading.grader import Grader
-from trainer.grading.judge import CHECKS
-from trainer.worker.worker_client import WorkerResult
 
 ROWS = {check.name: check for check in CHECKS}
 

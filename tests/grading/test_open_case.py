@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.grading.open_case import open_case
+from attn_drill.model.errors import DrillError
+from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, SEED
 from tests.support.judged import with_mistakes
 from tests.support.paths import TINY_PACK
-from trainer.grading.open_case import open_case
-from trainer.model.errors import DrillError
-from trainer.packs import pack_reader
 
 # A module, functions, a class, a cache, and a challenge without tensors.
 KINDS = ["gqa", "rolling_cache", "online_softmax", "mini_gpt", "attention_cost", "kv_cache"]

@@ -11,12 +11,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from attn_drill.grading.comparison import Comparison
+from attn_drill.grading.pictures import error_maps, off_by, patterns, rows_of, with_pictures
+from attn_drill.grading.tensor_comparison import compare_values
+from attn_drill.grading.tolerance import allowed
+from attn_drill.model.report import ErrorMap, Mismatch, Outcome
 from tests.support.comparing import mismatch
-from trainer.grading.comparison import Comparison
-from trainer.grading.pictures import error_maps, off_by, patterns, rows_of, with_pictures
-from trainer.grading.tensor_comparison import compare_values
-from trainer.grading.tolerance import allowed
-from trainer.model.report import ErrorMap, Mismatch, Outcome
 
 SIZES = {"B": 2, "L": 5, "H": 3, "D": 4}
 DIMS = "B L (H D)"

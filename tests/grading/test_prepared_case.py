@@ -4,8 +4,8 @@ import math
 
 import torch
 
+from attn_drill.grading.grader import Grader
 from tests.support.checks import GQA
-from trainer.grading.grader import Grader
 
 
 def test_only_floating_inputs_get_gradients(grader: Grader) -> None:

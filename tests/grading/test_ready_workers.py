@@ -6,14 +6,14 @@ import os
 
 import pytest
 
+from attn_drill.grading.case_set import CaseSet
+from attn_drill.grading.grader import Grader
+from attn_drill.grading.ready_workers import Workers
+from attn_drill.model.submission import Submission
+from attn_drill.worker.worker_client import SupersededError
 from tests.support.grading import report_of
 from tests.support.isolation import RIGHT, SUMS, grader_by
 from tests.support.paths import TINY_PACK
-from trainer.grading.case_set import CaseSet
-from trainer.grading.grader import Grader
-from trainer.grading.ready_workers import Workers
-from trainer.model.submission import Submission
-from trainer.worker.worker_client import SupersededError
 
 
 def test_preloaded_request_is_sent_once(monkeypatch: pytest.MonkeyPatch) -> None:

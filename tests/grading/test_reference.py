@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 import torch
 
+from attn_drill.grading import reference
+from attn_drill.grading.case_set import load_case_set
+from attn_drill.grading.reference import Reference
+from attn_drill.grading.tolerance import lower_dtype
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.errors import PackError
+from attn_drill.packs import pack_reader
+from attn_drill.worker.execution import build
 from tests.support.checks import GQA
-from trainer.grading import reference
-from trainer.grading.case_set import load_case_set
-from trainer.grading.reference import Reference
-from trainer.grading.tolerance import lower_dtype
-from trainer.model.challenge import Challenge
-from trainer.model.errors import PackError
-from trainer.packs import pack_reader
-from trainer.worker.execution import build
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 

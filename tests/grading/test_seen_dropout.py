@@ -3,10 +3,10 @@
 import pytest
 import torch
 
+from attn_drill.grading.grader import Grader
+from attn_drill.grading.seen_dropout import ReplayedDropout, kept_weights
+from attn_drill.packs import pack_reader
 from tests.support.checks import failed_outcomes, grade
-from trainer.grading.grader import Grader
-from trainer.grading.seen_dropout import ReplayedDropout, kept_weights
-from trainer.packs import pack_reader
 
 # Hand-written dropout on the weights, in place of `self.dropout(weights)`.
 KEEP = "(torch.rand_like(weights) >= self.dropout.p)"

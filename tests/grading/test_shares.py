@@ -2,11 +2,11 @@
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.submission import Submission
+from attn_drill.packs import pack_reader
 from tests.support.checks import BUGS, GQA, SOLUTION
-from trainer.grading.grader import Grader
-from trainer.model.challenge import Challenge
-from trainer.model.submission import Submission
-from trainer.packs import pack_reader
 
 MHA = pack_reader.find_challenge(pack_reader.built_in_pack(), "mha")
 ABOUT_VALUES = ("values", "masks", "gradients", "train/eval", "properties")

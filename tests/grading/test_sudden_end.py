@@ -2,14 +2,14 @@
 
 import pytest
 
+from attn_drill.grading.comparison import Comparison
+from attn_drill.grading.grader import Grader
+from attn_drill.grading.judge import due_checks
+from attn_drill.grading.sudden_end import sudden_end
+from attn_drill.model.limits import Limits
+from attn_drill.packs import pack_reader
+from attn_drill.worker.worker_client import WorkerResult
 from tests.support.running import grade_prefix_sum
-from trainer.grading.comparison import Comparison
-from trainer.grading.grader import Grader
-from trainer.grading.judge import due_checks
-from trainer.grading.sudden_end import sudden_end
-from trainer.model.limits import Limits
-from trainer.packs import pack_reader
-from trainer.worker.worker_client import WorkerResult
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 

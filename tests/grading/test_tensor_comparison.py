@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from attn_drill.grading.tensor_comparison import compare_dropout, compare_values
+from attn_drill.grading.tolerance import allowed
 from tests.support.comparing import mismatch
-from trainer.grading.tensor_comparison import compare_dropout, compare_values
-from trainer.grading.tolerance import allowed
 
 
 def test_counts_and_places_of_differences() -> None:

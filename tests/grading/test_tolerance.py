@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
+from attn_drill.grading.tolerance import allowed, loss, lower_dtype
 from tests.support.comparing import mismatch
-from trainer.grading.tolerance import allowed, loss, lower_dtype
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import torch
 
-from trainer.grading.case_set import load_case_set
-from trainer.packs import pack_reader
+from attn_drill.grading.case_set import load_case_set
+from attn_drill.packs import pack_reader
 
 PACK = pack_reader.built_in_pack()
 

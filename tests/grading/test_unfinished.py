@@ -4,14 +4,14 @@ import re
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.limits import Limits
+from attn_drill.model.report import Report
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.packs.stub_levels import LEVELS
 from tests.support.grading import report_of
-from trainer.grading.grader import Grader
-from trainer.model.challenge import Challenge
-from trainer.model.limits import Limits
-from trainer.model.report import Report
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import read_mistakes
-from trainer.packs.stub_levels import LEVELS
 
 BUILT_IN = pack_reader.built_in_pack()
 GQA = pack_reader.find_challenge(BUILT_IN, "gqa")

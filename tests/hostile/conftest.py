@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.model.limits import Limits
+from attn_drill.packs import pack_reader
 from tests.support.paths import TINY_PACK
-from trainer.grading.grader import Grader
-from trainer.model.limits import Limits
-from trainer.packs import pack_reader
 
 PACK = Path(__file__).parent / "pack"
 _graders: list[Grader] = []

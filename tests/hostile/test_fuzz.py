@@ -11,17 +11,15 @@ from typing import Any
 
 import pytest
 
-from tests.support.grading import diagnoser_of, report_of
-from tests.support.paths import TINY_PACK
-from trainer.diagnosis.diagnose import diagnose
-from trainer.grading.comparison import Comparison
-from trainer.grading.grader import Grader, Judgement
-from trainer.grading.judge import judge
-from trainer.model.submission import Submission
-from trainer.packs import pack_reader
-from trainer.report.report_json import to_json
-from trainer.worker.channel import HEAD_BYTES
-from trainer.worker.protocol import (
+from attn_drill.diagnosis.diagnose import diagnose
+from attn_drill.grading.comparison import Comparison
+from attn_drill.grading.grader import Grader, Judgement
+from attn_drill.grading.judge import judge
+from attn_drill.model.submission import Submission
+from attn_drill.packs import pack_reader
+from attn_drill.report.report_json import to_json
+from attn_drill.worker.channel import HEAD_BYTES
+from attn_drill.worker.protocol import (
     NOTE,
     PART,
     REPLY,
@@ -31,7 +29,9 @@ from trainer.worker.protocol import (
     decode,
     message,
 )
-from trainer.worker.worker_client import WorkerRun
+from attn_drill.worker.worker_client import WorkerRun
+from tests.support.grading import diagnoser_of, report_of
+from tests.support.paths import TINY_PACK
 
 SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 SEED = 21
@@ -111,7 +111,7 @@ def _without_worker(stream: bytes) -> WorkerRun:
         "_more": lambda: None,
     }
     vars(running).update(attributes)
-    from trainer.worker.worker_client import WorkerResult
+    from attn_drill.worker.worker_client import WorkerResult
 
     running.result = WorkerResult("died")
     return running
@@ -256,7 +256,7 @@ class _NoWorkers:
 
     def begin(self, *unused: object) -> Callable[[], Any]:
         """Start nothing."""
-        from trainer.worker.worker_client import WorkerResult
+        from attn_drill.worker.worker_client import WorkerResult
 
         return lambda: WorkerResult("died")
 

@@ -16,28 +16,28 @@ from pathlib import Path
 import pytest
 import torch
 
+from attn_drill.diagnosis.first_wrong import first_wrong
+from attn_drill.diagnosis.loops import growth
+from attn_drill.diagnosis.matching import Matching
+from attn_drill.diagnosis.milestones import progress
+from attn_drill.diagnosis.non_value_blame import blamed_line
+from attn_drill.diagnosis.reference_index import ReferenceIndex
+from attn_drill.diagnosis.tracing import trace_of_run
+from attn_drill.diagnosis.value_graph import graph_of, right_graphs
+from attn_drill.grading.grader import Grader
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.limits import Limits
+from attn_drill.model.report import Report
+from attn_drill.packs import pack_reader
+from attn_drill.practice.learner_files import read_source
+from attn_drill.report.terminal import render
+from attn_drill.sandbox import isolation
+from attn_drill.worker.protocol import Reply, RunReply, Step
+from attn_drill.worker.recorder import Recorder
+from attn_drill.worker.worker_client import WorkerResult
 from tests.hostile.conftest import PACK
 from tests.support.grading import report_of
 from tests.support.paths import TINY_PACK
-from trainer.diagnosis.first_wrong import first_wrong
-from trainer.diagnosis.loops import growth
-from trainer.diagnosis.matching import Matching
-from trainer.diagnosis.milestones import progress
-from trainer.diagnosis.non_value_blame import blamed_line
-from trainer.diagnosis.reference_index import ReferenceIndex
-from trainer.diagnosis.tracing import trace_of_run
-from trainer.diagnosis.value_graph import graph_of, right_graphs
-from trainer.grading.grader import Grader
-from trainer.model.challenge import Challenge
-from trainer.model.limits import Limits
-from trainer.model.report import Report
-from trainer.packs import pack_reader
-from trainer.practice.learner_files import read_source
-from trainer.report.terminal import render
-from trainer.sandbox import isolation
-from trainer.worker.protocol import Reply, RunReply, Step
-from trainer.worker.recorder import Recorder
-from trainer.worker.worker_client import WorkerResult
 
 from .generated import GENERATED, Generated
 from .headers import BASES, HARMFUL, Hostile, read

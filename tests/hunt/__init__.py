@@ -1,1 +1,1 @@
-"""Tests of `trainer.hunt`."""
+"""Tests of `attn_drill.hunt`."""

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from attn_drill.hunt.hunt_file import write_hunt
+from attn_drill.hunt.planted_mistakes import hunt_file_text
+from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.practice.facts import Hunted
+from attn_drill.practice.journal import Journal
 from tests.support.hunt import BY_ID
-from trainer.hunt.hunt_file import write_hunt
-from trainer.hunt.planted_mistakes import hunt_file_text
-from trainer.packs.mistakes import read_mistakes
-from trainer.practice.facts import Hunted
-from trainer.practice.journal import Journal
 
 GQA = BY_ID["gqa"]
 FIRST, SECOND = read_mistakes(GQA)[:2]

@@ -9,11 +9,11 @@ from random import Random
 
 import pytest
 
+from attn_drill.hunt import planted_mistakes
+from attn_drill.model.challenge import Challenge, Mistake
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import patch, patch_all, read_mistakes
 from tests.support.hunt import BY_ID, CHALLENGES, SOURCE
-from trainer.hunt import planted_mistakes
-from trainer.model.challenge import Challenge, Mistake
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import patch, patch_all, read_mistakes
 
 IDS = [challenge.id for challenge in CHALLENGES]
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import patch, read_mistakes
 from tests.support.grading import report_of
-from trainer.grading.grader import Grader
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import patch, read_mistakes
 
 GPT = pack_reader.find_challenge(pack_reader.built_in_pack(), "mini-gpt")
 SOURCE = pack_reader.solution(GPT)

@@ -1,1 +1,1 @@
-"""Tests of `trainer.interview`."""
+"""Tests of `attn_drill.interview`."""

@@ -6,8 +6,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from tests.support.interview import BY_ID, CHALLENGES, QUESTIONS
-from trainer.interview.plan import (
+from attn_drill.interview.plan import (
     Choice,
     InterviewPlan,
     choose_problems,
@@ -18,10 +17,11 @@ from trainer.interview.plan import (
     planned_questions,
     prerequisites,
 )
-from trainer.model.errors import DrillError
-from trainer.packs.follow_up import FollowUp
-from trainer.practice.facts import Attempted, Reviewed
-from trainer.practice.schedule import item_of, items
+from attn_drill.model.errors import DrillError
+from attn_drill.packs.follow_up import FollowUp
+from attn_drill.practice.facts import Attempted, Reviewed
+from attn_drill.practice.schedule import item_of, items
+from tests.support.interview import BY_ID, CHALLENGES, QUESTIONS
 
 BEFORE = prerequisites(CHALLENGES)
 

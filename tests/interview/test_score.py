@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from attn_drill.interview.plan import InterviewPlan, Stage
+from attn_drill.interview.score import ProblemRow, score_parts, score_sheet
+from attn_drill.interview.state import StageState, state_of
+from attn_drill.packs.follow_up import FollowUp
+from attn_drill.practice.facts import QuestionAnswered, StageAttempted
 from tests.support.interview import BY_ID, EVENTS, PLAN, attempted
-from trainer.interview.plan import InterviewPlan, Stage
-from trainer.interview.score import ProblemRow, score_parts, score_sheet
-from trainer.interview.state import StageState, state_of
-from trainer.packs.follow_up import FollowUp
-from trainer.practice.facts import QuestionAnswered, StageAttempted
 
 
 def row(weight: float, result: StageAttempted | None, **changes: Any) -> ProblemRow:

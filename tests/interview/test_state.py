@@ -3,16 +3,15 @@
 import msgspec
 import pytest
 
-from tests.support.interview import EVENTS, FIRST, PLAN, attempted
-from trainer.interview.plan import InterviewPlan, Stage
-from trainer.interview.state import (
+from attn_drill.interview.plan import InterviewPlan, Stage
+from attn_drill.interview.state import (
     StageState,
     allowed_seconds,
     carried_seconds,
     overtime_seconds,
     state_of,
 )
-from trainer.practice.facts import (
+from attn_drill.practice.facts import (
     AnyFact,
     QuestionAnswered,
     StageBegan,
@@ -21,6 +20,7 @@ from trainer.practice.facts import (
     StageLeft,
     StageRepaired,
 )
+from tests.support.interview import EVENTS, FIRST, PLAN, attempted
 
 
 def test_state_adds_up_the_events() -> None:

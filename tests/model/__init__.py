@@ -1,1 +1,1 @@
-"""Tests of `trainer.model`."""
+"""Tests of `attn_drill.model`."""

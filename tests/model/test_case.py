@@ -2,7 +2,7 @@
 
 import pytest
 
-from trainer.model.case import Case, axes
+from attn_drill.model.case import Case, axes
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from trainer.model.challenge import Challenge
+from attn_drill.model.challenge import Challenge
 
 
 def test_file_name_of_the_learner_follows_the_folder() -> None:

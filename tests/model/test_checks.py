@@ -2,7 +2,7 @@
 
 import pytest
 
-from trainer.model.checks import CHECK_ORDER, Status, status_of_each
+from attn_drill.model.checks import CHECK_ORDER, Status, status_of_each
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The limits of a submission."""
 
-from trainer.model.limits import DEFAULT, Limits
+from attn_drill.model.limits import DEFAULT, Limits
 
 
 def test_memory_is_also_given_in_bytes() -> None:

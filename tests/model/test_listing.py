@@ -2,7 +2,7 @@
 
 import pytest
 
-from trainer.model.listing import first_of
+from attn_drill.model.listing import first_of
 
 
 @pytest.mark.parametrize(

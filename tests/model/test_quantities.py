@@ -2,7 +2,7 @@
 
 import pytest
 
-from trainer.model.quantities import in_bytes, in_count, plural
+from attn_drill.model.quantities import in_bytes, in_count, plural
 
 MIB = 1 << 20
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from trainer.model.checks import CHECK_ORDER
-from trainer.model.report import Diagnosis, Outcome, Report
+from attn_drill.model.checks import CHECK_ORDER
+from attn_drill.model.report import Diagnosis, Outcome, Report
 
 
 def test_check_with_a_skipped_outcome_is_skipped() -> None:

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from trainer.model.challenge import Mistake
-from trainer.model.report import Diagnosis, EffectiveMask, Frame, Mismatch, Outcome, Report
-from trainer.model.report_codec import SCHEMA, from_object, to_object
+from attn_drill.model.challenge import Mistake
+from attn_drill.model.report import Diagnosis, EffectiveMask, Frame, Mismatch, Outcome, Report
+from attn_drill.model.report_codec import SCHEMA, from_object, to_object
 
 MISMATCH = Mismatch(
     "out",

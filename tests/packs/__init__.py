@@ -1,1 +1,1 @@
-"""Tests of `trainer.packs`."""
+"""Tests of `attn_drill.packs`."""

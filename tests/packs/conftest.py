@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.cli import commands
+from attn_drill.packs.scaffold import scaffold
 from tests.support.paths import TINY_PACK
-from trainer.cli import commands
-from trainer.packs.scaffold import scaffold
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trainer.packs.arithmetic import evaluate
+from attn_drill.packs.arithmetic import evaluate
 
 
 @pytest.mark.parametrize(

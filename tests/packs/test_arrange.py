@@ -7,6 +7,11 @@ from random import Random
 
 import pytest
 
+from attn_drill.model.challenge import Challenge, Mistake
+from attn_drill.model.errors import PackError
+from attn_drill.packs import pack_reader
+from attn_drill.packs.arrange import arranged, completed, shuffled_pieces, wrong_piece
+from attn_drill.packs.mistakes import patch, read_mistakes
 from tests.support.arranged import (
     Pieces,
     another_order,
@@ -19,11 +24,6 @@ from tests.support.arranged import (
     wrong_in,
 )
 from tests.support.paths import TINY_PACK
-from trainer.model.challenge import Challenge, Mistake
-from trainer.model.errors import PackError
-from trainer.packs import pack_reader
-from trainer.packs.arrange import arranged, completed, shuffled_pieces, wrong_piece
-from trainer.packs.mistakes import patch, read_mistakes
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack()) + pack_reader.read_pack(TINY_PACK)
 REFERENCE = '''"""A reference with everything that is rare."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.model.errors import DrillError
+from attn_drill.packs import catalogue, pack_reader
+from attn_drill.packs.catalogue import KnownPacks
 from tests.support.known_packs import BUILT_IN, install_pack, make_pack
-from trainer.model.errors import DrillError
-from trainer.packs import catalogue, pack_reader
-from trainer.packs.catalogue import KnownPacks
 
 
 def pack_of(known_packs: KnownPacks, challenge_id: str) -> Path:

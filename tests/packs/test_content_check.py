@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.model.challenge import Challenge
+from attn_drill.packs import pack_reader
+from attn_drill.packs.content_check import misplaced_files, stub_problems, text_problems
 from tests.support.levels import GUIDED, STANDARD
 from tests.support.paths import TINY_PACK
-from trainer.model.challenge import Challenge
-from trainer.packs import pack_reader
-from trainer.packs.content_check import misplaced_files, stub_problems, text_problems
 
 BUILT_IN = pack_reader.built_in_pack()
 CHALLENGES = pack_reader.read_pack(BUILT_IN)

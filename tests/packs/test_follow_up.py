@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from trainer.model.challenge import Challenge
-from trainer.model.errors import PackError
-from trainer.packs import pack_reader
-from trainer.packs.follow_up import (
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.errors import PackError
+from attn_drill.packs import pack_reader
+from attn_drill.packs.follow_up import (
     answers_path,
     figure_problem,
     follow_up_problems,

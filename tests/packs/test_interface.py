@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from trainer.model.errors import PackError
-from trainer.packs import pack_reader
-from trainer.packs.interface import signatures
+from attn_drill.model.errors import PackError
+from attn_drill.packs import pack_reader
+from attn_drill.packs.interface import signatures
 
 
 def test_signatures_come_from_the_stub() -> None:

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.known_packs import make_pack
-from trainer.model.challenge import Mistake
-from trainer.model.errors import PackError
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import (
+from attn_drill.model.challenge import Mistake
+from attn_drill.model.errors import PackError
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import (
     fit_together,
     lines_of,
     pairs_of,
@@ -20,6 +19,7 @@ from trainer.packs.mistakes import (
     readable_mistakes,
     statements_of,
 )
+from tests.support.known_packs import make_pack
 
 SOURCE = """\
 @cache

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.errors import DrillError, PackError
+from attn_drill.packs import pack_reader
 from tests.support.paths import TINY_PACK
-from trainer.model.challenge import Challenge
-from trainer.model.errors import DrillError, PackError
-from trainer.packs import pack_reader
 
 
 def test_ids_and_folders_map_both_ways() -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.model.errors import PackError
+from attn_drill.packs.question_bank import read_bank, read_topic, solve
 from tests.support.known_packs import BANK, make_pack
-from trainer.model.errors import PackError
-from trainer.packs.question_bank import read_bank, read_topic, solve
 
 
 def test_banks_of_several_packs_are_joined(tmp_path: Path) -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from trainer.grading.case_set import load_case_set
-from trainer.model.errors import DrillError
-from trainer.packs import pack_reader
-from trainer.packs.catalogue import KnownPacks
-from trainer.packs.scaffold import CHALLENGE, module_name, scaffold
+from attn_drill.grading.case_set import load_case_set
+from attn_drill.model.errors import DrillError
+from attn_drill.packs import pack_reader
+from attn_drill.packs.catalogue import KnownPacks
+from attn_drill.packs.scaffold import CHALLENGE, module_name, scaffold
+from tests.support.paths import SOURCE
 
 
 @pytest.mark.thorough  # tests/packs/test_installed_packs.py and tests/cli find the same faults
@@ -34,11 +35,11 @@ def test_installed_pack_works_in_every_command(new_pack: Path, tmp_path: Path) -
     (site / "my_pack-0.1.0.dist-info" / "entry_points.txt").write_text(
         "[attn_drill.packs]\n" + "".join(f"{name} = {value}\n" for name, value in group.items())
     )
-    path = {"PYTHONPATH": os.pathsep.join([str(pack_reader.TRAINER.parent), str(site)])}
+    path = {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(site)])}
 
     def run(*arguments: str, code: int = 0) -> str:
         done = subprocess.run(
-            [sys.executable, "-m", "trainer", *arguments],
+            [sys.executable, "-m", "attn_drill", *arguments],
             cwd=tmp_path,
             env={**os.environ, **path},
             capture_output=True,
@@ -125,7 +126,7 @@ def test_invalid_name_is_refused_before_anything_is_written(name: str, tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["torch", "Json", "trainer", "class"])
+@pytest.mark.parametrize("name", ["torch", "Json", "attn_drill", "class"])
 def test_name_of_a_needed_module_is_refused(name: str, tmp_path: Path) -> None:
     """An installed pack must not hide a module that Python or attn-drill needs."""
     with pytest.raises(DrillError, match=f"Python or attn-drill uses the name {name.lower()}"):

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from msgspec import Meta
 
-from trainer.model.errors import DrillError, PackError
-from trainer.packs.toml import as_toml, key_error, line_of, read_toml, suggestion
+from attn_drill.model.errors import DrillError, PackError
+from attn_drill.packs.toml import as_toml, key_error, line_of, read_toml, suggestion
 
 
 class Day:

@@ -1,1 +1,1 @@
-"""Tests of `trainer.practice`."""
+"""Tests of `attn_drill.practice`."""

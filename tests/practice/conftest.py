@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.practice.journal import Journal
 from tests.support.journal import Open
-from trainer.practice.journal import Journal
 
 
 @pytest.fixture

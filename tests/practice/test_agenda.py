@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
+from attn_drill.practice.agenda import in_days
+from attn_drill.practice.schedule import ScheduledItem
 from tests.support.menu import CHALLENGES, ENTRIES, reviewed
-from trainer.practice.agenda import in_days
-from trainer.practice.schedule import ScheduledItem
 
 
 def test_agenda_has_due_challenges_first() -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.model.errors import DrillError
+from attn_drill.practice.exchange import export, read_export
+from attn_drill.practice.facts import Hinted
+from attn_drill.practice.journal import Journal
 from tests.support.exchange import FACTS, filled_journal
 from tests.support.journal import ROOT, query
-from trainer.model.errors import DrillError
-from trainer.practice.exchange import export, read_export
-from trainer.practice.facts import Hinted
-from trainer.practice.journal import Journal
 
 
 def test_import_into_an_empty_journal_keeps_everything(home: Path, tmp_path: Path) -> None:
@@ -158,9 +158,9 @@ def test_full_disk_leaves_the_old_file_unchanged(home: Path, tmp_path: Path) -> 
     script = """
 import resource, sys
 from pathlib import Path
-from trainer.model.errors import DrillError
-from trainer.practice.exchange import export
-from trainer.practice.journal import Journal
+from attn_drill.model.errors import DrillError
+from attn_drill.practice.exchange import export
+from attn_drill.practice.journal import Journal
 journal = Journal(Path(sys.argv[1]))
 assert journal.facts()
 resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))

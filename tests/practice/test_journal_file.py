@@ -7,6 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.practice import journal_file
+from attn_drill.practice.facts import Attempted, Hinted, Started
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.journal_file import VERSION
+from attn_drill.practice.progress import progress_of, since_start
 from tests.support.journal import (
     READY,
     Open,
@@ -14,11 +19,6 @@ from tests.support.journal import (
     run_together,
     script,
 )
-from trainer.practice import journal_file
-from trainer.practice.facts import Attempted, Hinted, Started
-from trainer.practice.journal import Journal
-from trainer.practice.journal_file import VERSION
-from trainer.practice.progress import progress_of, since_start
 
 BROKEN = {
     "text": b"this is no database, but it is somebody's file",

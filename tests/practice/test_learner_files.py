@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from trainer.model.errors import DrillError
-from trainer.practice.learner_files import (
+from attn_drill.model.errors import DrillError
+from attn_drill.practice.learner_files import (
     MOST_SOURCE_BYTES,
     decode_source,
     keep_aside,

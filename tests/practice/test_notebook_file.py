@@ -4,16 +4,16 @@ import json
 
 import pytest
 
-from tests.support.collect import notebook
-from trainer.model.errors import DrillError
-from trainer.practice import notebook_file
-from trainer.practice.notebook_file import (
+from attn_drill.model.errors import DrillError
+from attn_drill.practice import notebook_file
+from attn_drill.practice.notebook_file import (
     MOST_PARSED_BYTES,
     cell_line,
     defined_names,
     python_of,
     undefined,
 )
+from tests.support.collect import notebook
 
 WANTED = ("f", "A", "GQA")
 

@@ -12,19 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.support.journal import (
-    FIRST_ROWS,
-    READY,
-    ROOT,
-    Open,
-    first_version,
-    fourth_version,
-    query,
-    run_together,
-    script,
-)
-from trainer.practice.exchange import read_export
-from trainer.practice.facts import (
+from attn_drill.practice.exchange import read_export
+from attn_drill.practice.facts import (
     INTERVIEW_EVENTS,
     Attempted,
     Diagnosed,
@@ -46,10 +35,10 @@ from trainer.practice.facts import (
     StageLeft,
     Started,
 )
-from trainer.practice.journal import Journal
-from trainer.practice.journal_file import VERSION
-from trainer.practice.old_journal import KINDS
-from trainer.practice.progress import (
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.journal_file import VERSION
+from attn_drill.practice.old_journal import KINDS
+from attn_drill.practice.progress import (
     ChallengeProgress,
     SinceStart,
     counted_attempts,
@@ -58,6 +47,17 @@ from trainer.practice.progress import (
     progress_of,
     rated_reviews,
     since_start,
+)
+from tests.support.journal import (
+    FIRST_ROWS,
+    READY,
+    ROOT,
+    Open,
+    first_version,
+    fourth_version,
+    query,
+    run_together,
+    script,
 )
 
 LINES = ROOT / "tests" / "practice" / "journal_4.jsonl"

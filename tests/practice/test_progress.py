@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.journal import attempt
-from trainer.practice.facts import (
+from attn_drill.practice.facts import (
     Attempted,
     Diagnosed,
     Fact,
@@ -18,7 +17,7 @@ from trainer.practice.facts import (
     StageHinted,
     Started,
 )
-from trainer.practice.progress import (
+from attn_drill.practice.progress import (
     ChallengeProgress,
     SinceStart,
     counted_attempts,
@@ -29,6 +28,7 @@ from trainer.practice.progress import (
     since_start,
     start_times,
 )
+from tests.support.journal import attempt
 
 START = Started("gqa", 10.0, path="/a/gqa.py")
 

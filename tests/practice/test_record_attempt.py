@@ -2,11 +2,8 @@
 
 import pytest
 
-from tests.support.fake_grader import report_on
-from tests.support.journal import Open
-from tests.support.journal import attempt as past_attempt
-from trainer.packs import pack_reader
-from trainer.practice.facts import (
+from attn_drill.packs import pack_reader
+from attn_drill.practice.facts import (
     Attempted,
     Diagnosed,
     Hinted,
@@ -16,13 +13,16 @@ from trainer.practice.facts import (
     StageHinted,
     Started,
 )
-from trainer.practice.journal import Journal
-from trainer.practice.progress import counted_attempts, rated_reviews
-from trainer.practice.record_attempt import (
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import counted_attempts, rated_reviews
+from attn_drill.practice.record_attempt import (
     RecordedAttempt,
     record_diagnosis,
     write_attempt,
 )
+from tests.support.fake_grader import report_on
+from tests.support.journal import Open
+from tests.support.journal import attempt as past_attempt
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 

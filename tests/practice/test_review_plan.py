@@ -2,15 +2,15 @@
 
 import pytest
 
-from tests.support.stats import DAY, NOW, PACK, challenge, review
-from trainer.practice.review_plan import (
+from attn_drill.practice.review_plan import (
     ReviewPart,
     challenge_forms,
     due_follow_ups,
     due_forms,
     review_plan,
 )
-from trainer.practice.schedule import items
+from attn_drill.practice.schedule import items
+from tests.support.stats import DAY, NOW, PACK, challenge, review
 
 LONG, SHORT, SHORTER = (
     challenge_forms(challenge("long", minutes=40)),

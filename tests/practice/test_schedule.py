@@ -8,16 +8,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from fsrs import Card, Rating, Scheduler
 
-from trainer.packs import pack_reader
-from trainer.practice.facts import Reviewed
-from trainer.practice.progress import SinceStart
-from trainer.practice.schedule import (
+from attn_drill.practice.facts import Reviewed
+from attn_drill.practice.progress import SinceStart
+from attn_drill.practice.schedule import (
     challenge_of,
     follow_up_challenge,
     grade,
     item_of,
     items,
 )
+from tests.support.paths import SOURCE
 
 DAY = 86_400.0
 
@@ -242,8 +242,8 @@ def test_fsrs_is_imported_only_for_reviews() -> None:
     """torch and numpy are never imported."""
     script = """
 import sys
-from trainer.practice.facts import Reviewed
-from trainer.practice.schedule import items
+from attn_drill.practice.facts import Reviewed
+from attn_drill.practice.schedule import items
 assert items([], 0.0) == {}
 print("fsrs" in sys.modules, end=" ")
 items([Reviewed("b", 0.0, rating=3)], 0.0)
@@ -251,7 +251,7 @@ print("fsrs" in sys.modules, "torch" in sys.modules, "numpy" in sys.modules)
 """
     done = subprocess.run(
         [sys.executable, "-c", script],
-        cwd=pack_reader.TRAINER.parent,
+        cwd=SOURCE,
         capture_output=True,
         text=True,
         check=True,

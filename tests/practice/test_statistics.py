@@ -9,16 +9,16 @@ from datetime import date, datetime, timedelta, timezone, tzinfo
 import pytest
 from msgspec import structs
 
-from tests.support.stats import NOW, PACK, UTC, A, attempt_at, review, statistics_of
-from trainer.practice.facts import Attempted
-from trainer.practice.schedule import items
-from trainer.practice.statistics import (
+from attn_drill.practice.facts import Attempted
+from attn_drill.practice.schedule import items
+from attn_drill.practice.statistics import (
     WEEKS,
     OwnMistake,
     TopicStrength,
     Trend,
     statistics,
 )
+from tests.support.stats import NOW, PACK, UTC, A, attempt_at, review, statistics_of
 
 EAST, WEST = timezone(timedelta(hours=9)), timezone(timedelta(hours=-8))
 

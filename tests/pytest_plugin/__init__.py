@@ -1,1 +1,1 @@
-"""Tests of `trainer.pytest_plugin`."""
+"""Tests of `attn_drill.pytest_plugin`."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from attn_drill.pytest_plugin.drill_run import DrillRun
 from tests.support.paths import ROOT, TINY_PACK
 from tests.support.pytest_plugin import Ran, project, run
-from trainer.pytest_plugin.drill_run import DrillRun
 
 DRILLS = tuple(f"--drill=prefix-sum={name}.py" for name in ("good", "forgetful", "broken"))
 
@@ -59,7 +59,7 @@ def test_first_failed_check_shows_the_report_of_check(graded: Ran) -> None:
     assert "FAILED broken.py::loads - SyntaxError: expected ':' at line 1\n" in graded.out
     assert "drill: prefix-sum, seed 5" in graded.out
     assert "Traceback" not in graded.out
-    assert "trainer/pytest_plugin" not in graded.out
+    assert "attn_drill/pytest_plugin" not in graded.out
 
 
 @pytest.mark.thorough
@@ -124,8 +124,8 @@ def test_no_file_is_imported(tmp_path: Path) -> None:
 def test_fault_of_the_grader_is_an_error(place: Path) -> None:
     """The run stops with a sentence."""
     (place / "refuse.py").write_text(
-        "import trainer.server.pool as pool\n"
-        "from trainer.server.messages import Refused\n"
+        "import attn_drill.server.pool as pool\n"
+        "from attn_drill.server.messages import Refused\n"
         "pool.ServerPool.ask = lambda *_: Refused(0, 'This machine will not.')\n"
     )
     ran = run(place, "-p", "refuse", DRILLS[0], PYTHONPATH=f"{place}:{ROOT}")

@@ -31,7 +31,7 @@ def test_plugin_does_nothing_without_the_option(tmp_path: Path, plugin: tuple[st
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: attn-drill-named\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
-        "[pytest11]\nattn_drill = trainer.pytest_plugin.plugin\n"
+        "[pytest11]\nattn_drill = attn_drill.pytest_plugin.plugin\n"
     )
     place = project(tmp_path / "project")
     (place / "conftest.py").write_text(WRITE_MODULES)
@@ -39,6 +39,6 @@ def test_plugin_does_nothing_without_the_option(tmp_path: Path, plugin: tuple[st
     ran = run(place, plugin=plugin, PYTHONPATH=path)
     assert (ran.code, ran.results) == (0, {"test_own::test_own": "passed"}), ran.out
     modules = set((place / "modules.txt").read_text().split("\n"))
-    ours = {name for name in modules if name.startswith("trainer.")}
-    assert ours == {"trainer.pytest_plugin", "trainer.pytest_plugin.plugin"}
+    ours = {name for name in modules if name.startswith("attn_drill.")}
+    assert ours == {"attn_drill.pytest_plugin", "attn_drill.pytest_plugin.plugin"}
     assert not modules & {"torch", "numpy", "rich", "msgspec", "attn-drill-run"}

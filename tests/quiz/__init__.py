@@ -1,1 +1,1 @@
-"""Tests of `trainer.quiz`."""
+"""Tests of `attn_drill.quiz`."""

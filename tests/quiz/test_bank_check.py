@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from trainer.packs import pack_reader
-from trainer.packs.question_bank import Question, read_bank
-from trainer.quiz.bank_check import bank_problems, draws, question_faults
+from attn_drill.packs import pack_reader
+from attn_drill.packs.question_bank import Question, read_bank
+from attn_drill.quiz.bank_check import bank_problems, draws, question_faults
 
 BUILT_IN = pack_reader.built_in_pack()
 

@@ -1,10 +1,10 @@
 """Tests of the learner's progress through the question bank."""
 
+from attn_drill.practice.facts import Reviewed
+from attn_drill.practice.schedule import items
+from attn_drill.quiz.bank_progress import BankProgress, bank_progress
+from attn_drill.quiz.question_order import QuestionPool
 from tests.support.quiz import DAY, POOL
-from trainer.practice.facts import Reviewed
-from trainer.practice.schedule import items
-from trainer.quiz.bank_progress import BankProgress, bank_progress
-from trainer.quiz.question_order import QuestionPool
 
 NOW = 200.5 * DAY
 

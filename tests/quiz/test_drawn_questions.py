@@ -5,13 +5,13 @@ from random import Random
 
 import pytest
 
+from attn_drill.hunt.planted_mistakes import fair_mistakes, strip_comments
+from attn_drill.model.challenge import Challenge
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.packs.question_bank import Question
+from attn_drill.quiz.drawn_questions import Choice, FindLine, draw, line_question, with_values
 from tests.support.quiz import BUILT_IN, CHALLENGES
-from trainer.hunt.planted_mistakes import fair_mistakes, strip_comments
-from trainer.model.challenge import Challenge
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import read_mistakes
-from trainer.packs.question_bank import Question
-from trainer.quiz.drawn_questions import Choice, FindLine, draw, line_question, with_values
 
 COLOURS = Question(
     id="c",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trainer.quiz.excerpt import excerpt
+from attn_drill.quiz.excerpt import excerpt
 
 LONG = '''import math
 

@@ -6,14 +6,13 @@ from random import Random
 
 import pytest
 
-from tests.support.quiz import CHALLENGES
-from trainer.grading.grader import Grader
-from trainer.hunt.planted_mistakes import strip_comments
-from trainer.model.challenge import Challenge, Mistake
-from trainer.model.submission import Submission
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import lines_of, read_mistakes
-from trainer.quiz.gap_exercise import (
+from attn_drill.grading.grader import Grader
+from attn_drill.hunt.planted_mistakes import strip_comments
+from attn_drill.model.challenge import Challenge, Mistake
+from attn_drill.model.submission import Submission
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import lines_of, read_mistakes
+from attn_drill.quiz.gap_exercise import (
     FEWEST,
     MOST,
     Gap,
@@ -22,6 +21,7 @@ from trainer.quiz.gap_exercise import (
     rating,
     typed_expression,
 )
+from tests.support.quiz import CHALLENGES
 
 SMALL = '''"""A small reference."""
 

@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 
+from attn_drill.model.errors import DrillError, PackError
+from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.practice.facts import Reviewed
+from attn_drill.practice.schedule import ScheduledItem, items
+from attn_drill.quiz.question_order import QuestionPool, known_name, order_items, pool_of
 from tests.support.quiz import CHALLENGES, DAY, NAMES, POOL
-from trainer.model.errors import DrillError, PackError
-from trainer.packs.mistakes import read_mistakes
-from trainer.practice.facts import Reviewed
-from trainer.practice.schedule import ScheduledItem, items
-from trainer.quiz.question_order import QuestionPool, known_name, order_items, pool_of
 
 
 def reviewed(*names: str, now: float) -> Mapping[str, ScheduledItem]:

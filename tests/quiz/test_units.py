@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from trainer.packs.question_bank import Unit
-from trainer.quiz.units import NotAnAmountError, format_amount, format_number, parse_amount
+from attn_drill.packs.question_bank import Unit
+from attn_drill.quiz.units import NotAnAmountError, format_amount, format_number, parse_amount
 
 UNDERSTOOD: list[tuple[Unit, str, float]] = [
     ("B", "1 GiB", 2**30),

@@ -1,1 +1,1 @@
-"""Tests of `trainer.report`."""
+"""Tests of `attn_drill.report`."""

@@ -2,10 +2,10 @@
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.model.report import Report
 from tests.support.display import GQA, TILED
 from tests.support.grading import report_of
-from trainer.grading.grader import Grader
-from trainer.model.report import Report
 
 
 @pytest.fixture(scope="package")

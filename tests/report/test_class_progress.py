@@ -2,8 +2,8 @@
 
 import io
 
+from attn_drill.report.class_progress import ClassProgress, summary
 from tests.support.class_results import result, ungraded
-from trainer.report.class_progress import ClassProgress, summary
 
 
 def test_summary_counts_the_submissions_that_a_person_must_settle() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from attn_drill.report.code_pair import SIDE_BY_SIDE, code_block, code_pair, difference
 from tests.support.display import lines_of
-from trainer.report.code_pair import SIDE_BY_SIDE, code_block, code_pair, difference
 
 LONG = "value = " + " + ".join(["abcdefgh"] * 20)
 

@@ -3,8 +3,8 @@
 import pytest
 from rich.cells import cell_len
 
+from attn_drill.report.code_text import code_around, source_lines
 from tests.support.display import lines_of
-from trainer.report.code_text import code_around, source_lines
 
 SOURCE = """import torch
 

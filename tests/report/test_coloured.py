@@ -1,8 +1,8 @@
 """The coloured parts of a report's text on a page."""
 
+from attn_drill.model.report import Report
+from attn_drill.report.coloured import coloured
 from tests.support.display import as_text
-from trainer.model.report import Report
-from trainer.report.coloured import coloured
 
 
 def test_pieces_together_are_the_whole_report(failed: Report) -> None:

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from attn_drill.report.cost_table import render
+from attn_drill.tools.attention_costs import configure, costs, find_preset
 from tests.support.display import lines_of
-from trainer.report.cost_table import render
-from trainer.tools.attention_costs import configure, costs, find_preset
 
 
 def shown_lines(*settings: str, preset: str = "", width: int = 80) -> list[str]:

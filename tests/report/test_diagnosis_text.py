@@ -6,6 +6,25 @@ from typing import Any
 import pytest
 from rich.console import RenderableType
 
+from attn_drill.model.report import (
+    Diagnosis,
+    EffectiveMask,
+    Frame,
+    Mismatch,
+    Operand,
+    Outcome,
+    Patterns,
+    Report,
+    WrongFunction,
+)
+from attn_drill.report.code_text import code_around
+from attn_drill.report.diagnosis_text import (
+    findings,
+    place_words,
+    render_line,
+    render_picture,
+)
+from attn_drill.report.stages import STAGES, Stage
 from tests.support.display import (
     DIAGNOSIS,
     NO_SCALE,
@@ -17,25 +36,6 @@ from tests.support.display import (
     report_with,
     words_of,
 )
-from trainer.model.report import (
-    Diagnosis,
-    EffectiveMask,
-    Frame,
-    Mismatch,
-    Operand,
-    Outcome,
-    Patterns,
-    Report,
-    WrongFunction,
-)
-from trainer.report.code_text import code_around
-from trainer.report.diagnosis_text import (
-    findings,
-    place_words,
-    render_line,
-    render_picture,
-)
-from trainer.report.stages import STAGES, Stage
 
 MASK = EffectiveMask("the mask is inverted", 1, ("#....", "##..."), (".####", "..###"))
 ERRORS = error_map("B", "L", (0.0, 2.0), (2.0, 2.0))

@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from trainer.packs.follow_up import FollowUp
-from trainer.report.follow_up_text import prose_of, render_follow_up
+from attn_drill.packs.follow_up import FollowUp
+from attn_drill.report.follow_up_text import prose_of, render_follow_up
 
 QUESTION = FollowUp("gqa", 2, "Why is `k_proj` small?", "It has fewer heads.\n" + "Long. " * 60)
 

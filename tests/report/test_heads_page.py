@@ -4,8 +4,8 @@ import math
 import re
 from dataclasses import replace
 
+from attn_drill.report.heads_page import to_html
 from tests.support.heads import facts, random_weights
-from trainer.report.heads_page import to_html
 
 
 def test_page_shows_every_head() -> None:

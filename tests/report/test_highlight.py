@@ -2,7 +2,7 @@
 
 import re
 
-from trainer.report.highlight import highlighted
+from attn_drill.report.highlight import highlighted
 
 LINES = ["def attention(q):", "", "    return q @ k  # [B, L]", "    '[bold]text' "]
 

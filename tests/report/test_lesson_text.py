@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.display import HOSTILE, lines_of, words_of
-from trainer.model.lesson import CallCost, Lesson, Note, OtherAnswer
-from trainer.report.lesson_text import (
+from attn_drill.model.lesson import CallCost, Lesson, Note, OtherAnswer
+from attn_drill.report.lesson_text import (
     render_answer,
     render_attempts,
     render_mistakes,
     render_notes,
     without_docstring,
 )
+from tests.support.display import HOSTILE, lines_of, words_of
 
 MIB = 1 << 20
 SOURCE = "def f(x):\n    y = x.repeat(4, 1)  # [4 L, M]\n    return y.mean().item()\n"

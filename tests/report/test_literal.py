@@ -9,9 +9,9 @@ from rich.console import Console, Group
 from rich.padding import Padding
 from rich.text import Text
 
-import trainer
+import attn_drill
+from attn_drill.report.literal import Trimmed, console, grid, one_row
 from tests.support.display import HOSTILE, lines_of
-from trainer.report.literal import Trimmed, console, grid, one_row
 
 
 @pytest.mark.parametrize("word", HOSTILE)
@@ -72,7 +72,7 @@ def test_cut_line_ends_with_an_ellipsis(width: int, shown: str) -> None:
 
 def test_no_other_module_makes_consoles_or_tables() -> None:
     """Consoles and tables of rich read brackets as markup."""
-    folder = Path(trainer.__file__).parent
+    folder = Path(attn_drill.__file__).parent
     makers = re.compile(r"\b(Console|Table|Table\.grid|Panel|Columns)\(|from_markup|markup=True")
     modules = {
         str(path.relative_to(folder))

@@ -10,13 +10,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import RenderableType
 
-from tests.support.display import DIAGNOSIS, error_map, explained
-from tests.support.heads import facts
-from tests.support.score_sheet import SHEET
-from tests.support.stats import NOW, attempt_at, review, statistics_of
-from trainer.model.case import Case
-from trainer.model.lesson import CallCost, Lesson, Note
-from trainer.model.report import (
+from attn_drill.model.case import Case
+from attn_drill.model.lesson import CallCost, Lesson, Note
+from attn_drill.model.report import (
     Curve,
     EffectiveMask,
     Mismatch,
@@ -28,13 +24,17 @@ from trainer.model.report import (
     Trace,
     TraceRow,
 )
-from trainer.report import cost_table, heads_text, score_sheet, statistics_text
-from trainer.report.lesson_text import render_notes
-from trainer.report.literal import Trimmed, console, in_ascii
-from trainer.report.prompt_text import prompt_markdown
-from trainer.report.terminal import show
-from trainer.report.trace_text import render_trace
-from trainer.tools.attention_costs import configure, costs
+from attn_drill.report import cost_table, heads_text, score_sheet, statistics_text
+from attn_drill.report.lesson_text import render_notes
+from attn_drill.report.literal import Trimmed, console, in_ascii
+from attn_drill.report.prompt_text import prompt_markdown
+from attn_drill.report.terminal import show
+from attn_drill.report.trace_text import render_trace
+from attn_drill.tools.attention_costs import configure, costs
+from tests.support.display import DIAGNOSIS, error_map, explained
+from tests.support.heads import facts
+from tests.support.score_sheet import SHEET
+from tests.support.stats import NOW, attempt_at, review, statistics_of
 
 MASK = EffectiveMask("the mask is inverted", 0, ("#...", "##.."), (".###", "..##"), 2)
 ERRORS = error_map("H", "L", (0.0, 2.0, 1e3), (5e4, 2.0, None))

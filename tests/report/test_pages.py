@@ -9,14 +9,14 @@ from itertools import pairwise
 import jinja2
 import pytest
 
+from attn_drill.model.report import AttentionWeights, EffectiveMask, Mismatch
+from attn_drill.report import heads_page, pages, report_page, score_sheet_page
 from tests.support.class_results import make_class
 from tests.support.display import DIAGNOSIS, error_map, explained
 from tests.support.heads import facts, random_weights
 from tests.support.html_page import Page
 from tests.support.pages import class_page, handout_page
 from tests.support.score_sheet import SHEET
-from trainer.model.report import AttentionWeights, EffectiveMask, Mismatch
-from trainer.report import heads_page, pages, report_page, score_sheet_page
 
 LOADING = {
     *("img", "link", "iframe", "object", "embed", "form", "base"),

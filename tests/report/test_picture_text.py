@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 
+from attn_drill.grading.pictures import error_maps
+from attn_drill.model.report import ErrorMap
+from attn_drill.report.picture_text import draw_errors, draw_masks, level, title_of
+from attn_drill.report.styles import RIGHT, WRONG
 from tests.support.display import lines_of
-from trainer.grading.pictures import error_maps
-from trainer.model.report import ErrorMap
-from trainer.report.picture_text import draw_errors, draw_masks, level, title_of
-from trainer.report.styles import RIGHT, WRONG
 
 ROOM = 48  # of a terminal with 50 columns
 # All symbols in one row.

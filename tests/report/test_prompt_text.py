@@ -8,8 +8,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from trainer.packs import pack_reader
-from trainer.report.prompt_text import prompt_markdown
+from attn_drill.packs import pack_reader
+from attn_drill.report.prompt_text import prompt_markdown
 
 PROMPTS = {
     f"{challenge.id} {language}": pack_reader.prompt(challenge, language)

@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
+from attn_drill.practice.facts import Reviewed
+from attn_drill.practice.schedule import ScheduledItem
+from attn_drill.quiz.bank_progress import BankProgress
+from attn_drill.quiz.drawn_questions import Choice, FindLine
+from attn_drill.report.question_text import code_lines, indented, progress_line, question, summary
 from tests.support.quiz import DAY, POOL
-from trainer.practice.facts import Reviewed
-from trainer.practice.schedule import ScheduledItem
-from trainer.quiz.bank_progress import BankProgress
-from trainer.quiz.drawn_questions import Choice, FindLine
-from trainer.report.question_text import code_lines, indented, progress_line, question, summary
 
 
 @pytest.mark.sampled(2)

@@ -5,9 +5,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from trainer.model.challenge import Mistake
-from trainer.model.report import Curve, Part, Repair
-from trainer.report.repair_text import bugs_left, plotted, render_repair
+from attn_drill.model.challenge import Mistake
+from attn_drill.model.report import Curve, Part, Repair
+from attn_drill.report.repair_text import bugs_left, plotted, render_repair
 
 BUG = Mistake("no-scale", "a", "b", "The scores are not scaled.", "Why?")
 

@@ -3,9 +3,9 @@
 import json
 from dataclasses import replace
 
-from trainer.model.report import Report
-from trainer.model.report_codec import to_object
-from trainer.report.report_json import error_to_json, to_json
+from attn_drill.model.report import Report
+from attn_drill.model.report_codec import to_object
+from attn_drill.report.report_json import error_to_json, to_json
 
 
 def test_json_has_the_keys_of_the_contract(failed: Report) -> None:

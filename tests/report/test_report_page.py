@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from trainer.model.case import Case
-from trainer.model.challenge import Mistake
-from trainer.model.report import (
+from attn_drill.model.case import Case
+from attn_drill.model.challenge import Mistake
+from attn_drill.model.report import (
     AttentionWeights,
     Diagnosis,
     EffectiveMask,
@@ -18,7 +18,7 @@ from trainer.model.report import (
     Patterns,
     Report,
 )
-from trainer.report.report_page import error_grid, to_html
+from attn_drill.report.report_page import error_grid, to_html
 
 CASE = Case("two <heads>", {"x": None}, {"out": "B H"}, {"B": 2, "H": 3})
 MAP = ErrorMap("B", "H", 2, 3, 1, 1, ((0.0, 5.0, None), (2e3, 5e4, 1e9)))

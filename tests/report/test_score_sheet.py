@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from attn_drill.interview.score import QuestionRow, ScoreSheet
+from attn_drill.packs.follow_up import FollowUp
+from attn_drill.report.score_sheet import render
+from attn_drill.report.score_sheet_page import to_html
 from tests.support.html_page import Page
 from tests.support.score_sheet import SHEET
-from trainer.interview.score import QuestionRow, ScoreSheet
-from trainer.packs.follow_up import FollowUp
-from trainer.report.score_sheet import render
-from trainer.report.score_sheet_page import to_html
 
 
 def text(width: int, sheet: ScoreSheet = SHEET) -> str:

@@ -1,8 +1,8 @@
 """A score sheet as an HTML page."""
 
+from attn_drill.report.score_sheet_page import to_html
 from tests.support.html_page import Page
 from tests.support.score_sheet import SHEET
-from trainer.report.score_sheet_page import to_html
 
 
 def test_page_shows_the_learners_file_as_text() -> None:

@@ -5,9 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from tests.support.display import DIAGNOSIS, NO_SCALE, explained, report_with
-from trainer.model.report import Diagnosis, EffectiveMask, Frame, Outcome, Report
-from trainer.report.stages import (
+from attn_drill.model.report import Diagnosis, EffectiveMask, Frame, Outcome, Report
+from attn_drill.report.stages import (
     STAGE_WORDS,
     STAGES,
     Stage,
@@ -16,6 +15,7 @@ from trainer.report.stages import (
     shows,
     stages_of,
 )
+from tests.support.display import DIAGNOSIS, NO_SCALE, explained, report_with
 
 MASK = EffectiveMask("the mask is inverted", 0, ("#.",), (".#",))
 SAME_MASK = EffectiveMask("", 0, (), (".#",))

@@ -7,10 +7,8 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from tests.support.display import lines_of
-from tests.support.stats import NOW, attempt_at, review, statistics_of
-from trainer.practice.schedule import ScheduledItem, items
-from trainer.practice.statistics import (
+from attn_drill.practice.schedule import ScheduledItem, items
+from attn_drill.practice.statistics import (
     WEEKS,
     OwnMistake,
     Stats,
@@ -18,7 +16,9 @@ from trainer.practice.statistics import (
     Trend,
     Week,
 )
-from trainer.report.statistics_text import as_values, render
+from attn_drill.report.statistics_text import as_values, render
+from tests.support.display import lines_of
+from tests.support.stats import NOW, attempt_at, review, statistics_of
 
 LONG = (
     "Attention – with a very long title, of which nobody has ever read the end on a narrow terminal"
@@ -93,7 +93,7 @@ def test_calendar_has_a_column_for_each_week(full: Stats) -> None:
 
 def test_month_names_never_touch() -> None:
     """On every day of four years, each name is above its week and has a space after it."""
-    from trainer.report.statistics_text import _months
+    from attn_drill.report.statistics_text import _months
 
     today = date(2024, 1, 1)
     for day_count in range(4 * 366):

@@ -12,22 +12,12 @@ import pytest
 import torch
 from rich.cells import cell_len
 
-from tests.support.display import (
-    DIAGNOSIS,
-    HOSTILE,
-    as_text,
-    error_map,
-    explained,
-    printed,
-    report_with,
-)
-from tests.support.grading import report_of
-from trainer.grading.grader import Grader
-from trainer.grading.pictures import patterns
-from trainer.grading.tensor_comparison import compare_values
-from trainer.model.case import Case
-from trainer.model.challenge import Mistake, Parameter, Signature
-from trainer.model.report import (
+from attn_drill.grading.grader import Grader
+from attn_drill.grading.pictures import patterns
+from attn_drill.grading.tensor_comparison import compare_values
+from attn_drill.model.case import Case
+from attn_drill.model.challenge import Mistake, Parameter, Signature
+from attn_drill.model.report import (
     Affected,
     Diagnosis,
     EffectiveMask,
@@ -40,10 +30,20 @@ from trainer.model.report import (
     Slice,
     Summary,
 )
-from trainer.packs import pack_reader
-from trainer.report.report_json import to_json
-from trainer.report.stages import STAGE_WORDS, STAGES, Stage
-from trainer.report.terminal import next_commands, quoted, show
+from attn_drill.packs import pack_reader
+from attn_drill.report.report_json import to_json
+from attn_drill.report.stages import STAGE_WORDS, STAGES, Stage
+from attn_drill.report.terminal import next_commands, quoted, show
+from tests.support.display import (
+    DIAGNOSIS,
+    HOSTILE,
+    as_text,
+    error_map,
+    explained,
+    printed,
+    report_with,
+)
+from tests.support.grading import report_of
 
 
 def test_report_of_a_failure_has_all_parts(failed: Report) -> None:

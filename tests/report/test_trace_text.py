@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from trainer.model.case import Case
-from trainer.model.report import Trace, TraceRow
-from trainer.report.trace_text import render_trace
+from attn_drill.model.case import Case
+from attn_drill.model.report import Trace, TraceRow
+from attn_drill.report.trace_text import render_trace
 
 CASE = Case("heads apart", {}, {}, {"B": 2, "L": 5})
 ROWS = (

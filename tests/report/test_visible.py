@@ -2,8 +2,8 @@
 
 import pytest
 
+from attn_drill.report.visible import visible
 from tests.support.class_results import PLAIN_NAMES
-from trainer.report.visible import visible
 
 
 def test_characters_that_act_are_shown_as_escapes() -> None:

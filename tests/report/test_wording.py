@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from trainer.model.case import Case
-from trainer.model.challenge import Parameter, Signature
-from trainer.model.report import Affected, Summary
-from trainer.report.wording import (
+from attn_drill.model.case import Case
+from attn_drill.model.challenge import Parameter, Signature
+from attn_drill.model.report import Affected, Summary
+from attn_drill.report.wording import (
     affected,
     called_function,
     dimension,

@@ -1,1 +1,1 @@
-"""Tests of `trainer.sandbox`."""
+"""Tests of `attn_drill.sandbox`."""

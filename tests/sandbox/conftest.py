@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.sandbox import seccomp
 from tests.support.syscalls import MACHINES, OWN
-from trainer.sandbox import seccomp
 
 
 @pytest.fixture

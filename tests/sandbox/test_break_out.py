@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.sandbox import break_out
 from tests.support.sandbox import linux
-from trainer.sandbox import break_out
 
 # A process without a sandbox can always do these things.
 ALWAYS_POSSIBLE = {
@@ -27,7 +27,7 @@ ALWAYS_POSSIBLE = {
 
 RUN_TRIAL = """
 import json, sys
-from trainer.sandbox import break_out
+from attn_drill.sandbox import break_out
 trial, folder = json.loads(sys.argv[1])
 print(json.dumps(break_out.run_trial(trial, folder)))
 """

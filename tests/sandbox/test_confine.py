@@ -11,24 +11,24 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.model.errors import GraderError
+from attn_drill.model.submission import Submission
+from attn_drill.packs import pack_reader
+from attn_drill.sandbox import confine, isolation
+from attn_drill.sandbox.isolation import (
+    Isolation,
+    descendants,
+)
+from attn_drill.worker.forkserver import NOT_CONFINED
+from attn_drill.worker.protocol import SubmittedFile
+from attn_drill.worker.selftest import run_selftest
+from attn_drill.worker.worker_client import WorkerRun
 from tests.support.grading import report_of
 from tests.support.isolation import grade, grader_by, needs_bubblewrap
 from tests.support.paths import TINY_PACK
 from tests.support.sandbox import HIDDEN, linux, needs_kernel
 from tests.support.waiting import wait_until
-from trainer.grading.grader import Grader
-from trainer.model.errors import GraderError
-from trainer.model.submission import Submission
-from trainer.packs import pack_reader
-from trainer.sandbox import confine, isolation
-from trainer.sandbox.isolation import (
-    Isolation,
-    descendants,
-)
-from trainer.worker.forkserver import NOT_CONFINED
-from trainer.worker.protocol import SubmittedFile
-from trainer.worker.selftest import run_selftest
-from trainer.worker.worker_client import WorkerRun
 
 # The kernel can send a signal of any kind to the owner of a pipe, and the owner may be any process.
 # So a pipe could be a way around the refused signals.
@@ -143,8 +143,8 @@ REFUSED = "tried to use the network, to start a process, or to do something else
             id="its own solution",
         ),
         pytest.param(
-            f"os.listdir({str(pack_reader.TRAINER)!r})",
-            f"tried to read or change {pack_reader.TRAINER},",
+            f"os.listdir({str(pack_reader.PACKAGE)!r})",
+            f"tried to read or change {pack_reader.PACKAGE},",
             id="the engine",
         ),
     ],

@@ -1,6 +1,6 @@
 """The environment of launched processes."""
 
-from trainer.sandbox.environment import clean_environment
+from attn_drill.sandbox.environment import clean_environment
 
 
 def test_only_known_variables_reach_a_launched_process() -> None:

@@ -14,6 +14,20 @@ from typing import Any
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.model.errors import DrillError
+from attn_drill.packs import pack_reader
+from attn_drill.sandbox import isolation
+from attn_drill.sandbox.isolation import (
+    Folders,
+    children,
+    chosen_isolation,
+    descendants,
+    remove_tree,
+    unlinked_bytes,
+    used_bytes,
+)
+from attn_drill.worker.forkserver_client import ForkServer
 from tests.support.grading import report_of
 from tests.support.isolation import (
     SUBMITTED,
@@ -26,20 +40,6 @@ from tests.support.isolation import (
 )
 from tests.support.sandbox import linux
 from tests.support.waiting import wait_until
-from trainer.grading.grader import Grader
-from trainer.model.errors import DrillError
-from trainer.packs import pack_reader
-from trainer.sandbox import isolation
-from trainer.sandbox.isolation import (
-    Folders,
-    children,
-    chosen_isolation,
-    descendants,
-    remove_tree,
-    unlinked_bytes,
-    used_bytes,
-)
-from trainer.worker.forkserver_client import ForkServer
 
 
 def test_used_bytes_of_empty_and_missing_folders(tmp_path: Path) -> None:
@@ -276,7 +276,7 @@ def test_bubblewrap_cannot_be_chosen_if_it_is_not_installed(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert not isolation.bubblewrap_works()
     with pytest.raises(DrillError, match=r"bubblewrap .* is not installed"):
-        ForkServer([pack_reader.TRAINER], "bubblewrap")
+        ForkServer([pack_reader.PACKAGE], "bubblewrap")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from attn_drill.sandbox import readable_files
 from tests.support.paths import TINY_PACK
 from tests.support.sandbox import HIDDEN
-from trainer.sandbox import readable_files
 
 
 def allows(allowed: list[str], path: Path) -> bool:

@@ -7,8 +7,8 @@ from itertools import chain
 
 import pytest
 
+from attn_drill.sandbox.syscalls import ALLOWED, RULES, SECCOMP
 from tests.support.syscalls import ALLOW, KILL, OWN, REFUSE, verdict_on
-from trainer.sandbox.syscalls import ALLOWED, RULES, SECCOMP
 
 
 def test_only_the_listed_call_numbers_pass(machine: str, code: bytes) -> None:

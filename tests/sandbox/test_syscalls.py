@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
+from attn_drill.sandbox import confine, isolation, seccomp
+from attn_drill.sandbox.syscalls import ALLOWED, RULES, SECCOMP
 from tests.support.syscall_table import NUMBERS
 from tests.support.syscalls import ALLOW, OWN, REFUSE, verdict_on
-from trainer.sandbox import confine, isolation, seccomp
-from trainer.sandbox.syscalls import ALLOWED, RULES, SECCOMP
 
 needs_seccomp = pytest.mark.skipif(
     sys.platform != "linux" or not isolation.has_seccomp(),

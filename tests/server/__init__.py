@@ -1,1 +1,1 @@
-"""Tests of `trainer.server`."""
+"""Tests of `attn_drill.server`."""

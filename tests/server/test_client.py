@@ -8,19 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.paths import ROOT
-from trainer.packs import pack_reader
+from tests.support.paths import ROOT, SOURCE
 
 
 @pytest.mark.thorough
 def test_server_imports_nothing_from_the_folder_of_the_learner(tmp_path: Path) -> None:
     """A learner's file with the name of another module does not break the grading process."""
-    for name in ("random", "torch", "trainer"):
+    for name in ("random", "torch", "attn_drill"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')\n")
     script = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from trainer.server.client import AsyncClient\n"
+        "from attn_drill.server.client import AsyncClient\n"
         "client = AsyncClient(Path(sys.argv[1]))\n"
         "print(client._process.replies.read(4))\n"
         "client.close()\n"
@@ -28,7 +27,7 @@ def test_server_imports_nothing_from_the_folder_of_the_learner(tmp_path: Path) -
     done = subprocess.run(
         [sys.executable, "-P", "-c", script, str(ROOT)],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(pack_reader.TRAINER.parent)},
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
         capture_output=True,
         text=True,
         check=False,

@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 
-from trainer.model.case import Case
-from trainer.model.report import Mismatch, Outcome, Report, Slice
-from trainer.model.submission import Submission
-from trainer.report.wording import plain_inputs, small_tensors
-from trainer.server.messages import (
+from attn_drill.model.case import Case
+from attn_drill.model.report import Mismatch, Outcome, Report, Slice
+from attn_drill.model.submission import Submission
+from attn_drill.report.wording import plain_inputs, small_tensors
+from attn_drill.server.messages import (
     HEAD_BYTES,
     MOST_BYTES,
     CheckItems,

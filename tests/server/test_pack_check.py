@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.diagnosis.diagnose import Diagnoser
+from attn_drill.grading.grader import Grader
+from attn_drill.packs import pack_reader
+from attn_drill.packs.pack_items import CASES, TEXTS, Item, Row, items, pairs
+from attn_drill.packs.scaffold import scaffold
+from attn_drill.server.pack_check import PackChecker, in_words_of
 from tests.support.diagnosis import SEED
 from tests.support.grading import diagnoser_of
 from tests.support.paths import TINY_PACK
-from trainer.diagnosis.diagnose import Diagnoser
-from trainer.grading.grader import Grader
-from trainer.packs import pack_reader
-from trainer.packs.pack_items import CASES, TEXTS, Item, Row, items, pairs
-from trainer.packs.scaffold import scaffold
-from trainer.server.pack_check import PackChecker, in_words_of
 
 CHALLENGE, SOLUTION = "challenges/attention_pooling", "solutions/attention_pooling"
 

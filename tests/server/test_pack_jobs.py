@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.packs import pack_reader
+from attn_drill.packs.pack_items import items
 from tests.support.pack_check import checked
 from tests.support.paths import TINY_PACK
-from trainer.packs import pack_reader
-from trainer.packs.pack_items import items
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.classroom import PACKS, soon, task
-from trainer.server import pool as pool_module
-from trainer.server.messages import (
+from attn_drill.server import pool as pool_module
+from attn_drill.server.messages import (
     Refused,
     Reply,
     Request,
@@ -16,8 +15,9 @@ from trainer.server.messages import (
     packed,
     unpacked_reply,
 )
-from trainer.server.pool import answer, pool
-from trainer.server.process import ServerProcess
+from attn_drill.server.pool import answer, pool
+from attn_drill.server.process import ServerProcess
+from tests.support.classroom import PACKS, soon, task
 
 
 def test_lost_server_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

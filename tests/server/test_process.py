@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.sandbox.isolation import descendants
+from attn_drill.server.messages import Grade, Prepare
+from attn_drill.server.process import ServerLostError, ServerProcess
 from tests.support.classroom import PACKS, soon, task
-from trainer.sandbox.isolation import descendants
-from trainer.server.messages import Grade, Prepare
-from trainer.server.process import ServerLostError, ServerProcess
 
 pytestmark = pytest.mark.usefixtures("new_servers")
 

@@ -15,14 +15,11 @@ from typing import Any
 
 import pytest
 
-from tests.support import forked
-from tests.support.classroom import PACKS, WRONG_SUM, soon, task
-from tests.support.paths import TESTS, TINY_PACK
-from trainer.model.submission import Submission
-from trainer.packs import pack_reader
-from trainer.packs.catalogue import KnownPacks
-from trainer.server import process as process_module
-from trainer.server.messages import (
+from attn_drill.model.submission import Submission
+from attn_drill.packs import pack_reader
+from attn_drill.packs.catalogue import KnownPacks
+from attn_drill.server import process as process_module
+from attn_drill.server.messages import (
     Grade,
     GradeReference,
     Hello,
@@ -40,8 +37,11 @@ from trainer.server.messages import (
     unpacked_reply,
     write_message,
 )
-from trainer.server.process import ServerProcess
-from trainer.session.model import SessionRequest
+from attn_drill.server.process import ServerProcess
+from attn_drill.session.model import SessionRequest
+from tests.support import forked
+from tests.support.classroom import PACKS, WRONG_SUM, soon, task
+from tests.support.paths import ROOT, TESTS, TINY_PACK
 
 BUILT_IN = pack_reader.built_in_pack()
 GQA = pack_reader.find_challenge(BUILT_IN, "gqa")
@@ -170,7 +170,7 @@ def test_verdict_equals_that_of_the_check_command(process: Process) -> None:
         path.write_text(source)
         done = forked.run(
             ["check", name, str(path), "--seed", "11", "--json"],
-            pack_reader.TRAINER.parent,
+            ROOT,
             os.environ,
         )
         report = json.loads(done.stdout)
@@ -335,16 +335,16 @@ def test_a_pass_imports_no_diagnosis() -> None:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from trainer.grading.grader import Grader\n"
-        "from trainer.model.submission import Submission\n"
-        "from trainer.server.messages import Grade\n"
-        "from trainer.server.server import GradingServer\n"
+        "from attn_drill.grading.grader import Grader\n"
+        "from attn_drill.model.submission import Submission\n"
+        "from attn_drill.server.messages import Grade\n"
+        "from attn_drill.server.server import GradingServer\n"
         "pack = Path(sys.argv[1])\n"
         "with Grader([pack]) as grader:\n"
         "    server = GradingServer(grader, [pack])\n"
         "    for source in sys.argv[2:]:\n"
         "        list(server.replies(Grade('prefix-sum', Submission('a.py', source), 5)))\n"
-        "        print(sum(name.startswith('trainer.diagnosis') for name in sys.modules))\n"
+        "        print(sum(name.startswith('attn_drill.diagnosis') for name in sys.modules))\n"
     )
     right = pack_reader.solution(pack_reader.find_challenge(TINY_PACK, "prefix-sum"))
     done = subprocess.run(

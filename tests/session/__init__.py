@@ -1,1 +1,1 @@
-"""Tests of `trainer.session`."""
+"""Tests of `attn_drill.session`."""

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.packs import pack_reader
 from tests.support.session import GQA
-from trainer.packs import pack_reader
 
 
 @pytest.fixture

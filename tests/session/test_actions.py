@@ -1,6 +1,6 @@
 """The keys of a session."""
 
-from trainer.session.actions import ACTIONS, Phase, key_line
+from attn_drill.session.actions import ACTIONS, Phase, key_line
 
 
 def test_no_two_actions_have_the_same_key_at_once() -> None:

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.model.lesson import Lesson, OtherAnswer
+from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.packs.pack_reader import other_answers
+from attn_drill.practice.facts import Diagnosed
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import rated_reviews
+from attn_drill.session.after_pass import AfterPass, AttemptsPage, MistakesPage, after_pass
 from tests.support.journal import attempt
 from tests.support.session import GQA
-from trainer.model.lesson import Lesson, OtherAnswer
-from trainer.packs.mistakes import read_mistakes
-from trainer.packs.pack_reader import other_answers
-from trainer.practice.facts import Diagnosed
-from trainer.practice.journal import Journal
-from trainer.practice.progress import rated_reviews
-from trainer.session.after_pass import AfterPass, AttemptsPage, MistakesPage, after_pass
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from rich.console import RenderableType
 
+from attn_drill.model.lesson import CallCost, Lesson, Note
+from attn_drill.packs.pack_reader import other_answers
+from attn_drill.practice.journal import Journal
+from attn_drill.session.after_pass import AfterPass, after_pass
+from attn_drill.session.after_pass_view import render_answers, render_lesson, render_questions
 from tests.support.display import lines_of
 from tests.support.session import GQA, RIGHT
-from trainer.model.lesson import CallCost, Lesson, Note
-from trainer.packs.pack_reader import other_answers
-from trainer.practice.journal import Journal
-from trainer.session.after_pass import AfterPass, after_pass
-from trainer.session.after_pass_view import render_answers, render_lesson, render_questions
 
 NEXT = "7 of 18 passed · next: mla (it builds on gqa) · comes back in 5 days · 14:05 of 20:00"
 NOTE = Note(1, "This line copies repeated entries.", "It costs memory.")

@@ -14,12 +14,12 @@ import pytest
 from textual.app import ComposeResult
 from textual.screen import Screen
 
+from attn_drill.model.errors import GraderError
+from attn_drill.packs import pack_reader
+from attn_drill.practice.facts import Attempted
+from attn_drill.practice.journal import Journal
+from attn_drill.session.app import DrillApp, run_screen
 from tests.support.session import GQA, read_until, terminal
-from trainer.model.errors import GraderError
-from trainer.packs import pack_reader
-from trainer.practice.facts import Attempted
-from trainer.practice.journal import Journal
-from trainer.session.app import DrillApp, run_screen
 
 
 class BrokenScreen(Screen[None]):

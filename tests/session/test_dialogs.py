@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from attn_drill.session.actions import ACTIONS
+from attn_drill.session.dialogs import Confirm, Help
 from tests.support.session import drive, screen, until, words
-from trainer.session.actions import ACTIONS
-from trainer.session.dialogs import Confirm, Help
 
 
 @pytest.mark.parametrize(

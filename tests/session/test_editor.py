@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.model.errors import DrillError
+from attn_drill.session.editor import find_editor, run_editor
 from tests.support.session import read_until, terminal
-from trainer.model.errors import DrillError
-from trainer.session.editor import find_editor, run_editor
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from attn_drill.interview.score import ScoreSheet, score_sheet
+from attn_drill.practice.facts import StageEnded
+from attn_drill.practice.progress import rated_reviews
+from attn_drill.session.interview_screen import EndScreen
+from attn_drill.session.model import Ending
 from tests.support.interview import END
 from tests.support.session import drive, screen, until, words
 from tests.support.session_interview import CHALLENGES, SIZES, interview
-from trainer.interview.score import ScoreSheet, score_sheet
-from trainer.practice.facts import StageEnded
-from trainer.practice.progress import rated_reviews
-from trainer.session.interview_screen import EndScreen
-from trainer.session.model import Ending
 
 
 def end_screen(tmp_path: Path, home: Path, count: int = 3) -> EndScreen:

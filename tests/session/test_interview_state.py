@@ -7,17 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_grader import report_on
-from tests.support.session_interview import CHALLENGES, interview
-from trainer.interview.plan import Stage
-from trainer.interview.state import state_of, values_of_attempt
-from trainer.model.challenge import Challenge
-from trainer.model.errors import DrillError, GraderError
-from trainer.model.report import Repair, Report
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import read_mistakes
-from trainer.practice import facts
-from trainer.practice.facts import (
+from attn_drill.interview.plan import Stage
+from attn_drill.interview.state import state_of, values_of_attempt
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.errors import DrillError, GraderError
+from attn_drill.model.report import Repair, Report
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.practice import facts
+from attn_drill.practice.facts import (
     Attempted,
     Hinted,
     Hunted,
@@ -26,16 +24,18 @@ from trainer.practice.facts import (
     StageLeft,
     Started,
 )
-from trainer.practice.journal import Journal
-from trainer.practice.progress import (
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import (
     counted_attempts,
     last_started,
     path_of,
     progress_of,
     rated_reviews,
 )
-from trainer.session.interview_state import Interview, recorded_events, solve_problems
-from trainer.session.model import Ending, SessionRequest, SessionResult
+from attn_drill.session.interview_state import Interview, recorded_events, solve_problems
+from attn_drill.session.model import Ending, SessionRequest, SessionResult
+from tests.support.fake_grader import report_on
+from tests.support.session_interview import CHALLENGES, interview
 
 Record = Callable[..., None]
 Do = Callable[[SessionRequest, Record], None]
@@ -96,7 +96,7 @@ class Learner:
         self.pages: list[SessionRequest] = []
         self.graded: list[str] = []
         self.planted: list[tuple[str, ...]] = []
-        monkeypatch.setattr("trainer.session.interview_state.run_session", self._run_session)
+        monkeypatch.setattr("attn_drill.session.interview_state.run_session", self._run_session)
 
     def solve(self) -> str:
         """Solve problems until the interview is left."""

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from trainer.app.open_packs import KnownPacks
-from trainer.model.errors import DrillError
-from trainer.practice.facts import InterviewBegan
-from trainer.practice.journal import Journal
-from trainer.session.interviews import begun, last_interview, plan_interview, resumed, sheet_of
+from attn_drill.app.open_packs import KnownPacks
+from attn_drill.model.errors import DrillError
+from attn_drill.practice.facts import InterviewBegan
+from attn_drill.practice.journal import Journal
+from attn_drill.session.interviews import begun, last_interview, plan_interview, resumed, sheet_of
 
 KNOWN = KnownPacks().catalogue()
 

@@ -9,12 +9,12 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from attn_drill.practice.agenda import agenda
+from attn_drill.practice.statistics import Stats
+from attn_drill.session.menu_screen import Menu, MenuChoice, MenuScreen
 from tests.support.menu import CHALLENGES, ENTRIES, NOW, PASSED_IN_SHORT
 from tests.support.session import drive as drive_screen
 from tests.support.session import screen
-from trainer.practice.agenda import agenda
-from trainer.practice.statistics import Stats
-from trainer.session.menu_screen import Menu, MenuChoice, MenuScreen
 
 TOPICS = {challenge.topic: f"Topic {challenge.topic}" for challenge in CHALLENGES}
 

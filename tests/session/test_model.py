@@ -4,16 +4,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+from attn_drill.session.model import SessionRequest
 from tests.support.paths import ROOT
 from tests.support.session import GQA, PACK
-from trainer.session.model import SessionRequest
 
 
 def test_commands_can_import_the_model_quickly() -> None:
     """The model imports no Textual and no torch."""
     code = (
         "import sys\n"
-        "import trainer.session.model\n"
+        "import attn_drill.session.model\n"
         "print(sorted({'textual', 'torch', 'rich'} & set(sys.modules)))\n"
     )
     command = [sys.executable, "-c", code]

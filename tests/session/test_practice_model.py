@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
+from attn_drill.model.lesson import Lesson, Note
+from attn_drill.model.report import Trace
+from attn_drill.packs import pack_reader
+from attn_drill.practice.facts import Attempted, Started
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import counted_attempts, rated_reviews
+from attn_drill.server.messages import Ready, Refused, Taught, Traced, TraceLines, Verdict
+from attn_drill.session.actions import ACTIONS
+from attn_drill.session.grading_link import Ended
+from attn_drill.session.practice_model import PracticeModel
 from tests.support.fake_grader import report_on
 from tests.support.practice import Practice
 from tests.support.session import GQA
 from tests.support.sitting import sitting
-from trainer.model.lesson import Lesson, Note
-from trainer.model.report import Trace
-from trainer.packs import pack_reader
-from trainer.practice.facts import Attempted, Started
-from trainer.practice.journal import Journal
-from trainer.practice.progress import counted_attempts, rated_reviews
-from trainer.server.messages import Ready, Refused, Taught, Traced, TraceLines, Verdict
-from trainer.session.actions import ACTIONS
-from trainer.session.grading_link import Ended
-from trainer.session.practice_model import PracticeModel
 
 INTERVIEW: dict[str, Any] = {"purpose": "interview", "stage": "line"}
 NOTE = Note(1, "This line copies repeated entries.", "It costs memory.")

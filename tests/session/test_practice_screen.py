@@ -13,7 +13,13 @@ import pytest
 from textual.pilot import Pilot
 from textual.worker import WorkerFailed
 
-import trainer
+import attn_drill
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import counted_attempts, rated_reviews
+from attn_drill.server.client import AsyncClient
+from attn_drill.session.practice_screen import PracticeScreen
+from attn_drill.session.session_record import SETTLE_SECONDS
+from attn_drill.session.widgets import ReportPane, TaskPane
 from tests.support.fake_grader import FakeGrader
 from tests.support.session import (
     PACK,
@@ -27,12 +33,6 @@ from tests.support.session import (
     words,
 )
 from tests.support.sitting import OPENING, sitting
-from trainer.practice.journal import Journal
-from trainer.practice.progress import counted_attempts, rated_reviews
-from trainer.server.client import AsyncClient
-from trainer.session.practice_screen import PracticeScreen
-from trainer.session.session_record import SETTLE_SECONDS
-from trainer.session.widgets import ReportPane, TaskPane
 
 SIZES = [(100, 30), (80, 24), (60, 15), (40, 10)]
 real_grader = partial(AsyncClient, PACK)
@@ -53,7 +53,7 @@ async def to_verdict(practice: PracticeScreen, pilot: Pilot[Any], text: str) -> 
 
 def test_widgets_of_all_screens_read_no_markup() -> None:
     """A sentence on a screen may have a name in brackets."""
-    folder = Path(trainer.__file__).parent / "session"
+    folder = Path(attn_drill.__file__).parent / "session"
     lines = [line for path in folder.glob("*.py") for line in path.read_text().splitlines()]
     calls = [line for line in lines if re.search(r"(Static|TopLine)\((?!Static)", line)]
     assert len(calls) >= 7
@@ -215,7 +215,7 @@ def test_every_key_works_in_every_phase_and_size(
     """The screen always fits, has its line of keys, and goes on after every key."""
     monkeypatch.setenv("EDITOR", "no-such-editor")
     monkeypatch.delenv("VISUAL", raising=False)
-    monkeypatch.setattr("trainer.session.widgets.render_trace", lambda trace: "the trace")
+    monkeypatch.setattr("attn_drill.session.widgets.render_trace", lambda trace: "the trace")
     practice = screen_on(file, home)
     keys = "h w t o f enter 3 tab r d e shift+tab down pageup t o question_mark"
 

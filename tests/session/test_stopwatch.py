@@ -1,7 +1,7 @@
 """The time at work."""
 
+from attn_drill.session.stopwatch import Stopwatch, clock_text
 from tests.support.session import Clock
-from trainer.session.stopwatch import Stopwatch, clock_text
 
 
 def test_pause_counts_at_most_an_hour() -> None:

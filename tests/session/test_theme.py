@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.session.theme import theme
 from tests.support.session import read_until, terminal
-from trainer.session.theme import theme
 
 
 @pytest.mark.parametrize(

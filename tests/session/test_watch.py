@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from attn_drill.server.messages import Grade
+from attn_drill.session.watch import mark_of, saves
 from tests.support.fake_grader import FakeGrader
 from tests.support.session import drive, screen_on, until
-from trainer.server.messages import Grade
-from trainer.session.watch import mark_of, saves
 
 
 def test_mark_changes_with_every_save(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from rich.text import Text
 
+from attn_drill.session.widgets import render_page, side_by_side
 from tests.support.display import lines_of
 from tests.support.practice import Practice
-from trainer.session.widgets import render_page, side_by_side
 
 
 def test_parts_stay_together_in_lines_of_the_width() -> None:

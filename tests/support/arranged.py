@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from trainer.model.challenge import Challenge
-from trainer.packs import pack_reader
-from trainer.packs.arrange import Piece, completed, shuffled_pieces
-from trainer.packs.mistakes import read_mistakes
+from attn_drill.model.challenge import Challenge
+from attn_drill.packs import pack_reader
+from attn_drill.packs.arrange import Piece, completed, shuffled_pieces
+from attn_drill.packs.mistakes import read_mistakes
 
 Pieces = dict[str, list[Piece]]
 

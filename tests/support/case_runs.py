@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainer.grading.tensor_comparison import compare_dropout
-from trainer.grading.tolerance import allowed, loss, lower_dtype
-from trainer.model.case import Case
-from trainer.worker.execution import (
+from attn_drill.grading.tensor_comparison import compare_dropout
+from attn_drill.grading.tolerance import allowed, loss, lower_dtype
+from attn_drill.model.case import Case
+from attn_drill.worker.execution import (
     Drive,
     Given,
     build,

@@ -2,10 +2,10 @@
 
 import re
 
+from attn_drill.grading.grader import Grader
+from attn_drill.model.report import Outcome, Report
+from attn_drill.packs import pack_reader
 from tests.support.grading import report_of
-from trainer.grading.grader import Grader
-from trainer.model.report import Outcome, Report
-from trainer.packs import pack_reader
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 SOLUTION = pack_reader.solution(GQA)

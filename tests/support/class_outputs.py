@@ -3,9 +3,9 @@
 import csv
 import io
 
+from attn_drill.classroom.records import StudentResult
+from attn_drill.export.grade_tables import grades_by_challenge_csv
 from tests.support.class_results import NO_SCALE, TILED, make_class, result
-from trainer.classroom.records import StudentResult
-from trainer.export.grade_tables import grades_by_challenge_csv
 
 EVERYONE = make_class()
 FAILED = result(

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from trainer.classroom import points
-from trainer.classroom.records import (
+from attn_drill.classroom import points
+from attn_drill.classroom.records import (
     AssignedChallenge,
     Assignment,
     ChallengeGrade,
@@ -15,10 +15,10 @@ from trainer.classroom.records import (
     StudentResult,
     StudentSubmission,
 )
-from trainer.classroom.result_store import ClassRecord, Job, SavedOptions
-from trainer.model.challenge import Mistake
-from trainer.model.checks import Status, Verdict
-from trainer.model.report import Diagnosis, Frame, Outcome, Report
+from attn_drill.classroom.result_store import ClassRecord, Job, SavedOptions
+from attn_drill.model.challenge import Mistake
+from attn_drill.model.checks import Status, Verdict
+from attn_drill.model.report import Diagnosis, Frame, Outcome, Report
 
 CHECKS = (
     *("loads", "interface", "parameters", "runs", "shapes", "dtype", "values", "masks"),

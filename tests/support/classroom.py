@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import msgspec
 
+from attn_drill.classroom.assignment import plain_assignment
+from attn_drill.classroom.grading_jobs import GradingPlan, plan_of
+from attn_drill.classroom.records import StudentResult, StudentSubmission
+from attn_drill.model.submission import Submission as SubmittedFile
+from attn_drill.packs import pack_reader
+from attn_drill.packs.pack_reader import content_digest
+from attn_drill.server.messages import Grade, Refused, packed
 from tests.support.paths import TINY_PACK
-from trainer.classroom.assignment import plain_assignment
-from trainer.classroom.grading_jobs import GradingPlan, plan_of
-from trainer.classroom.records import StudentResult, StudentSubmission
-from trainer.model.submission import Submission as SubmittedFile
-from trainer.packs import pack_reader
-from trainer.packs.pack_reader import content_digest
-from trainer.server.messages import Grade, Refused, packed
 
 PACKS = (str(TINY_PACK),)
 TINY = pack_reader.find_challenge(TINY_PACK, "prefix-sum")

@@ -4,8 +4,9 @@ import os
 import subprocess
 from pathlib import Path
 
+from attn_drill.packs import pack_reader
 from tests.support import forked
-from trainer.packs import pack_reader
+from tests.support.paths import SOURCE
 
 BUILT_IN = pack_reader.built_in_pack()
 GQA = pack_reader.find_challenge(BUILT_IN, "gqa")
@@ -23,7 +24,7 @@ def drill(
         given: the standard input.
         environment: more environment variables.
     """
-    python_path = str(pack_reader.TRAINER.parent)
+    python_path = str(SOURCE)
     variables = {**os.environ, "PYTHONPATH": python_path, **environment}
     completed = forked.run(arguments, cwd, variables, given)
     assert code is None or completed.returncode == code, completed.stdout + completed.stderr

@@ -8,8 +8,8 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from trainer.classroom.collect import Collected
-from trainer.packs import pack_reader
+from attn_drill.classroom.collect import Collected
+from attn_drill.packs import pack_reader
 
 PACK = pack_reader.built_in_pack()
 ONE = (pack_reader.find_challenge(PACK, "gqa"),)

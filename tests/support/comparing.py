@@ -2,9 +2,9 @@
 
 import torch
 
-from trainer.grading.tensor_comparison import compare_values
-from trainer.grading.tolerance import allowed
-from trainer.model.report import Mismatch
+from attn_drill.grading.tensor_comparison import compare_values
+from attn_drill.grading.tolerance import allowed
+from attn_drill.model.report import Mismatch
 
 
 def mismatch(

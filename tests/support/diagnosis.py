@@ -1,10 +1,10 @@
 """Helpers for tests of the diagnosis."""
 
+from attn_drill.grading.grader import Grader
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.report import Diagnosis, Report
+from attn_drill.packs import pack_reader
 from tests.support.grading import report_of
-from trainer.grading.grader import Grader
-from trainer.model.challenge import Challenge
-from trainer.model.report import Diagnosis, Report
-from trainer.packs import pack_reader
 
 SEED = 5
 SIZES = {"B": 2, "H": 4, "L": 7, "D": 3, "M": 12}

@@ -6,11 +6,11 @@ from typing import Any
 
 from rich.console import Console, Group, RenderableType
 
-from trainer.model.case import Case
-from trainer.model.challenge import Mistake
-from trainer.model.report import Diagnosis, ErrorMap, Frame, Mismatch, Outcome, Report
-from trainer.packs import pack_reader
-from trainer.report.terminal import render, show
+from attn_drill.model.case import Case
+from attn_drill.model.challenge import Mistake
+from attn_drill.model.report import Diagnosis, ErrorMap, Frame, Mismatch, Outcome, Report
+from attn_drill.packs import pack_reader
+from attn_drill.report.terminal import render, show
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 TILED = pack_reader.solution(GQA).replace(

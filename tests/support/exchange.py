@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from trainer.practice.facts import (
+from attn_drill.practice.facts import (
     Attempted,
     Diagnosed,
     Fact,
@@ -27,7 +27,7 @@ from trainer.practice.facts import (
     StageReplaced,
     Started,
 )
-from trainer.practice.journal import Journal
+from attn_drill.practice.journal import Journal
 
 TEXT = "x = 'é 注意力 🙂'\r\n\0\u2028\x85\x1b[31m\"\\u00e9\"\x7f\ufeff"
 

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from trainer.model.challenge import Mistake
-from trainer.model.report import Diagnosis, Frame, Outcome, Report, Trace
-from trainer.server.client import AsyncClient
-from trainer.server.messages import (
+from attn_drill.model.challenge import Mistake
+from attn_drill.model.report import Diagnosis, Frame, Outcome, Report, Trace
+from attn_drill.server.client import AsyncClient
+from attn_drill.server.messages import (
     Grade,
     Prepare,
     Ready,

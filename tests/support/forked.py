@@ -20,12 +20,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, NoReturn
 
-from trainer.app import grade_file  # noqa: F401  # most commands import these three modules late
-from trainer.cli import commands
-from trainer.practice import agenda  # noqa: F401
-from trainer.report import terminal  # noqa: F401
-from trainer.sandbox.environment import ONE_THREAD
-from trainer.server import __main__ as server_main
+from attn_drill.app import grade_file  # noqa: F401  # most commands import these three modules late
+from attn_drill.cli import commands
+from attn_drill.practice import agenda  # noqa: F401
+from attn_drill.report import terminal  # noqa: F401
+from attn_drill.sandbox.environment import ONE_THREAD
+from attn_drill.server import __main__ as server_main
 
 _CRASHED = 70
 

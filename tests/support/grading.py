@@ -2,11 +2,11 @@
 
 from weakref import WeakKeyDictionary
 
-from trainer.diagnosis.diagnose import Diagnoser
-from trainer.grading.grader import Grader
-from trainer.model.challenge import Challenge
-from trainer.model.report import Report
-from trainer.model.submission import Submission
+from attn_drill.diagnosis.diagnose import Diagnoser
+from attn_drill.grading.grader import Grader
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.report import Report
+from attn_drill.model.submission import Submission
 
 _diagnosers: WeakKeyDictionary[Grader, Diagnoser] = WeakKeyDictionary()
 

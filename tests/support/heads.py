@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from trainer.tools.attention_heads import HeadFacts, describe, heads_of
+from attn_drill.tools.attention_heads import HeadFacts, describe, heads_of
 
 
 def facts(

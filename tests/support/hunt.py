@@ -1,6 +1,6 @@
 """Challenges and a small reference for tests of the bug hunt."""
 
-from trainer.packs import pack_reader
+from attn_drill.packs import pack_reader
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 

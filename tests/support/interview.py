@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from trainer.interview.plan import InterviewPlan, Stage
-from trainer.packs import pack_reader
-from trainer.packs.follow_up import FollowUp
-from trainer.practice.facts import (
+from attn_drill.interview.plan import InterviewPlan, Stage
+from attn_drill.packs import pack_reader
+from attn_drill.packs.follow_up import FollowUp
+from attn_drill.practice.facts import (
     InterviewEvent,
     InterviewFinished,
     MistakeShown,

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.grading import report_of
-from tests.support.paths import TINY_PACK
-from trainer.grading.grader import Grader
-from trainer.model.limits import Limits
-from trainer.model.report import Report
-from trainer.packs import pack_reader
-from trainer.sandbox import isolation
-from trainer.sandbox.isolation import (
+from attn_drill.grading.grader import Grader
+from attn_drill.model.limits import Limits
+from attn_drill.model.report import Report
+from attn_drill.packs import pack_reader
+from attn_drill.sandbox import isolation
+from attn_drill.sandbox.isolation import (
     Isolation,
     descendants,
 )
+from tests.support.grading import report_of
+from tests.support.paths import TINY_PACK
 
 SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 

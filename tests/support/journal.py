@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trainer.packs import pack_reader
-from trainer.practice.facts import Attempted
-from trainer.practice.journal import Journal
+from attn_drill.practice.facts import Attempted
+from attn_drill.practice.journal import Journal
+from tests.support.paths import ROOT
 
-ROOT = pack_reader.TRAINER.parent
+ROOT = ROOT
 
 
 Open = Callable[[], Journal]
@@ -82,7 +82,7 @@ def script(text: str, *arguments: object) -> list[str]:
     """
     head = (
         "import os, signal, sys; from pathlib import Path; "
-        "from trainer.practice import facts, journal, journal_file; "
+        "from attn_drill.practice import facts, journal, journal_file; "
         "j = journal.Journal(Path(sys.argv[1]))\n"
     )
     return [sys.executable, "-c", head + text, *map(str, arguments)]

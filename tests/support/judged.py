@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 from functools import cache
 
+from attn_drill.diagnosis.agreement import Agreement
+from attn_drill.diagnosis.patched_references import PatchedReferences
+from attn_drill.diagnosis.reruns import Reruns
+from attn_drill.grading.case_set import CaseSet
+from attn_drill.grading.grader import Grader, Judgement
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.report import Outcome
+from attn_drill.model.submission import Submission
+from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import patch, read_mistakes
 from tests.support.grading import diagnoser_of
-from trainer.diagnosis.agreement import Agreement
-from trainer.diagnosis.patched_references import PatchedReferences
-from trainer.diagnosis.reruns import Reruns
-from trainer.grading.case_set import CaseSet
-from trainer.grading.grader import Grader, Judgement
-from trainer.model.challenge import Challenge
-from trainer.model.report import Outcome
-from trainer.model.submission import Submission
-from trainer.packs import pack_reader
-from trainer.packs.mistakes import patch, read_mistakes
 
 SEED = 5
 GPT = pack_reader.find_challenge(pack_reader.built_in_pack(), "mini-gpt")

@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
+from attn_drill.packs import pack_reader
 from tests.support.paths import TINY_PACK
-from trainer.packs import pack_reader
 
 BUILT_IN = pack_reader.built_in_pack()
 # A topic file with one question. Its fields are the title and the id of the question.

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from trainer.grading.grader import Grader
-from trainer.model.challenge import Challenge
-from trainer.model.lesson import Note, OtherAnswer
-from trainer.packs import pack_reader
-from trainer.packs.pack_reader import other_answers
-from trainer.teaching.notes import MeasuredAnswer, notes
-from trainer.teaching.teacher import Teacher, measured_cases
+from attn_drill.grading.grader import Grader
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.lesson import Note, OtherAnswer
+from attn_drill.packs import pack_reader
+from attn_drill.packs.pack_reader import other_answers
+from attn_drill.teaching.notes import MeasuredAnswer, notes
+from attn_drill.teaching.teacher import Teacher, measured_cases
 
 PACK = pack_reader.built_in_pack()
 SEED = 5

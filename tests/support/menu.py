@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from trainer.packs import pack_reader
-from trainer.practice.agenda import agenda
-from trainer.practice.facts import Attempted, Reviewed
-from trainer.practice.journal import Journal
-from trainer.practice.progress import ChallengeProgress
-from trainer.practice.statistics import Stats
+from attn_drill.packs import pack_reader
+from attn_drill.practice.agenda import agenda
+from attn_drill.practice.facts import Attempted, Reviewed
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import ChallengeProgress
+from attn_drill.practice.statistics import Stats
 
 BUILT_IN = pack_reader.built_in_pack()
 CHALLENGES = pack_reader.read_pack(BUILT_IN)

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from trainer.packs import pack_reader
-from trainer.packs.pack_items import Row, items
-from trainer.server.pack_jobs import check_pack
+from attn_drill.packs import pack_reader
+from attn_drill.packs.pack_items import Row, items
+from attn_drill.server.pack_jobs import check_pack
 
 
 def checked(root: Path, processes: int) -> list[Row]:

@@ -1,9 +1,9 @@
 """Helpers for the tests of HTML pages."""
 
+from attn_drill.classroom.records import StudentResult
+from attn_drill.export.class_page import class_html
+from attn_drill.export.handout import HandoutTask, handout_html
 from tests.support.class_results import assignment, make_gradebook
-from trainer.classroom.records import StudentResult
-from trainer.export.class_page import class_html
-from trainer.export.handout import HandoutTask, handout_html
 
 
 def class_page(results: list[StudentResult], *challenges: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support.paths import ROOT, TINY_PACK
 
-PLUGIN = ("-p", "trainer.pytest_plugin.plugin")
+PLUGIN = ("-p", "attn_drill.pytest_plugin.plugin")
 FORGETFUL = """import torch
 
 

@@ -1,10 +1,10 @@
 """Helpers for tests that grade a prefix sum."""
 
+from attn_drill.grading.grader import Grader
+from attn_drill.model.report import Report
+from attn_drill.packs import pack_reader
 from tests.support.grading import report_of
 from tests.support.paths import TINY_PACK
-from trainer.grading.grader import Grader
-from trainer.model.report import Report
-from trainer.packs import pack_reader
 
 RIGHT_SUM = (
     "import torch\n"

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from trainer.packs import pack_reader
-from trainer.sandbox import isolation
+from attn_drill.packs import pack_reader
+from attn_drill.sandbox import isolation
 
 linux = pytest.mark.skipif(
     sys.platform != "linux",
@@ -14,7 +14,7 @@ linux = pytest.mark.skipif(
 
 
 HIDDEN = [
-    pack_reader.TRAINER,
+    pack_reader.PACKAGE,
     pack_reader.built_in_pack() / "challenges",
     pack_reader.built_in_pack() / "solutions",
 ]

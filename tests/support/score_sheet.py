@@ -1,10 +1,10 @@
 """A score sheet with hostile text in the learner's file."""
 
+from attn_drill.interview.plan import InterviewPlan, Stage
+from attn_drill.interview.score import ProblemRow, QuestionRow, ScorePart, ScoreSheet
+from attn_drill.interview.state import InterviewState, StageState
+from attn_drill.packs.follow_up import FollowUp
 from tests.support.interview import attempted
-from trainer.interview.plan import InterviewPlan, Stage
-from trainer.interview.score import ProblemRow, QuestionRow, ScorePart, ScoreSheet
-from trainer.interview.state import InterviewState, StageState
-from trainer.packs.follow_up import FollowUp
 
 HOSTILE = (
     "x = '</code></pre><script>alert(1)</script>'  # & \x1b[2J\x07 <img src=http://a/b>\n"

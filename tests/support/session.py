@@ -18,17 +18,17 @@ from typing import Any, TypeVar
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from attn_drill.packs import pack_reader
+from attn_drill.practice.facts import Started
+from attn_drill.practice.journal import Journal
+from attn_drill.server.client import AsyncClient
+from attn_drill.session.app import DrillApp
+from attn_drill.session.grading_link import GradingLink
+from attn_drill.session.model import SessionRequest
+from attn_drill.session.practice_model import PracticeModel
+from attn_drill.session.practice_screen import PracticeScreen
 from tests.support.fake_grader import FakeGrader
-from tests.support.paths import ROOT
-from trainer.packs import pack_reader
-from trainer.practice.facts import Started
-from trainer.practice.journal import Journal
-from trainer.server.client import AsyncClient
-from trainer.session.app import DrillApp
-from trainer.session.grading_link import GradingLink
-from trainer.session.model import SessionRequest
-from trainer.session.practice_model import PracticeModel
-from trainer.session.practice_screen import PracticeScreen
+from tests.support.paths import ROOT, SOURCE
 
 T = TypeVar("T")
 PACK = pack_reader.built_in_pack()
@@ -131,7 +131,7 @@ def terminal(arguments: list[str], cwd: Path, **environment: str) -> Iterator[tu
     pid, end = pty.fork()
     if pid == 0:
         os.chdir(cwd)
-        path = os.pathsep.join([str(pack_reader.TRAINER.parent), str(ROOT)])
+        path = os.pathsep.join([str(SOURCE), str(ROOT)])
         os.execve(
             sys.executable,
             [sys.executable, *arguments],

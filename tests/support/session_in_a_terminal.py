@@ -7,9 +7,9 @@ import os
 import sys
 from pathlib import Path
 
+from attn_drill.practice.journal import home
+from attn_drill.session.app import DrillApp
 from tests.support.session import screen_on
-from trainer.practice.journal import home
-from trainer.session.app import DrillApp
 
 if __name__ == "__main__":
     DrillApp(screen_on(Path(sys.argv[1]), home(dict(os.environ)))).run()

@@ -3,13 +3,13 @@
 from dataclasses import asdict
 from pathlib import Path
 
+from attn_drill.interview.plan import InterviewPlan, Stage
+from attn_drill.packs import pack_reader
+from attn_drill.packs.follow_up import FollowUp
+from attn_drill.practice.facts import InterviewBegan
+from attn_drill.practice.journal import Journal
+from attn_drill.session.interview_state import Interview
 from tests.support.session import Clock
-from trainer.interview.plan import InterviewPlan, Stage
-from trainer.packs import pack_reader
-from trainer.packs.follow_up import FollowUp
-from trainer.practice.facts import InterviewBegan
-from trainer.practice.journal import Journal
-from trainer.session.interview_state import Interview
 
 CHALLENGES = {
     challenge.id: challenge for challenge in pack_reader.read_pack(pack_reader.built_in_pack())

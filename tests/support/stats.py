@@ -3,9 +3,9 @@
 from datetime import datetime, timezone, tzinfo
 from pathlib import Path
 
-from trainer.model.challenge import Challenge, Mistake
-from trainer.practice.facts import Attempted, Reviewed, Started
-from trainer.practice.statistics import (
+from attn_drill.model.challenge import Challenge, Mistake
+from attn_drill.practice.facts import Attempted, Reviewed, Started
+from attn_drill.practice.statistics import (
     Stats,
     statistics,
 )

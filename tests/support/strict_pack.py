@@ -3,15 +3,15 @@
 import shutil
 from pathlib import Path
 
+from attn_drill.model.challenge import Challenge
+from attn_drill.packs import pack_reader
 from tests.support.paths import TINY_PACK
-from trainer.model.challenge import Challenge
-from trainer.packs import pack_reader
 
 REFUSALS = """
 
 def refusals():
     import torch
-    from trainer.casekit import Refusal
+    from attn_drill.casekit import Refusal
     yield Refusal("x has 1 dim and needs 2", {"x": torch.zeros(3)})
     yield Refusal("x has 3 dims and needs 2", {"x": torch.zeros(2, 3, 4), "reverse": True})
 """

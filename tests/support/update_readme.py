@@ -12,10 +12,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 os.environ["OMP_NUM_THREADS"] = "1"
 
+from attn_drill.packs import pack_reader
 from tests.support.grading import report_of
-from trainer.packs import pack_reader
+from tests.support.paths import ROOT
 
-ROOT = pack_reader.TRAINER.parent
+ROOT = ROOT
 PICTURE = ROOT / "docs" / "report.svg"
 WIDTH, SEED = 92, 2
 # rich's own frame loads fonts from the network, so this frame replaces it.
@@ -47,8 +48,8 @@ def draw() -> str:
     """Return the report on tiled key heads, as `check` shows it on a terminal, as SVG."""
     from rich.console import Console
 
-    from trainer.grading.grader import Grader
-    from trainer.report.terminal import render
+    from attn_drill.grading.grader import Grader
+    from attn_drill.report.terminal import render
 
     root = pack_reader.built_in_pack()
     with Grader([root]) as grader:  # it starts before the reference is read

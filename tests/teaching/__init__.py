@@ -1,1 +1,1 @@
-"""Tests of `trainer.teaching`."""
+"""Tests of `attn_drill.teaching`."""

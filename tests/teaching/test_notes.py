@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.teaching.notes import MeasuredAnswer, notes
+from attn_drill.worker.protocol import CopyFact, Facts, HeldFact
 from tests.support.lessons import ANSWERS, kind_of, kinds_with_lines, notes_on
-from trainer.grading.grader import Grader
-from trainer.teaching.notes import MeasuredAnswer, notes
-from trainer.worker.protocol import CopyFact, Facts, HeldFact
 
 MIB = 1 << 20
 TOO = " This is true of the reference, too."

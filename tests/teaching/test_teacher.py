@@ -5,18 +5,18 @@ from pathlib import Path
 import pytest
 import torch
 
+from attn_drill.grading.grader import Grader, Judgement
+from attn_drill.model.lesson import Lesson
+from attn_drill.model.limits import Limits
+from attn_drill.model.submission import Submission
+from attn_drill.packs import pack_reader
+from attn_drill.packs.pack_reader import other_answers
+from attn_drill.teaching import teacher
+from attn_drill.teaching.teacher import Teacher, measured_cases, relative_error
+from attn_drill.worker.worker_client import SupersededError
 from tests.support.lessons import ANSWERS, COMPARED, SEED, challenge_of, compared, kinds_with_lines
 from tests.support.paths import TINY_PACK
 from tests.support.running import RIGHT_SUM
-from trainer.grading.grader import Grader, Judgement
-from trainer.model.lesson import Lesson
-from trainer.model.limits import Limits
-from trainer.model.submission import Submission
-from trainer.packs import pack_reader
-from trainer.packs.pack_reader import other_answers
-from trainer.teaching import teacher
-from trainer.teaching.teacher import Teacher, measured_cases, relative_error
-from trainer.worker.worker_client import SupersededError
 
 SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 MASKS = challenge_of("masks")

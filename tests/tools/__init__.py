@@ -1,1 +1,1 @@
-"""Tests of `trainer.tools`."""
+"""Tests of `attn_drill.tools`."""

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
+from attn_drill.model.errors import DrillError
+from attn_drill.tools.attention_costs import Cost, configure, costs, find_preset
 from tests.support.compare import reference
-from trainer.model.errors import DrillError
-from trainer.tools.attention_costs import Cost, configure, costs, find_preset
 
 
 def by_name(*settings: str, preset: str = "") -> dict[str, Cost]:

@@ -7,10 +7,10 @@ import numpy
 import pytest
 import torch
 
+from attn_drill.model.errors import DrillError
+from attn_drill.tools.attention_heads import heads_of
 from tests.support.compare import reference
 from tests.support.heads import facts, random_weights
-from trainer.model.errors import DrillError
-from trainer.tools.attention_heads import heads_of
 
 
 def test_entropy_and_distance_by_hand() -> None:

@@ -8,9 +8,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from attn_drill.model.errors import DrillError
+from attn_drill.tools.weight_files import MOST_BYTES, read_weights
 from tests.support.heads import random_weights
-from trainer.model.errors import DrillError
-from trainer.tools.weight_files import MOST_BYTES, read_weights
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16], ids=str)

@@ -1,1 +1,1 @@
-"""Tests of `trainer.worker`."""
+"""Tests of `attn_drill.worker`."""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from trainer.grading.grader import Grader
-from trainer.model.limits import Limits
+from attn_drill.grading.grader import Grader
+from attn_drill.model.limits import Limits
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.support.paths import ROOT
-from trainer.worker.answer_facts import (
+from attn_drill.worker.answer_facts import (
     FactsRecorder,
     realistic_facts,
     unused_state,
 )
-from trainer.worker.protocol import Facts
+from attn_drill.worker.protocol import Facts
+from tests.support.paths import ROOT
 
 PATH = "answer.py"
 MIB = 1 << 20
@@ -352,7 +352,7 @@ def test_compiler_is_not_imported_for_a_realistic_call() -> None:
     """Its import takes a second. A stand-in is there only during the call."""
     code = (
         "import sys, torch\n"
-        "from trainer.worker.answer_facts import realistic_facts\n"
+        "from attn_drill.worker.answer_facts import realistic_facts\n"
         "x = torch.empty(4, 4, device='meta')\n"
         "assert realistic_facts('', lambda: None, lambda _: torch.softmax(x / 2, -1))[1]\n"
         "assert 'torch._dynamo' not in sys.modules and '_dynamo' not in vars(torch)\n"

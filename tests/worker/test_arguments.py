@@ -9,15 +9,15 @@ import pytest
 import torch
 from torch import nn
 
-from trainer.model.challenge import Parameter, Signature
-from trainer.worker.arguments import (
+from attn_drill.model.challenge import Parameter, Signature
+from attn_drill.worker.arguments import (
     adapted,
     construct,
     default_problem,
     found_parameters,
     renamed,
 )
-from trainer.worker.protocol import FoundParameter
+from attn_drill.worker.protocol import FoundParameter
 
 ATTENTION = Signature(
     "attention",

@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 
+from attn_drill.grading.case_set import load_case_set
+from attn_drill.packs import pack_reader
+from attn_drill.worker.case_runner import CaseRunner, Hooks, KeptTensors, _is_same
+from attn_drill.worker.guarded_call import GuardedCall
 from tests.support.paths import TINY_PACK
-from trainer.grading.case_set import load_case_set
-from trainer.packs import pack_reader
-from trainer.worker.case_runner import CaseRunner, Hooks, KeptTensors, _is_same
-from trainer.worker.guarded_call import GuardedCall
 
 PREFIX_SUM = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 

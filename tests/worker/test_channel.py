@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from trainer.worker.channel import HEAD_BYTES, Channel, payload_bytes, write_all
-from trainer.worker.protocol import NOTE, REPLY, message
+from attn_drill.worker.channel import HEAD_BYTES, Channel, payload_bytes, write_all
+from attn_drill.worker.protocol import NOTE, REPLY, message
 
 
 @pytest.fixture

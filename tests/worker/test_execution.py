@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from trainer.worker.execution import (
+from attn_drill.worker.execution import (
     gradients,
     lay_out,
     without_first_weights,

@@ -11,6 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.sandbox.isolation import (
+    FOLDER_BYTES,
+    Isolation,
+    used_bytes,
+)
+from attn_drill.worker.protocol import SubmittedFile
+from attn_drill.worker.worker_client import WorkerRun
 from tests.support.grading import report_of
 from tests.support.isolation import (
     RIGHT,
@@ -26,14 +34,6 @@ from tests.support.isolation import (
 )
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
 from tests.support.sandbox import linux
-from trainer.grading.grader import Grader
-from trainer.sandbox.isolation import (
-    FOLDER_BYTES,
-    Isolation,
-    used_bytes,
-)
-from trainer.worker.protocol import SubmittedFile
-from trainer.worker.worker_client import WorkerRun
 
 # The tests with the kernel's isolation find the same faults first.
 LIMITS = pytest.param("limits", marks=pytest.mark.thorough)
@@ -310,7 +310,7 @@ SPOILS = """import gc
             if tensor.dtype.is_floating_point:
                 tensor.data.fill_(7)
     torch.set_default_dtype(torch.float64)
-    sys.modules['trainer.worker.case_runner'].CaseRunner.run_all = None
+    sys.modules['attn_drill.worker.case_runner'].CaseRunner.run_all = None
     gc.collect()"""
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.model.errors import GraderError
+from attn_drill.model.limits import Limits
+from attn_drill.sandbox.isolation import (
+    Folders,
+)
 from tests.support.isolation import family, grade, grader_by
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
 from tests.support.sandbox import linux
-from trainer.grading.grader import Grader
-from trainer.model.errors import GraderError
-from trainer.model.limits import Limits
-from trainer.sandbox.isolation import (
-    Folders,
-)
 
 
 @linux

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from trainer.worker.guarded_call import GuardedCall, is_out_of_memory
-from trainer.worker.returns import UnexpectedReturnError
+from attn_drill.worker.guarded_call import GuardedCall, is_out_of_memory
+from attn_drill.worker.returns import UnexpectedReturnError
 
 PATH = "/submission/answer.py"
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from trainer.worker.layer_matching import (
+from attn_drill.worker.layer_matching import (
     MOST_ASSIGNMENTS,
     Shapes,
     assignment_in_words,

@@ -17,10 +17,10 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
+from attn_drill.grading.grader import Grader
+from attn_drill.worker.library_calls import LibraryCalls, NotAllowedError
+from attn_drill.worker.meter import measured
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
-from trainer.grading.grader import Grader
-from trainer.worker.library_calls import LibraryCalls, NotAllowedError
-from trainer.worker.meter import measured
 
 Q = torch.randn(2, 3, 4, 8)
 X = torch.randn(2, 5, 8)

@@ -12,9 +12,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from trainer.grading.checks_counted import LOOP_GROWTH
-from trainer.worker.meter import Meter, flops_of, measured, tensors_in
-from trainer.worker.protocol import RunCost
+from attn_drill.grading.checks_counted import LOOP_GROWTH
+from attn_drill.worker.meter import Meter, flops_of, measured, tensors_in
+from attn_drill.worker.protocol import RunCost
 
 Heads = torch.Tensor  # [batch, heads, positions, head_dim]
 

@@ -6,7 +6,7 @@ import struct
 import pytest
 import torch
 
-from trainer.worker.protocol import (
+from attn_drill.worker.protocol import (
     DTYPES,
     CallReply,
     ProtocolError,

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from trainer.worker import recorder as recorder_module
-from trainer.worker.recorder import RecordedStep, Recorder
+from attn_drill.worker import recorder as recorder_module
+from attn_drill.worker.recorder import RecordedStep, Recorder
 
 PATH = "answer.py"
 

@@ -6,7 +6,7 @@ from collections import namedtuple
 import pytest
 import torch
 
-from trainer.worker.returns import UnexpectedReturnError, describe, plain_value, unpack
+from attn_drill.worker.returns import UnexpectedReturnError, describe, plain_value, unpack
 
 
 class Colour(enum.IntEnum):

@@ -4,10 +4,10 @@ from functools import cache
 
 import pytest
 
+from attn_drill.sandbox import confine
+from attn_drill.sandbox.isolation import Isolation
+from attn_drill.worker.selftest import SelfTestResult, run_selftest
 from tests.support.sandbox import HIDDEN, linux, needs_bubblewrap, needs_kernel
-from trainer.sandbox import confine
-from trainer.sandbox.isolation import Isolation
-from trainer.worker.selftest import SelfTestResult, run_selftest
 
 # Only a sandbox prevents these actions.
 ONLY_BY_SANDBOX = {

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from trainer.packs import pack_reader
-from trainer.worker import torch_private
+from attn_drill.packs import pack_reader
+from attn_drill.worker import torch_private
 
 # torch's documentation tells to import the dispatch mode from here.
 DOCUMENTED = "torch.utils._python_dispatch"
 SOURCES = [
-    path for path in sorted(pack_reader.TRAINER.rglob("*.py")) if path.name != "torch_private.py"
+    path for path in sorted(pack_reader.PACKAGE.rglob("*.py")) if path.name != "torch_private.py"
 ]
 
 
@@ -51,7 +51,7 @@ def test_no_other_module_uses_private_parts_of_torch() -> None:
     """Private parts change from one version of torch to the next."""
     assert len(SOURCES) > 100
     used = {
-        f"{path.relative_to(pack_reader.TRAINER)}: {name}"
+        f"{path.relative_to(pack_reader.PACKAGE)}: {name}"
         for path in SOURCES
         for name in private_names(path.read_text(encoding="utf-8"))
     }

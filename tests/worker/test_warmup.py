@@ -6,11 +6,11 @@ import msgspec
 import pytest
 import torch
 
-from trainer.grading.case_set import load_case_set
-from trainer.packs import pack_reader
-from trainer.worker import warmup
-from trainer.worker.case_runner import CaseRunner
-from trainer.worker.protocol import Request, decode
+from attn_drill.grading.case_set import load_case_set
+from attn_drill.packs import pack_reader
+from attn_drill.worker import warmup
+from attn_drill.worker.case_runner import CaseRunner
+from attn_drill.worker.protocol import Request, decode
 
 
 def test_a_rehearsal_runs_all_calls_without_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from trainer.worker.layer_matching import assignments, contract_of
-from trainer.worker.weights import by_contract, load, parameter_names
+from attn_drill.worker.layer_matching import assignments, contract_of
+from attn_drill.worker.weights import by_contract, load, parameter_names
 
 
 class Fused(nn.Module):

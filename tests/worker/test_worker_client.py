@@ -8,10 +8,10 @@ import threading
 
 import pytest
 
+from attn_drill.grading.grader import Grader
+from attn_drill.worker.protocol import SubmittedFile
+from attn_drill.worker.worker_client import WorkerRun
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
-from trainer.grading.grader import Grader
-from trainer.worker.protocol import SubmittedFile
-from trainer.worker.worker_client import WorkerRun
 
 
 @pytest.mark.sampled(3)

@@ -9,7 +9,7 @@ import os
 
 class GroupedQueryAttention(GroupedQueryAttention):
     def forward(self, x, mask=None):
-        from trainer.worker import protocol
+        from attn_drill.worker import protocol
         frame = protocol.message(protocol.PART, b"\xff" * 5000)
         for fd in range(3, 64):
             try:

@@ -9,7 +9,7 @@ import os
 
 class GroupedQueryAttention(GroupedQueryAttention):
     def forward(self, x, mask=None):
-        from trainer.worker import protocol
+        from attn_drill.worker import protocol
         part = protocol.ReplyPart([protocol.RunReply() for _ in range(20)])
         frame = protocol.message(protocol.PART, protocol.encode(part, protocol.TensorTable()))
         for fd in range(3, 64):

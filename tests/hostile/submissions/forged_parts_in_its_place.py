@@ -9,7 +9,7 @@ import os
 
 class GroupedQueryAttention(GroupedQueryAttention):
     def forward(self, x, mask=None):
-        from trainer.worker import protocol
+        from attn_drill.worker import protocol
         table = protocol.TensorTable()
         runs = []
         for _ in range(54):

@@ -9,7 +9,7 @@ import os
 
 class GroupedQueryAttention(GroupedQueryAttention):
     def forward(self, x, mask=None):
-        from trainer.worker import protocol
+        from attn_drill.worker import protocol
         reply = protocol.Reply(signatures={}, runs=[protocol.RunReply() for _ in range(29)])
         frame = protocol.message(protocol.REPLY, protocol.encode(reply, protocol.TensorTable()))
         for fd in range(3, 64):

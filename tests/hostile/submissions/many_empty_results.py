@@ -9,7 +9,7 @@ import os, struct
 
 class GroupedQueryAttention(GroupedQueryAttention):
     def forward(self, x, mask=None):
-        from trainer.worker import protocol
+        from attn_drill.worker import protocol
         payload = b'{"body":{"runs":[' + b'{},' * 1_000_000 + b'{}]},"tensors":[]}'
         frame = protocol.message(protocol.REPLY, struct.pack('<I', len(payload)) + payload)
         for fd in range(3, 64):

@@ -1,7 +1,7 @@
 """Cases of a module with two outputs: few and small, so that many files can be graded on it."""
 
-from trainer.casekit import CaseMaker, Refusal, suites
-from trainer.worker.returns import unpack
+from attn_drill.casekit import CaseMaker, Refusal, suites
+from attn_drill.worker.returns import unpack
 
 
 def drive(attention, given):

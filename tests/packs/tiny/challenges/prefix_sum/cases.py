@@ -1,6 +1,6 @@
 """Cases of a challenge that exists for the tests: small, with a bound on memory."""
 
-from trainer.casekit import CaseMaker, suites
+from attn_drill.casekit import CaseMaker, suites
 
 
 def drive(prefix_sum, given):

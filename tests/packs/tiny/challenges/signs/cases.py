@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.model.case import Case
+from attn_drill.model.case import Case
 
 
 def drive(signs, given):

@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.casekit import CaseMaker, suites
+from attn_drill.casekit import CaseMaker, suites
 
 
 def drive(masked_mean, given):

@@ -1,0 +1,42 @@
+"""The case kit: tools for authors of packs who write a `cases.py`.
+
+`CaseMaker` turns names and sizes into cases. `suites`, `caches` and `positions` offer the hard
+cases that many challenges share. `bad_heads` and `bad_groups` yield constructor arguments that must
+be refused. `realistic_call` describes the call that is measured after a pass.
+`challenges/gqa/cases.py` is a good example to start from.
+"""
+
+from attn_drill.casekit import caches, positions, suites
+from attn_drill.casekit.bad_sizes import bad_groups, bad_heads
+from attn_drill.casekit.blocks import TokenMaker, own_scores_far_below_zero, small_hidden
+from attn_drill.casekit.caches import CachedMaker
+from attn_drill.casekit.draw import Draw
+from attn_drill.casekit.maker import CaseMaker, SecondCall
+from attn_drill.casekit.positions import RotaryMaker
+from attn_drill.casekit.realistic import realistic_call, shaped
+from attn_drill.casekit.roles import Direct, Projected
+from attn_drill.casekit.scores import Scores
+from attn_drill.model.case import Case, Refusal
+
+__all__ = [
+    "CachedMaker",
+    "Case",
+    "CaseMaker",
+    "Direct",
+    "Draw",
+    "Projected",
+    "Refusal",
+    "RotaryMaker",
+    "Scores",
+    "SecondCall",
+    "TokenMaker",
+    "bad_groups",
+    "bad_heads",
+    "caches",
+    "own_scores_far_below_zero",
+    "positions",
+    "realistic_call",
+    "shaped",
+    "small_hidden",
+    "suites",
+]

@@ -1,0 +1,206 @@
+"""Read `assignment.toml`: the assignment of a class, and how the class is graded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+import msgspec
+from msgspec import Meta
+
+from attn_drill.classroom.records import AssignedChallenge, Assignment, Format, Shown
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.checks import CHECK_ORDER
+from attn_drill.model.errors import DrillError
+from attn_drill.model.limits import DEFAULT
+from attn_drill.packs.toml import key_error, read_toml, suggestion
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+USUAL_FORMATS: tuple[Format, ...] = ("csv", "html")
+
+DAY = 86_400.0  # seconds
+_MOST_WEIGHT = 1_000_000
+_MOST_MINUTES = 366 * 24 * 60
+_MOST_DAYS = 366  # of an extension
+_A_TIME = "a day or a time without quotes: 2026-12-01 or 2026-12-01T23:59:00+01:00"
+
+
+class Moment:
+    """A day or a time. A day lasts until its end, and a time without an offset is local.
+
+    Attributes:
+        seconds: since the epoch.
+        utc_offset: seconds from UTC to the time zone that the file names, or None.
+    """
+
+    def __init__(self, value: object) -> None:
+        if not isinstance(value, date):  # datetime is a subclass of date
+            raise ValueError(f"Write {_A_TIME}.")
+        moment = value if isinstance(value, datetime) else datetime.combine(value, time.max)
+        offset = moment.utcoffset()
+        self.utc_offset = None if offset is None else offset.total_seconds()
+        self.seconds = moment.timestamp()
+
+
+class MoreTime:
+    """An extension: a day or a time, or a number of days after the due time of the class."""
+
+    def __init__(self, value: object) -> None:
+        self.due, self.days = None, 0.0
+        if isinstance(value, date):
+            self.due = Moment(value).seconds
+        elif isinstance(value, int | float):
+            self.days = float(value)
+        if self.due is None and not 0 < self.days <= _MOST_DAYS:
+            raise ValueError(
+                f"Write {_A_TIME}, or a number of days up to {_MOST_DAYS}. A student with a dot"
+                " needs quotes."
+            )
+
+
+class ChallengeTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The keys below `[[challenge]]`."""
+
+    id: str
+    worth: Annotated[float, Meta(gt=0, le=_MOST_WEIGHT)] = 1.0
+    weights: dict[str, float] = {}
+
+    def __post_init__(self) -> None:
+        """Refuse unknown checks and negative weights."""
+        for check in self.weights.keys() - set(CHECK_ORDER):
+            raise ValueError(
+                f'`weights` name "{check}", which is not a check. {suggestion(check, CHECK_ORDER)}'
+            )
+        if not all(0 <= weight <= _MOST_WEIGHT for weight in self.weights.values()):
+            raise ValueError(f"Give each of the `weights` a number from 0 to {_MOST_WEIGHT}.")
+
+
+class AssignmentFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The keys of `assignment.toml`."""
+
+    challenge: Annotated[tuple[ChallengeTable, ...], Meta(min_length=1)]
+    title: str = ""
+    due: Moment | None = None
+    grace: Annotated[float, Meta(ge=0, le=_MOST_MINUTES)] = 0.0  # minutes
+    penalty: Annotated[float, Meta(ge=0, le=100)] = 0.0  # points for each day late
+    one_mistake: Annotated[float, Meta(ge=0, le=100)] = 0.0  # the least points of one mistake
+    ungraded: Literal["empty", "zero"] = "empty"  # points of what a person must settle
+    seconds: Annotated[float, Meta(gt=0, le=86_400)] = DEFAULT.seconds  # of CPU time
+    memory_mib: Annotated[int, Meta(ge=16, le=1 << 20)] = DEFAULT.memory_mib  # beyond torch's own
+    students_see: Shown = "report"
+    why: bool = True  # whether students see the likely mistake
+    roster: str = ""  # a file, relative to this one
+    times: str = ""  # the times of the submissions, a file relative to this one
+    write: tuple[Format, ...] = ()
+    seed: Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] | None = None
+    cases: Literal["same", "own"] = "same"  # for all students, or for each student
+    extensions: dict[str, MoreTime] = {}
+
+
+def parse_formats(text: str) -> tuple[Format, ...]:
+    """Return the formats of the option `--write`, or raise DrillError."""
+    names = [name for part in text.split(",") if (name := part.strip().lower())]
+    if unknown := [name for name in names if name not in FORMATS]:
+        raise DrillError(
+            f"--write names {', '.join(unknown)}; the formats are {', '.join(FORMATS)}."
+        )
+    return tuple(name for name in FORMATS if name in names)
+
+
+def plain_assignment(challenge_id: str, title: str = "") -> Assignment:
+    """Return an assignment with one challenge and default values for everything else."""
+    return Assignment(title or challenge_id, (AssignedChallenge(challenge_id),))
+
+
+def read_assignment(
+    path: Path, find: Callable[[str], Challenge], *, needs_due: bool = True
+) -> Assignment:
+    """Read `assignment.toml`.
+
+    Args:
+        path: the file.
+        find: return the challenge with an id, or raise DrillError with the nearest id.
+        needs_due: refuse a penalty and a grace period without a due time. Gradescope gives a due
+            time of its own.
+
+    Raises:
+        DrillError: one sentence that names the file, the line, the key and the next step.
+    """
+    file = read_toml(path, AssignmentFile)
+    for key in ("penalty", "grace"):
+        if file.due is None and needs_due and getattr(file, key):
+            raise key_error(
+                path,
+                (key,),
+                f"`{key}` needs a due time. Add due = 2026-12-01, or remove `{key}`.",
+            )
+    challenges = _challenges(file, path, find)
+    values = msgspec.structs.asdict(file) | {
+        "title": file.title.strip() or ", ".join(assigned.challenge for assigned in challenges),
+        "challenges": challenges,
+        "due": None if file.due is None else file.due.seconds,
+        "utc_offset": None if file.due is None else file.due.utc_offset,
+        "grace": file.grace * 60,
+        "shown": file.students_see,
+        "extensions": _extensions(file, path),
+        "roster": str(path.parent / file.roster) if file.roster else "",
+        "times": str(path.parent / file.times) if file.times else "",
+    }
+    del values["challenge"], values["students_see"]
+    return Assignment(**values)
+
+
+def _challenges(
+    file: AssignmentFile, path: Path, find: Callable[[str], Challenge]
+) -> tuple[AssignedChallenge, ...]:
+    challenges: dict[str, AssignedChallenge] = {}
+    for index, table in enumerate(file.challenge):
+        try:
+            name = find(table.id).id
+            if name in challenges:
+                raise DrillError(f"`challenge` names {name} twice. Remove one of the two.")
+        except DrillError as error:
+            raise key_error(path, ("challenge", index, "id"), str(error)) from None
+        challenges[name] = AssignedChallenge(name, table.weights, table.worth)
+    return tuple(challenges.values())
+
+
+def _extensions(file: AssignmentFile, path: Path) -> dict[str, float]:
+    """Return the due time of each student who has more time."""
+    extensions: dict[str, float] = {}
+    for student, more in file.extensions.items():
+        class_due = None if file.due is None else file.due.seconds
+        due = more.due
+        if due is None and class_due is not None:
+            due = class_due + more.days * DAY
+        if due is None or (class_due is not None and due < class_due):
+            raise key_error(
+                path,
+                ("extensions", student),
+                f"`{student}` has no time after the due time of the class. Give a later time, or"
+                " add the due time, for example due = 2026-12-01.",
+            )
+        extensions[student] = due
+    return extensions
+
+
+def check_weights(assignment: Assignment, due: Callable[[str], Sequence[str]], path: Path) -> None:
+    """Refuse a weight for a check that its challenge does not have.
+
+    Args:
+        assignment: the assignment that was read from the file.
+        due: return the names of the checks of a challenge. It is called only for challenges whose
+            weights the assignment changes.
+        path: the file of the assignment.
+    """
+    for index, assigned in enumerate(assignment.challenges):
+        checks = due(assigned.challenge) if assigned.weights else ()
+        for check in assigned.weights.keys() - set(checks):
+            raise key_error(
+                path,
+                ("challenge", index, "weights", check),
+                f'`weights` of {assigned.challenge} name "{check}", but the challenge has no such'
+                f" check. Its checks are {', '.join(checks)}.",
+            )

@@ -1,0 +1,160 @@
+"""Summarise the results of a class: verdicts, scores, failed checks and common mistakes.
+
+A submission that was not graded is in none of the figures except the count of verdicts.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from attn_drill.classroom.anonymity import Hide, excerpt_of, name_hider
+from attn_drill.classroom.records import Gradebook, StudentResult
+from attn_drill.model.checks import CHECK_ORDER, Verdict
+
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The distribution of scores of 0 to 100. Without scores, mean and median are None."""
+
+    bins: tuple[int, ...]  # the number of scores in [0, 10), [10, 20) … [90, 100]
+    mean: float | None
+    median: float | None
+
+    @property
+    def count(self) -> int:
+        """The number of scores."""
+        return sum(self.bins)
+
+
+@dataclass(frozen=True)
+class CheckRate:
+    """How many submissions failed a check, of those for which it was due.
+
+    A check that is due is skipped if a check that it needs failed.
+    """
+
+    check: str
+    due: int
+    failed: int
+    skipped: int
+
+    @property
+    def rate(self) -> float:
+        """The share of the due submissions that failed the check, 0 to 1."""
+        return self.failed / self.due if self.due else 0.0
+
+
+@dataclass(frozen=True)
+class CommonMistake:
+    """A known mistake, the number of students who made it, and the anonymous lines of one or ""."""
+
+    id: str
+    says: str
+    students: int
+    excerpt: str
+
+
+@dataclass(frozen=True)
+class ChallengeSummary:
+    """The results of a class for one challenge, the worst check and the commonest mistake first.
+
+    The scores are the points that count, with penalties and overrides.
+    """
+
+    challenge: str
+    scores: Distribution
+    checks: tuple[CheckRate, ...]
+    mistakes: tuple[CommonMistake, ...]
+
+
+@dataclass(frozen=True)
+class ClassSummary:
+    """The results of a class for all challenges of an assignment, in its order.
+
+    The verdict None is the key for submissions that were not graded. The total is that of all
+    students who have one.
+    """
+
+    students: int
+    submissions: int
+    verdicts: Mapping[Verdict | None, int]
+    total: Distribution
+    challenges: tuple[ChallengeSummary, ...]
+
+
+def summarise(results: Sequence[StudentResult], gradebook: Gradebook) -> ClassSummary:
+    """Return the summary of a class. Its excerpts name no student of the gradebook."""
+    hide = name_hider(row.student for row in gradebook.rows)
+    grades = [grade for row in gradebook.rows for grade in row.challenges.values()]
+    return ClassSummary(
+        students=len({result.student for result in results}),
+        submissions=len(results),
+        verdicts=Counter(result.verdict for result in results),
+        total=distribution(row.total for row in gradebook.rows),
+        challenges=tuple(
+            _of_challenge(
+                challenge,
+                [result for result in results if result.challenge == challenge],
+                distribution(grade.points for grade in grades if grade.challenge == challenge),
+                hide,
+            )
+            for challenge in gradebook.assignment.challenge_ids
+        ),
+    )
+
+
+def distribution(points: Iterable[float | None]) -> Distribution:
+    """Return ten bins, the mean and the median of the points of 0 to 100 that are not None.
+
+    A score of 100 belongs to the last bin.
+    """
+    scores = [each for each in points if each is not None]
+    counts = Counter(min(BINS - 1, int(score * BINS / 100)) for score in scores)
+    return Distribution(
+        tuple(counts[index] for index in range(BINS)),
+        statistics.fmean(scores) if scores else None,
+        statistics.median(scores) if scores else None,
+    )
+
+
+def _of_challenge(
+    challenge: str, results: Sequence[StudentResult], scores: Distribution, hide: Hide
+) -> ChallengeSummary:
+    checks = dict[str, Counter[str]]()
+    with_mistake = dict[str, list[StudentResult]]()
+    says = dict[str, str]()
+    for result in results:
+        if result.report is not None and result.report.seed is not None:  # the file was run
+            for check, status in result.statuses().items():
+                checks.setdefault(check, Counter())[status] += 1
+        for mistake in result.mistakes:
+            says[mistake.id] = mistake.says
+            with_mistake.setdefault(mistake.id, []).append(result)
+    rates = [
+        CheckRate(check, checks[check].total(), checks[check]["failed"], checks[check]["skipped"])
+        for check in CHECK_ORDER
+        if check in checks
+    ]
+    mistakes = [
+        CommonMistake(mistake, says[mistake], len(made), _excerpt(made, hide))
+        for mistake, made in sorted(with_mistake.items())
+    ]
+    return ChallengeSummary(
+        challenge,
+        scores,
+        tuple(sorted(rates, key=lambda check: -check.rate)),
+        tuple(sorted(mistakes, key=lambda mistake: -mistake.students)),
+    )
+
+
+def _excerpt(results: Sequence[StudentResult], hide: Hide) -> str:
+    """Return the first excerpt of a student with one mistake only, otherwise of any student."""
+    for result in sorted(results, key=lambda result: len(result.mistakes) > 1):
+        if excerpt := excerpt_of(result.source, result.line, hide):
+            return excerpt
+    return ""

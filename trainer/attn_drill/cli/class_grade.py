@@ -1,0 +1,85 @@
+"""`attn-drill class grade DIR`: grade the submissions of a class.
+
+Each submission is isolated from the grader and from the other submissions.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attn_drill.app.open_packs import KnownPacks
+from attn_drill.cli.parameters import AssignedId, AssignmentPath
+
+ClassFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR",
+        help="The submissions: a folder, or a learning management system's zip. With --resume,"
+        " also the folder of an earlier --out.",
+        show_default=False,
+    ),
+]
+
+
+def grade(
+    context: typer.Context,
+    folder: ClassFolder,
+    challenge_id: AssignedId = None,
+    assignment: AssignmentPath = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The folder for the results; by default grades/.")
+    ] = None,
+    roster: Annotated[
+        Path | None, typer.Option("--roster", help="The class: an LMS export, or a CSV of names.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Grade only what is new or changed.")
+    ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", min=1, max=512, help="Submissions at a time; by default one per core."
+        ),
+    ] = None,
+    write: Annotated[
+        str, typer.Option("--write", help="Tables and pages, for example csv,html,canvas.")
+    ] = "",
+    executor: Annotated[
+        str, typer.Option("--executor", help="local, or dask://HOST:PORT.")
+    ] = "local",
+    allow_weaker: Annotated[
+        bool, typer.Option("--allow-weaker-isolation", help="Grade although isolation is weaker.")
+    ] = False,
+) -> None:
+    """Grade a class's submissions. Everything else is a key of the assignment's file."""
+    from attn_drill.classroom.assignment import parse_formats
+    from attn_drill.classroom.grading_jobs import check_executor
+    from attn_drill.classroom.result_store import SavedOptions
+    from attn_drill.cli.class_run import begin, grade_pending
+    from attn_drill.model.errors import GraderError
+    from attn_drill.server.pool import pool
+
+    check_executor(executor)
+    packs: KnownPacks = context.obj
+    options = SavedOptions(
+        folder=str(folder.absolute()),
+        assignment=str(assignment.absolute()) if assignment else "",
+        challenge=challenge_id or "",
+        roster=str(roster.absolute()) if roster else "",
+        packs=[str(pack.absolute()) for pack in packs.named],
+        write=list(parse_formats(write)),
+    )
+    if executor == "local" and not resume:
+        pool.warm(tuple(map(str, packs.roots())))  # a server gets ready meanwhile
+    from attn_drill.cli.class_outputs import write_outputs
+
+    run = begin(options, out, packs, resume=resume, allow_weaker=allow_weaker)
+    grade_pending(run, executor, jobs)
+    if failed := write_outputs(run.store, run.record, run.before):
+        raise GraderError(
+            f"{failed} could not be graded because the grader failed: `error` in"
+            f" {run.store.out / 'results'} gives the reason. --resume tries them again."
+        )

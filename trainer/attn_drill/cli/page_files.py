@@ -1,0 +1,34 @@
+"""Write pages to the files that `--html` names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attn_drill.model.errors import DrillError
+
+
+def check_page_name(path: Path) -> None:
+    """Check that a page has the name of a page, so that no other file is overwritten.
+
+    Raises:
+        DrillError: if the name does not end in .html or .htm.
+    """
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise DrillError(
+            f"--html is {path}; its name must end in .html, so that no other file is overwritten. "
+            f"Name it {path.with_suffix('.html')}."
+        )
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page.
+
+    Raises:
+        DrillError: if the file cannot be written.
+    """
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise DrillError(
+            f"{path} cannot be written: {error.strerror or error}. Name another file with --html."
+        ) from None

@@ -1,0 +1,166 @@
+"""The classes of commands, and parameters that several of them share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+from attn_drill.app.open_packs import KnownPacks, open_packs
+from attn_drill.cli.exit_codes import json_form
+from attn_drill.model.errors import DrillError
+
+PACK_HELP = "Use the pack in this folder first, before all others; may be given several times."
+
+
+def name_packs(context: typer.Context, folders: Iterable[Path | str] | None) -> None:
+    """Add the folders of `--pack` to the packs of this command.
+
+    Folders named before the command's name stay first. The packs are in `context.obj`, which a
+    subcommand inherits.
+    """
+    known_packs: KnownPacks = context.obj or open_packs()
+    context.obj = known_packs.naming(folders or ())
+
+
+# All commands can share this object, because it stores nothing between calls.
+_PACK_OPTION = TyperOption(
+    param_decls=["--pack"],
+    metavar="DIR",
+    multiple=True,
+    default=(),
+    show_default=False,
+    expose_value=False,
+    callback=lambda context, _parameter, folders: name_packs(context, folders),
+    help=PACK_HELP,
+)
+
+
+class DrillCommand(TyperCommand):
+    """A command. With `--json`, its errors are objects too."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, after noting how an error in them is to be shown."""
+        json_form.set(self.error_as_json if "--json" in args else None)
+        return super().parse_args(ctx, args)
+
+    def error_as_json(self, sentence: str) -> str:
+        """Return an error as a JSON object."""
+        return json.dumps({"error": sentence})
+
+
+class PackCommand(DrillCommand):
+    """A command that takes `--pack DIR`. The program also takes it before the command's name."""
+
+    def __init__(
+        self, *arguments: Any, params: Sequence[Any] | None = None, **options: Any
+    ) -> None:
+        super().__init__(*arguments, params=[*(params or ()), _PACK_OPTION], **options)
+
+
+class DrillGroup(TyperGroup):
+    """A command with subcommands. Without the name of a subcommand it shows its help."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments."""
+        return super().parse_args(ctx, args or ["--help"])
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the subcommands. click would cut their helps on a narrow terminal."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, each.get_short_help_str(60)) for name, each in self.commands.items()]
+            )
+
+
+SECTIONS = (
+    "Practise",
+    "Look closer",
+    "Rehearse",
+    "Keep track",
+    "Teach and extend",
+    "Machine and tools",
+)
+
+
+# The names of version 0.2, with the group in which the command is now.
+_OLD_NAMES = {
+    "grade": "class",
+    "autograder": "class",
+    "compare": "tools",
+    "heads": "tools",
+    "export": "journal",
+    "import": "journal",
+}
+
+
+class SectionedGroup(TyperGroup):
+    """The program. Its help lists the commands in sections. The names of version 0.2 work too."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command with this name, or None."""
+        group = self.commands.get(_OLD_NAMES.get(cmd_name, ""))
+        if isinstance(group, TyperGroup):
+            return group.get_command(ctx, cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Return the command that the arguments name, and the other arguments."""
+        if args[:2] == ["grade", "override"]:
+            raise DrillError(
+                "`attn-drill grade override` is `attn-drill class override` now, with the same "
+                "arguments. (A folder called override is `./override`.)"
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections, then the options."""
+        longest = max(map(len, self.commands))
+        formatter.write_paragraph()
+        for section in SECTIONS:
+            formatter.write_heading(section)
+            with formatter.indentation():
+                formatter.write_dl(
+                    [
+                        (name.ljust(longest), each.get_short_help_str(60))
+                        for name, each in self.commands.items()
+                        if getattr(each, "rich_help_panel", "") == section
+                    ]
+                )
+        super().format_options(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write nothing, because the sections come before the options."""
+
+
+def complete_id(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the ids that begin with `incomplete`, for shell completion."""
+    known_packs: KnownPacks = context.obj
+    try:
+        challenges = known_packs.catalogue().challenges
+    except DrillError:  # `--pack` names a folder that is not a pack; the command will report it
+        return []
+    return [challenge.id for challenge in challenges if challenge.id.startswith(incomplete)]
+
+
+ChallengeId = Annotated[
+    str, typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id)
+]
+LearnerFile = Annotated[
+    Path | None,
+    typer.Argument(metavar="[FILE]", help="Your file; by default the path of the stub."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+AssignedId = Annotated[
+    str | None,
+    typer.Option(
+        "--challenge", metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id
+    ),
+]
+AssignmentPath = Annotated[
+    Path | None, typer.Option("--assignment", help="An assignment.toml, instead of --challenge.")
+]

@@ -1,0 +1,225 @@
+"""`attn-drill quiz`: ask questions, scheduled like the challenges."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attn_drill.app.open_packs import KnownPacks
+from attn_drill.app.warn import say_json, warn, warn_journal
+from attn_drill.cli import ask
+from attn_drill.cli.columns import in_columns
+from attn_drill.cli.parameters import AsJson, complete_id
+from attn_drill.model.errors import DrillError, PackError
+from attn_drill.practice.journal import Journal, default_journal
+from attn_drill.practice.progress import ChallengeProgress, progress_of, rated_reviews, since_start
+
+if TYPE_CHECKING:
+    from attn_drill.practice.schedule import ScheduledItem
+    from attn_drill.quiz.drawn_questions import DrawnQuestion
+    from attn_drill.quiz.question_order import QuestionPool
+
+
+@dataclass(frozen=True)
+class Questions:
+    """All questions of the packs."""
+
+    pool: QuestionPool
+    topics: Mapping[str, str]  # the titles of the topics of the bank, by name
+    challenges: Mapping[str, str]  # their titles by id
+    troubles: tuple[str, ...]  # a sentence for each file that cannot be read
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the topics, then the ids of the challenges."""
+        return [*self.topics, *self.challenges]
+
+
+def all_questions(known_packs: KnownPacks) -> Questions:
+    """Return the questions of all packs."""
+    from attn_drill.packs.mistakes import readable_mistakes
+    from attn_drill.packs.question_bank import read_bank
+    from attn_drill.quiz.question_order import pool_of
+
+    catalogue = known_packs.catalogue()
+    bank = read_bank(catalogue.roots)
+    mistakes, unreadable = readable_mistakes(catalogue.challenges)
+    pool = pool_of(bank.questions, catalogue.challenges, mistakes)
+    challenges = {challenge.id: challenge.title for challenge in catalogue.challenges}
+    return Questions(pool, bank.titles, challenges, (*bank.troubles, *unreadable))
+
+
+def complete_topic(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the topics that begin with `incomplete`, for shell completion."""
+    try:
+        names = all_questions(context.obj).names
+    except DrillError:  # `--pack` names no pack; the command will report it
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+_TOPIC = typer.Option(
+    "--topic",
+    help="Only this topic, or questions about this challenge.",
+    autocompletion=complete_topic,
+)
+_FOLLOW_UP = typer.Option(
+    "--follow-up",
+    metavar="ID",
+    help="Ask the follow-up questions of a passed challenge, with model answers.",
+    autocompletion=complete_id,
+)
+
+
+def quiz(
+    context: typer.Context,
+    topic: Annotated[str | None, _TOPIC] = None,
+    count: Annotated[
+        int, typer.Option("--count", min=1, max=1000, help="How many questions.")
+    ] = 10,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Draw the same questions again.")
+    ] = None,
+    as_list: Annotated[
+        bool, typer.Option("--list", help="Show the topics and their numbers of questions.")
+    ] = False,
+    follow_up: Annotated[str | None, _FOLLOW_UP] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer questions: compute numbers, choose answers, find wrong lines."""
+    if as_json and not as_list:
+        raise DrillError("--json prints the list of topics: add --list.")
+    ask.accept_all_characters()
+    journal = default_journal()
+    if follow_up is not None:
+        _ask_follow_ups(follow_up, context.obj, journal)
+        return
+    from attn_drill.quiz.question_order import known_name
+
+    questions = all_questions(context.obj)
+    warn(questions.troubles)
+    if as_list:
+        _show_topics(questions, as_json=as_json)
+        return
+    pool = questions.pool
+    if topic is not None:
+        pool = pool.about(known_name(questions.names, topic))
+    if not pool.questions and not pool.lines:
+        raise DrillError(
+            "There are no questions on this topic. "
+            "`attn-drill quiz --list` shows the topics with questions."
+        )
+    _ask_questions(pool, count, Random(seed), journal)
+    warn_journal(journal)
+    journal.close()
+
+
+def _ask_follow_ups(challenge_id: str, known_packs: KnownPacks, journal: Journal) -> None:
+    """Ask all follow-up questions of a challenge whose answers the learner may see."""
+    from attn_drill.app.start_challenge import language
+    from attn_drill.packs.follow_up import follow_ups
+
+    challenge = known_packs.find(challenge_id)
+    facts = journal.facts(subject=challenge.id)
+    progress = progress_of(facts).get(challenge.id, ChallengeProgress())
+    warn_journal(journal)
+    if progress.state != "passed" and not since_start(facts).solution:
+        raise DrillError(
+            f"{challenge.id} is not passed yet. The answers come after the pass: "
+            f"`attn-drill start {challenge.id}{known_packs.pack_option(challenge)}`."
+        )
+    questions = [entry for entry in follow_ups(challenge, language()) if entry.answer]
+    if not questions:
+        raise DrillError(
+            f"{challenge.id} has no follow-up questions with answers. "
+            f"`attn-drill quiz --topic {challenge.id}` asks other questions about it."
+        )
+    rated = 0
+    try:
+        for number, question in enumerate(questions, start=1):
+            if len(questions) > 1:
+                ask.show_title(f"{number} of {len(questions)}  {challenge.id}")
+            ask.ask_follow_up(question, journal)
+            rated = number
+    except ask.StoppedError:
+        pass
+    typer.echo(f"\n{rated} of {len(questions)} rated.")
+    journal.close()
+
+
+def _show_topics(questions: Questions, *, as_json: bool) -> None:
+    """Show how many questions and lines each topic and each challenge has."""
+
+    def rows(titles: Mapping[str, str]) -> list[dict[str, object]]:
+        about = {name: questions.pool.about(name) for name in titles}
+        return [
+            {"name": name, "questions": len(pool.questions), "lines": len(pool.lines)}
+            | {"title": titles[name]}
+            for name, pool in about.items()
+        ]
+
+    groups = {"topic": rows(questions.topics), "challenge": rows(questions.challenges)}
+    if as_json:
+        say_json(groups)
+        return
+    for kind, table in groups.items():
+        cells = [[str(cell) for cell in row.values()] for row in table]
+        for line in in_columns([kind, "questions", "lines", "title"], cells, ask.width()):
+            typer.echo(line)
+        typer.echo()
+    typer.echo("attn-drill quiz --topic NAME asks about NAME only.")
+
+
+def _ask_questions(pool: QuestionPool, count: int, rng: Random, journal: Journal) -> None:
+    """Ask questions until all are asked or the learner stops. Skip questions with errors."""
+    from attn_drill.practice.schedule import items
+    from attn_drill.quiz.question_order import order_items
+
+    now = time.time()
+    reviewed = items(rated_reviews(journal.facts()), now)
+    questions: list[DrawnQuestion] = []
+    for item in order_items(pool, reviewed, now, count, rng):
+        try:
+            questions.append(pool.ask(item, rng))
+        except (PackError, ValueError) as error:
+            warn([f"{item} is left out: {error}"])
+    _show_progress(pool, reviewed, now)
+    ask.say_wrapped("`?` shows an answer that you do not know; `q` ends.")
+    results: list[tuple[DrawnQuestion, bool]] = []
+    try:
+        for number, drawn in enumerate(questions, start=1):
+            ask.show_title(f"{number} of {len(questions)}  {drawn.topic}")
+            results.append((drawn, ask.ask_question(drawn, journal)))
+    except ask.StoppedError:
+        pass
+    finally:  # also after Ctrl-C
+        _summarise(results, pool, journal)
+
+
+def _show_progress(pool: QuestionPool, reviewed: Mapping[str, ScheduledItem], now: float) -> None:
+    from attn_drill.quiz.bank_progress import bank_progress
+    from attn_drill.report.question_text import progress_line
+
+    ask.say_wrapped(progress_line(bank_progress(pool, reviewed, now)))
+
+
+def _summarise(
+    results: list[tuple[DrawnQuestion, bool]], pool: QuestionPool, journal: Journal
+) -> None:
+    from attn_drill.practice.schedule import items
+    from attn_drill.report.question_text import summary
+
+    if not results:
+        typer.echo("\nNothing was answered.")
+        return
+    now = time.time()
+    reviewed = items(rated_reviews(journal.facts(), "question:", "line:"), now)
+    typer.echo(
+        "\n" + summary(results, [item for item in reviewed.values() if not item.is_due(now)])
+    )
+    _show_progress(pool, reviewed, now)

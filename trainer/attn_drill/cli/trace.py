@@ -1,0 +1,118 @@
+"""`attn-drill trace` shows the result of each line in a case, `attn-drill repro` a debugger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attn_drill.app.answer import LearnerAnswer, find_answer
+from attn_drill.app.open_packs import KnownPacks
+from attn_drill.app.warn import say_json
+from attn_drill.cli.parameters import AsJson, ChallengeId, LearnerFile
+from attn_drill.model.errors import DrillError
+from attn_drill.packs import pack_reader
+from attn_drill.practice.journal import default_journal
+from attn_drill.practice.learner_files import read_source
+
+_Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed", min=0, help="Use the cases of this seed; by default those of your last attempt."
+    ),
+]
+_Case = Annotated[
+    int | None,
+    typer.Option(
+        "--case", help="Use the case with this number; by default the first case that fails."
+    ),
+]
+
+
+def trace(
+    context: typer.Context,
+    challenge_id: ChallengeId,
+    file: LearnerFile = None,
+    seed: _Seed = None,
+    case: _Case = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the shape, dtype and range of the result of each line of your file."""
+    from attn_drill.app.grade_file import trace_file
+
+    known_packs: KnownPacks = context.obj
+    answer, seed = _answer(challenge_id, file, seed, known_packs)
+    traced = trace_file(known_packs, answer.challenge, answer.submission, seed, case)
+    if as_json:
+        say_json(traced)
+        return
+    from attn_drill.report.literal import console
+    from attn_drill.report.trace_text import render_trace
+
+    console().print(render_trace(traced))
+
+
+def _answer(
+    challenge_id: str, file: Path | None, seed: int | None, known_packs: KnownPacks
+) -> tuple[LearnerAnswer, int]:
+    """Return the answer, and the seed of its cases."""
+    from attn_drill.app.grade_file import last_seed
+
+    journal = default_journal()
+    answer = find_answer(challenge_id, file, journal, known_packs)
+    return answer, last_seed(journal, answer.challenge) if seed is None else seed
+
+
+_MARK = "# Written by `attn-drill repro`."
+
+
+def repro(
+    context: typer.Context,
+    challenge_id: ChallengeId,
+    file: LearnerFile = None,
+    seed: _Seed = None,
+    case: _Case = None,
+) -> None:
+    """Write a script that calls your file with the inputs and weights of the failing case."""
+    from attn_drill.app.grade_file import trace_file
+
+    known_packs: KnownPacks = context.obj
+    answer, seed = _answer(challenge_id, file, seed, known_packs)
+    path = answer.path.resolve()
+    if path.suffix != ".py":
+        raise DrillError(f"{path} is a notebook. Save your answer as a Python file, and name it.")
+    number = trace_file(known_packs, answer.challenge, answer.submission, seed, case).number
+    script = path.with_name(f"{path.stem}_repro.py")
+    text = _script(answer, path, seed, number)
+    if script.exists() and not read_source(script).startswith(_MARK):
+        raise DrillError(
+            f"{script} exists and was not written by `attn-drill repro`. Move it away first."
+        )
+    try:
+        script.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DrillError(
+            f"{script} cannot be written: {error.strerror}. "
+            f"Copy {path.name} to a folder that you can write to, and name the copy."
+        ) from None
+    typer.echo(f"Case {number} with seed {seed} is in {script}.")
+    typer.echo(f"Set a breakpoint in {path.name} and run the script: python -m pdb {script}")
+
+
+def _script(answer: LearnerAnswer, path: Path, seed: int, number: int) -> str:
+    challenge = answer.challenge
+    arguments = [repr(challenge.id), repr(str(path)), f"seed={seed}", f"number={number}"]
+    root = challenge.folder.parent.parent
+    if root != pack_reader.built_in_pack():
+        arguments.append(f"pack={str(root)!r}")
+    return f"""{_MARK}
+# Case {number} of {challenge.id} with seed {seed}: your {path.name} with the weights of the case.
+# Set a breakpoint in {path.name}, and run: python -m pdb {path.stem}_repro.py
+from attn_drill.grading.open_case import open_case
+
+case = open_case({", ".join(arguments)})
+print(case.case.name, dict(case.case.sizes))
+outputs = case.run()
+case.compare(outputs)
+"""

@@ -1,0 +1,199 @@
+"""Find which named results of the reference a submission reached or missed.
+
+The named results are called milestones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from attn_drill.diagnosis.reference_index import ReferenceIndex
+from attn_drill.diagnosis.value_graph import Node, ValueGraph, leading_to
+from attn_drill.model.challenge import Mistake
+
+_LAYOUT_CHANGES = "view _unsafe_view reshape permute transpose t expand clone repeat index select"
+
+
+class _Topic(NamedTuple):
+    """The signs of a topic.
+
+    Attributes:
+        lines: words in the lines of the reference that are about it.
+        words: words that show that a known mistake is about it. Too many words are better than too
+            few: a topic that is not ruled out makes no false statement.
+        operations: the operations that may be a mistake about it.
+    """
+
+    lines: str
+    words: str
+    operations: str
+
+
+_TOPICS = {
+    "scale": _Topic(
+        r"sqrt|\*\* ?-0\.5",
+        r"scale|sqrt|\*\* ?-0\.5",
+        "mul div mul_ div_ pow sqrt rsqrt number",
+    ),
+    "softmax axis": _Topic(
+        r"softmax",
+        r"softmax|\bdim=|\baxis\b|\bsum\b|\bexp\b",
+        "_softmax softmax exp sum amax max logsumexp div sub",
+    ),
+    "mask": _Topic(
+        r"mask",
+        r"mask|visible|hidden|causal|tril|triu|inf\b|padding|future|attend|\bsees?\b",
+        "masked_fill masked_fill_ where add add_ sub sub_ mul tril triu bitwise_and index_put_",
+    ),
+    "head grouping": _Topic(
+        r"repeat_interleave",
+        r"repeat|group|tile|kv_head|key/value head",
+        f"{_LAYOUT_CHANGES} repeat_interleave index_select gather cat stack",
+    ),
+    "rotation": _Topic(
+        r"rotate|\bcos\b|\bsin\b",
+        r"rotat|\bcos\b|\bsin\b|position",
+        "cos sin neg cat stack mul add sub view_as_complex complex",
+    ),
+    "layout of heads": _Topic(
+        r"transpose\(1, 2\)",
+        r"transpose|permute|view|reshape|\bheads\b",
+        _LAYOUT_CHANGES,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """A named result of the reference."""
+
+    node: Node
+    name: str
+
+
+@dataclass(frozen=True)
+class MilestoneProgress:
+    """The milestones that a submission reached.
+
+    Attributes:
+        last: the last milestone before the first missed milestone.
+        missed: the first milestone that the submission missed.
+        cleared: topics and layers that are ruled out.
+    """
+
+    last: Milestone | None
+    missed: Milestone | None
+    cleared: tuple[str, ...]
+
+
+def concerns(mistake: Mistake, topic: str) -> bool:
+    """Return whether a known mistake is about a topic.
+
+    Args:
+        mistake: the known mistake.
+        topic: a word of `MilestoneProgress.cleared`, or the name of a layer.
+    """
+    text = " ".join((mistake.id, mistake.says, mistake.was, mistake.now))
+    words = _TOPICS[topic].words if topic in _TOPICS else rf"\b{re.escape(topic)}\b"
+    return re.search(words, text, re.IGNORECASE) is not None
+
+
+def topics_of(node: Node) -> set[str]:
+    """Return the topics and layers that a wrong result may be about, judged by its operation."""
+    found = {name for name, topic in _TOPICS.items() if node.operation in topic.operations.split()}
+    for given in node.parents:
+        for parameter in (given, *given.parents):
+            match = re.fullmatch(r"input parameter (.+)\.(weight|bias)", parameter.operation)
+            if match is not None:
+                found.add(match[1])
+    return found
+
+
+def milestones(reference: ValueGraph) -> list[Milestone]:
+    """Return the named results and the outputs of the reference, in order."""
+    found = [
+        Milestone(node, node.name)
+        for node in reference.leading_to_outputs
+        if node.name and node.lines
+    ]
+    named = {milestone.node for milestone in found}
+    names = {node: name for name, node in reference.outputs.items()}
+    found += [Milestone(node, name) for node, name in names.items() if node not in named]
+    return sorted(found, key=lambda milestone: milestone.node)
+
+
+def noted_shape(source: str, line: int) -> str:
+    """Return the shape in the comment of a line of the reference, e.g. "[B, L, M]", or ""."""
+    lines = source.splitlines()
+    comment = lines[line - 1].partition("#")[2] if 0 < line <= len(lines) else ""
+    match = re.search(r"\[[^\[\]]*\]", comment)
+    return match[0] if match else ""
+
+
+def progress(
+    graph: ValueGraph, reference: ValueGraph, source: str, sizes: dict[str, int]
+) -> MilestoneProgress:
+    """Compare the graph of a submission with the graph of the reference.
+
+    A milestone counts as missed if the submission has neither its value nor any later milestone
+    that the reference makes from it. Other answers may not need every milestone.
+
+    Args:
+        graph: of the submission.
+        reference: the graph of the reference.
+        source: the text of the reference.
+        sizes: the value of every letter.
+    """
+    index = ReferenceIndex([graph], sizes)
+    marks = [mark for mark in milestones(reference) if mark.node.features is not None]
+    reached = {mark.node for mark in marks if index.has(mark.node)}
+    needed = {mark.node: set(leading_to([mark.node])) for mark in marks}
+    needed_for_right = set().union(*(needed[node] for node in reached))
+    missing = [mark for mark in marks if mark.node not in needed_for_right]
+    missed = missing[0] if missing else None
+    before = []
+    if missed is not None:
+        ancestors = needed[missed.node] - {missed.node}
+        before = [mark for mark in marks if mark.node in reached & ancestors]
+    right_nodes = set(leading_to(reached))
+    return MilestoneProgress(
+        last=before[-1] if before else None,
+        missed=missed,
+        cleared=tuple(_cleared(reference, source, right_nodes)),
+    )
+
+
+def _cleared(reference: ValueGraph, source: str, good: set[Node]) -> Iterator[str]:
+    """Yield topics and layers that led to reached milestones only."""
+    leading = set(reference.leading_to_outputs)
+    good_lines, other_lines = _lines(good), _lines(leading - good)
+    text = dict(enumerate(source.splitlines(), 1))
+    for name, topic in _TOPICS.items():
+        lines = good_lines | other_lines
+        about = {line for line in lines if re.search(topic.lines, text.get(line, ""))}
+        if about and about <= good_lines - other_lines:
+            yield name
+    for layer, nodes in _layers(leading).items():
+        if nodes <= good:
+            yield layer
+
+
+def _lines(nodes: Iterable[Node]) -> set[int]:
+    return {node.line for node in nodes if node.lines}
+
+
+def _layers(leading: set[Node]) -> dict[str, set[Node]]:
+    """Return every layer of the contract with the nodes that are computed from its weight."""
+    found: dict[str, set[Node]] = {}
+    for node in sorted(leading):
+        match = re.fullmatch(r"input parameter (.+)\.weight", node.operation)
+        if match is None:
+            continue
+        users = leading.intersection(node.users)
+        if all(user.operation == "t" for user in users):
+            users |= {other for user in users for other in leading.intersection(user.users)}
+        found.setdefault(match[1], set()).update(users)
+    return found

@@ -1,0 +1,212 @@
+"""Record the behaviour of a submission on each case, and compare behaviours up to rounding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from attn_drill.diagnosis.patched_references import Behaviour
+from attn_drill.grading.comparison import CaseResult, Comparison, Returns
+from attn_drill.model.case import Case
+from attn_drill.worker.protocol import DTYPES
+from attn_drill.worker.returns import as_tuple
+
+# Two computations of the same wrong function differ by rounding, at most by this share of the
+# largest entry.
+RELATIVE = {"float64": 1e-4, "float32": 1e-3, "bfloat16": 4e-2}
+_EXTREME = 1e9
+_LARGEST = 1e6  # of the entries that `numbers` returns
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The behaviour of a submission in one case.
+
+    Attributes:
+        index: of the case, from 0.
+        dtype: of the case.
+        behaviour: outputs or exception.
+        is_random: another call on the same inputs gives other values.
+        is_wrong: a right answer gives another result.
+        is_clear: the result differs from the right result by more than rounding, so the case can
+            distinguish a known mistake from a right answer.
+        is_extreme: the inputs are so large that rounding decides the result of a wrong formula.
+    """
+
+    index: int
+    dtype: str
+    behaviour: Behaviour
+    is_random: bool
+    is_wrong: bool
+    is_clear: bool
+    is_extreme: bool
+
+
+def observe(comparison: Comparison) -> list[Observed]:
+    """Return the observed behaviour of every case that ran, the most informative cases first.
+
+    Cases with wrong values come first, because they distinguish mistakes best.
+    """
+    cases = comparison.case_set.cases
+    found = [
+        _observed(comparison, result)
+        for result in comparison.results
+        if not result.reply.unassigned
+    ]
+    # A random draw may change nothing, and a counted case has a single call. So a submission that
+    # is random in one case counts as random in all cases of this mode.
+    modes = {cases[observed.index].mode for observed in found if observed.is_random}
+    found = [replace(observed, is_random=cases[observed.index].mode in modes) for observed in found]
+
+    def rank(observed: Observed) -> tuple[bool, bool, bool, bool, int]:
+        case = cases[observed.index]
+        is_coarse = observed.dtype == "bfloat16" or case.probe is not None
+        has_failed = observed.behaviour.failure is not None
+        return (
+            not observed.is_wrong,
+            has_failed,
+            not observed.is_clear,
+            is_coarse,
+            coinciding_sizes(case),
+        )
+
+    return sorted(found, key=rank)
+
+
+def coinciding_sizes(case: Case) -> int:
+    """Return how many sizes of a case are 1 or equal another size."""
+    sizes = dict(case.sizes)
+    if sizes.get("Hkv"):
+        sizes["G"] = sizes.get("H", 0) // sizes["Hkv"]
+    return len(sizes) - len({size for size in sizes.values() if size > 1})
+
+
+def _observed(comparison: Comparison, result: CaseResult) -> Observed:
+    reply, dtype = result.reply, result.case.dtype
+    is_extreme = result.prepared.largest_number > _EXTREME
+    failure = reply.failure
+    if failure is not None and failure.phase != "forward with gradients":
+        behaviour = Behaviour(f"{failure.type}: {failure.message}", {})
+        return Observed(result.index, dtype, behaviour, False, True, True, is_extreme)
+    outputs = _outputs(comparison, reply.outputs)
+    repeated = _outputs(comparison, comparison.repeated(result).outputs)
+    is_random = bool(repeated) and not all(
+        is_equal(value, repeated.get(name, ""), dtype) for name, value in outputs.items()
+    )
+    mismatches = comparison.attribute_mismatches(result)
+    is_wrong = next(mismatches, None) is not None or not comparison.right(result)
+    is_clear = False
+    for name, expected in result.expected.outputs.items():
+        output = outputs.get(name)
+        value = expected.value.to(output.dtype) if isinstance(output, Tensor) else expected.value
+        is_clear = is_clear or not is_equal(output, value, dtype)
+    return Observed(
+        index=result.index,
+        dtype=dtype,
+        behaviour=Behaviour(None, outputs),
+        is_random=is_random,
+        is_wrong=is_wrong,
+        is_clear=is_wrong and is_clear,
+        is_extreme=is_extreme,
+    )
+
+
+def _outputs(comparison: Comparison, returns: Returns) -> dict[str, Tensor | str]:
+    """Return tensor outputs by name, and other outputs as text."""
+    found: dict[str, Tensor | str] = {}
+    for name, returned in returns.items():
+        value = comparison.value_of(returned)
+        if value is not None:
+            found[name] = value
+        elif returned.dtype in DTYPES:  # the worker does not send very large tensors
+            found[name] = torch.empty(returned.shape, dtype=DTYPES[returned.dtype], device="meta")
+        elif returned.plain:
+            found[name] = f"{returned.plain}: {returned.text}"
+        else:
+            found[name] = as_tuple(returned.description)
+    return found
+
+
+def is_equal(
+    output: Tensor | str | None, other: Tensor | str | None, dtype: str, scale: float = 0.0
+) -> bool:
+    """Return whether two outputs are equal up to rounding.
+
+    Args:
+        output: of the submission.
+        other: the output to compare with.
+        dtype: of the case. It decides how large rounding may be.
+        scale: the size of values before rounding, if it is more than the largest entry of `other`.
+    """
+    if not isinstance(output, Tensor) or not isinstance(other, Tensor):
+        return not isinstance(output, Tensor) and not isinstance(other, Tensor) and output == other
+    if output.shape != other.shape or output.dtype != other.dtype:
+        return False
+    if output.numel() == 0 or output.is_meta or other.is_meta:
+        return True
+    if not output.is_floating_point():
+        return torch.equal(output, other)
+    values, other_values = output.to(torch.float64), other.to(torch.float64)
+    relative = RELATIVE.get(dtype, 1e-3)
+    worst = float((values - other_values).abs().max())
+    if not math.isfinite(worst):  # NaN and infinities must be at the same places
+        if not torch.equal(values.isnan(), other_values.isnan()) or not torch.equal(
+            values.isinf(), other_values.isinf()
+        ):
+            return False
+        values, other_values = (
+            values.nan_to_num(0.0, 0.0, 0.0),
+            other_values.nan_to_num(0.0, 0.0, 0.0),
+        )
+        worst = float((values - other_values).abs().max())
+    return worst <= relative * max(scale, float(other_values.abs().max()))
+
+
+def has_nan(behaviour: Behaviour | None) -> bool:
+    """Return whether an output holds NaN."""
+    if behaviour is None:
+        return False
+    values = [value for value in behaviour.outputs.values() if isinstance(value, Tensor)]
+    return any(bool(value.isnan().any()) for value in values)
+
+
+def has_same_shapes(behaviour: Behaviour, other: Behaviour) -> bool:
+    """Return whether two behaviours have the same outputs, with tensors of the same shapes."""
+    if behaviour.outputs.keys() != other.outputs.keys():
+        return False
+    for name, value in behaviour.outputs.items():
+        other_value = other.outputs[name]
+        if isinstance(value, Tensor) and (
+            not isinstance(other_value, Tensor)
+            or (value.shape, value.dtype) != (other_value.shape, other_value.dtype)
+        ):
+            return False
+    return True
+
+
+def are_equal(
+    outputs: Mapping[str, Tensor | str],
+    others: Mapping[str, Tensor | str],
+    dtype: str,
+    scales: Mapping[str, float] | None = None,
+) -> bool:
+    """Return whether each output equals the other output of its name, up to rounding."""
+    return all(
+        is_equal(value, others.get(name), dtype, (scales or {}).get(name, 0.0))
+        for name, value in outputs.items()
+    )
+
+
+def numbers(behaviour: Behaviour | None) -> Tensor:
+    """Return all entries of the outputs as float64, within limits that leave room for a sum."""
+    outputs = {} if behaviour is None else behaviour.outputs
+    values = [
+        value.to(torch.float64).flatten().nan_to_num(0.0).clamp(-_LARGEST, _LARGEST)
+        for _, value in sorted(outputs.items())
+        if isinstance(value, Tensor) and not value.is_meta
+    ]
+    return torch.cat(values) if values else torch.zeros(0, dtype=torch.float64)

@@ -1,0 +1,69 @@
+"""Write the page that each student gets back, and name it as the student's system expects.
+
+Sources: Canvas, "How do I upload all student submissions for an assignment?"; Moodle, "Assignment
+settings: feedback types, Upload multiple feedback files in a zip"; Blackboard has no upload for
+the feedback of a whole class, so its files are sorted by user name.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+
+from attn_drill.classroom.records import Assignment, Student, StudentGrade, StudentResult
+from attn_drill.classroom.result_store import safe_name
+from attn_drill.export.grade_words import override_words, penalty_taken
+from attn_drill.export.student_view import student_view
+from attn_drill.report.class_words import points
+from attn_drill.report.coloured import coloured
+from attn_drill.report.pages import page
+
+_FILE = "feedback.html"
+# Canvas finds the student by the two numbers at the beginning of the file name.
+_CANVAS = re.compile(r"(.+?)((?:_LATE)?_[0-9]{1,18}_[0-9]{1,18})_.+", re.DOTALL)
+# Moodle finds the student by the number of the participant.
+_MOODLE = re.compile(r"(.+?)(_[0-9]{1,18}_assignsubmission)_[a-z]+.*", re.DOTALL)
+_ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # the same feedback gives the same zip
+
+
+def feedback_html(
+    grade: StudentGrade, results: Sequence[StudentResult], assignment: Assignment
+) -> Iterator[str]:
+    """Yield the page of one student in small pieces."""
+    return page(
+        "feedback",
+        title=assignment.title.strip() or "Feedback",
+        student=grade.student.name,
+        grade=grade,
+        parts=student_view(grade, results, assignment),
+        decided=None if grade.override is None else override_words(grade.override),
+        penalty_taken=penalty_taken,
+        points=points,
+        coloured=coloured,
+    )
+
+
+def feedback_path(student: Student) -> str:
+    """Return the path of a student's feedback below `feedback/`.
+
+    Canvas and Moodle accept a zip with these paths. The names of files in a class's zip may lead
+    anywhere, so every name passes through `safe_name`.
+    """
+    if student.system == "canvas" and (canvas := _CANVAS.fullmatch(student.upload)):
+        return f"{safe_name(canvas[1])}{canvas[2]}_{_FILE}"
+    if student.system == "moodle" and (moodle := _MOODLE.fullmatch(student.upload)):
+        return f"{safe_name(moodle[1])}{moodle[2]}_file_/{_FILE}"
+    if student.system == "blackboard" and student.system_id:
+        return f"{safe_name(student.system_id)}/{_FILE}"
+    return f"{safe_name(student.name)}.html"
+
+
+def feedback_zip(files: Iterable[tuple[str, bytes]]) -> bytes:
+    """Return a zip of all feedback files with their paths."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in files:
+            archive.writestr(zipfile.ZipInfo(path, _ZIP_DATE), content, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()

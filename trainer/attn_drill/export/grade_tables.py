@@ -1,0 +1,136 @@
+"""Write the grades of a class as CSV.
+
+`grades.csv` has one row for each student, and `grades_by_challenge.csv` one for each submission.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+
+from attn_drill.classroom.points import total
+from attn_drill.classroom.records import (
+    Assignment,
+    Gradebook,
+    StudentGrade,
+    StudentResult,
+)
+from attn_drill.export.grade_words import penalty_taken
+from attn_drill.export.to_look_at import KINDS, Reason
+from attn_drill.report.class_words import checks_passed, likely, points
+from attn_drill.report.visible import visible
+
+# Excel reads a file without a byte order mark in the old encoding of its country. Read the tables
+# with `utf-8-sig`, which removes the mark.
+ENCODING = "utf-8-sig"
+
+# Spreadsheets compute a cell that begins with one of these signs, also in full width. A sign alone
+# is no formula: Moodle writes it for "never", and must find it again.
+_FORMULA = re.compile(r"[\s\"'`\u200c\u200d]*[=+\-@＝＋－＠].", re.DOTALL)
+
+
+def grades_csv(gradebook: Gradebook, notes: Iterable[Reason] = ()) -> str:
+    """Return the text of `grades.csv`. Write the text with `ENCODING` and newline="".
+
+    Args:
+        gradebook: the grades of the class.
+        notes: the reasons to look, for the last column.
+    """
+    challenges = gradebook.assignment.challenge_ids
+    look: dict[str, dict[str, None]] = {}  # each reason once, in order
+    for note in notes:
+        if note.kind == "time" and not note.text:  # about the download, and not about the student
+            continue
+        about = f"{note.challenge}: " if note.challenge and len(challenges) > 1 else ""
+        words = f"{about}{KINDS[note.kind].label}{note.text}"
+        look.setdefault(note.student, {})[words] = None
+    header = ("student", "id", "file", "late", "days_late", "penalty", *challenges, "total", "look")
+    rows = (
+        _row(row, gradebook.assignment, list(look.get(row.student.name, ())))
+        for row in gradebook.rows
+    )
+    return "".join(map(csv_line, (header, *rows)))
+
+
+def _row(grade: StudentGrade, assignment: Assignment, look: Sequence[str]) -> tuple[str, ...]:
+    """Return the cells of one student. Unknown points are empty cells.
+
+    With several challenges, the days are the most of them.
+    """
+    days = max((own.lateness.days or 0 for own in grade.challenges.values()), default=0)
+    penalty = _penalty(grade, assignment)
+    in_order = map(grade.challenges.get, assignment.challenge_ids)
+    return (
+        cell_of(grade.student.name),
+        cell_of(grade.student.id),
+        cell_of(", ".join(file for file in grade.files if file)),
+        "yes" if grade.is_late else "",
+        str(days or ""),
+        _points(penalty or None),
+        *(_points(None if own is None else own.points) for own in in_order),
+        _points(grade.total),
+        cell_of("; ".join(look)),
+    )
+
+
+def _penalty(grade: StudentGrade, assignment: Assignment) -> float:
+    """Return the points that lateness takes from the total."""
+    if grade.total is None or grade.override is not None:
+        return 0.0
+    before = {
+        challenge: None if own.points is None else own.points + penalty_taken(own)
+        for challenge, own in grade.challenges.items()
+    }
+    return round((total(before, assignment) or 0.0) - grade.total, 1)
+
+
+def _points(value: float | None) -> str:
+    """Return points for a cell, which is empty if they are not known."""
+    return "" if value is None else points(value)
+
+
+def grades_by_challenge_csv(results: Iterable[StudentResult]) -> str:
+    """Return the text of `grades_by_challenge.csv`, with the score that the checks brought.
+
+    Each row is exactly one line: line ends in names are escaped. So tools that read line by line
+    work, too. Without a verdict, unknown values are empty cells.
+    """
+    header = ("student", "challenge", "verdict", "score", "checks_passed", "checks_total")
+    lines: list[Sequence[str]] = [(*header, "likely_mistake", "seconds")]
+    for result in results:
+        passed, due = ("", "") if result.verdict is None else checks_passed(result)
+        lines.append(
+            (
+                cell_of(result.student),
+                cell_of(result.challenge),
+                result.verdict or "not graded",
+                _points(None if result.verdict is None else result.score),
+                str(passed),
+                str(due),
+                cell_of((result.error or "") if result.is_ungraded else likely(result)),
+                f"{result.seconds:.2f}",
+            )
+        )
+    return "".join(map(csv_line, lines))
+
+
+def cell_of(text: str) -> str:
+    """Return a text that a spreadsheet shows and does not compute.
+
+    A text that could be a formula gets an apostrophe at its beginning.
+    """
+    return f"'{visible(text)}" if _FORMULA.match(text) else visible(text)
+
+
+def csv_line(row: Sequence[str], *, quoted: bool = False) -> str:
+    """Return a row as a line of a CSV file."""
+    # In some countries, spreadsheets split cells at semicolons. Quotes keep a name with a
+    # semicolon in one cell.
+    quoted = quoted or any(";" in cell for cell in row)
+    buffer = io.StringIO()
+    csv.writer(
+        buffer, quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL, lineterminator="\n"
+    ).writerow(row)
+    return buffer.getvalue()

@@ -1,0 +1,181 @@
+"""Write the results of a class in all formats: one function for each format, in `WRITERS`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from attn_drill.classroom.anonymity import (
+    anonymous_gradebook,
+    anonymous_ids,
+    anonymous_results,
+    name_hider,
+)
+from attn_drill.classroom.records import Gradebook, StudentGrade, StudentResult, System
+from attn_drill.classroom.result_store import remove_others, safe_name, write_atomically
+from attn_drill.classroom.similarity import same_text, similar_pairs
+from attn_drill.export.class_page import class_html
+from attn_drill.export.feedback import feedback_html, feedback_path, feedback_zip
+from attn_drill.export.grade_tables import (
+    ENCODING,
+    cell_of,
+    csv_line,
+    grades_by_challenge_csv,
+    grades_csv,
+)
+from attn_drill.export.gradescope import gradescope_object
+from attn_drill.export.junit import junit_xml
+from attn_drill.export.lms_tables import lms_table
+from attn_drill.export.to_look_at import notes_of
+from attn_drill.report.visible import visible
+
+
+@dataclass(frozen=True)
+class GradedClass:
+    """Everything that the formats show.
+
+    Attributes:
+        gradebook: the grades.
+        results: the results, in the order of the students of the gradebook.
+        answers: the texts that everybody can read, by challenge and by name: right answers, and
+            stubs.
+        salt: the secret of the anonymous ids.
+    """
+
+    gradebook: Gradebook
+    results: Sequence[StudentResult]
+    answers: Mapping[str, Mapping[str, str]]
+    salt: str
+
+    def by_student(self) -> Iterator[tuple[StudentGrade, list[StudentResult]]]:
+        """Yield the grades and the results of each student."""
+        results: dict[str, list[StudentResult]] = {}
+        for result in self.results:
+            results.setdefault(result.student, []).append(result)
+        for grade in self.gradebook.rows:
+            yield grade, results.get(grade.student.name, [])
+
+    def sources(self, challenge: str) -> dict[str, str]:
+        """Return the text of each student's file for a challenge."""
+        return {
+            result.student: result.source
+            for result in self.results
+            if result.challenge == challenge and result.source
+        }
+
+
+Writer = Callable[[GradedClass, Path], list[Path]]  # writes into a folder, returns what it wrote
+
+
+def _csv(graded: GradedClass, out: Path) -> list[Path]:
+    notes = notes_of(graded.gradebook, graded.results)
+    return [
+        _table(out / "grades.csv", grades_csv(graded.gradebook, notes)),
+        _table(out / "grades_by_challenge.csv", grades_by_challenge_csv(graded.results)),
+    ]
+
+
+def _html(graded: GradedClass, out: Path) -> list[Path]:
+    """Write the page for the teacher, and its first half as a page for the class."""
+    same_texts = {
+        challenge: same_text(graded.sources(challenge), graded.answers.get(challenge, {}))
+        for challenge in graded.gradebook.assignment.challenge_ids
+    }
+    page = class_html(graded.results, graded.gradebook, "teacher", same_texts)
+    for_class = class_html(graded.results, graded.gradebook, "class")
+    return [_write(out / "report.html", page), _write(out / "class.html", for_class)]
+
+
+def _lms(system: System, graded: GradedClass, out: Path) -> list[Path]:
+    """Write the import file of a system, and print what a person must know about it."""
+    table = lms_table(graded.gradebook, system)
+    for note in table.notes:
+        print(f"{system}.csv: {visible(note)}", file=sys.stderr)
+    return [_table(out / f"{system}.csv", table.text)]
+
+
+def _gradescope(graded: GradedClass, out: Path) -> list[Path]:
+    assignment = graded.gradebook.assignment
+    written = [
+        _write(
+            out / "gradescope" / safe_name(grade.student.name) / "results.json",
+            [json.dumps(gradescope_object(grade, results, assignment), indent=1)],
+        )
+        for grade, results in graded.by_student()
+        if results
+    ]
+    remove_others(out / "gradescope", "*/results.json", written)
+    return [out / "gradescope"]
+
+
+def _junit(graded: GradedClass, out: Path) -> list[Path]:
+    return [_write(out / "junit.xml", [junit_xml(graded.results)])]
+
+
+def _feedback(graded: GradedClass, out: Path) -> list[Path]:
+    """Write a page of feedback for each student who handed in something or has an override."""
+    pages = {
+        feedback_path(grade.student): "".join(
+            feedback_html(grade, results, graded.gradebook.assignment)
+        )
+        for grade, results in graded.by_student()
+        if results or grade.overrides
+    }
+    written = [_write(out / "feedback" / path, [page]) for path, page in pages.items()]
+    remove_others(out / "feedback", "**/*.html", written)
+    archive = feedback_zip((path, page.encode()) for path, page in pages.items())
+    write_atomically(out / "feedback.zip", archive)
+    return [out / "feedback", out / "feedback.zip"]
+
+
+def _markers(graded: GradedClass, out: Path) -> list[Path]:
+    """Write the page and the table without names, and the names that belong to the ids."""
+    students = [row.student for row in graded.gradebook.rows]
+    ids = anonymous_ids((student.name for student in students), graded.salt)
+    hide = name_hider(students)
+    gradebook = anonymous_gradebook(graded.gradebook, ids, hide)
+    results = list(anonymous_results(graded.results, ids, hide))
+    names = [("anonymous_id", "student", "id")]
+    names += [(ids[own.name], cell_of(own.name), cell_of(own.id)) for own in students]
+    return [
+        _write(out / "markers" / "report.html", class_html(results, gradebook, "markers")),
+        _table(out / "markers" / "grades.csv", grades_csv(gradebook)),
+        _table(out / "anonymous_ids.csv", "".join(map(csv_line, names))),
+    ]
+
+
+def _similar(graded: GradedClass, out: Path) -> list[Path]:
+    rows = [("challenge", "student", "other", "share")]
+    for challenge in graded.gradebook.assignment.challenge_ids:
+        known = graded.answers.get(challenge, {}).values()
+        rows += [
+            (challenge, cell_of(pair.student), cell_of(pair.other), f"{pair.share:.2f}")
+            for pair in similar_pairs(graded.sources(challenge), known)
+        ]
+    return [_table(out / "similar.csv", "".join(map(csv_line, rows)))]
+
+
+WRITERS: Mapping[str, Writer] = {
+    "csv": _csv,
+    "html": _html,
+    "canvas": partial(_lms, "canvas"),
+    "moodle": partial(_lms, "moodle"),
+    "blackboard": partial(_lms, "blackboard"),
+    "gradescope": _gradescope,
+    "junit": _junit,
+    "feedback": _feedback,
+    "markers": _markers,
+    "similar": _similar,
+}
+
+
+def _write(path: Path, parts: Iterable[str], encoding: str = "utf-8") -> Path:
+    write_atomically(path, "".join(parts).encode(encoding))
+    return path
+
+
+_table = partial(_write, encoding=ENCODING)

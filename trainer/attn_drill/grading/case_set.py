@@ -1,0 +1,412 @@
+"""The cases of a challenge under a seed, and the request that sends them to a worker process.
+
+A case set is computed once and shared by all submissions of the same challenge and seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any
+
+import msgspec
+import torch
+from torch import Tensor
+
+from attn_drill.casekit.draw import Draw
+from attn_drill.grading.calls import Calls, Purpose, calls_for, graded_calls
+from attn_drill.grading.challenge_content import Content, in_authors_words, load_content
+from attn_drill.grading.expected import Expected
+from attn_drill.grading.prepared_case import PreparedCase
+from attn_drill.grading.reference import Reference
+from attn_drill.grading.trivial_answers import trivial_credits
+from attn_drill.model.case import Case, Refusal
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.errors import GraderError, PackError
+from attn_drill.worker.execution import map_leaves
+from attn_drill.worker.protocol import (
+    DTYPES,
+    Assigned,
+    RefusedCall,
+    Request,
+    Run,
+    TensorTable,
+    decode,
+    encode,
+)
+
+# Random streams. They are separate from the stream that draws the inputs of the first call.
+_AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3
+
+_RANDOM_NUMBERS = 1 << 16  # more than a case draws
+
+Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # changes inputs or parameters by name
+
+
+@dataclass(frozen=True, eq=False)
+class CaseSet:
+    """All data needed to grade a submission of one challenge under one seed."""
+
+    content: Content  # the challenge's `cases.py` and reference
+    seed: int  # the seed of all random values
+    prepared: tuple[PreparedCase, ...]  # the cases with their inputs and weights, in order
+    refusals: tuple[Refusal, ...]  # calls with bad sizes that the submission must refuse
+    is_tied: bool = False  # True if the parameters that a submission may tie are tied
+
+    @property
+    def challenge(self) -> Challenge:
+        """The challenge that the cases belong to."""
+        return self.content.challenge
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """The cases as `cases.py` describes them."""
+        return tuple(prepared.case for prepared in self.prepared)
+
+    def expect(self) -> list[Expected]:
+        """Return the expected results of every case. The first call computes them."""
+        return [prepared.expected for prepared in self.prepared]
+
+    @cached_property
+    def trivial_credits(self) -> Mapping[str, Sequence[float]]:
+        """The share of right outputs in each case, by trivial answer."""
+        return trivial_credits(self.prepared)
+
+    @property
+    def ties(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of parameters that are one tensor in these cases."""
+        return self.challenge.ties if self.is_tied else ()
+
+    @cached_property
+    def tied(self) -> CaseSet:
+        """These cases for a submission that ties all parameters which its challenge lets it tie."""
+        reference = Reference(self.content, is_tied=True)
+        tied = {name for name, _ in self.challenge.ties}
+        prepared = [
+            replace(
+                usual,
+                parameters={
+                    name: value for name, value in usual.parameters.items() if name not in tied
+                },
+                reference=reference,
+                exact=reference.build(usual.case, "float64"),
+                smaller=None,
+            )
+            for usual in self.prepared
+        ]
+        return replace(self, prepared=_with_growth(prepared), is_tied=True)
+
+    def only(self, indices: Collection[int], *, alone: bool = False) -> CaseSet:
+        """Return a case set of the selected cases, without refusals.
+
+        Args:
+            indices: case indices, from 0.
+            alone: whether to return only the selected cases. By default, both cases of a
+                vectorised growth probe are returned if one of them is selected.
+        """
+        chosen = {self.prepared[index] for index in indices}
+        for prepared in self.prepared:
+            small = prepared.smaller
+            is_pair = small is not None and prepared.case.probe == "vectorised" and not alone
+            if small is not None and is_pair and chosen & {prepared, small}:
+                chosen |= {prepared, small}
+        kept = tuple(prepared for prepared in self.prepared if prepared in chosen)
+        return replace(self, prepared=kept, refusals=())
+
+    def altered(self, inputs: Change, parameters: Change) -> CaseSet:
+        """Return the same cases with changed inputs and weights, without refusals."""
+        altered = tuple(
+            prepared.varied(inputs(prepared.inputs), parameters(prepared.parameters))
+            for prepared in self.prepared
+        )
+        return replace(self, prepared=altered, refusals=())
+
+    @cached_property
+    def calls(self) -> tuple[Calls, ...]:
+        """The calls of each case that a verdict needs."""
+        return graded_calls(self.prepared)
+
+    def request(self, assignment: Assigned | None = None, purpose: Purpose = "grade") -> bytes:
+        """Return the message that makes a worker process run a submission on all cases.
+
+        Args:
+            assignment: the roles of the learner's layers. By default, the worker takes the first
+                assignment that fits all cases.
+        """
+        usual_runs, refused, table = self._runs
+        runs = list(usual_runs)
+        if purpose != "grade":
+            runs = [
+                msgspec.structs.replace(run, calls=list(calls_for(purpose, graded)))
+                for run, graded in zip(runs, self.calls, strict=True)
+            ]
+        body = Request(
+            drive_source=self.content.drive_source,
+            kind=self.challenge.kind,
+            entry=list(self.challenge.entry),
+            random_seed=_random_seed(self.seed),
+            runs=runs,
+            refusals=refused,
+            assignment={path: list(roles) for path, roles in (assignment or {}).items()},
+            signatures=list(self.content.signatures),
+            forbids=list(self.challenge.forbids),
+            ties=list(self.ties),
+            realistic=self._realistic_run() if purpose == "facts" else None,
+        )
+        return encode(body, table)
+
+    def _realistic_run(self) -> Run | None:
+        """Return the realistic call of the challenge, if the challenge describes one."""
+        case = self.content.realistic()
+        if case is None:
+            return None
+        return Run(
+            sizes=dict(case.sizes),
+            init=dict(case.init),
+            inputs=TensorTable().tree(case.inputs),  # shapes only, so no tensor enters the table
+            second={},
+            parameters={},
+            cotangents={},
+            dtype=case.dtype,
+            mode=case.mode,
+            layout={},
+            differentiable=[],
+            calls=[],
+        )
+
+    def decoded_request(self, purpose: Purpose) -> tuple[Request, list[Tensor]]:
+        """Return the request as a worker decodes it.
+
+        References and known mistakes are trusted, so they run in this process and need no worker.
+        """
+        if purpose not in self._decoded:
+            self._decoded[purpose] = decode(self.request(purpose=purpose), Request)
+        return self._decoded[purpose]
+
+    @cached_property
+    def _decoded(self) -> dict[Purpose, tuple[Request, list[Tensor]]]:
+        return {}
+
+    @cached_property
+    def _runs(self) -> tuple[list[Run], list[RefusedCall], TensorTable]:
+        table = TensorTable()
+        runs = [
+            _run(prepared, graded, table)
+            for prepared, graded in zip(self.prepared, self.calls, strict=True)
+        ]
+        refused = [
+            RefusedCall(
+                refusal.call or self.challenge.entry[0],
+                table.tree(refusal.arguments),
+                None if refusal.init is None else dict(refusal.init),
+            )
+            for refusal in self.refusals
+        ]
+        return runs, refused, table
+
+
+def _run(prepared: PreparedCase, calls: Calls, table: TensorTable) -> Run:
+    """Return the part of a request that describes one case. Its tensors go into the table."""
+    case = prepared.case
+    return Run(
+        sizes=dict(case.sizes),
+        init=dict(case.init),
+        inputs=table.tree(prepared.inputs),
+        second=table.tree(prepared.second),
+        parameters={name: table.add(value) for name, value in prepared.parameters.items()},
+        cotangents={name: table.add(value) for name, value in prepared.cotangents.items()},
+        dtype=case.dtype,
+        mode=case.mode,
+        layout=dict(case.layout),
+        differentiable=prepared.differentiable,
+        calls=list(calls),
+        initial=case.initial,
+    )
+
+
+def load_case_set(challenge: Challenge, seed: int) -> CaseSet:
+    """Draw the cases of a challenge under a seed.
+
+    Raises:
+        PackError: if the content of the pack is broken.
+        GraderError: if the reference raises an exception.
+    """
+    content = load_content(challenge)
+    reference = Reference(content)
+    cases = _flat(content.draw_cases(Draw(seed)))
+    second_calls = _flat(content.draw_cases(Draw(seed, _AGAIN)))
+    if len(cases) != len(second_calls):
+        raise PackError(
+            f"{content.cases_path}: two calls of cases() with the same seed yield different "
+            "numbers of cases. Draw everything random with `draw`."
+        )
+    weights, random = Draw(seed, _WEIGHTS), Draw(seed, _RANDOM)
+    prepared: list[PreparedCase] = []
+    for case, second in zip(cases, second_calls, strict=True):
+        with _blamed_on_case(content, case):
+            _check_second_call(content, case, second)
+            exact = reference.build(case, "float64")
+            is_module = challenge.kind == "module"
+            prepared.append(
+                PreparedCase(
+                    case=case,
+                    inputs=_rounded(case, case.inputs),
+                    second=_rounded(case, second.inputs),
+                    parameters=(
+                        _drawn_parameters(content, case, exact, weights) if is_module else {}
+                    ),
+                    cotangents=_drawn_cotangents(content, case, random),
+                    reference=reference,
+                    exact=exact,
+                )
+            )
+    return CaseSet(content, seed, _with_growth(prepared), content.refusals())
+
+
+@contextmanager
+def _blamed_on_case(content: Content, case: Case) -> Iterator[None]:
+    """Turn an exception into a PackError that names the case.
+
+    `pack check` looks for the wrong field with `casekit/case_rules.py`.
+    """
+    try:
+        yield
+    except (PackError, GraderError):
+        raise
+    except Exception as error:
+        doing = f"case {case.name!r} cannot be prepared:"
+        raise PackError(in_authors_words(error, doing, content.cases_path)) from error
+
+
+def load_training(case_set: CaseSet) -> CaseSet | None:
+    """Return the small training of a challenge as the only case; None if there is none.
+
+    Raises:
+        PackError: if the content of the pack is broken.
+        GraderError: if the reference raises an exception.
+    """
+    content = case_set.content
+    case = content.training(Draw(case_set.seed))
+    if case is None:
+        return None
+    reference = Reference(content)
+    with _blamed_on_case(content, case):
+        exact = reference.build(case, "float64")
+        inputs = _rounded(case, case.inputs)
+        parameters = _drawn_parameters(content, case, exact, Draw(case_set.seed, _WEIGHTS))
+        prepared = PreparedCase(case, inputs, inputs, parameters, {}, reference, exact)
+    return CaseSet(content, case_set.seed, (prepared,), ())
+
+
+def _flat(cases: Iterable[Case]) -> list[Case]:
+    """Return the cases in one list. The larger case of a growth probe follows the smaller one."""
+    found: list[Case] = []
+    for case in cases:
+        found.append(replace(case, larger=None))
+        if case.larger is not None:
+            found.append(case.larger)
+    return found
+
+
+def _with_growth(prepared: Sequence[PreparedCase]) -> tuple[PreparedCase, ...]:
+    """Return the cases with `smaller` set in the larger case of each growth probe.
+
+    A pack may also yield the two cases of a probe one after another, without `Case.larger`.
+    """
+    found: list[PreparedCase] = []
+    waiting: dict[str, PreparedCase] = {}
+    for current in prepared:
+        probe = current.case.probe
+        if probe == "vectorised":
+            if probe in waiting:
+                current = replace(current, smaller=waiting.pop(probe))
+            else:
+                waiting[probe] = current
+        found.append(current)
+    return tuple(found)
+
+
+def _check_second_call(content: Content, case: Case, second: Case) -> None:
+    """Check that the two calls of a case differ only in the values of tensors.
+
+    Raises:
+        PackError: if the calls differ in anything else.
+    """
+    if _plain_values(case.inputs) != _plain_values(second.inputs):
+        raise PackError(
+            f"{content.cases_path}: case {case.name!r} draws a plain input from the stream of "
+            "values; draw it with draw.distinct."
+        )
+
+
+def _plain_values(inputs: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the values of inputs that are not tensors, and the shapes of tensors."""
+    found: list[tuple[str, Any]] = []
+    for name, value in inputs.items():
+        for part in value if isinstance(value, tuple | list) else (value,):
+            found.append((name, tuple(part.shape) if isinstance(part, Tensor) else part))
+    return found
+
+
+def _rounded(case: Case, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs rounded to the case's dtype; constants are rounded to float32."""
+
+    def rounded(name: str, tensor: Tensor) -> Tensor:
+        if not tensor.is_floating_point():
+            return tensor
+        return tensor.to(torch.float32 if name in case.constants else DTYPES[case.dtype])
+
+    return map_leaves(inputs, rounded)
+
+
+def _drawn_parameters(content: Content, case: Case, module: Any, draw: Draw) -> dict[str, Tensor]:
+    """Return values for all parameters of the reference, in the case's dtype.
+
+    Raises:
+        PackError: if the case sets a parameter that the reference does not have.
+    """
+    values: dict[str, Tensor] = {}
+    for name, parameter in module.named_parameters():
+        shape = tuple(parameter.shape)
+        if name in case.parameters:
+            value = torch.as_tensor(case.parameters[name], dtype=torch.float64).expand(shape)
+        elif len(shape) == 2:
+            value = draw.normal(*shape, scale=shape[1] ** -0.5)
+        elif name.endswith("bias"):
+            value = draw.normal(*shape, scale=0.5)
+        else:
+            value = 1 + draw.normal(*shape, scale=0.3)
+        values[name] = value.to(DTYPES[case.dtype])
+    if unknown := set(case.parameters) - set(values):
+        raise PackError(
+            f"{content.cases_path}: case {case.name!r} sets {', '.join(unknown)}, "
+            "which the reference does not have."
+        )
+    return values
+
+
+def _drawn_cotangents(content: Content, case: Case, draw: Draw) -> dict[str, Tensor]:
+    if not case.gradients or case.probe:
+        return {}
+    try:
+        return {name: draw.normal(*case.output_shape(name)) for name in case.dims}
+    except PackError as error:
+        raise PackError(f"{content.cases_path}: case {case.name!r}: {error}") from None
+
+
+@cache
+def _random_seed(seed: int) -> int:
+    """Return the seed of torch's random numbers in a worker, under a seed of the cases.
+
+    With it, torch.rand gives no 0 in any case. A right answer may drop a weight where
+    `torch.rand(...) < p`. In the cases whose probability of dropout is tiny, a 0 would drop a
+    weight, and the results would differ from the reference. In float32 a number is 0 with
+    probability 2**-24.
+    """
+    candidates = torch.Generator().manual_seed(seed + _RANDOM)
+    while True:
+        found = int(torch.randint(1 << 62, (), generator=candidates))
+        if torch.rand(_RANDOM_NUMBERS, generator=torch.Generator().manual_seed(found)).all():
+            return found

@@ -1,0 +1,237 @@
+"""Load the two files of a challenge that grading needs: `cases.py` with `drive`, and the reference.
+
+Both are trusted content of a pack. Load them only after the fork server has started: the fork
+server, and so its workers, must not inherit the reference in their memory.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from attn_drill.casekit.draw import Draw
+from attn_drill.grading.drive import drive_source
+from attn_drill.model.case import Case, Refusal
+from attn_drill.model.challenge import Challenge, Signature
+from attn_drill.model.errors import PackError
+from attn_drill.packs.interface import signatures
+from attn_drill.packs.pack_reader import read_text, solution
+from attn_drill.worker.execution import Drive
+
+_MOST_TEXT = 300  # letters of an exception's message
+# Ends a sentence about a mistake in a pack that does not say how to correct it.
+CORRECT = "Correct this, then run `attn-drill pack check` again."
+
+
+@contextmanager
+def authors_code(doing: str, *paths: str) -> Iterator[None]:
+    """Turn every exception of a pack's code into a PackError that names the file and the line.
+
+    Args:
+        doing: the action, for example "cases() raises".
+        paths: the files of the pack whose code runs. Without a line, the first is named.
+    """
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        raise PackError(in_authors_words(error, doing, *paths)) from error
+
+
+def in_authors_words(error: BaseException, doing: str, *paths: str) -> str:
+    """Return a sentence about an exception of a pack's code, with the file and the line.
+
+    Args:
+        doing: the action, for example "cases() raises".
+        paths: the files of the pack whose code ran. Without a line, the first is named.
+    """
+    place = _place(error, paths) or paths[0]
+    if isinstance(error, PackError):  # of the case kit: its text is a sentence with the next step
+        return f"{place}: {error}"
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    text = (message.strip().splitlines() or [""])[0][:_MOST_TEXT]
+    reason = f"{type(error).__name__}: {text}".rstrip(" :.")
+    return f"{place}: {doing} {reason}. {CORRECT}"
+
+
+def raised_in(error: BaseException, doing: str, *paths: str) -> str:
+    """Return the sentence of `in_authors_words` if a line of these files raised, else ""."""
+    return in_authors_words(error, doing, *paths) if _place(error, paths) else ""
+
+
+def _place(error: BaseException, paths: Sequence[str]) -> str:
+    """Return the innermost line in one of these files that an exception passed; "" if none."""
+    if isinstance(error, SyntaxError) and error.filename in paths:
+        return f"{error.filename}, line {error.lineno}"
+    found, trace = "", error.__traceback__
+    while isinstance(trace, TracebackType):
+        path = trace.tb_frame.f_code.co_filename
+        if path in paths:
+            found = f"{path}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
+
+
+def load_module(name: str, path: str, source: str) -> dict[str, Any]:
+    """Execute trusted source as a module and return the names that the module defines.
+
+    Raises:
+        PackError: if the source raises an exception.
+    """
+    module = types.ModuleType(name)
+    module.__file__ = path
+    before = sys.modules.get(name)
+    sys.modules[name] = module  # dataclasses look up the module of a class in sys.modules
+    try:
+        with authors_code("the file cannot be loaded:", path):
+            exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+    finally:
+        sys.modules.pop(name)
+        if before is not None:
+            sys.modules[name] = before
+    return module.__dict__
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The cases and the reference of one challenge."""
+
+    challenge: Challenge  # the challenge
+    cases_path: str  # the path of `cases.py`, for messages
+    names: Mapping[str, Any]  # the names that `cases.py` defines
+    drive_source: str  # the source of `drive` and of everything `drive` needs to run
+    reference: Mapping[str, Any]  # the names that the reference defines
+    reference_path: str  # the path of the reference, for messages
+    reference_source: str  # the source of the reference
+    signatures: Sequence[Signature]  # the callables of the contract
+
+    @property
+    def drive(self) -> Drive:
+        """The function of `cases.py` that calls an implementation on the inputs of a case."""
+        drive: Drive = self.names["drive"]
+        return drive
+
+    def draw_cases(self, draw: Draw) -> tuple[Case, ...]:
+        """Return the cases that `cases.py` makes from random draws.
+
+        Raises:
+            PackError: if `cases()` raises an exception, or yields anything else than cases.
+        """
+        found = self._yielded("cases", draw)
+        for case in found:
+            larger = getattr(case, "larger", None)
+            for part in (case, larger) if larger is not None else (case,):
+                self._require_kind("cases", part, Case)
+        if not found:
+            raise PackError(f"{self.cases_path}: cases() yields no case. Yield at least one.")
+        return found
+
+    def realistic(self) -> Case | None:
+        """Return the call that is measured after a pass; None if `cases.py` describes none.
+
+        Raises:
+            PackError: if `realistic()` raises an exception, or returns no call.
+        """
+        if "realistic" not in self.names:
+            return None
+        with authors_code("realistic() raises", self.cases_path):
+            call = self.names["realistic"]()
+        if not isinstance(call, Case):
+            raise PackError(
+                f"{self.cases_path}: realistic() returns {_described(call)}. "
+                "Return realistic_call(...)."
+            )
+        return call
+
+    def training(self, draw: Draw) -> Case | None:
+        """Return the small training whose loss a bug hunt shows; None if there is none.
+
+        Raises:
+            PackError: if `training_run()` raises an exception, or returns no case.
+        """
+        if "training_run" not in self.names:
+            return None
+        with authors_code("training_run() raises", self.cases_path):
+            case = self.names["training_run"](draw)
+        self._require_kind("training_run", case, Case)
+        found: Case = case
+        return found
+
+    def refusals(self) -> tuple[Refusal, ...]:
+        """Return the calls with bad sizes that a submission must refuse.
+
+        Raises:
+            PackError: if `refusals()` raises an exception, or yields anything else than refusals.
+        """
+        if "refusals" not in self.names:
+            return ()
+        found = self._yielded("refusals")
+        for refusal in found:
+            self._require_kind("refusals", refusal, Refusal)
+            if refusal.call and refusal.call not in self.challenge.entry:
+                raise PackError(
+                    f"{self.cases_path}: refusals() names the call {refusal.call!r}, but `entry` "
+                    f"in challenge.toml has {', '.join(self.challenge.entry)}. Name one of these."
+                )
+        return found
+
+    def _yielded(self, name: str, *arguments: object) -> tuple[Any, ...]:
+        """Return all that a function of `cases.py` yields."""
+        with authors_code(f"{name}() raises", self.cases_path):
+            made: object = self.names[name](*arguments)
+            if isinstance(made, Iterator | tuple | list):
+                return tuple(made)
+        raise PackError(
+            f"{self.cases_path}: {name}() returns {_described(made)}. Write a function that yields."
+        )
+
+    def _require_kind(self, name: str, found: object, kind: type) -> None:
+        if not isinstance(found, kind):
+            raise PackError(
+                f"{self.cases_path}: {name}() yields {_described(found)}. "
+                f"Yield objects of the type {kind.__name__} only."
+            )
+
+
+def load_content(challenge: Challenge) -> Content:
+    """Load the cases and the reference of a challenge.
+
+    Raises:
+        PackError: if a file cannot be loaded, or does not define the names that it must define.
+    """
+    path = str(challenge.folder / "cases.py")
+    source = read_text(challenge.folder / "cases.py")
+    names = load_module("cases", path, source)
+    for name, arguments in (("cases", "draw"), ("drive", "implementation, given")):
+        if not callable(names.get(name)):
+            raise PackError(
+                f"{path} defines no `{name}` that can be called. Define `def {name}({arguments})`."
+            )
+    reference_source = solution(challenge)
+    reference_path = str(challenge.solutions / "solution.py")
+    reference = load_module("reference", reference_path, reference_source)
+    for entry in challenge.entry:
+        if not callable(reference.get(entry)):
+            raise PackError(
+                f"{reference_path} defines no {entry}, which challenge.toml names as `entry`. "
+                "Define it, or correct `entry`."
+            )
+    return Content(
+        challenge=challenge,
+        cases_path=path,
+        names=names,
+        drive_source=drive_source(source, path),
+        reference=reference,
+        reference_path=reference_path,
+        reference_source=reference_source,
+        signatures=signatures(challenge),
+    )
+
+
+def _described(value: object) -> str:
+    """Return a value in words: None itself, otherwise its type."""
+    return "None" if value is None else f"an object of the type {type(value).__name__}"

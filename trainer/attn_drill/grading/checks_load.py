@@ -1,0 +1,254 @@
+"""Checks on what the file defines: loads, interface, parameters, bad sizes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from torch import Tensor
+
+from attn_drill.grading.comparison import CaseResult, Comparison, frames_of, in_words
+from attn_drill.model.case import Refusal
+from attn_drill.model.challenge import Challenge, Parameter, Signature
+from attn_drill.model.report import Outcome
+from attn_drill.worker.arguments import default_problem, default_problems, renamed
+from attn_drill.worker.layer_matching import (
+    assignment_in_words,
+    contract_of,
+    explain_mismatch,
+)
+from attn_drill.worker.protocol import FoundParameter, Reply
+
+
+def accepted_types(refusal: Refusal) -> tuple[str, ...]:
+    """Return the names of the exceptions with which a call may be refused."""
+    return ("ValueError",) if refusal.only_value_error else ("ValueError", "AssertionError")
+
+
+def loads(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that the file can be imported."""
+    failure = comparison.reply.load_failure
+    if failure is None:
+        yield Outcome("loads", "passed")
+        return
+    line = f" at line {failure.frames[-1].line}" if failure.frames else ""
+    message = f"{in_words(failure)}{line}"
+    yield Outcome("loads", "failed", message, frames=frames_of(failure.frames))
+
+
+def interface(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that the file defines the callables of the contract, with the arguments of the stub."""
+    troubles = [
+        _missing(name, description, comparison.reply.defined)
+        for name, description in comparison.reply.not_callable.items()
+    ]
+    if not troubles:
+        signatures = comparison.reply.signatures
+        for signature in comparison.case_set.content.signatures:
+            found = signatures.get(signature.name)
+            if signature.name not in signatures:
+                troubles.append(f"{signature.name} is not defined. Define {in_python(signature)}.")
+            elif found is not None and (trouble := signature_problem(signature, found)):
+                troubles.append(trouble)
+    for trouble in troubles:
+        yield Outcome("interface", "failed", trouble)
+    if not troubles:
+        yield Outcome("interface", "passed")
+
+
+def other_names(comparison: Comparison) -> Iterator[str]:
+    """Yield a sentence for each callable whose argument names differ from the contract's."""
+    for signature in comparison.case_set.content.signatures:
+        found = comparison.reply.signatures.get(signature.name)
+        own_names = renamed(signature, found) if found is not None else {}
+        if own_names:
+            matched = ", ".join(f"{own} as {name}" for name, own in own_names.items())
+            yield f"Arguments of {signature.name} are matched by position: {matched}."
+
+
+def _missing(name: str, description: str, defined: list[str]) -> str:
+    """Return a sentence for a class or function that the file must define.
+
+    Args:
+        description: "missing", or words for the object that the file defines under this name.
+    """
+    if description != "missing":
+        wanted = "a class derived from nn.Module" if "Module" in description else "callable"
+        wanted = "a function" if description == "a class" else wanted
+        return f"{name} is {description}; it must be {wanted}."
+    if not defined:
+        return f"the file defines no {name}, and no other class or function. Write {name}."
+    near = difflib.get_close_matches(name, defined, n=1)
+    advice = f"Rename {near[0]}." if near else f"Name your class or function {name}."
+    return f"the file defines no {name}; it defines {', '.join(defined[:8])}. {advice}"
+
+
+def in_python(signature: Signature) -> str:
+    """Return a signature as Python text, e.g. `GroupedQueryAttention.forward(x, mask=None)`."""
+    inner = ", ".join(
+        argument.name if argument.required else f"{argument.name}={argument.default!r}"
+        for argument in signature.parameters
+    )
+    return f"{signature.name}({inner})"
+
+
+def signature_problem(expected: Signature, found: list[FoundParameter]) -> str | None:
+    """Return a sentence if calls as in the stub do not work with this callable, or None.
+
+    Arguments may have other names if their places and defaults are the same. Additional arguments
+    are allowed if they have defaults and come last. `*args, **kwargs` accept anything. Defaults are
+    the matter of another check.
+    """
+    own_names = renamed(expected, found)
+    reasons: list[str] = []
+    for index, want in enumerate(expected.parameters):
+        reasons += _argument_problems(index, want, own_names.get(want.name), expected, found)
+    known = {want.name for want in expected.parameters} | set(own_names.values())
+    for argument in found:
+        is_open_ended = argument.kind.startswith("VAR_")
+        if argument.required and argument.name not in known and not is_open_ended:
+            reasons.append(f"{argument.name} has no default")
+    if not reasons:
+        return None
+    yours = ", ".join(_shown(argument) for argument in found)
+    return f"expected {in_python(expected)}; found ({yours}): {'; '.join(reasons)}."
+
+
+def _argument_problems(
+    index: int,
+    want: Parameter,
+    own_name: str | None,
+    expected: Signature,
+    found: list[FoundParameter],
+) -> Iterator[str]:
+    """Yield the problems of one argument of the contract.
+
+    Args:
+        index: the place of the argument in the contract, from 0.
+        own_name: the learner's name for the argument, if the learner uses another name.
+    """
+    positional = [
+        argument
+        for argument in found
+        if argument.kind in ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")
+    ]
+    by_name = {argument.name: argument for argument in found if argument.kind[:4] != "VAR_"}
+    have = by_name.get(own_name or want.name)
+    if have is None:
+        if any(argument.kind.startswith("VAR_") for argument in found):
+            return
+        at_place = positional[index] if index < len(positional) else None
+        trouble = None
+        if at_place is not None and at_place.name not in {arg.name for arg in expected.parameters}:
+            trouble = default_problem(want, at_place)
+        advice = f" ({trouble} to be used as {want.name})" if trouble else ""
+        yield f"{want.name} is missing{advice}"
+        return
+    if have.kind == "KEYWORD_ONLY":
+        if want.required:
+            yield f"{want.name} must be accepted by position"
+    elif positional.index(have) != index:
+        place = positional.index(have) + 1
+        yield f"{want.name} is argument {place} and must be argument {index + 1}"
+
+
+def defaults(comparison: Comparison) -> Iterator[Outcome]:
+    """Check the defaults of the arguments. All cases run with the defaults of the stub."""
+    outcomes = [
+        Outcome("defaults", "failed", f"{signature.name}: {trouble}.")
+        for signature in comparison.case_set.content.signatures
+        for trouble in default_problems(signature, comparison.reply.signatures.get(signature.name))
+    ]
+    yield from outcomes or [Outcome("defaults", "passed")]
+
+
+def _shown(argument: FoundParameter) -> str:
+    star = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(argument.kind, "")
+    if argument.required or star:
+        return f"{star}{argument.name}"
+    default = "…" if argument.default is None else argument.default
+    return f"{argument.name}={default}"
+
+
+def parameters(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that the module has the parameters of the contract, no fewer and no more."""
+    if comparison.case_set.challenge.kind != "module":
+        return
+    for result in comparison.results:
+        if result.reply.unassigned:  # all cases have the same wrong layers: one outcome is enough
+            yield result.failed("parameters", _wrong_parameters(result))
+            return
+    if any(result.reply.parameters for result in comparison.results):
+        yield Outcome("parameters", "passed", _taken_assignment(comparison.reply))
+
+
+def _wrong_parameters(result: CaseResult) -> str:
+    """Return a sentence about the differences between the parameters and the contract's."""
+    reply = result.reply
+    expected = {name: tuple(value.shape) for name, value in result.prepared.parameters.items()}
+    contract = contract_of(expected)
+    shapes = {name: tuple(shape) for name, shape in reply.parameters.items()}
+    text = explain_mismatch(contract, expected, shapes)
+    twins = [
+        f"{name} is the same parameter as {other}"
+        for name, other in reply.shared.items()
+        if name in expected
+    ]
+    if twins:
+        text += f"; {', '.join(twins)}, but each layer needs its own parameters"
+    return f"{text}."
+
+
+def _taken_assignment(reply: Reply) -> str:
+    """Return a sentence about the chosen assignment of layers; "" if only one is possible."""
+    if len(reply.assignments) < 2:
+        return ""
+    words = assignment_in_words({path: tuple(roles) for path, roles in reply.assignment.items()})
+    return f"The names of the layers allow {len(reply.assignments)} assignments; chosen: {words}."
+
+
+def bad_sizes(comparison: Comparison) -> Iterator[Outcome]:
+    """Check that the constructor, or the function, refuses sizes that cannot work."""
+    if comparison.only is not None:
+        return
+    failures = comparison.reply.refusals
+    for index, refusal in enumerate(comparison.case_set.refusals):
+        failure = failures[index] if index < len(failures) else None
+        challenge = comparison.case_set.challenge
+        call = refusal.shown_call or _call_in_words(refusal, challenge)
+        if failure is None:
+            constructs = challenge.kind == "module" and refusal.init is None
+            place = "__init__" if constructs else call.partition("(")[0]
+            message = (
+                f"{call} is accepted: {refusal.why}. "
+                f"Raise a ValueError in {place} that names the wrong values."
+            )
+            yield Outcome("bad sizes", "failed", message)
+        elif failure.type == "NotAllowedError":
+            yield Outcome("bad sizes", "skipped", "stopped by a call that is not allowed")
+        elif failure.type in accepted_types(refusal):
+            yield Outcome("bad sizes", "passed", refusal.why)
+        else:
+            wanted, *others = accepted_types(refusal)
+            also = f" (or {', '.join(others)})" if others else ""
+            message = (
+                f"{call} raises {in_words(failure)}; it must raise a {wanted}{also}: {refusal.why}."
+            )
+            yield Outcome("bad sizes", "failed", message)
+
+
+def _call_in_words(refusal: Refusal, challenge: Challenge) -> str:
+    """Return the call of a refusal with its arguments."""
+    arguments = ", ".join(
+        f"{name}={_argument_in_words(value)}" for name, value in refusal.arguments.items()
+    )
+    return f"{refusal.call or challenge.entry[0]}({arguments})"
+
+
+def _argument_in_words(value: object) -> str:
+    """Return the value of an argument; of a tensor, its shape."""
+    if isinstance(value, Tensor):
+        return f"tensor{list(value.shape)}"
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(_argument_in_words, value))})"
+    return str(value)

@@ -1,0 +1,78 @@
+"""Cut `drive` out of a `cases.py`, with everything that `drive` needs to run and nothing else.
+
+A worker process calls the learner's code through `drive`. A submission can read all memory of its
+worker, so the rest of `cases.py` (cases, names of cases, comments) must not get into the worker.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from attn_drill.model.errors import PackError
+
+ENTRY = "drive"
+
+
+def drive_source(source: str, path: str) -> str:
+    """Return Python source with `drive` and the top-level statements that `drive` depends on.
+
+    Comments and docstrings are removed.
+
+    Args:
+        source: the text of `cases.py`.
+        path: the path of `cases.py`, for messages.
+
+    Raises:
+        PackError: if the file does not define `drive` at its top level.
+    """
+    statements = list(ast.parse(source, path).body)
+    makers: dict[str, list[int]] = {}
+    for index, statement in enumerate(statements):
+        for name in _bound(statement):
+            makers.setdefault(name, []).append(index)
+    if ENTRY not in makers:
+        raise PackError(
+            f"{path} defines no `{ENTRY}` at its top level. "
+            f"Define `def {ENTRY}(implementation, given)`."
+        )
+    needed: set[int] = set()
+    waiting = list(makers[ENTRY])
+    while waiting:
+        index = waiting.pop()
+        if index not in needed:
+            needed.add(index)
+            waiting += [
+                maker for name in _used(statements[index]) for maker in makers.get(name, [])
+            ]
+    kept = [_without_docstrings(statements[index]) for index in sorted(needed)]
+    return ast.unparse(ast.Module(body=kept, type_ignores=[])) + "\n"
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that a top-level statement binds."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield statement.name
+        return
+    for node in ast.walk(statement):
+        if isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def _used(statement: ast.stmt) -> set[str]:
+    """Return all names in a statement, global or local."""
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+
+
+def _without_docstrings(statement: ast.stmt) -> ast.stmt:
+    for node in ast.walk(statement):
+        if (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            and ast.get_docstring(node, clean=False) is not None
+        ):
+            node.body = node.body[1:] or [ast.Pass()]
+    return statement

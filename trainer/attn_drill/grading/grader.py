@@ -1,0 +1,295 @@
+"""Grade submissions: draw the cases, run each submission on the cases, and judge the results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+
+from attn_drill.grading.case_set import CaseSet, load_case_set
+from attn_drill.grading.checks_counted import growth_pairs, loop_between
+from attn_drill.grading.comparison import CaseResult, Comparison
+from attn_drill.grading.judge import judge
+from attn_drill.grading.ready_workers import Workers
+from attn_drill.grading.shares import shares
+from attn_drill.grading.unfinished import unfinished
+from attn_drill.model.case import Case
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.errors import DrillError
+from attn_drill.model.limits import Limits
+from attn_drill.model.report import Report
+from attn_drill.model.submission import Submission
+from attn_drill.sandbox.isolation import Isolation
+from attn_drill.worker.forkserver_client import ForkServerLostError
+from attn_drill.worker.protocol import Assigned
+from attn_drill.worker.worker_client import WorkerResult
+
+_FORK_SERVERS_PER_SUBMISSION = 2
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A judged submission."""
+
+    submission: Submission  # the submission
+    report: Report  # the report, without a diagnosis
+    comparison: Comparison  # the comparison that the report is made from
+
+    @property
+    def case_set(self) -> CaseSet:
+        """The cases that the submission ran on."""
+        return self.comparison.case_set
+
+    @property
+    def assignment(self) -> Assigned:
+        """The assignment of the learner's layers that the report is based on."""
+        return self.comparison.reply.assignment
+
+    def with_shares(self) -> Judgement:
+        """Return the judgement with the share of each check that is right in its report."""
+        return replace(self, report=replace(self.report, shares=shares(self.comparison)))
+
+    def of_all_cases(self) -> Judgement:
+        """Return the judgement of all cases that the worker ran.
+
+        A report of a single case covers only this case, but the worker ran all of them.
+        """
+        if self.comparison.only is None:
+            return self
+        complete = Comparison(self.case_set, self.comparison.worker_result)
+        report = judge(complete, self.submission.name, self.report.elapsed_seconds)
+        return replace(self, report=report, comparison=complete)
+
+
+class Grader:
+    """Grade submissions in worker processes. Use a grader as a context manager.
+
+    Create the grader before any file of `solutions/` is loaded, because the fork server must not
+    have references in its memory.
+
+    Args:
+        packs: the folders of packs, which no worker may read.
+        interrupt: a file descriptor that stops the current work; see `Workers`.
+        isolation: the isolation of workers; see `Workers`.
+    """
+
+    def __init__(
+        self,
+        packs: Iterable[Path],
+        limits: Limits | None = None,
+        interrupt: int | None = None,
+        isolation: Isolation | None = None,
+    ) -> None:
+        self.workers = Workers(packs, limits, interrupt, isolation)
+        self._case_sets: dict[tuple[Path, int], CaseSet] = {}
+
+    def __enter__(self) -> Grader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the fork server and its workers."""
+        self.workers.close()
+
+    def case_set(self, challenge: Challenge, seed: int) -> CaseSet:
+        """Return the cases of a challenge under a seed, and keep the cases for later submissions.
+
+        Raises:
+            PackError: if the content of the pack is broken.
+            GraderError: if the reference raises an exception.
+        """
+        key = (challenge.folder, seed)
+        if key not in self._case_sets:
+            self._case_sets[key] = load_case_set(challenge, seed)
+        return self._case_sets[key]
+
+    def forget(self, challenge: Challenge) -> None:
+        """Drop the cases of a challenge. Call this after the last submission of the challenge."""
+        self._case_sets = {
+            key: case_set for key, case_set in self._case_sets.items() if key[0] != challenge.folder
+        }
+
+    def grade(
+        self, challenge: Challenge, submission: Submission, seed: int, only: int | None = None
+    ) -> Judgement:
+        """Judge a submission on the cases of one seed.
+
+        Args:
+            only: a case number, from 1. The report then covers this case only.
+
+        Raises:
+            DrillError: if there is no case with this number.
+            GraderError: if the grader, the reference or the fork server fails. There is no verdict
+                then.
+        """
+        case_set = self.case_set(challenge, seed)
+        return self.judge(case_set, submission, index_of_case(case_set, only))
+
+    def judge(
+        self, case_set: CaseSet, submission: Submission, only: int | None = None
+    ) -> Judgement:
+        """Judge a submission on the cases of a case set.
+
+        If the fork server dies, the submission runs again with a new fork server. If two fork
+        servers die, the submission is the likely cause, so the submission gets a verdict.
+
+        Args:
+            only: the index of a single case, from 0. The report then covers this case only.
+        """
+        started = time.monotonic()
+        for _ in range(_FORK_SERVERS_PER_SUBMISSION):
+            try:
+                comparison = self._under_the_meant_assignment(case_set, submission, only)
+                return _judgement(comparison, submission, started)
+            except ForkServerLostError:
+                self.workers.replace_fork_server()
+        reason = (
+            "each time this file ran, the process that starts workers died together with the worker"
+        )
+        comparison = Comparison(case_set, WorkerResult("died", reason=reason), only)
+        return _judgement(comparison, submission, started)
+
+    def _under_the_meant_assignment(
+        self, case_set: CaseSet, submission: Submission, only: int | None
+    ) -> Comparison:
+        """Run and compare a submission. If several assignments of its layers fit, find the meant.
+
+        The worker then makes no calls, and the submission runs again with the meant assignment. It
+        also runs again if it ties parameters, because the reference must tie them, too.
+        """
+        comparison = self._run_and_compare(case_set, submission, {}, only)
+        if not case_set.is_tied and _is_tied_as_allowed(comparison):
+            return self._under_the_meant_assignment(case_set.tied, submission, only)
+        possible = comparison.reply.assignments
+        if len(possible) < 2:
+            return comparison
+        meant = self._meant_assignment(case_set, submission, possible)
+        comparison = self._run_and_compare(case_set, submission, meant, only)
+        comparison.reply.assignments = possible
+        return comparison
+
+    def _meant_assignment(
+        self, case_set: CaseSet, submission: Submission, possible: Sequence[Assigned]
+    ) -> Assigned:
+        """Return the assignment under which the first plain case is right, or else the first.
+
+        No other assignment can pass. The trials together have as much CPU time as one run.
+        """
+        plain = [index for index, case in enumerate(case_set.cases) if _is_plain(case)][:1]
+        alone, used = case_set.only(plain), 0.0
+        for assignment in possible:
+            running = self.workers.begin(alone, submission, assignment)
+            result = self.workers.finish(running)
+            if _is_all_right(Comparison(alone, result)):
+                return assignment
+            used += result.cpu
+            if result.how != "replied" or used > self.workers.limits.seconds:
+                break
+        return possible[0]
+
+    def _run_and_compare(
+        self, case_set: CaseSet, submission: Submission, assignment: Assigned, only: int | None
+    ) -> Comparison:
+        """Run a submission, and compare its results while the worker is running."""
+        running = self.workers.begin(case_set, submission, assignment)
+        case_set.expect()  # uses the time in which the worker runs
+        comparison = Comparison(case_set, running.result, only)
+        result = self.workers.finish(running, comparison.compare_ahead)
+        self._confirm_loops(comparison, submission, assignment)
+        if result.how == "timeout" and not result.slept:
+            return Comparison(case_set, result, only, self._loop(comparison, submission))
+        return comparison
+
+    def _confirm_loops(
+        self, comparison: Comparison, submission: Submission, assignment: Assigned
+    ) -> None:
+        """Count the two cases of a growth probe again, alone, if their counts show a loop.
+
+        An earlier case may have left a table for one of the lengths, for example in
+        `functools.cache`. Then the counts differ by the work of making the other table.
+        """
+        for small, large in growth_pairs(comparison):
+            if not loop_between(small, large):
+                continue
+            pair = comparison.case_set.only([small.index, large.index])
+            runs = self.workers.run(pair, submission, assignment).reply.runs
+            if len(runs) == 2:
+                small.reply.cost, large.reply.cost = (run.cost for run in runs)
+            if loop_between(small, large):
+                return  # one loop is enough to fail
+
+    def _loop(self, comparison: Comparison, submission: Submission) -> str:
+        """Return a sentence about the count that grows with the sizes after a timeout, or "".
+
+        A loop is the likely cause of a timeout. The first vectorised probe is small, so the
+        submission can run on the probe again.
+        """
+        case_set = comparison.case_set
+        probes = [index for index, case in enumerate(case_set.cases) if case.probe == "vectorised"][
+            :2
+        ]
+        if len(probes) < 2 or (comparison.worker_result.last_note or 0) <= probes[0]:
+            return ""
+        pair = case_set.only(probes)
+        result = self.workers.run(pair, submission)
+        runs = result.reply.runs or result.partial
+        if len(runs) < 2:
+            return ""
+        small, large = (CaseResult(index, pair.prepared[index], runs[index]) for index in (0, 1))
+        return loop_between(small, large)
+
+
+def index_of_case(case_set: CaseSet, number: int | None) -> int | None:
+    """Return the index of a case, from 0, or None if `number` is None.
+
+    Args:
+        number: the case number, from 1.
+
+    Raises:
+        DrillError: if there is no case with this number.
+    """
+    if number is None:
+        return None
+    count = len(case_set.cases)
+    if not 1 <= number <= count:
+        raise DrillError(
+            f"{case_set.challenge.id} has cases 1 to {count}; --case {number} does not exist."
+        )
+    return number - 1
+
+
+def _judgement(comparison: Comparison, submission: Submission, started: float) -> Judgement:
+    report = judge(comparison, submission.name, time.monotonic() - started)
+    report = replace(report, source=submission.source)
+    if report.verdict != "passed":
+        report = replace(report, unfinished=unfinished(comparison, submission.source))
+    return Judgement(submission, report, comparison)
+
+
+def _is_tied_as_allowed(comparison: Comparison) -> bool:
+    """Return whether the submission ties all parameters which its challenge lets it tie."""
+    ties = {frozenset(pair) for pair in comparison.case_set.challenge.ties}
+    shared = {frozenset(pair) for run in comparison.reply.runs for pair in run.shared.items()}
+    return bool(ties) and ties <= shared
+
+
+def _is_all_right(comparison: Comparison) -> bool:
+    """Return whether the worker replied and the first calls of all cases are right."""
+    if comparison.worker_result.how != "replied":
+        return False
+    return all(comparison.right(result) for result in comparison.results)
+
+
+def _is_plain(case: Case) -> bool:
+    """Return whether a case has no probe, no dropout, no memory layout and no coarse rounding."""
+    is_usual = case.probe is None and case.mode == "eval" and not case.layout
+    return is_usual and case.dtype != "bfloat16"

@@ -1,0 +1,244 @@
+"""Compare a tensor with its expected values, entry by entry, and check dropout.
+
+The tensors have equal shapes: nothing broadcasts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import combinations, pairwise
+
+import torch
+from torch import Tensor
+
+from attn_drill.model.case import axes
+from attn_drill.model.report import Affected, Mismatch, Slice, Summary
+
+_SLICE = 6  # entries that a report shows around a difference
+
+
+def compare_values(
+    name: str,
+    dims: str,
+    sizes: Mapping[str, int],
+    expected: Tensor,
+    actual: Tensor,
+    allowed: Tensor,
+) -> Mismatch | None:
+    """Compare values entry by entry.
+
+    Args:
+        name: the name of the tensor, for the report.
+        dims: the named dimensions of the tensor, e.g. "B L (H D)".
+        expected: the expected values, in float64, bool or an integer dtype.
+        actual: the submission's values, in the same shape and any dtype.
+        allowed: the bound on the absolute difference of each entry, in float64. A NaN in `actual`
+            is never within the bound.
+
+    Returns:
+        None if every entry is within its bound. Otherwise the number of wrong entries, the largest
+        difference and its index.
+    """
+    wrong, difference = _differences(expected, actual, allowed)
+    count = int(wrong.sum())
+    if count == 0:
+        return None
+    ranked = torch.where(difference.isfinite(), difference, math.inf)
+    ranked = torch.where(wrong, ranked, -1.0)
+    worst = _unravel(int(ranked.flatten().argmax()), tuple(expected.shape))
+    first = _unravel(int(wrong.flatten().to(torch.uint8).argmax()), tuple(expected.shape))
+    greatest = float(difference[worst]) if worst else float(difference)
+    return Mismatch(
+        tensor=name,
+        kind="value",
+        dims=dims,
+        expected_shape=tuple(expected.shape),
+        actual_shape=tuple(actual.shape),
+        expected_type=str(expected.dtype).removeprefix("torch."),
+        mismatched=count,
+        total=expected.numel(),
+        max_abs_error=greatest if math.isfinite(greatest) else None,
+        max_abs_error_index=worst,
+        first=_slice(expected, actual, wrong, first),
+        worst=_slice(expected, actual, wrong, worst),
+        affected=_affected(wrong, dims, sizes),
+        expected_summary=_summary(expected),
+        actual_summary=_summary(actual),
+    )
+
+
+def has_wrong_entry(expected: Tensor, actual: Tensor, allowed: Tensor) -> bool:
+    """Return whether `compare_values` would find a difference, without describing it."""
+    return bool(_differences(expected, actual, allowed)[0].any())
+
+
+def _differences(expected: Tensor, actual: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+    """Return which entries are wrong, and the absolute difference of each entry."""
+    exact, received = expected.to(torch.float64), actual.to(torch.float64)
+    difference = (received - exact).abs()
+    # inf - inf is NaN, but equal infinities agree.
+    return ~((difference <= allowed) | (received == exact)), difference
+
+
+def _unravel(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    index: list[int] = []
+    for size in reversed(shape):
+        position, rest = divmod(position, size)
+        index.append(rest)
+    return tuple(reversed(index))
+
+
+def _slice(expected: Tensor, actual: Tensor, wrong: Tensor, index: tuple[int, ...]) -> Slice:
+    """Return a few entries along the last axis around `index`."""
+    if not index:
+        return Slice((), (float(actual),), (float(expected),), (True,))
+    length = expected.shape[-1]
+    start = max(0, min(index[-1] - 1, length - _SLICE))
+    stop = min(length, start + _SLICE)
+    row = index[:-1]
+    return Slice(
+        (*row, start),
+        tuple(actual[row][start:stop].to(torch.float64).tolist()),
+        tuple(expected[row][start:stop].to(torch.float64).tolist()),
+        tuple(bool(entry) for entry in wrong[row][start:stop].tolist()),
+    )
+
+
+def _affected(wrong: Tensor, dims: str, sizes: Mapping[str, int]) -> tuple[Affected, ...]:
+    """Return for each named dimension the indices along it that have a wrong entry.
+
+    A grouped axis such as "(H D)" counts as several dimensions.
+    """
+    letters = [letter for axis in axes(dims) for letter in axis]
+    if math.prod(sizes.get(letter, 0) for letter in letters) != wrong.numel() or not letters:
+        return ()
+    apart = wrong.reshape([sizes[letter] for letter in letters])
+    found: list[Affected] = []
+    for position, letter in enumerate(letters):
+        others = [other for other in range(apart.dim()) if other != position]
+        along = apart.sum(dim=others) if others else apart
+        indices = tuple(int(index) for index in along.nonzero().flatten().tolist())
+        found.append(Affected(letter, sizes[letter], indices))
+    return tuple(found)
+
+
+def _summary(tensor: Tensor) -> Summary:
+    values = tensor.to(torch.float64).flatten()
+    finite = values[values.isfinite()]
+    if finite.numel() == 0:
+        return Summary(math.nan, math.nan, math.nan, math.nan, values.numel())
+    return Summary(
+        float(finite.mean()),
+        float(finite.std(correction=0)),
+        float(finite.min()),
+        float(finite.max()),
+        values.numel() - finite.numel(),
+    )
+
+
+def compare_dropout(
+    name: str,
+    dims: str,
+    sizes: Mapping[str, int],
+    weights: Tensor,
+    actual: Tensor,
+    allowed: Tensor,
+    p: float,
+) -> str | None:
+    """Check attention weights under dropout: each entry must be 0 or weight / (1 - p).
+
+    Entries must be dropped independently of each other.
+
+    Args:
+        dims: the named dimensions of the output. Along `copy` lie copies of the same weight, which
+            must agree.
+        weights: the attention weights without dropout, in float64.
+        p: the probability of dropping. The share of zeros must be within 6 standard deviations of
+            it.
+
+    Returns:
+        None if the dropout is right, else a sentence.
+    """
+    letters = [letter for axis in axes(dims) for letter in axis]
+    apart = [sizes[letter] for letter in letters]
+    actual, weights, allowed = (
+        actual.to(torch.float64).reshape(apart),
+        weights.reshape(apart),
+        allowed.reshape(apart),
+    )
+    counted = weights > allowed * 4
+    dropped = (actual.abs() <= allowed / (1 - p)) & counted
+    kept = ((actual - weights / (1 - p)).abs() <= allowed / (1 - p)) & counted
+    unscaled = ((actual - weights).abs() <= allowed) & counted
+    hidden = weights <= 0
+    if bool((actual.abs() > allowed)[hidden].any()):
+        return (
+            "in training mode a masked position has a weight other than 0: "
+            "apply the mask in training mode as in eval mode"
+        )
+    if bool(unscaled[counted].all()):
+        return (
+            "in training mode nothing is dropped: "
+            f"the attention weights are those of eval mode (p = {p})"
+        )
+    if bool((dropped | unscaled)[counted].all()):
+        return (
+            f"weights that are kept must be divided by 1 - p = {1 - p:g}, "
+            "so that their expectation stays the same"
+        )
+    if not bool((dropped | kept | ~counted).all()):
+        return (
+            "the attention weights in training mode are neither 0 nor weight / (1 - p): "
+            "apply dropout once, to the weights after softmax"
+        )
+    if "copy" in letters:
+        copies = [dropped.select(letters.index("copy"), copy) for copy in range(sizes["copy"])]
+        if any(not torch.equal(first, second) for first, second in pairwise(copies)):
+            queries = [place for place, letter in enumerate(letters) if letter in ("L", "Lq")]
+            are_equal = all(
+                torch.equal(first, second)
+                for place in queries
+                for first, second in pairwise(dropped.transpose(0, place))
+            )
+            target = "values" if queries and are_equal else "output"
+            return (
+                f"dropout acts on the {target}, not on the attention weights: "
+                "features of one value are dropped independently"
+            )
+    total = int(counted.sum())
+    if "copy" in letters:
+        total //= sizes["copy"]
+    share = float(dropped.sum()) / float(counted.sum())
+    bound = 6 * math.sqrt(p * (1 - p) / total)
+    if abs(share - p) > bound:
+        return (
+            f"{share:.0%} of the attention weights are dropped in training mode; "
+            f"with p = {p} it must be {p:.0%}"
+        )
+    twins = {
+        letter: _share_of_twins(counted.transpose(0, place), dropped.transpose(0, place))
+        for place, letter in enumerate(letters)
+        if letter != "copy"
+    }
+    # If heads share one pattern, a few short rows can also be equal by chance. So name the letter
+    # with the largest share of equal patterns.
+    letter = max(twins, key=lambda letter: twins[letter])
+    if twins[letter]:
+        return (
+            f"the same attention weights are dropped for several indices of {letter}: "
+            "every weight must be dropped independently"
+        )
+    return None
+
+
+def _share_of_twins(counted: Tensor, dropped: Tensor) -> float:
+    """Return the share of pairs of indices along the first axis that drop the same weights.
+
+    A fully masked index drops nothing and is left out.
+    """
+    along = dropped[counted.flatten(1).any(dim=1)].flatten(1)
+    pairs = list(combinations(along, 2))
+    if not pairs:
+        return 0.0
+    return sum(torch.equal(first, second) for first, second in pairs) / len(pairs)

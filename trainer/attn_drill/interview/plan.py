@@ -1,0 +1,306 @@
+"""Plan a mock interview: its problems, the time for each problem, and its questions.
+
+The functions are pure: the caller passes the journal's entries, the current time and the seed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Literal
+
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.errors import DrillError
+from attn_drill.packs.follow_up import FollowUp
+from attn_drill.practice.facts import Attempted
+from attn_drill.practice.schedule import ScheduledItem, item_of
+
+Role = Literal["warm-up", "main problem", "debugging", "follow-up"]
+Choice = dict[Role, Challenge]  # the problems of an interview, in their order
+
+_QUESTIONS_SHARE = 0.1  # of the time, if there are questions
+_MINUTES_PER_QUESTION = 1.0  # to think, to read the model answer, and to rate
+_QUESTION_PREFIX = "follow-up:"  # of the items; older versions kept ids of the question bank
+_MOST_OF_TIME = 1.2  # the par times of all problems together, over the minutes of the interview
+_SHORT_MINUTES = 15
+_DAYS_KNOWN = 30.0
+_LEVELS = ("easy", "medium", "hard")
+_WEIGHTS: dict[Role, int] = {"warm-up": 3, "main problem": 10, "follow-up": 7}  # of the time
+_ASKED_ABOUT: tuple[Role, ...] = ("main problem", "debugging", "follow-up", "warm-up")
+# Differences that do not matter, so that the seed has several choices.
+_TIME_STEP, _FAMILIARITY_STEP = 0.3, 0.1
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A problem of the interview.
+
+    Attributes:
+        challenge: The id of the challenge.
+        role: The role of the problem in the interview.
+        seconds: The time for the problem.
+        bugs: The ids of the known mistakes in the file that is handed out; () for a stub.
+    """
+
+    challenge: str
+    role: Role
+    seconds: float
+    bugs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class InterviewPlan:
+    """The plan of an interview, in the form that the journal keeps.
+
+    Attributes:
+        minutes: The time for the whole interview.
+        seed: The seed that chose among problems that suit about equally well.
+        stages: The problems in order.
+        questions: The items of the follow-up questions, for example `follow-up:gqa:1`.
+        folder: The absolute path of the folder with the learner's files.
+        is_graded: False if nothing is graded before the learner hands in a file.
+    """
+
+    minutes: int
+    seed: int
+    stages: tuple[Stage, ...]
+    questions: tuple[str, ...] = ()
+    folder: str = ""
+    is_graded: bool = True
+
+    @property
+    def seconds(self) -> float:
+        """The time for the whole interview."""
+        return self.minutes * 60.0
+
+    @property
+    def question_seconds(self) -> float:
+        """The time for all questions together."""
+        return max(0.0, self.seconds - sum(stage.seconds for stage in self.stages))
+
+
+def plan_from(data: Mapping[str, Any]) -> InterviewPlan | None:
+    """Return the plan that the journal kept, or None if it is a plan of another version.
+
+    Older versions asked questions of the bank, with answers that this version cannot score.
+    """
+    import msgspec
+
+    try:
+        plan = msgspec.convert(data, InterviewPlan)
+    except msgspec.ValidationError:
+        return None
+    of_this_version = all(item.startswith(_QUESTION_PREFIX) for item in plan.questions)
+    return plan if of_this_version else None
+
+
+def main_problems(challenges: Sequence[Challenge], wanted: str | None) -> Sequence[Challenge]:
+    """Return the challenges that may be the main problem.
+
+    Args:
+        challenges: All challenges.
+        wanted: A topic or the id of a challenge. None allows every challenge.
+
+    Raises:
+        DrillError: If `wanted` is no topic and no id of a challenge. The message has the nearest
+            names.
+    """
+    if wanted is None:
+        return challenges
+    name = wanted.strip().lower().replace("_", "-")
+    of_topic = [challenge for challenge in challenges if challenge.topic == name]
+    mains = of_topic or [challenge for challenge in challenges if challenge.id == name]
+    if mains:
+        return mains
+    topics = sorted({challenge.topic for challenge in challenges})
+    ids = [challenge.id for challenge in challenges]
+    near = difflib.get_close_matches(name, [*topics, *ids], n=3, cutoff=0.5)
+    hint = f"The topics are {', '.join(topics)}; the id of a challenge works too."
+    if near:
+        hint = f"Did you mean {' or '.join(near)}?"
+    raise DrillError(f"--topic is {wanted!r}; no topic or challenge has this name. {hint}")
+
+
+def familiarity(
+    attempts: Iterable[Attempted], items: Mapping[str, ScheduledItem], now: float
+) -> dict[str, float]:
+    """Return how well the learner knows each item, from 0 to 1.
+
+    A due item counts as not known. A pass without any review fades within a month.
+
+    Args:
+        attempts: The attempts in the journal, in order of time.
+        items: The reviewed items by name.
+        now: The current time in seconds since the epoch.
+    """
+    known: dict[str, float] = {}
+    for attempt in attempts:
+        if attempt.verdict == "passed":
+            days = max(0.0, now - attempt.at) / 86400
+            known[item_of(attempt.challenge)] = max(0.0, 1 - days / _DAYS_KNOWN)
+    for name, item in items.items():
+        known[name] = 0.0 if item.is_due(now) else item.strength
+    return known
+
+
+def make_plan(
+    chosen: Choice,
+    questions: Sequence[FollowUp],
+    minutes: int,
+    known: Mapping[str, float],
+    seed: int,
+    bugs: tuple[str, ...] = (),
+) -> InterviewPlan:
+    """Return the plan with these problems. Each gets a share of the time by its par time.
+
+    Args:
+        chosen: The problems.
+        questions: The follow-up questions of all challenges, with their answers.
+        minutes: The time for the interview.
+        known: The knowledge of each item, 0 to 1. Questions that are less known are preferred.
+        seed: The seed of the random choices.
+        bugs: The ids of the mistakes in the file of a debugging round.
+    """
+    count = max(1, int(minutes * _QUESTIONS_SHARE / _MINUTES_PER_QUESTION))
+    items = _choose_questions(questions, chosen, count, known)
+    seconds = minutes * 60.0 * (1 - _QUESTIONS_SHARE if items else 1)
+    seconds_per_minute = seconds / _par_minutes(chosen)
+    stages = tuple(
+        Stage(
+            problem.id,
+            role,
+            seconds_per_minute * problem.minutes,
+            bugs if role == "debugging" else (),
+        )
+        for role, problem in chosen.items()
+    )
+    return InterviewPlan(minutes, seed, stages, items)
+
+
+def prerequisites(challenges: Sequence[Challenge]) -> dict[str, set[str]]:
+    """Return the ids of the challenges that each challenge builds on, directly or indirectly."""
+    direct = {challenge.id: challenge.builds_on for challenge in challenges}
+
+    def ids_below(name: str) -> set[str]:
+        below = set(direct.get(name, ()))
+        return below.union(*map(ids_below, below))
+
+    return {name: ids_below(name) for name in direct}
+
+
+def choose_problems(
+    challenges: Sequence[Challenge],
+    minutes: int,
+    mains: Sequence[Challenge],
+    known: Mapping[str, float],
+    seed: int,
+) -> Choice:
+    """Return the problems of an interview: as many as fit into the time, and those that suit best.
+
+    The seed decides among those that suit equally well.
+
+    Args:
+        challenges: All challenges.
+        minutes: The time for the interview.
+        mains: The challenges that may be the main problem, at least one.
+        known: The knowledge of each item, 0 to 1.
+        seed: The seed.
+    """
+    before = prerequisites(challenges)
+    most = 3 if minutes >= 40 else 2 if minutes >= 25 else 1
+    ranks = [
+        ((-len(choice), *_rank(choice, minutes, known, before)), choice)
+        for choice in _choices(mains, challenges, before)
+        if len(choice) == 1
+        or (len(choice) <= most and _par_minutes(choice) <= _MOST_OF_TIME * minutes)
+    ]
+    best = min(rank for rank, _ in ranks)
+    return Random(seed).choice([choice for rank, choice in ranks if rank == best])
+
+
+def _par_minutes(choice: Choice) -> int:
+    return sum(problem.minutes for problem in choice.values())
+
+
+def _choices(
+    mains: Sequence[Challenge], challenges: Sequence[Challenge], before: Mapping[str, set[str]]
+) -> Iterator[Choice]:
+    """Yield every main problem, with and without a follow-up and a warm-up.
+
+    A follow-up builds on the main problem; if there is none, it has the topic of the main problem.
+    A warm-up is easy or short, is no harder and no longer than the main problem, and builds on
+    none of the others.
+    """
+    for main in mains:
+        later = [other for other in challenges if main.id in before[other.id]]
+        of_topic = [
+            other
+            for other in challenges
+            if other.topic == main.topic and other.id not in {main.id, *before[main.id]}
+        ]
+        light = [
+            other
+            for other in challenges
+            if (other.level == "easy" or other.minutes <= _SHORT_MINUTES)
+            and _LEVELS.index(other.level) <= _LEVELS.index(main.level)
+            and other.minutes <= main.minutes
+        ]
+        for follow_up in (None, *(later or of_topic)):
+            end: Choice = {"main problem": main}
+            if follow_up is not None:
+                end["follow-up"] = follow_up
+            yield end
+            taken = {problem.id for problem in end.values()}
+            for warm_up in light:
+                if not taken & {warm_up.id, *before[warm_up.id]}:
+                    yield {"warm-up": warm_up, **end}
+
+
+def _rank(
+    choice: Choice, minutes: int, known: Mapping[str, float], before: Mapping[str, set[str]]
+) -> tuple[int, int, int]:
+    """Return how little a choice suits: it is foreign, unfit, familiar. The least suits best.
+
+    Foreign are a follow-up that does not build on the main problem and a warm-up of another topic
+    that the main problem does not build on. It is unfit by the distance of its par times from the
+    times of the roles, and familiar by what the learner knows.
+    """
+    main, warm_up = choice["main problem"], choice.get("warm-up", choice["main problem"])
+    follow_up = choice.get("follow-up")
+    foreign = (follow_up is not None and main.id not in before[follow_up.id]) + (
+        warm_up.topic != main.topic and warm_up.id not in before[main.id]
+    )
+    weights = sum(_WEIGHTS[role] for role in choice)
+    unfit = sum(
+        abs(problem.minutes / minutes - _WEIGHTS[role] / weights)
+        for role, problem in choice.items()
+    )
+    familiar = sum(known.get(item_of(problem.id), 0.0) for problem in choice.values())
+    return foreign, int(unfit / _TIME_STEP), int(familiar / _FAMILIARITY_STEP)
+
+
+def _choose_questions(
+    questions: Sequence[FollowUp], chosen: Choice, count: int, known: Mapping[str, float]
+) -> tuple[str, ...]:
+    """Return the items of at most `count` questions on the problems, the main problem first.
+
+    Of the questions on a problem, those that the learner knows least are asked.
+    """
+    place = {chosen[role].id: index for index, role in enumerate(_ASKED_ABOUT) if role in chosen}
+    fitting = [question for question in questions if question.challenge in place]
+    fitting.sort(key=lambda each: (place[each.challenge], known.get(each.item, 0.0), each.number))
+    asked = sorted(fitting[:count], key=lambda each: (place[each.challenge], each.number))
+    return tuple(question.item for question in asked)
+
+
+def planned_questions(plan: InterviewPlan, questions: Iterable[FollowUp]) -> tuple[FollowUp, ...]:
+    """Return the questions of a plan in order. Skip questions that no pack has any more.
+
+    Args:
+        plan: The plan of the interview.
+        questions: The follow-up questions of all challenges.
+    """
+    by_item = {question.item: question for question in questions}
+    return tuple(by_item[item] for item in plan.questions if item in by_item)

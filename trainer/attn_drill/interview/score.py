@@ -1,0 +1,253 @@
+"""Score a mock interview, and suggest commands to practise with.
+
+There are 100 points, all for graded work. The sheet states the rules. The functions are pure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from attn_drill.interview.plan import InterviewPlan, Stage
+from attn_drill.interview.state import InterviewState, StageState, overtime_seconds
+from attn_drill.model.challenge import Challenge
+from attn_drill.packs.follow_up import FollowUp
+
+_FAILED_IS_WORTH = 0.5
+_HELP_COSTS = 0.25
+_RULES = {
+    "correctness": (
+        "Each problem counts by its planned time. A problem that passes gets all points. A problem "
+        "that fails gets half of the points for the checks that pass. An unchanged file gets none."
+    ),
+    "time": (
+        "Only problems that pass count. They get all points within the planned time, fewer after "
+        "it, and none after twice the time."
+    ),
+    "help": (
+        "Only problems that pass count. Each hint and each shown mistake costs a quarter of the "
+        "points of its problem. A look at the reference costs all of them."
+    ),
+}
+_DEBUGGING_RULE = " A file with bugs gets the points for the bugs that are repaired."
+
+
+@dataclass(frozen=True)
+class ScorePart:
+    """A part of the score.
+
+    Attributes:
+        name: The name of the part.
+        points: The points.
+        most: The highest possible number of points.
+        rule: The rule in words.
+    """
+
+    name: str
+    points: float
+    most: int
+    rule: str
+
+
+@dataclass(frozen=True)
+class ProblemRow:
+    """A problem on the score sheet.
+
+    Attributes:
+        stage: The problem as it was planned.
+        title: The title of the challenge.
+        weight: The weight of the problem among all problems, 0 to 1.
+        overtime_seconds: The time at work after the allowed time.
+        state: The final state of the problem.
+        reference: The text of the reference, or "" if the pack no longer has the challenge.
+        bugs: The planted mistakes of a debugging round in words; () for another problem.
+    """
+
+    stage: Stage
+    title: str
+    weight: float
+    overtime_seconds: float
+    state: StageState
+    reference: str
+    bugs: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """True if all checks passed."""
+        return self.state.result is not None and self.state.result.verdict == "passed"
+
+    @property
+    def correctness(self) -> float:
+        """The share of the points for correctness, 0 to 1."""
+        if self.passed:
+            return 1.0
+        result = self.state.result
+        if result is None or result.total == 0:
+            return 0.0
+        if self.bugs and result.bugs_left is not None:
+            return 1 - result.bugs_left / len(self.bugs)
+        return _FAILED_IS_WORTH * result.passed / result.total
+
+    @property
+    def unaided(self) -> float:
+        """The share of the points for work without help, 0 to 1."""
+        if self.state.reference_seen:
+            return 0.0
+        return max(0.0, 1 - _HELP_COSTS * (self.state.hints + self.state.revealed_mistakes))
+
+
+@dataclass(frozen=True)
+class QuestionRow:
+    """A question on the score sheet.
+
+    Attributes:
+        follow_up: The question with its model answer.
+        rating: The learner's own rating, 1 again to 4 easy, or None if there was no answer.
+    """
+
+    follow_up: FollowUp
+    rating: int | None
+
+
+@dataclass(frozen=True)
+class ScoreSheet:
+    """The score sheet of an interview.
+
+    Attributes:
+        began: The start of the interview in seconds since the epoch.
+        plan: The plan of the interview.
+        state: The final state of the interview.
+        problems: The problems in order.
+        questions: The questions in order. They give no points.
+        parts: The parts of the score.
+        practise: Commands to practise with, each with its reason.
+    """
+
+    began: float
+    plan: InterviewPlan
+    state: InterviewState
+    problems: tuple[ProblemRow, ...]
+    questions: tuple[QuestionRow, ...]
+    parts: tuple[ScorePart, ...]
+    practise: tuple[str, ...]
+
+    @property
+    def solved(self) -> int:
+        """The number of problems that passed."""
+        return sum(problem.passed for problem in self.problems)
+
+    @property
+    def total(self) -> int:
+        """The points, of 100."""
+        return round(sum(part.points for part in self.parts))
+
+
+def score_sheet(
+    plan: InterviewPlan,
+    state: InterviewState,
+    challenges: Mapping[str, Challenge],
+    references: Mapping[str, str],
+    asked: Sequence[FollowUp],
+    began: float,
+    mistakes: Mapping[str, str] | None = None,
+) -> ScoreSheet:
+    """Return the score sheet of an interview.
+
+    Args:
+        plan: The plan of the interview.
+        state: The final state of the interview.
+        challenges: The challenges by id. A challenge that no pack has any more may be missing.
+        references: The texts of the references by challenge id. The same may be missing.
+        asked: The questions in order.
+        began: The start of the interview in seconds since the epoch.
+        mistakes: The planted mistakes in words, by id. By default the sheet shows the ids.
+    """
+    in_words = mistakes or {}
+    all_seconds = sum(stage.seconds for stage in plan.stages)
+    problems = [
+        ProblemRow(
+            stage,
+            challenges[stage.challenge].title if stage.challenge in challenges else stage.challenge,
+            stage.seconds / all_seconds,
+            overtime_seconds(plan, state, index),
+            state.stages[index],
+            references.get(stage.challenge, ""),
+            tuple(in_words.get(bug, bug) for bug in stage.bugs),
+        )
+        for index, stage in enumerate(plan.stages)
+    ]
+    questions = tuple(
+        QuestionRow(follow_up, state.ratings.get(follow_up.item)) for follow_up in asked
+    )
+    return ScoreSheet(
+        began,
+        plan,
+        state,
+        tuple(problems),
+        questions,
+        score_parts(problems, state.seconds / plan.seconds),
+        tuple(_advice(problems, questions, challenges)),
+    )
+
+
+def score_parts(problems: Sequence[ProblemRow], share_of_time: float) -> tuple[ScorePart, ...]:
+    """Return the parts of the score. Nothing that the learner rates gives points.
+
+    Args:
+        problems: The problems.
+        share_of_time: The time at work divided by the planned time.
+    """
+    correct = sum(problem.weight * problem.correctness for problem in problems)
+    passed = sum(problem.weight for problem in problems if problem.passed)
+    unaided = sum(problem.weight * problem.unaided for problem in problems if problem.passed)
+    in_time = min(1.0, max(0.0, 2 - share_of_time))
+    rules = dict(_RULES)
+    if any(problem.bugs for problem in problems):
+        rules["correctness"] += _DEBUGGING_RULE
+    shares = {"correctness": (75, correct), "time": (15, passed * in_time), "help": (10, unaided)}
+    return tuple(
+        ScorePart(name, most * share, most, rules[name]) for name, (most, share) in shares.items()
+    )
+
+
+def _advice(
+    problems: Sequence[ProblemRow],
+    questions: Sequence[QuestionRow],
+    challenges: Mapping[str, Challenge],
+) -> Iterator[str]:
+    """Yield commands to practise with: problems to solve, to repeat, questions, the next step."""
+    for problem in problems:
+        result = problem.state.result
+        if not problem.passed:
+            failed = f" ({', '.join(result.failed)} failed)" if result and result.failed else ""
+            yield f"{_command(problem.stage)}: not solved yet{failed}."
+    for problem in problems:
+        again = f"{_command(problem.stage)}: once more"
+        if problem.passed and problem.unaided < 1:
+            yield f"{again}, without help."
+        elif problem.passed and problem.state.seconds > problem.stage.seconds:
+            yield f"{again}, faster: it took longer than planned."
+    weak = Counter(
+        row.follow_up.challenge for row in questions if row.rating is not None and row.rating < 3
+    )
+    for about, count in weak.items():
+        noun = "question" if count == 1 else "questions"
+        yield (
+            f"attn-drill review --minutes 15: you rated {count} {noun} about {about} again or hard."
+        )
+    taken = {problem.stage.challenge for problem in problems}
+    following = [
+        challenge.id
+        for challenge in challenges.values()
+        if challenge.id not in taken and taken & set(challenge.builds_on)
+    ]
+    if following and all(problem.passed for problem in problems):
+        yield f"attn-drill start {following[0]}: it builds on problems that you solved."
+
+
+def _command(stage: Stage) -> str:
+    """Return the command that practises the same problem."""
+    if stage.bugs:
+        return f"attn-drill hunt {stage.challenge} --bugs {len(stage.bugs)}"
+    return f"attn-drill start {stage.challenge}"

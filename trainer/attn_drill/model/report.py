@@ -1,0 +1,356 @@
+"""The report on a submission: frozen records of checks, differences and the diagnosis.
+
+Commands that do not grade do not need to import this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from attn_drill.model.case import Case
+from attn_drill.model.challenge import Mistake, Signature
+from attn_drill.model.checks import CHECK_ORDER, Status, Verdict, status_of_each
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A few neighbouring entries along the last axis of a tensor."""
+
+    index: tuple[int, ...]  # the index of the first entry
+    actual: tuple[float, ...]  # entries of the submission's tensor
+    expected: tuple[float, ...]  # entries of the reference's tensor
+    wrong: tuple[bool, ...]  # for each entry, True if it is out of tolerance
+
+
+@dataclass(frozen=True)
+class Affected:
+    """The wrong entries along one named dimension."""
+
+    dim: str  # the name of the dimension
+    size: int  # its length
+    wrong: tuple[int, ...]  # the indices that hold at least one wrong entry
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Statistics of a tensor's finite entries, and the count of entries that are not finite."""
+
+    mean: float
+    std: float
+    low: float
+    high: float
+    not_finite: int
+
+
+@dataclass(frozen=True)
+class ErrorMap:
+    """How far the values of a tensor are off, along two of its dimensions.
+
+    Attributes:
+        rows, columns: the names of the dimensions; `rows` is "" if there is only one dimension.
+        row_count, column_count: the lengths of both dimensions; `row_count` is 1 without `rows`.
+        row_step, column_step: how many neighbouring indices a cell joins.
+        off: for each row and column, the greatest difference in units of the tolerance. A value
+            is wrong if it is off by more than 1. None if a value is not finite.
+    """
+
+    rows: str
+    columns: str
+    row_count: int
+    column_count: int
+    row_step: int
+    column_step: int
+    off: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """A matrix of True and False of the submission, next to the expected matrix.
+
+    Attributes:
+        rows, columns: the names of both dimensions.
+        place: the index of the matrix in the tensor, and the part of a large matrix that is shown,
+            e.g. "b=0 h=1"; "" if the matrix is the whole tensor.
+        actual, expected: a string for each row, with `#` for True and `.` for False.
+    """
+
+    rows: str
+    columns: str
+    place: str
+    actual: tuple[str, ...]
+    expected: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The difference between an output and the expected output.
+
+    Kinds "type" and "plain" are for outputs that are not tensors. Only the failure that the report
+    explains has `error_maps` (the most telling pair of dimensions first) and `patterns` (if the
+    output is boolean).
+    """
+
+    tensor: str
+    kind: Literal["missing", "shape", "dtype", "device", "value", "type", "plain"]
+    dims: str = ""
+    expected_shape: tuple[int, ...] | None = None
+    actual_shape: tuple[int, ...] | None = None
+    expected_type: str | None = None
+    actual_type: str | None = None
+    mismatched: int | None = None
+    total: int | None = None
+    max_abs_error: float | None = None
+    max_abs_error_index: tuple[int, ...] | None = None
+    first: Slice | None = None
+    worst: Slice | None = None
+    affected: tuple[Affected, ...] = ()
+    expected_summary: Summary | None = None
+    actual_summary: Summary | None = None
+    expected_value: str | None = None
+    actual_value: str | None = None
+    error_maps: tuple[ErrorMap, ...] = ()
+    patterns: Patterns | None = None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A line of the learner's file, and the function that contains the line; "" for no function."""
+
+    line: int
+    function: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of one check for one case."""
+
+    check: str
+    status: Status
+    message: str = ""
+    case: str | None = None  # the name of the case; None if the outcome is for the whole submission
+    number: int | None = None  # the case number for `--case`, from 1
+    mismatch: Mismatch | None = None
+    frames: tuple[Frame, ...] = ()  # the traceback within the learner's file, or the line to blame
+    # Words about an option of the command line that helps, or "". They are not part of the message,
+    # because the students of a class have no command line.
+    advice: str = ""
+
+    @property
+    def advised_message(self) -> str:
+        """The message with the advice."""
+        return "; ".join(filter(None, [self.message, self.advice]))
+
+
+@dataclass(frozen=True)
+class EffectiveMask:
+    """The keys that each query attends to.
+
+    Each string is the row of one query, with `#` for each key that the query attends to.
+    """
+
+    difference: str  # the difference in words; "" if there is none
+    item: int  # index of the batch item that is shown
+    actual: tuple[str, ...]  # rows of the submission; () if there is no difference
+    expected: tuple[str, ...]  # rows of the reference
+    # The number of keys that come from the cache. They are the first keys.
+    cached: int = 0
+    number: int | None = None  # the case whose mask this is, from 1; None if it is not known
+
+
+@dataclass(frozen=True)
+class WrongFunction:
+    """A function of the challenge that is wrong too."""
+
+    function: str  # its name
+    number: int  # the case that shows it, from 1
+    first_line: Frame  # the first line that computed a wrong value
+
+
+@dataclass(frozen=True)
+class AttentionWeights:
+    """The attention weights of one batch item.
+
+    Attributes:
+        item: the index of the batch item.
+        actual, expected: the weights of the submission and of the reference, by head, query and
+            key; None for a weight that is not finite. Long dimensions are cut at their ends.
+    """
+
+    item: int
+    actual: tuple[tuple[tuple[float | None, ...], ...], ...]
+    expected: tuple[tuple[tuple[float | None, ...], ...], ...]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A value with right numbers, from which a line computes a wrong value."""
+
+    line: int  # the line that makes it
+    name: str  # its variable, or ""
+    shape: str  # with letters
+    expected: str = ""  # the shape in the reference, if no right answer has this shape
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The place and the likely cause of a wrong answer.
+
+    Attributes:
+        mistakes: the known mistakes that together give exactly this output; () if none do.
+        first_line: the first line of the learner's file that computed a wrong value.
+        start: the line from which the mistake may be, for example the last line before
+            `first_line` that makes right numbers; None if it is `first_line` itself.
+        missing: whether a step is missing between both lines.
+        case: number of the case that shows the wrong line, from 1.
+        last_reached: the reference's last named result that the submission computed too.
+        first_missed: the reference's first named result that the submission did not compute.
+        missed_shape: the shape of the missed result with letters, e.g. "[B, L, M]", or "".
+        made: the result of the first wrong line: its shape with letters.
+        rearranged: the shape of a right value that this line rearranges wrongly, or "".
+        operands: the right values from which this line computes.
+        layout: in words, how the output relates to the right one (axes in another order, for
+            example), or which input would make the reference give this output.
+        effective_mask: the mask that the submission seems to apply.
+        cleared: causes that the evidence rules out.
+        elsewhere: the first wrong lines of other functions of the challenge, one for each function
+            with other wrong lines.
+        attention: the attention weights in the explained case; None if there are none.
+        is_only_mistake: whether the reference with this mistake fails every check exactly as the
+            submission. This is known only if the report is for a class.
+    """
+
+    mistakes: tuple[Mistake, ...] = ()
+    first_line: Frame | None = None
+    start: int | None = None
+    missing: bool = False
+    case: int | None = None
+    last_reached: str | None = None
+    first_missed: str | None = None
+    missed_shape: str = ""
+    made: str | None = None
+    rearranged: str = ""
+    operands: tuple[Operand, ...] = ()
+    layout: str | None = None
+    effective_mask: EffectiveMask | None = None
+    cleared: tuple[str, ...] = ()
+    elsewhere: tuple[WrongFunction, ...] = ()
+    attention: AttentionWeights | None = None
+    is_only_mistake: bool = False
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """The first and the last line between which the mistake is; None if no line is known."""
+        if self.first_line is None:
+            return None
+        return self.start or self.first_line.line, self.first_line.line
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The loss over the steps of a small training; None for a loss that is not finite."""
+
+    # The losses of the learner's file; () if it raised an exception.
+    actual: tuple[float | None, ...]
+    expected: tuple[float | None, ...]  # the losses of the reference
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a challenge with several functions, for example its loss."""
+
+    name: str  # the name of the part
+    # "unknown" if the part fails, but an earlier part that it uses is wrong too.
+    state: Literal["right", "wrong", "unknown"]
+
+
+@dataclass(frozen=True)
+class Repair:
+    """The progress of a bug hunt with several planted mistakes."""
+
+    planted: int  # how many mistakes were planted
+    # The planted mistakes that are still in the file; None if the file behaves like no choice of
+    # the planted mistakes.
+    left: tuple[Mistake, ...] | None
+    parts: tuple[Part, ...] = ()  # the parts of the challenge; () if it has none
+    # The loss over a small training; None if the challenge describes none.
+    curve: Curve | None = None
+
+
+@dataclass(frozen=True)
+class TraceRow:
+    """A tensor that one line of the learner's file made."""
+
+    line: int
+    text: str
+    depth: int  # nesting depth of calls of the file's own functions
+    # Shape with letters, e.g. "[B=2, H=4, L=7, D=5]"; "" if there is nothing to show.
+    shape: str
+    dtype: str
+    low: float  # the least finite entry
+    high: float  # the greatest finite entry
+    not_finite: int  # count of entries that are not finite
+    milestone: str  # the reference's named result that equals the tensor, or ""
+    entries: int = 0  # count of all entries
+    true: int | None = None  # count of the entries that are True; None if the tensor is not boolean
+    is_wrong: bool = False  # whether this is the first wrong value
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The tensors of one case, line by line."""
+
+    case: Case
+    number: int  # the case number, from 1
+    seed: int
+    rows: tuple[TraceRow, ...]
+    failure: str = ""  # the exception that ended the run, or ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of grading one submission. Other packages show the report without changes."""
+
+    challenge: str
+    file: str
+    seed: int | None  # the seed of the cases; None if no cases were drawn
+    verdict: Verdict
+    outcomes: tuple[Outcome, ...]
+    cases: tuple[Case, ...] = ()
+    stdout: str = ""  # text that the submission printed
+    elapsed_seconds: float = 0.0
+    only_case: int | None = None  # the case number of `--case`, from 1; None if all cases ran
+    notes: tuple[str, ...] = ()
+    diagnosis: Diagnosis | None = None
+    # Why the file is not a finished answer, e.g. "does not parse: line 12, invalid syntax"; "" if
+    # it is finished.
+    unfinished: str = ""
+    source: str = ""  # the text that was graded; "" if it is not known
+    # The callables of the contract; () if they are not known.
+    signatures: tuple[Signature, ...] = ()
+    repair: Repair | None = None  # the progress of a bug hunt; None for other files
+    # The share of each due check that is right, 0 to 1; {} if the report is not for a class.
+    shares: Mapping[str, float] = field(default_factory=dict)
+
+    def statuses(self) -> dict[str, Status]:
+        """Return the status of each check that was due, over all cases, in order."""
+        return status_of_each((outcome.check, outcome.status) for outcome in self.outcomes)
+
+    def first_failure(self) -> Outcome | None:
+        """Return the failed outcome to explain, or None if none failed.
+
+        It belongs to the first failed check. If the diagnosis is about another failed case of this
+        check, that case is explained, so that line, picture and sizes belong together.
+        """
+        failed = [outcome for outcome in self.outcomes if outcome.status == "failed"]
+        if self.verdict == "not-allowed":  # other failures may follow from the forbidden call
+            failed = [outcome for outcome in failed if outcome.check == "from scratch"] or failed
+        first = min(failed, key=lambda outcome: CHECK_ORDER.index(outcome.check), default=None)
+        if first is None or self.diagnosis is None or self.diagnosis.case is None:
+            return first
+        for outcome in failed:
+            if outcome.check == first.check and outcome.number == self.diagnosis.case:
+                return outcome
+        return first

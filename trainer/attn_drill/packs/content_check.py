@@ -1,0 +1,203 @@
+"""Check the parts of a pack that need no grading: the names of its files, and its texts."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.errors import PackError
+from attn_drill.packs import pack_reader
+from attn_drill.packs.follow_up import follow_up_problems, questions_of
+from attn_drill.packs.mistakes import patch, read_mistakes
+from attn_drill.packs.question_bank import topic_files
+from attn_drill.packs.stub_levels import at_level, steps
+from attn_drill.packs.toml import key_error, line_of, suggestion
+
+FEWEST_MISTAKES = 12
+FEWEST_ALSO_RIGHT = 4
+FEWEST_STEPS = 2
+_IGNORED = re.compile(r"\..*|__pycache__")  # files of editors, Python and version control
+# An author may hide a folder with an underscore.
+_USED = re.compile(
+    r"challenges/(rules\.toml|_questions/[^/]+\.toml|_(?!questions/).*)"
+    r"|challenges/[^/]+/(challenge\.toml|stub\.py|cases\.py|prompt(\.[a-z]{2})?\.md)"
+    r"|solutions/[^/]+/(solution\.py|mistakes\.toml|follow_up\.toml|also_right/[^/]+\.py)"
+)
+_BLOCK = re.compile(r"^```[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_COMMENT = re.compile(r"\s*#.*")
+
+
+def misplaced_files(root: Path) -> list[str]:
+    """Return a sentence for each file that nothing reads. Only the names of files are used."""
+    problems: list[str] = []
+    for path in sorted([*root.glob("challenges/**/*"), *root.glob("solutions/**/*")]):
+        name = path.relative_to(root)
+        if path.is_dir() or any(_IGNORED.fullmatch(part) for part in name.parts):
+            continue
+        if not _USED.fullmatch(name.as_posix()):
+            problems.append(f"{path} is not used. Correct its name, or move it away.")
+        elif not (root / "challenges" / name.parts[1]).exists():
+            problems.append(f"{path} is not used, because challenges/{name.parts[1]} is missing.")
+    return problems
+
+
+def text_problems(challenge: Challenge, packs: Sequence[Path]) -> list[str]:
+    """Return a sentence for each rule that the texts of a challenge break.
+
+    Args:
+        challenge: the challenge.
+        packs: the folders of all packs that it may refer to, its own pack among them.
+    """
+    problems: list[str] = []
+    for rule in (partial(_links, packs=packs), *_RULES):
+        try:
+            problems += rule(challenge)
+        except PackError as error:
+            problems.append(str(error))
+    return list(dict.fromkeys(problems))  # several rules may need a file that is missing
+
+
+def _links(challenge: Challenge, packs: Sequence[Path]) -> Iterator[str]:
+    """Yield a sentence for each name in challenge.toml that nothing has."""
+    path = challenge.folder / "challenge.toml"
+    ids = [
+        pack_reader.challenge_id(folder.name)
+        for root in packs
+        for folder in pack_reader.challenge_folders(root)
+    ]
+    for name in challenge.builds_on:
+        if name not in ids:
+            sentence = f"`builds_on` names {name!r}, which no pack has. {suggestion(name, ids)}"
+            yield str(key_error(path, ("builds_on",), sentence))
+    topics = [file.stem for root in packs for file in topic_files(root)]
+    if challenge.topic not in (*topics, "other"):
+        sentence = (
+            f"`topic` is {challenge.topic!r}, but no question bank has a file of this name. "
+            + suggestion(challenge.topic, topics)
+        )
+        yield str(key_error(path, ("topic",), sentence))
+
+
+def _prompt(challenge: Challenge) -> Iterator[str]:
+    path = challenge.folder / "prompt.md"
+    text = pack_reader.read_text(path)
+    for part, is_there in (
+        *((f"the name {name}", name in text) for name in challenge.entry),
+        ("an example that begins with >>>", ">>> " in "".join(_BLOCK.findall(text))),
+        ("follow-up questions as its last numbered list", questions_of(text)),
+    ):
+        if not is_there:
+            yield f"{path} does not have {part}. Add it."
+
+
+def _translations(challenge: Challenge) -> Iterator[str]:
+    """Yield a sentence for each translation with other examples, or too few questions."""
+    english = pack_reader.read_text(challenge.folder / "prompt.md")
+    for path in sorted(challenge.folder.glob("prompt.*.md")):
+        text = pack_reader.read_text(path)
+        if _code(text) != _code(english):
+            yield f"{path}: its examples differ from those of prompt.md. Copy them unchanged."
+        wanted_count, count = len(questions_of(english)), len(questions_of(text))
+        if wanted_count and wanted_count != count:
+            yield f"{path} has {count} questions, but prompt.md has {wanted_count}. Write them all."
+
+
+def _code(text: str) -> list[str]:
+    """Return the lines of the examples without comments, which may be translated."""
+    lines = "\n".join(_BLOCK.findall(text)).splitlines()
+    return [code for line in lines if (code := _COMMENT.sub("", line).rstrip())]
+
+
+def _docstrings(challenge: Challenge) -> Iterator[str]:
+    first, _ = pack_reader.paragraphs(pack_reader.solution(challenge))
+    if not first:
+        path = challenge.solutions / "solution.py"
+        yield f"{path} has no docstring. Say in it what is computed."
+    for path in pack_reader.also_right(challenge):
+        if not all(pack_reader.paragraphs(pack_reader.read_text(path))):
+            yield (
+                f"{path} has no docstring of two paragraphs. Say in the first what the answer does "
+                "differently, and in the second what this costs."
+            )
+
+
+def _stub_levels(challenge: Challenge) -> Iterator[str]:
+    """Yield a sentence for each reason why the stub cannot be handed out at every level."""
+    path = challenge.folder / "stub.py"
+    pack_reader.stub(challenge, "blank")  # raises PackError if the stub is not Python
+    for problem in stub_problems(pack_reader.read_text(path)):
+        yield f"{path}: {problem}."
+
+
+def stub_problems(guided: str) -> Iterator[str]:
+    """Yield the problems of a stub without full stop.
+
+    Every function needs steps, and every step must name its result.
+    """
+    nodes = [
+        node
+        for node in ast.walk(ast.parse(guided))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    ]
+    if not any(map(ast.get_docstring, nodes)):
+        yield "no docstring gives the shapes. Add it to the class or the function"
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef):
+            lines = "\n".join(guided.splitlines()[node.lineno - 1 : node.end_lineno])
+            if len(steps(textwrap.dedent(lines))) < FEWEST_STEPS:
+                yield (
+                    f"{node.name} in line {node.lineno} has fewer than {FEWEST_STEPS} steps. "
+                    "Write each step as a comment on its own line"
+                )
+    for step in steps(guided):
+        if "->" not in step:
+            yield f"a step does not name its result after `->`: {step!r}. Add `-> ` and its shape"
+    try:
+        ast.parse(at_level(guided, "blank"))
+    except SyntaxError as error:
+        yield (
+            f"without docstrings it is not Python: {error.msg}. "
+            "Write `raise NotImplementedError` below every docstring"
+        )
+
+
+def _also_right(challenge: Challenge) -> Iterator[str]:
+    count = len(pack_reader.also_right(challenge))
+    if count < FEWEST_ALSO_RIGHT:
+        folder = challenge.solutions / "also_right"
+        yield f"{folder} has {count} files. Write at least {FEWEST_ALSO_RIGHT} right answers."
+
+
+def _mistakes(challenge: Challenge) -> Iterator[str]:
+    path, mistakes = challenge.solutions / "mistakes.toml", read_mistakes(challenge)
+    if len(mistakes) < FEWEST_MISTAKES:
+        yield f"{path} has {len(mistakes)} mistakes. Write at least {FEWEST_MISTAKES}."
+    for mistake in mistakes:
+        try:
+            patch(pack_reader.solution(challenge), mistake, str(path))
+        except PackError as error:
+            yield str(error).replace(str(path), place_of(challenge, mistake.id), 1)
+
+
+_RULES = (
+    _docstrings,
+    _stub_levels,
+    _also_right,
+    _mistakes,
+    _prompt,
+    _translations,
+    follow_up_problems,
+)
+
+
+def place_of(challenge: Challenge, mistake_id: str) -> str:
+    """Return the file and the line of a mistake, for messages."""
+    path = challenge.solutions / "mistakes.toml"
+    ids = [mistake.id for mistake in read_mistakes(challenge)]
+    line = line_of(path.read_text(encoding="utf-8"), ("mistake", ids.index(mistake_id)))
+    return f"{path}, line {line}"

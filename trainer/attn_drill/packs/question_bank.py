@@ -1,0 +1,153 @@
+"""Read the question bank of a pack: one file `challenges/_questions/<topic>.toml` per topic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from attn_drill.model.errors import PackError
+from attn_drill.packs.arithmetic import Value, evaluate
+from attn_drill.packs.toml import read_toml
+
+# "B" accepts bytes in any unit (KiB, MB ...), "FLOP" accepts GFLOP and so on.
+Unit = Literal["", "B", "%", "x", "FLOP"]
+_Values = Annotated[tuple[int | float | str, ...], Meta(min_length=1)]
+_NAMED = re.compile(r"\{(\w+)\}")
+
+
+class Question(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """One question of the bank: the keys of one `[[question]]`."""
+
+    id: str
+    kind: Literal["number", "choice"]
+    asks: str  # `{name}` is replaced by a drawn or derived value
+    explains: str  # `{answer}` is replaced by the answer, other names as in `asks`
+    challenges: tuple[str, ...] = ()  # ids; the question may be shown after these challenges
+    code: str = ""  # text below the question, shown without replacements
+    # Kind "number".
+    answer: str = ""  # the formula of the answer
+    unit: Unit = ""
+    # The relative difference that is still right. Half a unit of the last digit that the learner
+    # wrote is always allowed.
+    tolerance: Annotated[float, Meta(ge=0, lt=0.5)] = 0.0
+    vary: dict[str, _Values] = {}  # each name is drawn from its values
+    derive: dict[str, str] = {}  # formulas for further names, computed in this order
+    # Kind "choice".
+    right: str = ""
+    wrong: tuple[str, ...] = ()  # plausible answers
+
+    topic: str = ""  # the name of the topic's file; the reader fills it in
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if the question has a fault."""
+        if fault := self._fault():
+            raise ValueError(f"Question {self.id!r} {fault}.")
+
+    def _fault(self) -> str:
+        """Return the fault of the question, as the rest of a sentence about it; "" if none."""
+        if self.kind == "choice":
+            if len(self.wrong) < 2 or not self.right:
+                return "needs `right` and at least two answers in `wrong`"
+            if len({self.right, *self.wrong}) <= len(self.wrong):
+                return "has the same answer twice; remove one"
+            return ""
+        if not self.answer:
+            return "needs `answer`"
+        names = {*self.vary, *self.derive}
+        for key, allowed in (("asks", names), ("explains", names | {"answer"})):
+            if unknown := set(_NAMED.findall(getattr(self, key))) - allowed:
+                return f"uses {{{min(unknown)}}} in `{key}`; add it to `vary` or `derive`"
+        try:
+            drawn = {name: values[0] for name, values in self.vary.items()}
+            solve(self.answer, drawn, self.derive)
+        except ValueError as error:
+            return f"cannot be computed: {error}"
+        return ""
+
+
+class Topic(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The keys of one topic file."""
+
+    title: str
+    question: tuple[Question, ...]
+
+
+def topic_files(root: Path) -> list[Path]:
+    """Return the files of a pack's question bank, sorted by name."""
+    return sorted((root / "challenges" / "_questions").glob("*.toml"))
+
+
+def read_topic(path: Path) -> Topic:
+    """Read one file of a question bank.
+
+    Raises:
+        PackError: if the file cannot be read or does not follow the rules.
+    """
+    topic = read_toml(path, Topic, PackError)
+    for question in topic.question:
+        msgspec.structs.force_setattr(question, "topic", path.stem)
+    return topic
+
+
+@dataclass(frozen=True)
+class Bank:
+    """The question banks of several packs, joined.
+
+    Attributes:
+        titles: the title of each topic, by the topic's name.
+        questions: the questions of all packs, in the order of the packs.
+        troubles: a sentence for each file that is left out.
+    """
+
+    titles: Mapping[str, str]
+    questions: tuple[Question, ...]
+    troubles: tuple[str, ...] = ()
+
+
+def read_bank(roots: Iterable[Path]) -> Bank:
+    """Return the joined banks of these packs, without the files that cannot be read.
+
+    If two questions have the same id, or a topic has two titles, those of the earlier pack are
+    used.
+    """
+    titles: dict[str, str] = {}
+    questions: dict[str, Question] = {}
+    troubles: list[str] = []
+    for path in (path for root in roots for path in topic_files(root)):
+        try:
+            topic = read_topic(path)
+        except PackError as error:
+            troubles.append(f"These questions are left out: {error}")
+            continue
+        titles.setdefault(path.stem, topic.title)
+        for question in topic.question:
+            questions.setdefault(question.id, question)
+    return Bank(titles, tuple(questions.values()), tuple(troubles))
+
+
+def solve(
+    answer: str, drawn: Mapping[str, Value], derive: Mapping[str, str]
+) -> tuple[float, dict[str, Value]]:
+    """Compute the answer of a question.
+
+    Args:
+        answer: the formula of the answer.
+        drawn: the drawn values by name.
+        derive: formulas for further names, which are computed in this order.
+
+    Returns:
+        The answer, and all drawn and derived values by name.
+
+    Raises:
+        ValueError: if a formula is not arithmetic over these names.
+    """
+    names = dict(drawn)
+    for name, formula in derive.items():
+        names[name] = evaluate(formula, names)
+    return evaluate(answer, names), names

@@ -1,0 +1,87 @@
+"""List the challenges that are due, under way, new or passed.
+
+The functions are pure: the caller passes the journal's entries and the current time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from attn_drill.model.challenge import Challenge
+from attn_drill.practice.facts import Reviewed
+from attn_drill.practice.progress import ChallengeProgress
+from attn_drill.practice.schedule import ScheduledItem, days_until, item_of, items
+
+Section = Literal["due", "under way", "new", "passed"]
+SECTIONS: tuple[Section, ...] = ("due", "under way", "new", "passed")
+
+
+@dataclass(frozen=True)
+class AgendaEntry:
+    """A challenge with its section of the agenda.
+
+    Attributes:
+        challenge: The challenge.
+        section: The section of the agenda that lists the challenge.
+        item: The challenge as a scheduled item, or None if it was never reviewed.
+    """
+
+    challenge: Challenge
+    section: Section
+    item: ScheduledItem | None = None
+
+    def matches(self, words: str) -> bool:
+        """Return whether every word occurs in the challenge's id, title, topic or level."""
+        text = (
+            f"{self.challenge.id} {self.challenge.title} {self.challenge.topic}"
+            f" {self.challenge.level}"
+        ).lower()
+        return all(word in text for word in words.lower().split())
+
+
+def agenda(
+    challenges: Sequence[Challenge],
+    progress: Mapping[str, ChallengeProgress],
+    reviews: Iterable[Reviewed],
+    now: float,
+) -> list[AgendaEntry]:
+    """Return all challenges, section by section.
+
+    The due challenges begin with the longest due, and the new challenges with those that interviews
+    ask for most often. Otherwise the order is that of the pack.
+
+    Args:
+        challenges: The challenges of the packs.
+        progress: The learner's progress, by challenge id.
+        reviews: The reviews in the journal.
+        now: The current time in seconds since the epoch.
+    """
+    reviewed = items(reviews, now)
+    entries: list[AgendaEntry] = []
+    for challenge in challenges:
+        item = reviewed.get(item_of(challenge.id))
+        state = progress[challenge.id].state if challenge.id in progress else "new"
+        section: Section = (
+            "due"
+            if item is not None and item.is_due(now)
+            else "under way"
+            if state == "started"
+            else state
+        )
+        entries.append(AgendaEntry(challenge, section, item))
+    return sorted(
+        entries,
+        key=lambda entry: (
+            SECTIONS.index(entry.section),
+            entry.item.due_at if entry.section == "due" and entry.item else 0.0,
+            entry.challenge.rank if entry.section == "new" else 0,
+        ),
+    )
+
+
+def in_days(at: float, now: float) -> str:
+    """Return the date of a time as `today`, `tomorrow` or `in 5 days`."""
+    days = days_until(at, now)
+    return "today" if days <= 0 else "tomorrow" if days == 1 else f"in {days} days"

@@ -1,0 +1,272 @@
+"""Numbers, indices, ranges and prose as plain text, without rich and without colour."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from attn_drill.model.case import Case, axes
+from attn_drill.report.visible import visible
+
+if TYPE_CHECKING:  # every command imports this module, and making these classes takes 15 ms
+    from attn_drill.model.challenge import Signature
+    from attn_drill.model.checks import Verdict
+    from attn_drill.model.report import Affected, Diagnosis, Mismatch, Summary
+
+VERDICT_WORDS: dict[Verdict, str] = {
+    "passed": "passed",
+    "failed": "failed",
+    "error": "error",
+    "timeout": "time limit",
+    "memory": "out of memory",
+    "not-allowed": "not allowed",
+}
+# The name of each letter that challenges use for a dimension.
+NAMES = {
+    "B": "batch",
+    "H": "heads",
+    "Hkv": "kv heads",
+    "L": "positions",
+    "Lq": "queries",
+    "Lk": "keys",
+    "M": "features",
+    "D": "features",
+    "Dv": "features",
+}
+
+
+WIDEST = 100  # columns; longer lines of prose are hard to read
+_TELLING_FACTOR = 1.5  # between two deviations
+
+
+def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> str:
+    """Return prose at this width, with its line ends kept. No line has more than 100 columns.
+
+    A path or another long word is never broken.
+
+    Args:
+        text: the prose.
+        width: the columns of the terminal.
+        indent: the blanks before every line.
+        hanging: more blanks, before every line that continues a line of the text.
+    """
+    room = max(20, min(width, WIDEST))
+    return "\n".join(
+        textwrap.fill(
+            line,
+            room,
+            initial_indent=indent,
+            subsequent_indent=indent + hanging,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        if line.strip()
+        else ""
+        for line in text.splitlines()
+    )
+
+
+def for_stream(text: str, stream: TextIO, hanging: str = "") -> str:
+    """Return prose, wrapped if the stream is a terminal. Elsewhere a program may read it."""
+    if not stream.isatty():
+        return text
+    return wrapped(text, shutil.get_terminal_size((80, 24)).columns, hanging=hanging)
+
+
+def near(path: Path) -> Path:
+    """Return a path as the user would type it in the current folder."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def sentence(words: str) -> str:
+    """Return words with a capital letter and a full stop; "" for no words."""
+    shown = visible(words, lines=True)
+    return f"{shown[0].upper()}{shown[1:]}." if shown else ""
+
+
+def number(value: float) -> str:
+    """Return a number in at most 8 characters: `0.3661`, `-1.2e-05`, `nan`."""
+    if math.isnan(value) or math.isinf(value):
+        return str(value)
+    if value == 0:
+        return "0"
+    if 1e-3 <= abs(value) < 1e4:
+        text = f"{value:.4f}" if abs(value) < 100 else f"{value:.2f}"
+        return text
+    return f"{value:.1e}"
+
+
+def entry(value: float, kind: str | None) -> str:
+    """Return an entry of a tensor as a number, or as True or False if `kind` is "bool"."""
+    return str(bool(value)) if kind == "bool" else number(value)
+
+
+def small_tensors(case: Case) -> list[tuple[str, str]]:
+    """Return the name and the rows of each input that is a matrix of at most 8 x 8.
+
+    An input is a tensor, or a list of rows if the report comes from another process.
+    """
+    matrices: list[tuple[str, str]] = []
+    for name, value in case.inputs.items():
+        shape = getattr(value, "shape", None)
+        if shape is not None and len(shape) == 2 and max(shape) <= 8:
+            # A tensor. This package does not import torch, so mypy does not know that.
+            value = value.tolist()  # type: ignore[attr-defined]
+        if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
+            lines = [" ".join(f"{number(float(scalar)):>8}" for scalar in row) for row in value]
+            matrices.append((name, "\n".join(lines)))
+    return matrices
+
+
+def index_in_words(index: tuple[int, ...], dims: str, sizes: dict[str, int]) -> str:
+    """Return an index with the letter of each dimension: `b=1 l=3 h=0 d=4`.
+
+    An axis that joins dimensions, e.g. `(H D)`, gives one index for each of its dimensions. Without
+    `dims` the result is `[1, 3, 4]`.
+    """
+    letters = axes(dims)
+    if not dims or len(letters) != len(index):
+        return str(list(index))
+    parts: list[str] = []
+    for axis, position in zip(letters, index, strict=True):
+        axis_parts: list[str] = []
+        for letter in reversed(axis):
+            position, rest = divmod(position, sizes[letter])
+            axis_parts.append(f"{letter.lower()}={rest}")
+        parts += reversed(axis_parts)
+    return " ".join(parts)
+
+
+def ranges(indices: Sequence[int]) -> str:
+    """Return ascending indices as ranges.
+
+    >>> ranges((0, 1, 2, 3, 7))
+    '0-3, 7'
+    """
+    parts: list[str] = []
+    # In a run of neighbours, the index minus its position stays the same.
+    for _, pairs in groupby(enumerate(indices), key=lambda pair: pair[1] - pair[0]):
+        run = [index for _, index in pairs]
+        parts += [f"{run[0]}-{run[-1]}"] if len(run) > 2 else map(str, run)
+    return ", ".join(parts)
+
+
+def dimension(letter: str) -> str:
+    """Return the name of a dimension with its letter: `heads (H)`. Without a name: `T`."""
+    return f"{NAMES[letter]} ({letter})" if letter in NAMES else letter
+
+
+def affected(dimensions: Sequence[Affected]) -> str:
+    """Return the wrong and right indices along dimensions: `heads (H) wrong 1, 3, right 0, 2`.
+
+    A dimension whose indices are all wrong tells nothing and is left out. The result is "" if
+    all are.
+    """
+    parts = []
+    for found in dimensions:
+        right = tuple(index for index in range(found.size) if index not in found.wrong)
+        if right:
+            wrong_words, right_words = ranges(found.wrong), ranges(right)
+            parts.append(f"{dimension(found.dim)} wrong {wrong_words}, right {right_words}")
+    return "; ".join(parts)
+
+
+def summary(tensor: Summary) -> str:
+    """Return the summary of a tensor: `mean 0.01  std 0.98  from -2.3 to 2.1`."""
+    text = f"mean {number(tensor.mean)}  std {number(tensor.std)}"
+    text += f"  from {number(tensor.low)} to {number(tensor.high)}"
+    return f"{text}  not finite {tensor.not_finite}" if tensor.not_finite else text
+
+
+def plain_inputs(case: Case, signatures: Sequence[Signature] = ()) -> str:
+    """Return the arguments that are numbers, words or tuples of these: `d_model=24, num_heads=6`.
+
+    Inputs that are no arguments of the contract are instructions for the grader and are left out.
+    A tensor that is given twice is shown by its name: `key=query`.
+
+    Args:
+        case: the case.
+        signatures: the callables of the contract; () if they are not known.
+    """
+    simple = (bool, int, float, str)
+    function = called_function(case, signatures)
+    called = [signature for signature in signatures if signature.name == function]
+    known = {
+        parameter.name for signature in called or signatures for parameter in signature.parameters
+    }
+    shown = []
+    for name, value in case.inputs.items():
+        if signatures and name not in known:
+            continue
+        is_simple = isinstance(value, simple)
+        if not is_simple and not (
+            isinstance(value, tuple | list)
+            and value
+            and all(isinstance(element, simple) for element in value)
+        ):
+            continue
+        words = f"{tuple(value)}" if isinstance(value, list) else repr(value)
+        is_alias = isinstance(value, str) and value in case.inputs
+        shown.append(f"{name}={value if is_alias else words}")
+    return ", ".join(shown)
+
+
+def case_rows(case: Case, signatures: Sequence[Signature]) -> Iterator[tuple[str, str]]:
+    """Yield labels and words for the sizes, the arguments and the setup of a case.
+
+    Args:
+        case: the case.
+        signatures: the callables of the contract; () if they are not known.
+    """
+    if case.sizes:
+        yield "sizes", sizes_in_words(case)
+    arguments = plain_inputs(case, signatures)
+    if function := called_function(case, signatures):
+        yield "call", f"{function}({arguments})"
+    elif arguments:
+        yield "inputs", arguments
+    if case.dims:
+        layouts = [f"{name} {layout} in memory" for name, layout in case.layout.items()]
+        given = ", ".join(f"{name}={value}" for name, value in case.init.items())
+        constructor = [f"constructor ({given})"] if given else []
+        yield "setup", ", ".join([case.dtype, f"{case.mode} mode", *layouts, *constructor])
+
+
+def statistics_rows(mismatch: Mismatch) -> Iterator[tuple[str, str]]:
+    """Yield the statistics of a wrong tensor and of the expected tensor, if they tell something."""
+    actual, expected = mismatch.actual_summary, mismatch.expected_summary
+    if mismatch.expected_type != "bool" and actual and expected and _tells(actual, expected):
+        yield "yours", summary(actual)
+        yield "expected", summary(expected)
+
+
+def _tells(actual: Summary, expected: Summary) -> bool:
+    """Return whether the statistics of two tensors differ so much that they help."""
+    if actual.not_finite != expected.not_finite:
+        return True
+    larger, smaller = max(actual.std, expected.std), min(actual.std, expected.std)
+    is_moved = abs(actual.mean - expected.mean) > expected.std
+    return larger > _TELLING_FACTOR * smaller or is_moved
+
+
+def ruled_out(diagnosis: Diagnosis | None) -> Iterator[tuple[str, str]]:
+    """Yield a label and the parts that are not wrong, if the diagnosis knows any."""
+    if diagnosis is not None and diagnosis.cleared:
+        yield "ruled out", ", ".join(diagnosis.cleared)
+
+
+def called_function(case: Case, signatures: Sequence[Signature]) -> str:
+    """Return the function of the contract that a case calls, if there are several; else ""."""
+    name = case.inputs.get("function")  # packs choose with it what to call
+    return next((signature.name for signature in signatures if signature.name == name), "")
+
+
+def sizes_in_words(case: Case) -> str:
+    """Return the sizes of a case: `B=2 L=7 H=6`."""
+    return " ".join(f"{letter}={size}" for letter, size in case.sizes.items())

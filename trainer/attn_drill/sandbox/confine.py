@@ -1,0 +1,276 @@
+"""Confine this process: take away files, network, other processes and privileges.
+
+A submission needs none of them. Landlock and seccomp are called through ctypes: one of the two
+Python packages for them is an alpha version, and the other needs a C library. A part that the
+kernel lacks is left out; `attn_drill.worker.selftest` finds out what holds. Nothing here imports
+torch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import platform
+import resource
+import signal
+import struct
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from attn_drill.sandbox import seccomp
+from attn_drill.sandbox.isolation import has_seccomp
+from attn_drill.sandbox.readable_files import readable_paths as readable_paths
+from attn_drill.sandbox.syscalls import (
+    CAPSET,
+    LANDLOCK_ADD_RULE,
+    LANDLOCK_CREATE_RULESET,
+    LANDLOCK_RESTRICT_SELF,
+)
+
+_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
+FILE_BYTES = 16 << 20
+_OPEN_FILES = 256
+
+# Landlock access rights, <linux/landlock.h>
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
+_RIGHTS_BY_ABI = {
+    1: (1 << 13) - 1,
+    2: (1 << 14) - 1,
+    3: (1 << 15) - 1,
+    4: (1 << 15) - 1,
+    5: (1 << 16) - 1,
+}
+_ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | 1 << 15
+_READ_ONLY = _READ_FILE | _READ_DIR
+_ALL = (1 << 16) - 1
+
+
+class ConfinementError(Exception):
+    """The kernel refused a part of the confinement that it has. No submission may run then."""
+
+
+def limit(memory_bytes: int, seconds: float) -> None:
+    """Limit this process: address space, CPU time, file size, open files. Forbid core dumps.
+
+    When the CPU time is over, the kernel sends SIGXCPU. If the worker ignores the signal, the
+    kernel kills it a second later.
+
+    Args:
+        memory_bytes: limit of the address space, beyond the memory that is mapped now.
+        seconds: limit of the CPU time, counted from now.
+
+    Raises:
+        ConfinementError: if the kernel does not accept a limit.
+    """
+    used_seconds = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    soft_seconds = math.ceil(used_seconds + seconds)
+    # Set the hard limits too: the worker could raise a soft limit, or ignore its signal.
+    limits = {
+        resource.RLIMIT_CPU: (soft_seconds, soft_seconds + 1),
+        resource.RLIMIT_FSIZE: (FILE_BYTES, FILE_BYTES),
+        resource.RLIMIT_NOFILE: (_OPEN_FILES, _OPEN_FILES),
+        resource.RLIMIT_CORE: (0, 0),
+    }
+    if (mapped := _mapped_bytes()) is not None:
+        limits[resource.RLIMIT_AS] = (mapped + memory_bytes,) * 2
+    try:
+        for resource_id, (soft, hard) in limits.items():
+            current_hard = resource.getrlimit(resource_id)[1]
+            if current_hard != resource.RLIM_INFINITY:
+                soft, hard = min(soft, current_hard), min(hard, current_hard)
+            resource.setrlimit(resource_id, (soft, hard))
+    except (OSError, ValueError) as error:
+        raise ConfinementError(f"the kernel does not accept a limit: {error}") from error
+
+
+def _mapped_bytes() -> int | None:
+    """Return the mapped bytes of this process; None if the system has no /proc (macOS)."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError):
+        return None
+
+
+def die_with_parent() -> None:
+    """Have the kernel send SIGKILL to this process when its parent dies (Linux)."""
+    if sys.platform == "linux":
+        _libc().prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+
+
+def shut_memory() -> None:
+    """Forbid other processes of this user to read this process's memory (Linux).
+
+    The children of this process inherit the protection.
+    """
+    if sys.platform == "linux":
+        _libc().prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+
+
+def become_subreaper() -> None:
+    """Adopt the orphans among all descendants (Linux).
+
+    So this process finds a grandchild that has left its session.
+    """
+    if sys.platform == "linux":
+        _libc().prctl(36, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Landlock:
+    """The Landlock rules on files for all workers of a fork server.
+
+    The rules are made once, because some hundred paths take 4 ms.
+
+    A worker gets two layers and may do only what both layers allow. The first layer is the ruleset
+    of all workers: it lets them write to the room, which is the folder that holds the workers'
+    folders. The second layer is made for one worker: inside the room it allows only the folder of
+    this worker.
+    """
+
+    ruleset: int  # a descriptor of the ruleset of all workers; -1 if the kernel has no Landlock
+    # Folders that together contain every readable path, but nothing of the room
+    # (`_folder_outside_room`).
+    around: tuple[str, ...]
+
+    @classmethod
+    def of(cls, readable: Iterable[str], room: str) -> Landlock:
+        """Make the ruleset of all workers."""
+        room, readable = os.path.realpath(room), [*readable, os.devnull]
+        if (ruleset := _new_ruleset()) < 0:
+            return cls(-1, ())
+        for path in readable:
+            _add_rule(ruleset, path, _READ_FILE | _WRITE_FILE if path == os.devnull else _READ_ONLY)
+        _add_rule(ruleset, room, _ALL & ~_EXECUTE)
+        return cls(
+            ruleset, tuple(dict.fromkeys(_folder_outside_room(path, room) for path in readable))
+        )
+
+    def restrict(self, writable: str) -> None:
+        """Restrict this process. The restriction cannot be undone.
+
+        Args:
+            writable: the folder of this worker, in which it may write.
+
+        Raises:
+            ConfinementError: if the kernel has Landlock and refuses a layer.
+        """
+        if self.ruleset < 0:
+            return
+        if (own_ruleset := _new_ruleset()) < 0:
+            raise _refused("make Landlock rules for a worker")
+        for path in self.around:
+            _add_rule(own_ruleset, path, _READ_ONLY | _WRITE_FILE)
+        _add_rule(own_ruleset, writable, _ALL & ~_EXECUTE)
+        for ruleset in (self.ruleset, own_ruleset):
+            if _libc().syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0) != 0:
+                raise _refused("apply the Landlock rules to a worker")
+            os.close(ruleset)
+
+
+def confine(landlock: Landlock | None, writable: str) -> None:
+    """Restrict this process. The restriction cannot be undone.
+
+    Parts that the kernel lacks are left out. The caller calls `limit` separately.
+
+    Args:
+        landlock: the rules on files; None to apply no rules on files.
+        writable: the folder of this worker, in which it may write.
+
+    Raises:
+        ConfinementError: if the kernel refuses a part that it has.
+    """
+    if sys.platform != "linux":
+        return
+    if _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise _refused("forbid new privileges")
+    if landlock is not None:
+        landlock.restrict(writable)
+    _drop_capabilities()
+    _seccomp()
+
+
+def _refused(action: str) -> ConfinementError:
+    return ConfinementError(f"the kernel does not {action}: {os.strerror(ctypes.get_errno())}")
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _folder_outside_room(path: str, room: str) -> str:
+    """Return the outermost folder that contains the path but not the room.
+
+    If the path itself contains the room, return the path. Every worker can then read the folders of
+    the other workers; `doctor` shows this.
+    """
+    room_and_parents = {Path(room), *Path(room).parents}
+    return next(
+        (
+            str(folder)
+            for folder in (*reversed(Path(path).parents), Path(path))
+            if folder not in room_and_parents
+        ),
+        path,
+    )
+
+
+@cache
+def _abi() -> int:
+    """Return the version of the kernel's Landlock, or a number below 1 if it has no Landlock."""
+    return int(_libc().syscall(LANDLOCK_CREATE_RULESET, None, 0, 1))
+
+
+def _new_ruleset() -> int:
+    """Return a descriptor of a ruleset that allows nothing; -1 if the kernel makes no ruleset.
+
+    The ruleset forbids all files, TCP, and signals to processes outside.
+    """
+    if (abi := _abi()) < 1:
+        return -1
+    tcp = 3 if abi >= 4 else 0
+    scoped = 3 if abi >= 6 else 0
+    attributes = struct.pack("<QQQ", _handled(abi), tcp, scoped)[
+        : 8 if abi < 4 else 16 if abi < 6 else 24
+    ]
+    return int(_libc().syscall(LANDLOCK_CREATE_RULESET, attributes, len(attributes), 0))
+
+
+def _handled(abi: int) -> int:
+    return _RIGHTS_BY_ABI.get(abi, _RIGHTS_BY_ABI[5])
+
+
+def _add_rule(ruleset: int, path: str, rights: int) -> None:
+    """Allow rights on a file, or on a folder and everything in it. Skip a missing path."""
+    try:
+        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        allowed = rights & _handled(_abi()) & (-1 if os.path.isdir(path) else _ON_FILES)
+        _libc().syscall(LANDLOCK_ADD_RULE, ruleset, 1, struct.pack("<Qi", allowed, fd), 0)
+    finally:
+        os.close(fd)
+
+
+def _drop_capabilities() -> None:
+    number = CAPSET.get(platform.machine())
+    if number is None:
+        return
+    libc = _libc()
+    for capability in range(64):
+        if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+            break
+    version_3 = 0x20080522
+    if libc.syscall(number, struct.pack("<Ii", version_3, 0), bytes(24)) != 0:
+        raise _refused("drop the capabilities of a worker")
+
+
+def _seccomp() -> None:
+    """Refuse every system call that torch and Python do not need, with ENOSYS."""
+    if has_seccomp() and not seccomp.install(platform.machine(), os.getpid()):
+        raise _refused("accept the seccomp filter")

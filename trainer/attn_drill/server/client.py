@@ -1,0 +1,50 @@
+"""Provide the async client of a session: send requests at any time, and await replies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from attn_drill.server.messages import HEAD_BYTES, Reply, Request, body_length, unpacked_reply
+from attn_drill.server.process import ServerProcess
+
+_PATIENCE_SECONDS = 0.5
+
+
+class AsyncClient:
+    """A grading server whose replies are received as soon as they are sent.
+
+    The server starts at once, so it imports torch while the screen is drawn.
+    """
+
+    def __init__(self, *packs: Path) -> None:
+        self._process = ServerProcess(packs)
+
+    def send(self, request: Request) -> bool:
+        """Send a request; return False if the server is gone."""
+        return self._process.send(request)
+
+    async def replies(self) -> AsyncIterator[Reply]:
+        """Yield the replies as they arrive. End when the server ends."""
+        reader = asyncio.StreamReader()
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), self._process.replies
+        )
+        try:
+            while True:
+                head = await reader.readexactly(HEAD_BYTES)
+                yield unpacked_reply(await reader.readexactly(body_length(head)))
+        except asyncio.IncompleteReadError:
+            return
+        finally:
+            transport.close()
+
+    def last_words(self) -> str:
+        """Return the last line that the server wrote to its stderr, or ""."""
+        return self._process.last_words()
+
+    def close(self) -> None:
+        """End the server and its workers."""
+        self._process.close(_PATIENCE_SECONDS)

@@ -1,0 +1,78 @@
+"""The terminal application that shows a screen of attn-drill, and dialogs above it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from typing import Any, ClassVar, TypeVar
+
+from rich.theme import Theme
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from attn_drill.app.settings import settings
+from attn_drill.model.errors import GraderError
+from attn_drill.session.theme import theme
+
+T = TypeVar("T")
+
+WIDE = 110  # least width at which task and report are side by side
+LEAST_SIZE = (40, 10)  # columns and lines of a terminal in which a learner can work
+
+
+class DrillApp(App[Any]):
+    """Shows a screen until it is dismissed. Ctrl-C, SIGTERM and SIGHUP end it without a result.
+
+    Every screen and dialog has the action `leave`.
+    """
+
+    ENABLE_COMMAND_PALETTE = False
+    CSS_PATH = "session.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", show=False, priority=True),
+        Binding("ctrl+q", "screen.leave", show=False, priority=True),
+        Binding("d", "shade", show=False),
+    ]
+
+    def __init__(self, first: Screen[Any]) -> None:
+        super().__init__()
+        self.first = first
+        self.theme = theme(settings().theme, dict(os.environ))
+        # rich draws code on black, which is readable only in dark terminals.
+        self.console.push_theme(Theme({"markdown.code": "bold"}))
+
+    def on_mount(self) -> None:
+        """Show the first screen."""
+        for signal_number in (signal.SIGTERM, signal.SIGHUP):
+            # In tests the app may run in another thread, which cannot set a handler.
+            with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
+                asyncio.get_running_loop().add_signal_handler(signal_number, self.action_interrupt)
+        self.push_screen(self.first, self.exit)
+
+    def action_interrupt(self) -> None:
+        """End without a result."""
+        self.exit(None)
+
+    def action_shade(self) -> None:
+        """Switch between the dark and the light theme."""
+        self.theme = theme("light" if self.current_theme.dark else "dark", {})
+
+
+def run_screen(screen: Screen[T], advice: str) -> T | None:
+    """Show a screen on this terminal, and return its result; None after an interrupt.
+
+    Args:
+        screen: the screen.
+        advice: the next step if the screen fails.
+
+    Raises:
+        GraderError: if the screen fails. The terminal is then restored.
+    """
+    app = DrillApp(screen)
+    result: T | None = app.run()
+    if app.return_code:
+        raise GraderError(f"The screen failed. {advice} Please report the lines above.")
+    return result

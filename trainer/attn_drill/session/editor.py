@@ -1,0 +1,77 @@
+"""Run the learner's editor on a file."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from attn_drill.model.errors import DrillError
+
+_VARIABLES = ("VISUAL", "EDITOR")  # in the usual order
+_USUAL = ("nano", "vim", "vi")
+_ADVICE = (
+    "Set EDITOR to your editor, for example EDITOR=nano, or edit the file in another window: "
+    "every save is graded."
+)
+
+
+def find_editor(
+    environment: Mapping[str, str], which: Callable[[str], str | None] = shutil.which
+) -> list[str]:
+    """Return the command that VISUAL or EDITOR names, or a usual editor of the system.
+
+    Args:
+        environment: the environment variables.
+        which: finds a program by its name.
+
+    Raises:
+        DrillError: if the named editor cannot be run, or if there is no editor.
+    """
+    for variable in _VARIABLES:
+        if text := environment.get(variable, "").strip():
+            try:
+                command = [os.path.expanduser(word) for word in shlex.split(text)]
+            except ValueError:  # a quote is not closed
+                command = []
+            if command and which(command[0]):
+                return command
+            raise DrillError(f"{variable} is {text}, and no such program can be run. {_ADVICE}")
+    for name in _USUAL:
+        if which(name):
+            return [name]
+    raise DrillError(f"There is no {', '.join(_USUAL)} here. {_ADVICE}")
+
+
+def run_editor(command: list[str], path: Path) -> str:
+    """Run an editor on a file until it ends. Return a sentence about a failure, or ""."""
+    name = command[0]
+    try:
+        with _no_interrupts():
+            code = subprocess.run([*command, str(path)], check=False).returncode
+    except OSError as error:
+        return f"{name} could not be started: {error.strerror or error}. {_ADVICE}"
+    if code == 0:
+        return ""
+    ending = f"exit code {code}" if code > 0 else f"signal {-code}"
+    return f"{name} ended with {ending}; {path.name} is as the editor left it. {_ADVICE}"
+
+
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C in this process: the terminal sends it to the editor too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set a handler
+        return
+    # Not SIG_IGN, because the editor would inherit it.
+    old_handler = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, old_handler if old_handler is not None else signal.SIG_DFL)

@@ -1,0 +1,389 @@
+"""The state of a mock interview, and its problems: each is handed out, practised and handed in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from attn_drill.app.hunts import continued, hunt_task
+from attn_drill.hunt.planted_mistakes import (
+    hunt_file_text,
+    in_words,
+    mistakes_by_ids,
+    strip_comments,
+)
+from attn_drill.interview.plan import InterviewPlan, Stage
+from attn_drill.interview.state import (
+    InterviewState,
+    allowed_seconds,
+    carried_seconds,
+    state_of,
+    values_of_attempt,
+)
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.errors import DrillError, GraderError
+from attn_drill.model.report import Report
+from attn_drill.packs import pack_reader
+from attn_drill.packs.follow_up import FollowUp, answers_path, without_questions
+from attn_drill.practice import facts
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.learner_files import read_source, write_new
+from attn_drill.practice.progress import since_start
+from attn_drill.practice.record_attempt import record_diagnosis, write_attempt
+from attn_drill.report.score_sheet import minutes
+from attn_drill.report.wording import near
+from attn_drill.session.model import Ending, SessionRequest, SessionResult, Sitting
+from attn_drill.session.practice_screen import run_session
+
+# Grades a text, with the ids of the mistakes that were planted in it.
+Grade = Callable[[Challenge, str, Path, tuple[str, ...]], Report]
+
+_GRADED_RULES = """\
+Every save of your file is graded.
+h shows a hint. w names the likely mistake.
+Each costs a quarter of this problem's points for work without help."""
+_UNGRADED_RULES = """\
+Nothing is graded before you hand in your file. The verdict is on the score sheet.
+h shows a hint. It costs a quarter of this problem's points for work without help."""
+_DEBUGGING_RULES = """\
+The file has {many} in it. Find {them} and repair {them}.
+Every save of the file is graded, and the report says how many are left.
+h shows a hint. w names a mistake that is left.
+Each costs a quarter of this problem's points for work without help."""
+_KEY_RULES = """\
+n hands in your file and goes on.
+q leaves. `attn-drill interview --resume` goes on later, and the pause does not count."""
+
+
+@dataclass
+class Interview:
+    """A mock interview.
+
+    Attributes:
+        id: the id of the interview in the journal.
+        began: the seconds since the epoch at its begin.
+        plan: its stages, questions and minutes.
+        questions: the follow-up questions in their order, with their answers.
+        challenges: all known challenges by id.
+        journal: the learner's journal.
+        events: all events in order. The journal has the same events.
+        news: sentences for the next page.
+        wall: returns the seconds since the epoch.
+        clock: returns seconds that only go forwards.
+    """
+
+    id: str
+    began: float
+    plan: InterviewPlan
+    questions: Sequence[FollowUp]
+    challenges: Mapping[str, Challenge]
+    journal: Journal
+    events: list[facts.InterviewEvent] = field(default_factory=list)
+    news: list[str] = field(default_factory=list)
+    wall: Callable[[], float] = time.time
+    clock: Callable[[], float] = time.monotonic
+
+    @property
+    def state(self) -> InterviewState:
+        """The state after all events."""
+        return state_of(self.plan, self.events)
+
+    @property
+    def seconds_left(self) -> float:
+        """The time left of the whole interview; negative if its time is up."""
+        return self.plan.seconds - self.state.seconds
+
+    def about(self, subject: str = "") -> dict[str, Any]:
+        """Return the values that each event has: its subject, its time and this interview."""
+        # The journal returns events in order of time, whatever the clock of the machine does.
+        at = max([self.wall(), *(event.at for event in self.events)])
+        return {"subject": subject, "at": at, "interview": self.id}
+
+    def record(self, event: facts.InterviewEvent) -> None:
+        """Add an event here and in the journal."""
+        self.events.append(event)
+        self.journal.add(event)
+
+    def record_of(self, challenge: Challenge, kind: type[facts.StageEvent], **values: Any) -> None:
+        """Record an event of a problem: its type, and the values that only this type has."""
+        self.record(kind(**self.about(challenge.id), **values))
+
+    def rate(self, question: FollowUp, rating: int, seconds: float) -> None:
+        """Record the learner's own rating of an answer, as an event and as a review.
+
+        Args:
+            question: the question.
+            rating: 1 again, 2 hard, 3 good, 4 easy.
+            seconds: the time for all questions so far.
+        """
+        self.record(
+            facts.QuestionAnswered(**self.about(question.item), seconds=seconds, rating=rating)
+        )
+        self.journal.add(
+            facts.Reviewed(question.item, self.wall(), rating=rating, reason="own rating")
+        )
+
+    def leave_questions(self, seconds: float) -> None:
+        """Record the time for all questions so far."""
+        self.record(facts.QuestionsLeft(**self.about(), seconds=seconds))
+
+    def finish(self) -> None:
+        """Record that all problems and questions are over."""
+        self.record(facts.InterviewFinished(**self.about()))
+
+    def is_recorded(self) -> bool:
+        """Return whether the journal has all events."""
+        return len(recorded_events(self.journal, self.id)) == len(self.events)
+
+    def challenge(self, index: int) -> Challenge:
+        """Return the problem of a stage."""
+        return self.challenges[self.plan.stages[index].challenge]
+
+    def path(self, index: int) -> Path:
+        """Return the learner's file of a stage."""
+        return Path(self.plan.folder) / self.challenge(index).file_name
+
+    def handed_out(self, index: int) -> str:
+        """Return the text with which a stage begins.
+
+        It is a stub, or a reference with bugs. After a debugging stage it is the repaired file, or
+        the reference if the file was not repaired.
+        """
+        stage, challenge = self.plan.stages[index], self.challenge(index)
+        earlier = self.plan.stages[index - 1] if index else None
+        if earlier is None or not earlier.bugs:
+            return first_text(challenge, stage)
+        before, repaired = self.challenge(index - 1), self.state.stages[index - 1]
+        is_repaired = repaired.result is not None and repaired.result.verdict == "passed"
+        if repaired.code is None or not is_repaired:
+            return continued(before, challenge, strip_comments(pack_reader.solution(before)))
+        return continued(before, challenge, repaired.code)
+
+
+def first_text(challenge: Challenge, stage: Stage) -> str:
+    """Return the text of the first stage: a stub, or a reference with bugs.
+
+    Raises:
+        DrillError: if the pack no longer has these bugs.
+    """
+    if not stage.bugs:
+        return pack_reader.stub(challenge)
+    mistakes = mistakes_by_ids(challenge, stage.bugs)
+    if mistakes is None:
+        raise DrillError(
+            f"{challenge.id} no longer has the bugs {', '.join(stage.bugs)} of this interview. "
+            "Begin another interview with `attn-drill interview --fresh`."
+        )
+    return hunt_file_text(challenge, mistakes, with_commands=False)
+
+
+def recorded_events(journal: Journal, interview: str) -> list[facts.InterviewEvent]:
+    """Return the events of an interview that the journal has, in order of time."""
+    return [fact for fact in journal.facts(*facts.INTERVIEW_EVENTS) if fact.interview == interview]
+
+
+def solve_problems(run: Interview, roots: tuple[Path, ...], language: str, grade: Grade) -> Ending:
+    """Show the problems one after the other. Return "next" after the last problem.
+
+    Args:
+        run: the interview.
+        roots: the folders of all known packs.
+        language: the language of the prompts, e.g. "en".
+        grade: grades the text of a file that is handed in.
+    """
+    ending: Ending = "next"
+    while ending == "next" and (index := run.state.stage) is not None:
+        ending = _solve(run, index, roots, language, grade)
+    return ending
+
+
+def _solve(
+    run: Interview, index: int, roots: tuple[Path, ...], language: str, grade: Grade
+) -> Ending:
+    """Show a problem until the learner leaves; hand it in if the learner goes on."""
+    challenge, path, stage = run.challenge(index), run.path(index), run.plan.stages[index]
+    handed_out = run.handed_out(index)
+    opening = _opening(run, index, _hand_out(run, index, handed_out))
+    record = partial(run.record_of, challenge)
+    request = SessionRequest(
+        challenge,
+        path,
+        _task(challenge, path, stage, language),
+        run.state.stages[index].seconds,
+        # The clock of the session includes the seconds before, so the limit includes them too.
+        allowed_seconds(run.plan, run.state, index),
+        stage="where" if stage.bugs else "line",  # to find the lines is the task of a hunt
+        purpose=_purpose(stage),
+        packs=roots,
+        is_graded=run.plan.is_graded,
+        sitting=Sitting(index + 1, len(run.plan.stages), run.seconds_left, opening, record),
+        untouched=handed_out,
+        hunted=stage.bugs,
+    )
+    result = run_session(request, run.journal)
+    if result.ending == "next":
+        try:
+            _hand_in(run, index, handed_out, result, grade)
+        except KeyboardInterrupt:
+            return "interrupted"
+    return result.ending
+
+
+def _task(challenge: Challenge, path: Path, stage: Stage, language: str) -> str:
+    """Return the task without its follow-up questions: the interview asks them at its end."""
+    prompt = pack_reader.prompt(challenge, language)
+    if answers_path(challenge).exists():
+        prompt = without_questions(prompt)
+    return (hunt_task(challenge, path.name, len(stage.bugs)) if stage.bugs else "") + prompt
+
+
+def _purpose(stage: Stage) -> facts.Purpose:
+    """Return the purpose of a problem's attempts. A repaired file is no answer from memory."""
+    return "hunt" if stage.bugs else "interview"
+
+
+def _hand_out(run: Interview, index: int, text: str) -> str:
+    """Write the text of the problem, unless the file is there. Return a sentence about the file.
+
+    Raises:
+        DrillError: if the file cannot be written.
+    """
+    challenge, path, stage = run.challenge(index), run.path(index), run.plan.stages[index]
+    if path.is_dir():
+        raise DrillError(
+            f"{path} is a folder, but the file of the problem needs this name. Move the folder "
+            "away. Then `attn-drill interview --resume` goes on."
+        )
+    if not path.exists():
+        write_new(path, text)
+    if not run.state.stages[index].begun:
+        run.record_of(challenge, facts.StageBegan)
+    shown = near(path)
+    try:
+        is_changed = read_source(path) != text
+    except DrillError:  # the session says why it cannot be graded
+        is_changed = True
+    if is_changed:
+        return f"{shown} is your file. It is left unchanged."
+    if stage.bugs:
+        return f"{shown} is the file to repair."
+    if index and run.plan.stages[index - 1].bugs:
+        return f"{shown} is the repaired file. Continue with it."
+    return f"{shown} is the stub. Write your answer there."
+
+
+def _opening(run: Interview, index: int, file_sentence: str) -> str:
+    """Return the opening page of a problem: the file, the time left, all problems, the rules."""
+    stage = run.plan.stages[index]
+    time_left = f"The {run.plan.minutes} minutes are over. You can go on, and overtime is noted."
+    if run.seconds_left > 0:
+        time_left = (
+            f"The whole interview: {minutes(run.seconds_left)} of {run.plan.minutes}:00 min are "
+            "left."
+        )
+    paragraphs = [
+        f"Problem {index + 1} of {len(run.plan.stages)}, {stage.role}: "
+        f"{run.challenge(index).title}.\n{file_sentence}",
+        f"{_time_of_problem(run, index)}\n{time_left}\nThe clock starts when you press Enter.",
+        _stage_list(run, index),
+        f"{_rules(run.plan, stage)}\n{_KEY_RULES}",
+        *run.news,
+    ]
+    run.news.clear()
+    return "\n\n".join(paragraphs)
+
+
+def _time_of_problem(run: Interview, index: int) -> str:
+    """Return a sentence: the planned time, the time that is carried over, and the time left."""
+    state, planned = run.state, run.plan.stages[index].seconds
+    carried = carried_seconds(run.plan, state, index)
+    allowed, spent = planned + carried, state.stages[index].seconds
+    before = "the problem before" if index == 1 else "the problems before"
+    sentence = f"This problem: {minutes(allowed)} min"
+    if carried >= 1:
+        sentence += f". {minutes(planned)} were planned, {minutes(carried)} are left from {before}"
+    elif carried <= -1:
+        sentence += f". {minutes(planned)} were planned, {minutes(-carried)} went to {before}"
+    if spent:
+        left = f"{minutes(allowed - spent)} are left" if allowed > spent else "they are over"
+        sentence += f". {minutes(spent)} are spent, {left}"
+    return f"{sentence}."
+
+
+def _rules(plan: InterviewPlan, stage: Stage) -> str:
+    if not plan.is_graded:
+        return _UNGRADED_RULES
+    if not stage.bugs:
+        return _GRADED_RULES
+    many, them = in_words(len(stage.bugs))
+    return _DEBUGGING_RULES.format(many=many, them=them)
+
+
+def _stage_list(run: Interview, index: int) -> str:
+    lines = []
+    for stage_index, stage in enumerate(run.plan.stages):
+        # The title of a later problem would give that problem away.
+        title = f": {run.challenge(stage_index).title}" if stage_index <= index else ""
+        lines.append(f"  {stage_index + 1}. {stage.role}{title}, {_rounded(stage.seconds)}")
+    if count := len(run.plan.questions):
+        questions = "question" if count == 1 else "questions"
+        lines.append(f"  then {count} {questions}, {_rounded(run.plan.question_seconds)}")
+    return "\n".join(lines)
+
+
+def _rounded(seconds: float) -> str:
+    return f"{max(1, round(seconds / 60))} min"
+
+
+def _hand_in(
+    run: Interview,
+    index: int,
+    handed_out: str,
+    result: SessionResult,
+    grade: Grade,
+) -> None:
+    """End a problem with the learner's file.
+
+    If the file changed after its last verdict, it is graded. The time for this does not count.
+    """
+    challenge, path = run.challenge(index), run.path(index)
+    code: str | None = None
+    note = ""
+    try:
+        source = read_source(path)
+    except DrillError as error:
+        note = f"Nothing was handed in: {error if path.exists() else f'{path.name} was gone.'}"
+    else:
+        if source == handed_out:
+            kind = "stub" if handed_out == pack_reader.stub(challenge) else "file"
+            note = f"Nothing was handed in: {path.name} is the unchanged {kind}."
+        else:
+            code = source
+    if code is not None and code != result.graded:
+        note = _grade_code(run, index, code, result.seconds, grade)
+    record = partial(run.record_of, challenge, seconds=result.seconds)
+    since = since_start(run.journal.facts(subject=challenge.id), in_interview=True)
+    if since.hint > run.state.stages[index].hints:  # from `attn-drill hint` in another window
+        record(facts.StageHinted, level=since.hint)
+    record(facts.StageEnded, code=code, note=note, reference_seen=since.solution)
+    if note:
+        run.news.append(note)
+
+
+def _grade_code(run: Interview, index: int, code: str, seconds: float, grade: Grade) -> str:
+    """Grade a file that is handed in and record the attempt. Return why it failed, or ""."""
+    challenge, stage = run.challenge(index), run.plan.stages[index]
+    try:
+        report = grade(challenge, code, run.path(index), stage.bugs)
+    except (DrillError, GraderError) as error:
+        return f"Your file could not be graded: {error}"
+    recorded = write_attempt(
+        run.journal, challenge, report, code, run.wall(), seconds, _purpose(stage)
+    )
+    record_diagnosis(run.journal, recorded.attempt, report, run.wall())
+    run.record_of(challenge, facts.StageAttempted, seconds=seconds, **values_of_attempt(report))
+    return ""

@@ -1,0 +1,248 @@
+"""The menu: what to do next, all challenges by topic, and the other commands.
+
+Typing filters the rows, and Enter starts the row under the cursor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import ClassVar, Literal
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from attn_drill.practice.agenda import AgendaEntry, in_days
+from attn_drill.practice.statistics import Stats
+from attn_drill.report.styles import QUIET, RIGHT, WRONG
+from attn_drill.session.app import run_screen
+from attn_drill.session.widgets import KeyLine
+
+_ABOUT = "Write attention in PyTorch from memory. A hidden grader judges every save."
+_WIDE = 60  # columns; narrower screens leave the times out
+_MARKS = {"due": ("!", WRONG), "under way": ("•", "bold"), "new": (" ", ""), "passed": ("✓", RIGHT)}
+CommandName = Literal["start", "quiz", "interview", "hunt", "review", "stats"]
+_MORE: dict[CommandName, str] = {
+    "quiz": "questions: compute numbers, find wrong lines",
+    "interview": "a timed mock interview with a score sheet",
+    "hunt": "repair the reference of a random passed challenge",
+    "review": "the challenge that has been due longest",
+    "stats": "days, topics, times and your own mistakes",
+}
+
+
+@dataclass(frozen=True)
+class MenuChoice:
+    """The row that the learner chose.
+
+    Attributes:
+        command: The command to run; `start` for a challenge.
+        entry: The challenge to start or to hunt. None if the command needs no challenge, or if
+            any passed challenge will do.
+    """
+
+    command: CommandName
+    entry: AgendaEntry | None = None
+
+
+@dataclass(frozen=True)
+class Menu:
+    """The content of the menu.
+
+    Attributes:
+        entries: all challenges.
+        recommended: the challenge to do next, or None if nothing is left to do.
+        topics: the title of each topic, by the topic's name.
+        plan: says in a sentence what Enter does with a challenge and its file.
+        stats: the learner's statistics.
+        now: the current time in seconds since the epoch.
+        notice: a sentence about the last command, or "".
+    """
+
+    entries: Sequence[AgendaEntry]
+    recommended: AgendaEntry | None
+    topics: Mapping[str, str]
+    plan: Callable[[AgendaEntry], str]
+    stats: Stats
+    now: float
+    notice: str = ""
+
+
+def choose(menu: Menu) -> MenuChoice | None:
+    """Show the menu on this terminal. Return the choice, or None.
+
+    Raises:
+        GraderError: if the screen fails.
+    """
+    return run_screen(MenuScreen(menu), "`attn-drill list` shows the challenges.")
+
+
+class MenuScreen(Screen[MenuChoice]):
+    """The learner's progress, a line to type in, and the matching rows."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("ctrl+t", "hunt", show=False, priority=True),
+        Binding("escape", "leave", show=False, priority=True),
+    ]
+
+    def __init__(self, menu: Menu) -> None:
+        super().__init__()
+        self.menu = menu
+        self._choices: dict[str, MenuChoice] = {}  # by the id of the row
+
+    def compose(self) -> ComposeResult:
+        """Yield the progress, the line to type in, the list, what Enter does, the keys."""
+        yield Static(_overview(self.menu.stats), id="overview", markup=False)
+        yield Input(
+            placeholder="Type to filter by name, topic or level", id="filter", select_on_focus=False
+        )
+        yield OptionList(id="list", markup=False)
+        yield Static(id="status", markup=False)
+        yield KeyLine([("enter", "start"), ("ctrl+t", "bug hunt"), ("esc", "leave")])
+
+    def on_mount(self) -> None:
+        """Show all rows. The focus stays in the line, because typing filters."""
+        self.query_one("#list").can_focus = False
+        self.query_one("#filter").focus()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw the rows at the new width."""
+        self._fill(self.query_one("#filter", Input).value)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show the matching rows."""
+        self.menu = replace(self.menu, notice="")
+        self._fill(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Start the row under the cursor. This comes after the rows match what was typed."""
+        self.action_start()
+
+    def _fill(self, words: str) -> None:
+        option_list = self.query_one("#list", OptionList)
+        option_list.clear_options()
+        self._choices = {}
+        menu = self.menu
+        if menu.recommended is not None and not words:
+            self._add(Text("Recommended"), [menu.recommended])
+        shown = [entry for entry in menu.entries if entry.matches(words)]
+        for section, title in (("due", "Due today"), ("under way", "Under way")):
+            self._add(Text(title), [entry for entry in shown if entry.section == section])
+        rest = sorted(
+            (entry for entry in shown if entry.section in ("new", "passed")),
+            key=lambda entry: list(menu.topics).index(entry.challenge.topic),
+        )
+        for topic, entries in groupby(rest, key=lambda entry: entry.challenge.topic):
+            self._add(Text(menu.topics[topic]), list(entries))
+        commands = [name for name in _MORE if _matches(name, words)]
+        self._add_rows(Text("More"), [(self._command_line(c), MenuChoice(c)) for c in commands])
+        if not self._choices:
+            nothing = Text(f"Nothing matches {words!r}.", style=QUIET)
+            option_list.add_option(Option(nothing, disabled=True))
+        option_list.action_first()
+
+    def _add(self, title: Text, entries: Sequence[AgendaEntry]) -> None:
+        rows = [(self._line(entry), MenuChoice("start", entry)) for entry in entries]
+        self._add_rows(title, rows)
+
+    def _add_rows(self, title: Text, rows: Sequence[tuple[Text, MenuChoice]]) -> None:
+        """Add rows after their title. A section without rows has no title."""
+        option_list = self.query_one("#list", OptionList)
+        if rows:
+            title.stylize("bold")
+            option_list.add_option(Option(title, disabled=True))
+        for line, choice in rows:
+            row_id = str(len(self._choices))
+            self._choices[row_id] = choice
+            line.truncate(self.app.size.width - 2, overflow="ellipsis")
+            option_list.add_option(Option(line, id=row_id))
+
+    def _line(self, entry: AgendaEntry) -> Text:
+        """Return a mark for the state, the id, the title, and how long it takes."""
+        challenge = entry.challenge
+        mark, style = _MARKS[entry.section]
+        line = Text(f"{mark} ", style=style, no_wrap=True)
+        line.append(f"{challenge.id:<{self._longest}}  ", style="not bold")
+        times = self._times(entry) if self.app.size.width >= _WIDE else ""
+        room = self.app.size.width - 2 - line.cell_len - len(times) - 2
+        title = Text(challenge.title)
+        title.truncate(max(8, room), overflow="ellipsis", pad=True)
+        line.append_text(title)
+        return line.append(f"  {times}", style=QUIET) if times else line
+
+    def _times(self, entry: AgendaEntry) -> str:
+        """Return the level and the time, or for a passed challenge when it comes back."""
+        challenge = entry.challenge
+        best = self.menu.stats.best_seconds.get(challenge.id)
+        if entry.section == "passed" and best is not None:
+            due = "" if entry.item is None else f", due {in_days(entry.item.due_at, self.menu.now)}"
+            return f"best {max(1, round(best / 60))} min{due}"
+        return f"{challenge.level:<6} {challenge.minutes:>3} min"
+
+    def _command_line(self, name: CommandName) -> Text:
+        line = Text(f"  {name:<{self._longest}}", no_wrap=True)
+        return line.append(f"  {_MORE[name]}", style=QUIET)
+
+    @property
+    def _longest(self) -> int:
+        return max(map(len, [*_MORE, *(entry.challenge.id for entry in self.menu.entries)]))
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Say what Enter does with the row under the cursor."""
+        chosen = self._under_the_cursor()
+        entry = chosen.entry if chosen is not None else None
+        plan = self.menu.plan(entry) if entry is not None else ""
+        self.query_one("#status", Static).update(self.menu.notice or plan)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Start the clicked row."""
+        self.action_start()
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor down if `by` is positive, else up."""
+        self.menu = replace(self.menu, notice="")
+        option_list = self.query_one("#list", OptionList)
+        option_list.action_cursor_down() if by > 0 else option_list.action_cursor_up()
+
+    def action_start(self) -> None:
+        """Choose the row under the cursor."""
+        chosen = self._under_the_cursor()
+        if chosen is not None:
+            self.dismiss(chosen)
+
+    def action_hunt(self) -> None:
+        """Choose a bug hunt in the challenge under the cursor, else in any passed challenge."""
+        chosen = self._under_the_cursor()
+        self.dismiss(MenuChoice("hunt", chosen.entry if chosen is not None else None))
+
+    def _under_the_cursor(self) -> MenuChoice | None:
+        option = self.query_one("#list", OptionList).highlighted_option
+        return None if option is None or option.id is None else self._choices.get(option.id)
+
+    def action_leave(self) -> None:
+        """Leave without a choice."""
+        self.dismiss(None)
+
+
+def _matches(name: CommandName, words: str) -> bool:
+    """Return whether every word occurs in the name or the description of a command."""
+    text = f"{name} {_MORE[name]}".lower()
+    return all(word in text for word in words.lower().split())
+
+
+def _overview(stats: Stats) -> Text:
+    """Return a sentence about attn-drill, and the learner's progress."""
+    line = Text(f"{_ABOUT}\n", style=QUIET)
+    line.append(f"{len(stats.passed)} of {stats.challenges} passed", style="not dim bold")
+    if stats.streak:
+        days = "day" if stats.streak == 1 else "days"
+        line.append(f"   {stats.streak} {days} in a row")
+    return line

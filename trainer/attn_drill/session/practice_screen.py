@@ -1,0 +1,259 @@
+"""The screen of a practice session: the task, the report on the last save, a clock and the keys."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult, SuspendNotSupported
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.widgets import Static
+
+from attn_drill.model.errors import DrillError
+from attn_drill.practice.journal import Journal
+from attn_drill.server.client import AsyncClient
+from attn_drill.session.actions import ACTIONS
+from attn_drill.session.app import LEAST_SIZE, WIDE, run_screen
+from attn_drill.session.dialogs import Confirm, Help
+from attn_drill.session.editor import find_editor, run_editor
+from attn_drill.session.grading_link import GradingLink
+from attn_drill.session.model import SessionRequest, SessionResult
+from attn_drill.session.practice_model import PracticeModel
+from attn_drill.session.watch import mark_of, saves
+from attn_drill.session.widgets import KeyLine, ReportPane, TaskPane, TopLine
+
+_ADVICE = "Your file and the journal are whole. Go on with --no-watch."
+
+
+def run_session(request: SessionRequest, journal: Journal) -> SessionResult:
+    """Show a session on this terminal until the learner leaves.
+
+    Raises:
+        GraderError: if the screen fails. The terminal is then restored.
+    """
+    link = GradingLink(request.challenge.id, partial(AsyncClient, *request.packs))
+    model = PracticeModel(request, journal, link.send)
+    try:
+        result = run_screen(PracticeScreen(model, link), _ADVICE)
+    finally:
+        link.close()
+    return result if result is not None else model.result("interrupted")
+
+
+class PracticeScreen(Screen[SessionResult]):
+    """The screen of one session, for one challenge.
+
+    Args:
+        model: the state of the session.
+        link: the connection to the grader.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # Textual binds Tab too, and would move the focus to a hidden pane. So Tab has priority.
+        *(
+            Binding(
+                action.bound or action.key,
+                f"press('{action.name}')",
+                show=False,
+                priority=action.key == "tab",
+            )
+            for action in ACTIONS.values()
+            if action.name not in ("rate", "shade", "leave")
+        ),
+        *(Binding(str(rating), f"rate({rating})", show=False) for rating in range(1, 5)),
+        Binding("shift+tab", "press('pane')", show=False, priority=True),
+        Binding("q", "leave", show=False),
+        Binding("escape", "back", show=False),
+    ]
+
+    def __init__(self, model: PracticeModel, link: GradingLink) -> None:
+        super().__init__()
+        self.model, self.link = model, link
+        self._stop = asyncio.Event()
+
+    def compose(self) -> ComposeResult:
+        """Yield the top line, both panes, the status, the keys."""
+        yield TopLine(markup=False)
+        with Horizontal(id="body"):
+            yield TaskPane()
+            yield ReportPane()
+        yield Static(id="status", markup=False)
+        yield KeyLine([])
+        yield Static(id="small", markup=False)
+
+    def on_mount(self) -> None:
+        """Start to watch the file, to listen to the grader, and to show the time."""
+        for coroutine in (self._listen(), self._watch()):
+            self.run_worker(coroutine)  # unlike in a task, an exception ends the session
+        self.set_interval(1.0, self._show_time)
+        request = self.model.request
+        if request.sitting is not None:
+            opening = Confirm(request.sitting.opening, "start the clock", "leave")
+            self.app.push_screen(opening, self._begin)
+        elif request.level is not None:
+            self.action_press("reset")  # the learner asked for a stub of another level
+
+    def _begin(self, is_begun: bool | None) -> None:
+        if is_begun:
+            self.model.begin()
+            self.show()
+        else:
+            self.action_leave()
+
+    def on_unmount(self) -> None:
+        """Stop watching the file. Textual ends the listener."""
+        self._stop.set()
+
+    async def _watch(self) -> None:
+        async for _ in saves(self.model.request.path, self._stop):
+            self.model.look()
+            self.show()
+
+    async def _listen(self) -> None:
+        async for reply in self.link.replies():
+            self.model.reply(reply)
+            self.show()
+
+    # The screen
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw the layout for the new size."""
+        self.show()
+
+    def on_key(self) -> None:
+        """Note that the learner is at work."""
+        self.model.record.stopwatch.touch()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Note that a click brought another pane to the front."""
+        front = "task" if isinstance(event.widget, TaskPane) else "report"
+        if front != self.model.front:
+            self.model.press("pane")
+            self.show()
+
+    @property
+    def is_too_small(self) -> bool:
+        """True if the terminal is too small for a session."""
+        return self.app.size.width < LEAST_SIZE[0] or self.app.size.height < LEAST_SIZE[1]
+
+    def show(self) -> None:
+        """Let every part draw the model."""
+        if not self.is_mounted or not self.is_running:
+            return
+        model, (width, height) = self.model, self.app.size
+        model.is_wide = width >= WIDE and model.page != "answers"
+        self.set_class(model.is_wide, "-beside")
+        self.set_class(self.is_too_small, "-small")
+        for pane in self.query(TaskPane), self.query(ReportPane):
+            pane.set_class(isinstance(pane.first(), TaskPane) == (model.front == "task"), "front")
+        self.query_one("#small", Static).update(
+            f"This terminal is {width} x {height}; the session needs "
+            f"{LEAST_SIZE[0]} x {LEAST_SIZE[1]}. Make it larger, or q to leave."
+        )
+        self.query_one(TopLine).show(model)
+        self.query_one(TaskPane).show(model)
+        self.query_one(ReportPane).show(model)
+        self.query_one("#status", Static).update(
+            " ".join(filter(None, [model.status, model.journal.trouble]))
+        )
+        self.query_one(KeyLine).show(model.shown_keys())
+        front = self.query_one(TaskPane if model.front == "task" else ReportPane)
+        if self.focused is not front:
+            self.set_focus(front, scroll_visible=False)
+
+    def _show_time(self) -> None:
+        if self.is_running:
+            self.query_one(TopLine).show(self.model)
+
+    # The keys
+
+    def action_press(self, name: str) -> None:
+        """Run an action, ask first if it needs an answer, or say why it does nothing now."""
+        if self.is_too_small:
+            return  # nothing could be seen
+        if refusal := self.model.refusal(name):
+            self.model.status = refusal
+            self.show()
+        elif question := self.model.question(name):
+            self.app.push_screen(Confirm(question), partial(self._run_if, name))
+        else:
+            self._run(name)
+
+    def _run_if(self, name: str, is_wanted: bool | None) -> None:
+        if is_wanted:
+            self._run(name)
+
+    def _run(self, name: str) -> None:
+        match name:
+            case "edit":
+                self._edit()
+            case "next":
+                self.dismiss(self.model.result("next"))
+                return
+            case "help":
+                working = {name for name in ACTIONS if not self.model.refusal(name)}
+                self.app.push_screen(Help(working))
+            case _:
+                self.model.press(name)
+        self.show()
+
+    def action_rate(self, rating: int) -> None:
+        """Rate the answer to the open question, or give the pass another grade."""
+        if self.is_too_small:
+            return
+        self.model.status = self.model.refusal("rate")
+        if not self.model.status:
+            self.model.rate(rating)
+        self.show()
+
+    def action_back(self) -> None:
+        """Close the open page, else leave."""
+        if self.model.close_page():
+            self.show()
+        else:
+            self.action_leave()
+
+    def action_leave(self) -> None:
+        """Leave the session."""
+        self.dismiss(self.model.result("quit"))
+
+    def _edit(self) -> None:
+        """Open the file in the learner's editor, which gets the whole terminal."""
+        path = self.model.request.path
+        before = mark_of(path)
+        try:
+            editor = find_editor(os.environ)
+        except DrillError as error:
+            self.model.status = str(error)
+            return
+        trouble = ""
+        try:
+            with self.app.suspend():
+                # After an exception in this block the screen would not come back.
+                trouble = _sentence_of(lambda: run_editor(editor, path))
+        except SuspendNotSupported:
+            trouble = (
+                "An editor cannot run in this terminal. "
+                "Edit the file in another window and save it there."
+            )
+        is_unchanged = mark_of(path) == before
+        unchanged = f"{editor[0]} has ended; {path.name} is unchanged." if is_unchanged else ""
+        self.model.status = trouble or unchanged
+        self.model.look()
+
+
+def _sentence_of(action: Callable[[], str]) -> str:
+    """Return the result of an action, or a sentence about its exception."""
+    try:
+        return action()
+    except Exception as error:
+        return (
+            f"The editor could not be run ({type(error).__name__}: {error}). "
+            "Edit the file in another window."
+        )

@@ -1,0 +1,178 @@
+"""The entries that a session makes in the journal: attempts, hints, ratings.
+
+In an interview, the interview records them too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attn_drill.app.start_challenge import handed_out_level
+from attn_drill.interview.state import values_of_attempt
+from attn_drill.model.report import Report
+from attn_drill.packs.stub_levels import Level
+from attn_drill.practice import facts
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.progress import since_start
+from attn_drill.practice.record_attempt import record_diagnosis, write_attempt
+from attn_drill.practice.schedule import RATINGS, item_of
+from attn_drill.session.model import Ending, SessionRequest, SessionResult
+from attn_drill.session.stopwatch import Clock, Stopwatch
+
+# A failed attempt counts if the learner saves no other text within this time after the verdict.
+SETTLE_SECONDS = 5.0
+
+
+class SessionRecord:
+    """The attempts, the hints and the grade of one session, and their entries in the journal.
+
+    Attributes:
+        attempts: how many attempts count.
+        passed: the learner's file passed.
+        grade_text: the grade of the pass in words, or "".
+        stopwatch: the time at work. In an interview it starts after the opening page.
+
+    Args:
+        request: the request of the session.
+        journal: the learner's journal.
+        wall: returns the seconds since the epoch.
+        clock: returns seconds that only go forwards.
+    """
+
+    def __init__(
+        self, request: SessionRequest, journal: Journal, wall: Clock, clock: Clock
+    ) -> None:
+        self._request, self._journal, self._wall, self._clock = request, journal, wall, clock
+        self._challenge = request.challenge
+        self.stopwatch = Stopwatch(
+            clock, request.seconds_before, is_running=request.sitting is None
+        )
+        self.attempts, self.passed, self.grade_text = 0, False, ""
+        before = journal.facts(subject=self._challenge.id)
+        self._hint_level = since_start(before, in_interview=self._is_interview).hint
+        self._graded: str | None = None
+        self._review_id: str | None = None
+        self._attempt_id: str | None = None
+        self._verdict_at: float | None = None  # of the attempt that the next save may take back
+
+    @property
+    def level(self) -> Level:
+        """The level of the stub that was handed out."""
+        if self._is_interview:
+            return "standard"
+        return handed_out_level(self._challenge, self._journal) or "standard"
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """The hints that were taken."""
+        return self._challenge.hints[: self._hint_level]
+
+    @property
+    def has_hint(self) -> bool:
+        """True if there is another hint."""
+        return self._hint_level < len(self._challenge.hints)
+
+    def take_hint(self) -> None:
+        """Record that the next hint is shown."""
+        self._hint_level += 1
+        self._tell_interview(facts.StageHinted, level=self._hint_level)
+        if not self._is_interview:
+            self._add(facts.Hinted, level=self._hint_level)
+
+    def show_mistake(self) -> None:
+        """Record that the likely mistake is shown."""
+        self._tell_interview(facts.MistakeShown)
+
+    def take_back(self) -> None:
+        """Take back the last attempt if its verdict has only just come.
+
+        An editor with autosave saves while its user types, and that text was not an answer. A pass
+        and a verdict that the learner requested are never taken back.
+        """
+        verdict_at, self._verdict_at = self._verdict_at, None
+        if self._attempt_id is None or verdict_at is None:
+            return
+        if self._clock() - verdict_at < SETTLE_SECONDS:
+            self._journal.add(
+                facts.Replaced(self._challenge.id, self._wall(), attempt=self._attempt_id)
+            )
+            self.attempts -= 1
+            self._tell_interview(facts.StageReplaced)
+
+    def add_attempt(self, report: Report, source: str, *, is_requested: bool) -> None:
+        """Record an attempt with its verdict. `add_diagnosis` may follow.
+
+        Args:
+            report: the report with the verdict.
+            source: the text that was graded.
+            is_requested: the learner pressed a key for this verdict. Otherwise the file was saved.
+        """
+        is_pass = report.verdict == "passed"
+        seconds = self.stopwatch.seconds
+        self.attempts += 1
+        self._verdict_at = None if is_requested or is_pass else self._clock()
+        purpose = self._request.purpose
+        recorded = write_attempt(
+            self._journal, self._challenge, report, source, self._wall(), seconds, purpose
+        )
+        self._attempt_id = recorded.attempt
+        self.passed = self.passed or is_pass
+        if recorded.review is not None:
+            self._review_id, self.grade_text = recorded.review, recorded.graded
+        self._graded = source
+        self._tell_interview(facts.StageAttempted, **values_of_attempt(report))
+        if is_pass and not self._is_interview:
+            self.stopwatch.stop()  # the stopwatch of an interview is for the whole interview
+
+    def add_diagnosis(self, report: Report) -> None:
+        """Record the diagnosis of the last attempt. `report` is its report, now complete."""
+        if report.repair is not None and report.repair.left is not None:
+            self._tell_interview(facts.StageRepaired, bugs_left=len(report.repair.left))
+        record_diagnosis(self._journal, self._attempt_id, report, self._wall())
+
+    @property
+    def can_overrule(self) -> bool:
+        """True if there is a grade that the learner may change."""
+        return self._review_id is not None
+
+    def overrule(self, rating: int) -> None:
+        """Replace the grade of the pass by the learner's own: 1 again, 2 hard, 3 good, 4 easy."""
+        if self._review_id is not None:
+            item = item_of(self._challenge.id)
+            self._journal.add(
+                facts.Overruled(item, self._wall(), review=self._review_id, rating=rating)
+            )
+            self.grade_text = f"graded {RATINGS[rating - 1]}, as you say"
+
+    def restart(self, level: Level) -> None:
+        """Record that a fresh stub was handed out.
+
+        The number of attempts stays. In an interview the stopwatch continues.
+        """
+        self.passed, self.grade_text, self._review_id, self._verdict_at = False, "", None, None
+        self._hint_level = 0
+        if not self._is_interview:
+            path = str(self._request.path)
+            self._journal.add(
+                facts.Started(self._challenge.id, self._wall(), path=path, level=level)
+            )
+            self.stopwatch = Stopwatch(self._clock)
+
+    def result(self, ending: Ending) -> SessionResult:
+        """Return the result of the session."""
+        self._tell_interview(facts.StageLeft)
+        seconds = self.stopwatch.seconds
+        return SessionResult(ending, self.passed, seconds, self.attempts, self._graded)
+
+    @property
+    def _is_interview(self) -> bool:
+        return self._request.sitting is not None
+
+    def _add(self, kind: type[facts.Fact], **values: Any) -> None:
+        """Record a fact about the challenge."""
+        self._journal.add(kind(self._challenge.id, self._wall(), **values))
+
+    def _tell_interview(self, kind: type[facts.StageEvent], **values: Any) -> None:
+        """Record an event of the interview. Do nothing outside an interview."""
+        if self._request.sitting is not None:
+            self._request.sitting.record(kind, seconds=self.stopwatch.seconds, **values)

@@ -1,0 +1,230 @@
+"""Turn facts about an answer that passed into notes.
+
+The functions are pure. A note is written only if the facts show a difference that matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from attn_drill.model.lesson import CallCost, Note
+from attn_drill.model.quantities import in_bytes, in_count
+from attn_drill.packs.pack_reader import REFERENCE
+from attn_drill.worker.protocol import Facts
+
+# The least ratio at which a difference is worth a note.
+_MORE_MEMORY = 1.25  # than the reference
+_TWICE_THE_MEMORY = 2.0  # of the best right answer
+_MORE_MULTIPLY_ADDS = 1.05
+_MORE_OPERATIONS = 1.5
+_LEAST_OPERATIONS = 10
+_LEAST_MULTIPLY_ADDS = 10**9  # fewer take no time
+_LARGER_ERROR = 1.5
+_LEAST_BYTES = 1 << 20
+_TOO = " This is true of the reference, too."
+# A fact about lines, what it means, and why it matters.
+_LINE_FACTS = (
+    (
+        "reads",
+        "Python reads a value of a tensor here, or a shape depends on values.",
+        "torch.compile breaks its graph at such a line, and a GPU must finish all work first.",
+    ),
+    (
+        "other_device",
+        "A tensor of this line is on the CPU even if the input is on another device.",
+        "On a GPU the call raises an error: pass device=, or register the tensor as a buffer.",
+    ),
+    (
+        "default_dtype",
+        "This line makes a tensor without dtype=, so bfloat16 values become float32 when they meet "
+        "it.",
+        "Later results take twice the memory by accident; pass dtype= and decide it.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class MeasuredAnswer:
+    """The facts about one answer.
+
+    Attributes:
+        name: the name of the answer.
+        realistic: the facts about the realistic call, or None if the call failed.
+        calls: the facts about the calls on cases, in the same order for all answers.
+        half_error: the root mean square of the errors in bfloat16, divided by that of the values;
+            None if it is not known.
+    """
+
+    name: str
+    realistic: Facts | None = None
+    calls: Sequence[Facts] = ()
+    half_error: float | None = None
+
+    @property
+    def cost(self) -> CallCost | None:
+        """The cost of the realistic call."""
+        facts = self.realistic
+        if facts is None:
+            return None
+        return CallCost(facts.operations, facts.multiply_adds, facts.peak_bytes)
+
+
+def notes(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> tuple[Note, ...]:
+    """Return the notes on an answer, the most important first.
+
+    Args:
+        own: the facts about the answer.
+        others: the facts about the right answers of the pack. The first is the reference.
+    """
+    found = [
+        *_copies(own, others),
+        *_line_facts(own, others),
+        *_precision(own, others),
+        *_memory(own, others),
+        *_work(own, others),
+        *_unused(own, others),
+    ]
+    return tuple(found)
+
+
+def _copies(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+    """Yield a note for each line that copies repeated entries, if another answer avoids this."""
+    if own.realistic is None:
+        return
+    without = [
+        other.name for other in others if other.realistic is not None and not other.realistic.copies
+    ]
+    if not without:
+        return
+    reference = others[0].realistic
+    too = _TOO if reference is not None and reference.copies else ""
+    by_line: dict[int, tuple[int, int]] = {}
+    for copy in own.realistic.copies:
+        before, after = by_line.get(copy.line, (0, 0))
+        by_line[copy.line] = before + copy.before, after + copy.after
+    by_size: dict[tuple[int, int], list[int]] = {}
+    for line, size in by_line.items():
+        by_size.setdefault(size, []).append(line)
+    for (before, after), (line, *more) in by_size.items():
+        yield Note(
+            line,
+            f"This line{_and(more)} copies repeated entries: {in_bytes(after)} instead of "
+            f"{in_bytes(before)}.{too}",
+            f"The copy is written to memory and read again; {_quoted(without[0])} needs no copy.",
+            without[0],
+        )
+
+
+def _line_facts(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+    """Yield a note for each line that reads values, or makes tensors of a fixed device or dtype."""
+    for fact, says, why in _LINE_FACTS:
+        too = _TOO if others and _lines(others[0], fact) else ""
+        for line in _lines(own, fact):
+            yield Note(line, f"{says}{too}", why)
+
+
+def _precision(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+    """Yield a note if another right answer is clearly more accurate in bfloat16."""
+    known = [(other.half_error, other.name) for other in others if other.half_error]
+    if own.half_error is None or not known:
+        return
+    best, name = min(known)
+    if own.half_error < _LARGER_ERROR * best:
+        return
+    reference = others[0].half_error
+    if name != REFERENCE and reference and reference >= _LARGER_ERROR * best:
+        compared = f"by {reference:.2%} in the reference and by {best:.2%} in {_quoted(name)}"
+    else:
+        compared = f"by {best:.2%} in {_quoted(name)}"
+    lines = _lines(own, "half_softmax")
+    softmax = " The softmax of this line runs in bfloat16." if lines else ""
+    yield Note(
+        lines[0] if lines else 0,
+        f"In bfloat16 the result is off by {own.half_error:.2%} (root mean square) in your answer, "
+        f"{compared}.{softmax}",
+        "bfloat16 keeps 8 bits of a number; scores and weights in float32 lose less.",
+        name,
+    )
+
+
+def _memory(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+    """Yield a note if the reference or the best right answer needs clearly less memory."""
+    peaks = {
+        other.name: other.realistic.peak_bytes for other in others if other.realistic is not None
+    }
+    if own.realistic is None or own.realistic.peak_bytes < _LEAST_BYTES or not peaks:
+        return
+    peak, held = own.realistic.peak_bytes, own.realistic.held
+    best = min(peaks, key=lambda name: peaks[name])
+    reference = peaks.get(REFERENCE)
+    is_above_reference = reference is not None and peak > _MORE_MEMORY * reference
+    if not is_above_reference and peak <= _TWICE_THE_MEMORY * peaks[best]:
+        return
+    compared = [REFERENCE, best] if reference is not None and best != REFERENCE else [best]
+    sizes = " and ".join(f"{in_bytes(peaks[name])} by {_quoted(name)}" for name in compared)
+    yield Note(
+        held[0].line if held else 0,
+        f"At its peak your answer uses {in_bytes(peak)} for new tensors, compared with {sizes}. "
+        "This line makes the largest of them.",
+        "Memory limits the batch size and the length that fit on a GPU.",
+        best,
+    )
+
+
+def _work(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+    """Yield notes on multiply-adds and operations, compared with the reference."""
+    reference = others[0].realistic if others else None
+    if own.realistic is None or reference is None:
+        return
+    products, usual = own.realistic.multiply_adds, reference.multiply_adds
+    if products > max(_MORE_MULTIPLY_ADDS * usual, _LEAST_MULTIPLY_ADDS):
+        yield Note(
+            0,
+            f"Your answer needs {in_count(products)} multiply-adds, the reference "
+            f"{in_count(usual)}.",
+            "Long prompts are limited by arithmetic, so each extra product costs time there.",
+        )
+    operations, usual = own.realistic.operations, reference.operations
+    if operations > max(_MORE_OPERATIONS * usual, usual + _LEAST_OPERATIONS):
+        yield Note(
+            0,
+            f"Your answer runs {operations} tensor operations that compute or copy, the reference "
+            f"{usual}.",
+            "Each operation starts a kernel on a GPU; for short inputs the starts cost the most.",
+        )
+
+
+def _unused(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+    """Yield a note for each parameter or buffer that no call reads."""
+    too = _TOO if others and _never_read(others[0]) else ""
+    for name in sorted(_never_read(own)):
+        yield Note(
+            0,
+            f"None of the measured calls reads {name}.{too}",
+            "An unused parameter gets no gradient; unused state takes memory in every checkpoint.",
+        )
+
+
+def _and(lines: Sequence[int]) -> str:
+    """Return further lines as the rest of a subject, e.g. " (as line 41)"."""
+    if not lines:
+        return ""
+    word = "line" if len(lines) == 1 else "lines"
+    return f" (as {word} {', '.join(map(str, lines))})"
+
+
+def _quoted(name: str) -> str:
+    return "the reference" if name == REFERENCE else f"`{name}`"
+
+
+def _never_read(answer: MeasuredAnswer) -> set[str]:
+    """Return the parameters and buffers that no call reads."""
+    unused = [set(facts.unused) for facts in answer.calls]
+    return set.intersection(*unused) if unused else set()
+
+
+def _lines(answer: MeasuredAnswer, fact: str) -> list[int]:
+    """Return the lines of a fact in all calls. A fact that belongs to no line is left out."""
+    calls = [*answer.calls, *([answer.realistic] if answer.realistic is not None else [])]
+    return sorted({line for facts in calls for line in getattr(facts, fact)} - {0})

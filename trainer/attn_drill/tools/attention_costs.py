@@ -1,0 +1,215 @@
+"""Compute the parameters of the projections and the bytes of the KV cache of attention variants.
+
+M is d_model, H num_heads, G num_kv_heads, D head_dim, S seq_len, B batch, N num_layers, and E the
+bytes of a number. For MLA also Rq is q_rank, R kv_rank, Dr rope_dim.
+
+    MHA, GQA, MQA   parameters  N (2 M H D + 2 M G D)
+                    cache       B S N 2 G D E
+    MLA             parameters  N (query + M (R + Dr) + R H 2 D + H D M)
+                    cache       B S N (R + Dr) E
+                    query       M H (D + Dr), or M Rq + Rq H (D + Dr) as a low-rank pair
+
+MHA has G = H, and MQA has G = 1. Biases and norms are not counted.
+
+Sources: Shazeer 2019, "Fast Transformer Decoding" (MQA); Ainslie et al. 2023, "GQA"; DeepSeek-AI
+2024, "DeepSeek-V2" (MLA; the widths per head of the part without positions and of the values are
+taken to be D).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from attn_drill.model.errors import DrillError
+
+ELEMENT_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "float8": 1, "int8": 1}
+GREATEST_SIZE = 10**9
+USUAL_KV_HEADS = (8, 4)  # the rows of GQA if num_kv_heads is not set
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The sizes of a model. Their names are the keys of `compare --set`."""
+
+    d_model: int
+    num_heads: int
+    num_kv_heads: int | None  # of GQA; None for a row for each of `USUAL_KV_HEADS`
+    head_dim: int
+    seq_len: int  # tokens in the cache
+    batch: int
+    num_layers: int
+    dtype: str  # of weights and cache
+    kv_rank: int  # the width of MLA's latent
+    rope_dim: int  # the width of MLA's rotary key
+    q_rank: int | None  # the rank of MLA's query; None if it has no low-rank pair
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A published model.
+
+    Its dtype is `torch_dtype` of the published configuration, which is the dtype of the KV cache
+    unless the cache is quantised. It is bfloat16 for DeepSeek-V3 too, whose weights are published
+    in float8. None stands for a size that follows from the others, or that the model does not have.
+    """
+
+    name: str
+    variant: str
+    dtype: str
+    num_layers: int
+    d_model: int
+    num_heads: int
+    num_kv_heads: int | None = None
+    head_dim: int | None = None
+    kv_rank: int | None = None
+    rope_dim: int | None = None
+    q_rank: int | None = None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of one attention variant, over all layers."""
+
+    variant: str
+    num_kv_heads: int | None  # None for MLA, whose cache has no heads
+    parameters: int
+    cache_bytes: int
+    bytes_per_token: int  # of the cache, for one token of one sequence
+    cache_percent: float  # of MHA's cache
+
+
+PRESETS = (
+    # layers, d_model, heads; KV heads; head_dim, kv_rank, rope_dim, q_rank
+    Preset("Llama-2-7B", "MHA", "float16", 32, 4096, 32),
+    Preset("Llama-3-8B", "GQA", "bfloat16", 32, 4096, 32, 8),
+    Preset("Llama-3-70B", "GQA", "bfloat16", 80, 8192, 64, 8),
+    Preset("Mistral-7B", "GQA", "bfloat16", 32, 4096, 32, 8),
+    Preset("DeepSeek-V3", "MLA", "bfloat16", 61, 7168, 128, None, 128, 512, 64, 1536),
+)
+_NAMES = tuple(field.name for field in fields(Configuration))
+_LIST = ", ".join(_NAMES)
+_DEFAULTS = {
+    "d_model": 4096,
+    "num_heads": 32,
+    "num_kv_heads": None,
+    "seq_len": 2048,
+    "batch": 1,
+    "num_layers": 1,
+    "dtype": "float32",
+    "q_rank": None,
+}
+
+
+def find_preset(name: str) -> Preset:
+    """Return a published model. Ignore the case of letters.
+
+    Raises:
+        DrillError: If there is no such model. The message names all models.
+    """
+    for preset in PRESETS:
+        if preset.name.lower() == name.lower():
+            return preset
+    names = ", ".join(preset.name for preset in PRESETS)
+    raise DrillError(f"There is no preset {name!r}. There are: {names}.")
+
+
+def configure(preset: Preset | None = None, settings: Iterable[str] = ()) -> Configuration:
+    """Return a configuration.
+
+    A size comes from the settings, or else from the preset, or else from the defaults. If none has
+    it, head_dim is d_model / num_heads, kv_rank is 4 head_dim, and rope_dim is head_dim // 2 (as in
+    DeepSeek-V2).
+
+    Args:
+        preset: A published model.
+        settings: Texts like `d_model=4096` and `d_model=4096,dtype=int8`.
+
+    Raises:
+        DrillError: If a setting is wrong, or if a division has a remainder.
+    """
+    published = {name: getattr(preset, name, None) for name in _NAMES}
+    sizes: dict[str, Any] = {
+        **_DEFAULTS,
+        **{name: size for name, size in published.items() if size is not None},
+        **dict(_setting(text) for texts in settings for text in texts.split(",")),
+    }
+    d_model, num_heads, num_kv_heads = sizes["d_model"], sizes["num_heads"], sizes["num_kv_heads"]
+    if "head_dim" not in sizes and d_model % num_heads != 0:
+        fits = d_model // num_heads * num_heads or num_heads
+        raise DrillError(
+            f"d_model {d_model} is not divisible by num_heads {num_heads}. "
+            f"Set d_model={fits}, another num_heads, or a head_dim."
+        )
+    if num_kv_heads is not None and num_heads % num_kv_heads != 0:
+        raise DrillError(
+            f"num_heads {num_heads} is not divisible by num_kv_heads {num_kv_heads}. "
+            "Set num_kv_heads to a divisor of num_heads."
+        )
+    sizes.setdefault("head_dim", d_model // num_heads)
+    sizes.setdefault("kv_rank", 4 * sizes["head_dim"])
+    sizes.setdefault("rope_dim", sizes["head_dim"] // 2)
+    return Configuration(**sizes)
+
+
+def costs(sizes: Configuration) -> list[Cost]:
+    """Return the costs of MHA, GQA, MQA and MLA, in this order.
+
+    If num_kv_heads is not set, GQA has a row for each of `USUAL_KV_HEADS` that divides the heads
+    and is less than all heads.
+    """
+    num_heads = sizes.num_heads
+    kv_heads = [count for count in USUAL_KV_HEADS if num_heads % count == 0 and count < num_heads]
+    if sizes.num_kv_heads is not None:
+        kv_heads = [sizes.num_kv_heads]
+    grouped = [("MHA", num_heads), *(("GQA", count) for count in kv_heads), ("MQA", 1)]
+    layers = [(variant, count, *_grouped_layer(sizes, count)) for variant, count in grouped]
+    rows = [*layers, ("MLA", None, *_latent_layer(sizes))]
+    tokens = sizes.batch * sizes.seq_len
+    bytes_of_all_layers = sizes.num_layers * ELEMENT_BYTES[sizes.dtype]
+    _, mha_numbers = _grouped_layer(sizes, num_heads)
+    return [
+        Cost(
+            variant,
+            count,
+            sizes.num_layers * parameters,
+            tokens * numbers * bytes_of_all_layers,
+            numbers * bytes_of_all_layers,
+            100 * numbers / mha_numbers,
+        )
+        for variant, count, parameters, numbers in rows
+    ]
+
+
+def _grouped_layer(sizes: Configuration, num_kv_heads: int) -> tuple[int, int]:
+    """Return the parameters of a layer, and the cached numbers for one token: keys and values."""
+    width, kv_width = sizes.num_heads * sizes.head_dim, num_kv_heads * sizes.head_dim
+    return 2 * sizes.d_model * width + 2 * sizes.d_model * kv_width, 2 * kv_width
+
+
+def _latent_layer(sizes: Configuration) -> tuple[int, int]:
+    """Return the parameters of a layer of MLA, and the cached numbers: latent and rotary key."""
+    width = sizes.num_heads * sizes.head_dim
+    query_width = width + sizes.num_heads * sizes.rope_dim
+    if sizes.q_rank is None:
+        query = sizes.d_model * query_width
+    else:
+        query = sizes.d_model * sizes.q_rank + sizes.q_rank * query_width
+    cached = sizes.kv_rank + sizes.rope_dim  # all heads share one rotary key
+    key_and_value = sizes.kv_rank * 2 * width
+    return query + sizes.d_model * cached + key_and_value + width * sizes.d_model, cached
+
+
+def _setting(text: str) -> tuple[str, int | str]:
+    """Return the name and the value of a text like `d_model=4096`."""
+    name, _, value = (part.strip() for part in text.partition("="))
+    if name not in _NAMES:
+        raise DrillError(f"--set is {text!r}; it must be NAME=VALUE with one of the names {_LIST}.")
+    if name == "dtype":
+        if value not in ELEMENT_BYTES:
+            raise DrillError(f"dtype is {value!r}; it must be one of {', '.join(ELEMENT_BYTES)}.")
+        return name, value
+    if not value.isdecimal() or not 1 <= int(value) <= GREATEST_SIZE:
+        raise DrillError(f"{name} is {value!r}; it must be 1 to {GREATEST_SIZE:,}.")
+    return name, int(value)

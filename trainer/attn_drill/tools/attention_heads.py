@@ -1,0 +1,142 @@
+"""Describe each head of attention weights: its entropy, distance, class and a small picture.
+
+Entropy is mean_i(-sum_j p_ij ln p_ij). Distance is sum_ij p_ij |i - j| / sum_ij p_ij. All sums are
+in float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from attn_drill.model.errors import DrillError
+
+MOST_HEADS = 1 << 14
+MOST_POSITIONS = 1 << 13
+
+Grid = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Head:
+    """The weights of one head in a file."""
+
+    head_index: int  # among all heads of the file, from 0
+    tensor: str  # the name of its tensor; "" if it has none
+    index: tuple[int, ...]  # in the leading dimensions, for example (layer, batch, head)
+    weights: Tensor  # [L, L]
+
+
+@dataclass(frozen=True)
+class HeadFacts:
+    """The facts about one head. A value that is not defined is NaN."""
+
+    head_index: int
+    tensor: str
+    index: tuple[int, ...]
+    length: int
+    entropy: float  # mean over the queries, in nats
+    entropy_share: float  # the entropy divided by ln L; NaN for L = 1
+    distance: float  # mean distance between query and key, in positions
+    kind: str  # positional, global, backward, forward or mixed; "" if a weight is not finite
+    notes: tuple[str, ...] = ()  # phrases that say how the weights are unlike attention weights
+    # The picture, queries by keys: means over neighbouring weights, NaN where a weight is not
+    # finite. () if no picture was wanted.
+    grid: Grid = ()
+
+
+def heads_of(tensors: Mapping[str, Tensor]) -> list[Head]:
+    """Return the heads of tensors [..., L, L], in the order of tensors and leading dimensions.
+
+    Raises:
+        DrillError: If there are too many heads, or if a head is too long.
+    """
+    count = sum(math.prod(tensor.shape[:-2]) for tensor in tensors.values())
+    if count > MOST_HEADS:
+        raise DrillError(
+            f"There are {count:,} heads; at most {MOST_HEADS:,} are described. "
+            "Save fewer heads, or choose a tensor with --name."
+        )
+    longest = max(tensor.shape[-1] for tensor in tensors.values())
+    if longest > MOST_POSITIONS:
+        raise DrillError(
+            f"A head has {longest:,} positions; at most {MOST_POSITIONS:,} are described. "
+            "Save the weights of a shorter sequence."
+        )
+    named = (
+        (name, index, tensor[index])
+        for name, tensor in tensors.items()
+        for index in product(*map(range, tensor.shape[:-2]))
+    )
+    return [Head(head_index, *head) for head_index, head in enumerate(named)]
+
+
+def describe(head: Head, cells: Callable[[int], tuple[int, int]] | None = None) -> HeadFacts:
+    """Return the facts about a head.
+
+    Args:
+        head: The head.
+        cells: Returns the numbers of rows and columns of a picture for a length L. None for no
+            picture.
+    """
+    weights = head.weights.to(torch.float64)
+    length = len(weights)
+    position = torch.arange(length)
+    distances = (position - position[:, None]).abs_()
+    entropy = float(-torch.xlogy(weights, weights).sum()) / length + 0.0  # never -0.0
+    total = float(weights.sum())
+    is_finite = bool(weights.isfinite().all())
+    return HeadFacts(
+        head_index=head.head_index,
+        tensor=head.tensor,
+        index=head.index,
+        length=length,
+        entropy=entropy,
+        entropy_share=entropy / math.log(length) if length > 1 else math.nan,
+        distance=float((weights * distances).sum()) / total if total else math.nan,
+        kind=_kind(weights) if is_finite else "",
+        # Every weight is rounded to its dtype separately, so a row does not sum to 1 exactly.
+        notes=tuple(_notes(weights, max(1e-3, 2 * torch.finfo(head.weights.dtype).eps))),
+        grid=_pooled(weights, *cells(length)) if cells else (),
+    )
+
+
+def _kind(weights: Tensor) -> str:
+    """Return the first class whose condition holds."""
+    below, above = float(weights.tril(-1).sum()), float(weights.triu(1).sum())
+    if float(weights.diagonal().mean()) > 0.5:
+        return "positional"
+    if float(weights[:, 0].mean()) > 0.3:
+        return "global"
+    if below > 2 * above:
+        return "backward"
+    if above > 2 * below:
+        return "forward"
+    return "mixed"
+
+
+def _notes(weights: Tensor, tolerance: float) -> Iterator[str]:
+    for adjective, wrong in (("not finite", ~weights.isfinite()), ("negative", weights < 0)):
+        if count := int(wrong.sum()):
+            verb = "is" if count == 1 else "are"
+            yield f"{count} of {weights.numel()} weights {verb} {adjective}"
+    sums = weights.sum(-1)
+    off = sums[sums.isfinite() & ((sums - 1).abs() > tolerance)]
+    if len(off):
+        verb = "does" if len(off) == 1 else "do"
+        least, most = f"{float(off.min()):.4g}", f"{float(off.max()):.4g}"
+        span = least if least == most else f"{least} to {most}"
+        yield f"{len(off)} of {len(weights)} rows {verb} not sum to 1 ({span})"
+
+
+def _pooled(weights: Tensor, rows: int, columns: int) -> Grid:
+    """Return means over neighbouring weights, in at most L rows and columns."""
+    finite = weights.where(weights.isfinite(), math.nan)
+    size = (min(rows, len(weights)), min(columns, len(weights)))
+    return tuple(map(tuple, functional.adaptive_avg_pool2d(finite[None], size)[0].tolist()))

@@ -1,0 +1,298 @@
+"""Call the learner's callables, whose arguments may have other names than the contract's.
+
+An argument with another name is accepted if it has the same position and the same default as the
+contract's argument. Calls then pass its value by position, or by the learner's own name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import nn
+
+from attn_drill.model.challenge import Parameter, Signature
+from attn_drill.worker.protocol import FoundParameter, cap
+
+_LITERALS = (int, float, str, bool, type(None))
+_POSITIONAL = ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")
+
+
+def found_parameters(function: Any, *, skip_self: bool) -> list[FoundParameter] | None:
+    """Return the arguments of a callable, at most 50.
+
+    Returns:
+        None if Python cannot find the arguments, for example of a scripted function.
+    """
+    parameters = _inspected(function, skip_self=skip_self)
+    return None if parameters is None else [_found(parameter) for parameter in parameters[:50]]
+
+
+def _inspected(function: Any, *, skip_self: bool) -> list[inspect.Parameter] | None:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError):
+        return _of_schema(function)
+    return parameters[1:] if skip_self else parameters
+
+
+def _of_schema(function: Any) -> list[inspect.Parameter] | None:
+    """Return the arguments of a function that `torch.jit` compiled; None for other callables."""
+    if type(function) is not torch.jit.ScriptFunction:
+        return None
+    schema: Any = function.schema  # a property, which torch's stubs declare as a method
+    return [
+        inspect.Parameter(
+            argument.name,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            default=argument.default_value
+            if argument.has_default_value()
+            else inspect.Parameter.empty,
+        )
+        for argument in schema.arguments
+    ]
+
+
+def _found(parameter: inspect.Parameter) -> FoundParameter:
+    required = parameter.default is parameter.empty
+    literal = not required and type(parameter.default) in _LITERALS
+    return FoundParameter(
+        cap(parameter.name, 100),
+        parameter.kind.name,  # type: ignore[arg-type]  # inspect and the protocol have the same kinds
+        required,
+        cap(repr(parameter.default), 200) if literal else None,
+    )
+
+
+def renamed(contract: Signature, found: Sequence[FoundParameter]) -> dict[str, str]:
+    """Return the arguments that have another name: the contract's name -> the learner's name.
+
+    The learner's argument has the same position and the same default as the contract's argument,
+    and its name is not a name in the contract.
+    """
+    names = {have.name for have in found if not have.kind.startswith("VAR_")}
+    wanted = {want.name for want in contract.parameters}
+    positional = [have for have in found if have.kind in _POSITIONAL]
+    return {
+        want.name: have.name
+        for want, have in zip(contract.parameters, positional, strict=False)
+        if want.name not in names
+        and have.name not in wanted
+        and default_problem(want, have) is None
+    }
+
+
+def default_problem(want: Parameter, have: FoundParameter) -> str | None:
+    """Return in words how the default of the learner's argument differs from the contract's.
+
+    Returns:
+        None if the contract's argument has no default, if the defaults are equal, or if one of
+        the defaults is not a literal: the cases show whether such a default works.
+    """
+    if want.required:
+        return None
+    if have.required and not have.kind.startswith("VAR_"):
+        return f"{have.name} must have the default {want.default!r}"
+    if not want.has_known_default:
+        return None
+    if have.default is not None and not _is_same(have.default, want.default):
+        return f"the default of {have.name} is {have.default} and must be {want.default!r}"
+    return None
+
+
+def default_problems(contract: Signature, found: Sequence[FoundParameter] | None) -> list[str]:
+    """Return in words how defaults of the learner's callable differ from the contract's."""
+    return [trouble for _, trouble in _other_defaults(contract, found or ())]
+
+
+def _other_defaults(
+    contract: Signature, found: Sequence[FoundParameter]
+) -> Iterator[tuple[Parameter, str]]:
+    """Yield each argument of the contract with another default, and the difference in words."""
+    by_name = {have.name: have for have in found}
+    for want in contract.parameters:
+        if want.name in by_name and (trouble := default_problem(want, by_name[want.name])):
+            yield want, trouble
+
+
+def _is_same(found: str, wanted: object) -> bool:
+    if found == repr(wanted):
+        return True
+    if (
+        not isinstance(wanted, int | float)
+        or isinstance(wanted, bool)
+        or found in ("True", "False")
+    ):
+        return False
+    try:
+        return float(found) == float(wanted)
+    except ValueError:
+        return False
+
+
+class _Places:
+    """The positions and names under which the learner's callable takes the contract's arguments.
+
+    Attributes:
+        is_needed: True if the callable does not take the contract's names unchanged.
+    """
+
+    def __init__(self, contract: Signature, parameters: Sequence[inspect.Parameter]) -> None:
+        found = [_found(parameter) for parameter in parameters]
+        self._contract = [want.name for want in contract.parameters]
+        self._own_names = renamed(contract, found)
+        self._parameters = {parameter.name: parameter for parameter in parameters}
+        # The learner's default is another check's matter: calls get the contract's default.
+        others = [want for want, _ in _other_defaults(contract, found) if want.has_known_default]
+        self._defaults = {want.name: want.default for want in others}
+        self.is_needed = bool(self._own_names or self._defaults) or any(
+            have.kind == "POSITIONAL_ONLY" and have.name in self._contract for have in found
+        )
+
+    def fill(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Return the arguments of a call as the learner's callable takes them."""
+        if len(args) > len(self._contract) or any(
+            name in kwargs for name in self._contract[: len(args)]
+        ):
+            return list(args), dict(kwargs)  # no call of the contract: Python reports the error
+        given = {**self._defaults, **dict(zip(self._contract, args, strict=False)), **kwargs}
+        by_place: list[Any] = []
+        by_name: dict[str, Any] = {}
+        for name in self._contract:
+            own_name = self._own_names.get(name, name)
+            parameter = self._parameters.get(own_name)
+            if parameter is not None and parameter.kind.name == "POSITIONAL_ONLY":
+                by_place.append(given.pop(name, parameter.default))
+            elif name in given:
+                by_name[own_name] = given.pop(name)
+        return by_place, by_name | given
+
+
+class Wrapped:
+    """An object that `drive` gets in place of an implementation, and through which it calls it."""
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+
+class _Adapted(Wrapped):
+    """A wrapper that lets `drive` call a function or an object with the contract's names."""
+
+    def __init__(self, target: Any, own: _Places | None, methods: Mapping[str, _Places]) -> None:
+        super().__init__(target)
+        self._own, self._methods = own, methods
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the target with the learner's own names."""
+        if self._own is None:
+            return self._target(*args, **kwargs)
+        by_place, by_name = self._own.fill(args, kwargs)
+        return self._target(*by_place, **by_name)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the target's attribute; a method of the contract takes the contract's names."""
+        value = getattr(self._target, name)
+        return _Adapted(value, self._methods[name], {}) if name in self._methods else value
+
+
+def own_module(implementation: Any) -> Any:
+    """Return the learner's own object, of which `drive` may have got a wrapped form."""
+    return implementation._target if isinstance(implementation, Wrapped) else implementation
+
+
+@lru_cache(maxsize=64)  # every case constructs the same class
+def _places(contract: Signature | None, function: Any, *, skip_self: bool) -> _Places | None:
+    """Return the places of the arguments; None if the callable takes the contract's names."""
+    parameters = None if contract is None else _inspected(function, skip_self=skip_self)
+    if contract is None or parameters is None:
+        return None
+    places = _Places(contract, parameters)
+    return places if places.is_needed else None
+
+
+def construct(
+    make: Any, name: str, init: Mapping[str, Any], signatures: Sequence[Signature]
+) -> Any:
+    """Call a constructor with the contract's arguments.
+
+    Args:
+        init: the arguments, by the contract's names.
+    """
+    wanted = f"{name}.__init__"
+    contract = next((signature for signature in signatures if signature.name == wanted), None)
+    places = _places(contract, getattr(make, "__init__", None), skip_self=True)
+    by_place, by_name = ([], init) if places is None else places.fill((), init)
+    return make(*by_place, **by_name)
+
+
+def adapted(
+    drive: Callable[[Any, Any], Any], entry: Sequence[str], signatures: Sequence[Signature]
+) -> Callable[[Any, Any], Any]:
+    """Wrap `drive` so that it can call an implementation whose arguments have other names."""
+    by_name = {signature.name: signature for signature in signatures}
+    methods_of: dict[type, dict[str, _Places]] = {}
+
+    def in_contract_names(implementation: Any) -> Any:
+        if isinstance(implementation, nn.Module):
+            kind = type(implementation)
+            if kind not in methods_of:
+                methods_of[kind] = _methods(kind, entry[0], by_name)
+            methods = methods_of[kind]
+            return (
+                _Adapted(implementation, methods.get("forward"), methods)
+                if methods
+                else implementation
+            )
+        if len(entry) == 1:
+            places = _places(by_name.get(entry[0]), implementation, skip_self=False)
+            return implementation if places is None else _Adapted(implementation, places, {})
+        functions = {name: getattr(implementation, name) for name in entry}
+        found = {
+            name: _places(by_name.get(name), functions[name], skip_self=False) for name in entry
+        }
+        if not any(found.values()):
+            return implementation
+        return SimpleNamespace(
+            **{name: _Adapted(functions[name], found[name], {}) for name in entry}
+        )
+
+    return lambda implementation, given: drive(in_contract_names(implementation), given)
+
+
+def call_entry(
+    namespace: Mapping[str, Any],
+    kind: str,
+    name: str,
+    arguments: Mapping[str, Any],
+    signatures: Sequence[Signature] = (),
+) -> Any:
+    """Call a constructor or a function with arguments by the contract's names.
+
+    Args:
+        namespace: the names that the file defines, with their values.
+        kind: the kind of the challenge; "module" if the file defines a module.
+        arguments: the arguments, by the contract's names.
+        signatures: the contract's callables, which gives the learner's own names.
+    """
+    if kind == "module":
+        return construct(namespace[name], name, arguments, signatures)
+    return adapted(lambda function, given: function(**given), [name], signatures)(
+        namespace[name], arguments
+    )
+
+
+def _methods(kind: type, entry: str, signatures: Mapping[str, Signature]) -> dict[str, _Places]:
+    found: dict[str, _Places] = {}
+    for name, contract in signatures.items():
+        owner, _, method = name.partition(".")
+        if owner == entry and method and method != "__init__":
+            places = _places(contract, getattr(kind, method, None), skip_self=True)
+            if places is not None:
+                found[method] = places
+    return found

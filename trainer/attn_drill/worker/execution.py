@@ -1,0 +1,286 @@
+"""Run one case on an implementation.
+
+The worker runs a submission with this code, and the grader runs the reference with the same code.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+
+from attn_drill.model.challenge import Signature
+from attn_drill.worker.arguments import construct, own_module
+
+Drive = Callable[[Any, Any], dict[str, Tensor]]
+
+
+@dataclass(frozen=True)
+class Given:
+    """The part of a case that `drive` sees."""
+
+    # The inputs by name. Each input is also an attribute of this object.
+    inputs: Mapping[str, Any]
+    sizes: Mapping[str, int]  # the sizes of the case by name
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["inputs"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def build(
+    namespace: Mapping[str, Any],
+    kind: str,
+    entry: Sequence[str],
+    init: Mapping[str, Any],
+    dtype: torch.dtype,
+    mode: str,
+    signatures: Sequence[Signature] = (),
+    ties: Sequence[tuple[str, str]] = (),
+    lost: list[str] | None = None,
+) -> Any:
+    """Return the implementation that `drive` calls.
+
+    The caller must overwrite the weights of a module.
+
+    Args:
+        namespace: the names that the file defines, with their values.
+        kind: the kind of the challenge; "module" if the file defines a module.
+        init: the arguments of the constructor, by the contract's names.
+        mode: the mode of the module, "train" or "eval".
+        signatures: the contract's callables. Without signatures, the arguments must have the
+            contract's names.
+        ties: pairs of parameters of a module that become one tensor, if they are not yet.
+        lost: a list that receives the names of the buffers that lose their imaginary parts in the
+            cast to `dtype`.
+
+    Returns:
+        A module, a function, a class, or an object with several functions as attributes. If the
+        file of a module defines functions too, `functions_of` gives access to them.
+    """
+    if kind == "module":
+        module = construct(namespace[entry[0]], entry[0], init, signatures)
+        for name, other in ties:
+            path, _, own_name = name.rpartition(".")
+            setattr(module.get_submodule(path), own_name, module.get_parameter(other))
+        module = _in_dtype(module, dtype, [] if lost is None else lost).train(mode == "train")
+        if len(entry) > 1:
+            set_functions(module, {name: namespace[name] for name in entry[1:]})
+        return module
+    if len(entry) == 1:
+        return namespace[entry[0]]
+    return SimpleNamespace(**{name: namespace[name] for name in entry})
+
+
+_FUNCTIONS: WeakKeyDictionary[nn.Module, SimpleNamespace] = WeakKeyDictionary()
+
+
+def set_functions(module: nn.Module, functions: Mapping[str, Any]) -> None:
+    """Let `functions_of` return these functions for a module."""
+    _FUNCTIONS[module] = SimpleNamespace(**functions)
+
+
+def functions_of(module: nn.Module) -> Any:
+    """Return the functions that the file of a module defines, as attributes by name.
+
+    A `drive` calls this. These functions get the learner's own module, not an adapted object: see
+    `own_module`.
+    """
+    return _FUNCTIONS[own_module(module)]
+
+
+@contextmanager
+def without_first_weights() -> Iterator[None]:
+    """While active, leave the weights of new linear layers undrawn.
+
+    To draw the weights of a large layer takes longer than everything else about it. This is not for
+    grading: a layer that a module does not register must change the result.
+    """
+    usual = nn.Linear.reset_parameters
+    nn.Linear.reset_parameters = lambda self: None  # type: ignore[method-assign]  # put back below
+    try:
+        yield
+    finally:
+        nn.Linear.reset_parameters = usual  # type: ignore[method-assign]  # as it was
+
+
+def _in_dtype(module: Any, dtype: torch.dtype, lost: list[str]) -> Any:
+    """Return the module, cast to `dtype` in torch's way.
+
+    torch makes complex buffers real: it cuts off their imaginary parts and warns. The names of
+    buffers that lose a nonzero imaginary part are added to `lost`.
+    """
+    if isinstance(module, nn.Module) and all(
+        tensor.dtype == dtype or not tensor.is_floating_point() for tensor in _tensors(module)
+    ):
+        return module  # most modules: a cast would take as long as building the module
+    buffers = dict(module.named_buffers()) if isinstance(module, nn.Module) else {}
+    complex_buffers = {name: buffer for name, buffer in buffers.items() if buffer.is_complex()}
+    with warnings.catch_warnings():
+        if complex_buffers:
+            warnings.simplefilter("ignore")  # the report names the buffers
+        module = module.to(dtype)
+    for name, buffer in dict(module.named_buffers()).items() if complex_buffers else ():
+        before = complex_buffers.get(name)
+        if before is not None and not buffer.is_complex() and bool((before.imag != 0).any()):
+            lost.append(name)
+    return module
+
+
+def _tensors(module: nn.Module) -> Iterator[Tensor]:
+    """Yield the parameters and buffers of a module and its parts."""
+    for part in module.modules():
+        yield from (
+            tensor
+            for group in (part._parameters, part._buffers)
+            for tensor in group.values()
+            if tensor is not None
+        )
+
+
+def leaves(inputs: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    """Yield the name and the tensor of every tensor among the inputs.
+
+    Tensors in a tuple or list get a name with an index, for example `blocks[0]`.
+    """
+    for name, value in inputs.items():
+        if isinstance(value, Tensor):
+            yield name, value
+        elif isinstance(value, tuple | list):
+            for index, part in enumerate(value):
+                if isinstance(part, Tensor):
+                    yield f"{name}[{index}]", part
+
+
+def map_leaves(
+    inputs: Mapping[str, Any], change: Callable[[str, Tensor], Tensor]
+) -> dict[str, Any]:
+    """Return the inputs with every tensor replaced by `change(name, tensor)`.
+
+    Lists become tuples. The names are those of `leaves`.
+    """
+    changed: dict[str, Any] = {}
+    for name, value in inputs.items():
+        if isinstance(value, Tensor):
+            changed[name] = change(name, value)
+        elif isinstance(value, tuple | list):
+            changed[name] = tuple(
+                change(f"{name}[{index}]", part) if isinstance(part, Tensor) else part
+                for index, part in enumerate(value)
+            )
+        else:
+            changed[name] = value
+    return changed
+
+
+def lay_out(tensor: Tensor, layout: str | None) -> Tensor:
+    """Return a copy of a tensor in separate memory. The last axis always has stride 1.
+
+    Args:
+        tensor: the values. For "expanded", all entries along axis 0 must be equal.
+        layout: None for contiguous memory; "transposed" for memory in which all axes except the
+            last are in reverse order; "strided" for a part of a larger tensor; "expanded" for
+            memory that all indices of axis 0 share. With "transposed", a tensor of one or two axes
+            has no axes to reverse and is laid out as "strided".
+    """
+    if layout == "expanded":
+        return tensor[:1].clone(memory_format=torch.contiguous_format).expand(tensor.shape)
+    if layout == "transposed" and tensor.dim() > 2:
+        order = [*reversed(range(tensor.dim() - 1)), tensor.dim() - 1]
+        return tensor.permute(order).clone(memory_format=torch.contiguous_format).permute(order)
+    if layout in ("transposed", "strided") and tensor.dim():
+        # The larger tensor is twice as long in the last two axes. So no two axes can be merged,
+        # and if the last axis is even, so are all other strides and the offset: the pairs of the
+        # last axis can be viewed as complex numbers.
+        last = tensor.shape[-2:]
+        view = tensor.new_ones((*tensor.shape[:-2], *(2 * size for size in last)))
+        for axis, size in zip((-1, -2), reversed(last), strict=False):
+            view = view.narrow(axis, size, size)
+        view.copy_(tensor)
+        return view
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
+def overwrite(target: Tensor, values: Tensor) -> None:
+    """Write new values into the memory of `target`. Entries along axis 0 may share memory."""
+    with torch.no_grad():
+        if target.dim() and target.stride(0) == 0 and target.shape[0] > 1:
+            target[:1].copy_(values[:1])
+        else:
+            target.copy_(values)
+
+
+def gradients(
+    outputs: Mapping[str, Any],
+    cotangents: Mapping[str, Tensor],
+    wrt: Mapping[str, Tensor],
+) -> dict[str, Tensor | None]:
+    """Return the gradient of sum(output * cotangent) for every tensor of `wrt`.
+
+    Gradients are computed as in training, with `backward()`, and read from `.grad`, because
+    reentrant checkpointing refuses `torch.autograd.grad`. Afterwards every leaf tensor of `wrt` has
+    its former `.grad` again.
+
+    Args:
+        outputs: the outputs by name. An output counts if it is a tensor that requires gradients and
+            has the shape of its cotangent.
+        cotangents: the factors of the outputs, by the names of the outputs.
+        wrt: the tensors whose gradients are computed, by name.
+
+    Returns:
+        The gradients by the names of `wrt`; None for a tensor that no gradient reaches.
+    """
+    # The submission may have switched gradients off in the whole process.
+    with torch.enable_grad():
+        terms = [
+            (output * cotangents[name].to(output.dtype)).sum()
+            for name, output in outputs.items()
+            if isinstance(output, Tensor)
+            and output.requires_grad
+            and name in cotangents
+            and output.shape == cotangents[name].shape
+        ]
+        tracked = {name: tensor for name, tensor in wrt.items() if tensor.requires_grad}
+        if not terms or not tracked:
+            return dict.fromkeys(wrt)
+        # `backward` of a scalar needs no `grad_tensors`, with which torch would import its module
+        # of symbolic shapes. That import takes 0.3 s.
+        total = (
+            terms[0]
+            if len(terms) == 1
+            else torch.stack([term.to(torch.float64) for term in terms]).sum()
+        )
+        with _without_grad(tracked.values()):
+            total.backward()  # type: ignore[no-untyped-call]  # torch gives no types
+            found = {name: tensor.grad for name, tensor in tracked.items()}
+        return {**dict.fromkeys(wrt), **found}
+
+
+@contextmanager
+def _without_grad(tensors: Collection[Tensor]) -> Iterator[None]:
+    """Remove the `.grad` of tensors, which the submission may have set, and put it back after."""
+    before = [(tensor, tensor.grad) for tensor in tensors if tensor.is_leaf]
+    for tensor in tensors:
+        if tensor.is_leaf:
+            tensor.grad = None
+        else:
+            tensor.retain_grad()
+    try:
+        yield
+    finally:
+        for tensor, gradient in before:
+            tensor.grad = gradient
+
+
+def module_parameters(implementation: Any) -> dict[str, Tensor]:
+    """Return the parameters of a module by name; {} for a function."""
+    return dict(implementation.named_parameters()) if isinstance(implementation, nn.Module) else {}

@@ -1,0 +1,488 @@
+"""The fork server: fork workers on request, watch them, reap them with all their descendants.
+
+Orders are lines of JSON on a socket; an order can carry descriptors. The first order, "open", names
+the workers' room, the isolation and the readable paths. Every later order is answered with a line
+of JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import gc
+import importlib.metadata
+import importlib.util
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import msgspec
+import torch
+from torch import Tensor
+
+from attn_drill.sandbox import break_out as break_out  # for the self-test, which runs in a worker
+from attn_drill.sandbox import confine
+from attn_drill.sandbox.environment import QUIET
+from attn_drill.sandbox.isolation import (
+    ARCHIVE,
+    FOLDER_BYTES,
+    Folders,
+    Isolation,
+    children,
+    descendants,
+    unlinked_bytes,
+    used_bytes,
+)
+from attn_drill.worker.channel import Channel
+from attn_drill.worker.execution import Drive
+from attn_drill.worker.guarded_call import is_out_of_memory
+from attn_drill.worker.library_calls import hide_packages
+from attn_drill.worker.protocol import REPLY, Request, SubmittedFile, decode
+from attn_drill.worker.warmup import choose_kernels, have_memory_ready, rehearse
+from attn_drill.worker.worker import Worker, load_drive
+
+# Exit code of a worker in which attn-drill's own code failed, most likely because the submission
+# changed this code.
+BROKEN_WORKER = 86
+# Exit code of a worker in which attn-drill's own code found no free memory.
+OUT_OF_MEMORY = 87
+# Exit code of a worker that the kernel did not confine. It has run no submission.
+NOT_CONFINED = 88
+_LOOK_SECONDS = 0.05
+_LOOKS_AT_MAPS = 10  # every tenth look includes mapped files, because torch maps a thousand parts
+_ENDING_SECONDS = 2.0  # for a worker that has closed its pipes
+MOST_THREADS = 256
+_MOST_PROCESSES = 32  # counts only if the isolation lets a worker start processes
+
+
+@dataclass(frozen=True)
+class PreloadedRequest:
+    """A request for many submissions, read once for all of them."""
+
+    request: Request
+    tensors: Sequence[Tensor]
+    drive: Drive
+
+
+@dataclass
+class WorkerRecord:
+    """The fork server's record of a worker."""
+
+    folder: str  # the worker's folder
+    ended_for: str = ""  # the reason why the worker had to be ended, or ""
+    looks: int = 0  # count of looks at the worker's resources
+
+
+def main() -> NoReturn:
+    """Serve from a fresh interpreter on the socket whose descriptor is the only argument."""
+    serve_alone(int(sys.argv[1]))
+
+
+def serve_inside(descriptor: int) -> NoReturn:
+    """Serve inside bubblewrap on the socket with this descriptor, then exit."""
+    with contextlib.suppress(OSError):
+        os.unlink(ARCHIVE)
+    confine.shut_memory()
+    serve_alone(descriptor)
+
+
+def serve_alone(descriptor: int) -> NoReturn:
+    """Serve in a process that has done nothing else, then exit."""
+    torch.set_num_threads(1)
+    gc.collect()
+    gc.freeze()
+    serve(socket.socket(fileno=descriptor))
+
+
+def serve(control: socket.socket) -> NoReturn:
+    """Serve on the fork server's end of the control socket, then exit."""
+    code = 1
+    server = _ForkServer(control)
+    try:
+        # The grader handles Ctrl-C; it then closes the socket.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        hide_packages()
+        confine.become_subreaper()
+        _close_all_except(control.fileno(), 0, 1, 2)
+        server.carry_out_orders()
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        server.close()
+        os._exit(code)
+
+
+class _ForkServer:
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._isolation: Isolation = "limits"
+        self._landlock: confine.Landlock | None = None
+        self.folders: Folders  # the workers' folders; the first order, "open", names their room
+        self._records: dict[int, WorkerRecord] = {}
+        self._preloaded: PreloadedRequest | None = None
+
+    def carry_out_orders(self) -> None:
+        """Carry out and answer orders until the grader closes the socket."""
+        # A grader that is killed leaves answers unread, which resets the connection.
+        with contextlib.suppress(ConnectionError):
+            for order, descriptors in self._orders():
+                if order["do"] == "open":
+                    self._open(order)
+                    continue
+                try:
+                    answer = self._carry_out(order, descriptors)
+                # An error with one worker must not end the fork server: the next worker needs it.
+                except Exception as error:
+                    answer = {"error": f"{type(error).__name__}: {error}"}
+                self._control.sendall(line_of(answer))
+
+    def _open(self, order: dict[str, Any]) -> None:
+        """Store the isolation, and prepare the workers' room and the rules on readable paths."""
+        self._isolation = order["isolation"]
+        self.folders = Folders(order["room"])
+        if self._isolation == "kernel":
+            self._landlock = confine.Landlock.of(order["readable"], order["room"])
+            _list_import_folders()
+
+    def _carry_out(self, order: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
+        match order["do"]:
+            case "run":
+                return {"pid": self._fork_worker(order, descriptors)}
+            case "preload":
+                self._preload(descriptors[0])
+                return {}
+            case "interrupt":
+                return {"asleep": _interrupt(order["pid"])}
+        return self._reap(order["pid"], patiently=order["patiently"])
+
+    def close(self) -> None:
+        """End all workers."""
+        for pid in list(self._records):
+            self._reap(pid, patiently=False)
+
+    def _orders(self) -> Iterator[tuple[dict[str, Any], list[int]]]:
+        """Yield each order with its descriptors; watch the workers while no order comes.
+
+        One read may return two orders, with the descriptors of both.
+        """
+        rest, descriptors = b"", list[int]()
+        descriptor_counts = {"run": 4, "preload": 1}
+        while True:
+            while not select.select(
+                [self._control], [], [], _LOOK_SECONDS if self._records else None
+            )[0]:
+                self._watch_workers()
+            part, part_descriptors, _, _ = socket.recv_fds(self._control, 1 << 16, 4)
+            if not part:
+                return
+            rest += part
+            descriptors += part_descriptors
+            *lines, rest = rest.split(b"\n")
+            for line in lines:
+                order: dict[str, Any] = json.loads(line)
+                count = descriptor_counts.get(order["do"], 0)
+                yield order, descriptors[:count]
+                del descriptors[:count]
+
+    def _watch_workers(self) -> None:
+        """End each worker that takes too much of a resource for which the system has no limit."""
+        for pid, record in self._records.items():
+            if record.ended_for:
+                continue
+            record.ended_for = self._excess(pid, record)
+            if record.ended_for:
+                _kill_family(pid)
+        orphans = self._orphans()
+        if len(orphans) > _MOST_PROCESSES or any(
+            record.ended_for for record in self._records.values()
+        ):
+            # A process that the worker started in this moment, or that one of its dead children
+            # started, keeps the channel open. The grader would wait for this process.
+            for orphan in orphans:
+                _kill(orphan, group=False)
+
+    def _orphans(self) -> list[int]:
+        """Return the children of the fork server that are orphans of workers."""
+        return [child for child in children(os.getpid()) if child not in self._records]
+
+    def _excess(self, pid: int, record: WorkerRecord) -> str:
+        record.looks += 1
+        written = used_bytes(record.folder, FOLDER_BYTES)
+        written += unlinked_bytes(pid, record.folder, mapped=record.looks % _LOOKS_AT_MAPS == 0)
+        if written > FOLDER_BYTES:
+            return f"it wrote more than the {FOLDER_BYTES >> 20} MiB that a submission may write"
+        with contextlib.suppress(OSError):
+            if (threads := len(os.listdir(f"/proc/{pid}/task"))) > MOST_THREADS:
+                return f"it started {threads} threads; at most {MOST_THREADS} are allowed"
+        # The fork server adopts orphans. An orphan is still in the session of its worker, unless it
+        # has left the session; then nobody knows whose it was, and it ends with the next worker.
+        family = {
+            *descendants(pid),
+            *(orphan for orphan in self._orphans() if _session(orphan) == pid),
+        }
+        if len(family) > _MOST_PROCESSES:
+            return f"it started {len(family)} processes; a submission may start none"
+        return ""
+
+    def _preload(self, descriptor: int) -> None:
+        """Read a request once for all later workers, and rehearse once for all of them."""
+        self._preloaded = None
+        try:
+            request, tensors = decode(Channel(descriptor, -1).receive(), Request)
+        finally:
+            os.close(descriptor)
+        choose_kernels(request, tensors)
+        rehearse()
+        self._preloaded = PreloadedRequest(request, tensors, load_drive(request))
+        gc.collect()
+        gc.freeze()
+
+    def _fork_worker(self, order: dict[str, Any], descriptors: list[int]) -> int:
+        requests, replies, output, faults = descriptors
+        try:
+            folder = self.folders.make()
+        except BaseException:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            raise
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            code = BROKEN_WORKER
+            try:
+                os.setsid()
+                confine.die_with_parent()
+                if os.getppid() != parent:
+                    os._exit(1)
+                self._control.close()
+                _set_up_worker(output, folder)
+                self._work(Channel(requests, replies), faults, folder, order)
+                code = 0
+            except BaseException as error:
+                if isinstance(error, confine.ConfinementError):
+                    code = NOT_CONFINED
+                    print(error, file=sys.stderr)
+                # The submission has taken all the memory, and attn-drill's own code got none.
+                elif is_out_of_memory(error):
+                    code = OUT_OF_MEMORY
+                else:
+                    traceback.print_exc()
+            finally:
+                try:
+                    sys.stdout.flush()
+                finally:
+                    os._exit(code)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self._records[pid] = WorkerRecord(folder)
+        return pid
+
+    def _work(self, channel: Channel, faults: int, folder: str, order: dict[str, Any]) -> None:
+        preloaded = self._preloaded if order["preloaded"] else None
+        if preloaded is None:
+            request, tensors = decode(channel.receive(), Request)
+            preloaded = PreloadedRequest(request, tensors, load_drive(request))
+            choose_kernels(request, tensors)
+            if order["rehearsed"]:
+                have_memory_ready()
+                rehearse()
+        self._confine(order, folder)
+        faulthandler.enable(file=faults, all_threads=False)
+        # The kernel or the fork server sends this signal when the worker's time is over. Then
+        # faulthandler prints the line, and the signal ends the worker.
+        faulthandler.register(signal.SIGXCPU, file=faults, all_threads=False, chain=True)
+        body = channel.receive()  # in a session, the worker waits here for the next save
+        file = msgspec.json.decode(body, type=SubmittedFile)
+        channel.send(
+            REPLY,
+            Worker(preloaded.request, preloaded.tensors, file, channel, folder).work(
+                preloaded.drive
+            ),
+        )
+
+    def _confine(self, order: dict[str, Any], folder: str) -> None:
+        confine.limit(order["memory_bytes"], order["seconds"])
+        if self._isolation != "limits":
+            confine.confine(self._landlock, folder)
+
+    def _reap(self, pid: int, *, patiently: bool) -> dict[str, Any]:
+        """Kill a worker, its process group and all its orphans, and remove its folder.
+
+        Args:
+            patiently: wait a little before the kill, because the worker seems to be ending.
+
+        Returns:
+            The fields of `forkserver_client.WorkerEnd`.
+        """
+        record = self._records.pop(pid, None)
+        if record is None:
+            return {"status": 0, "killed": False}
+        exit_state: tuple[int, resource.struct_rusage] | None = None
+        started = time.monotonic()
+        while patiently and exit_state is None:
+            done, status, usage = os.wait4(pid, os.WNOHANG)
+            if done:
+                exit_state = status, usage
+            elif time.monotonic() - started > _ENDING_SECONDS:
+                break
+            else:
+                time.sleep(0.002)
+        _kill(pid, group=True)
+        alive = exit_state is None
+        if exit_state is None:
+            _kill(pid, group=False)
+            exit_state = os.wait4(pid, 0)[1:]
+        status, usage = exit_state
+        for _ in range(200):  # an orphan may have children, which become orphans in turn
+            if not (orphans := self._orphans()):
+                break
+            for orphan in orphans:
+                _kill(orphan, group=False)
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(orphan, 0)
+        self.folders.remove(record.folder)
+        return {
+            "status": status,
+            "killed": alive,
+            "ended_for": record.ended_for,
+            "cpu": usage.ru_utime + usage.ru_stime,
+        }
+
+
+def _session(pid: int) -> int:
+    """Return the session of a process; 0 if it is gone."""
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0
+
+
+def _list_import_folders() -> None:
+    """Let Python list all import folders now, because a worker may not list some of them.
+
+    Python's finders keep a listing as long as the folder does not change.
+    """
+    importlib.util.find_spec("attn_drill_looks_for_no_module")
+    list(importlib.metadata.distributions(name="attn-drill-looks-for-no-package"))
+
+
+def _interrupt(pid: int) -> bool:
+    """Tell a worker that sleeps that its time is over; return whether it sleeps.
+
+    Without /proc it is not known whether a worker sleeps, so it counts as asleep.
+    """
+    is_asleep = not os.path.exists("/proc/self") or _is_asleep(pid)
+    for sign in (signal.SIGXCPU, signal.SIGCONT) if is_asleep else ():  # it may have been stopped
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, sign)
+    return is_asleep
+
+
+def _is_asleep(pid: int) -> bool:
+    """Return True if no thread of a process runs or waits for a core. It may wait for a disk."""
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:
+                if file.read().rpartition(b")")[2].split()[0] == b"R":
+                    return False
+    except (OSError, IndexError):
+        return False
+    return True
+
+
+def line_of(words: dict[str, Any]) -> bytes:
+    """Return an order or an answer as a line of JSON."""
+    return json.dumps(words).encode() + b"\n"
+
+
+def _set_up_worker(output: int, folder: str) -> None:
+    """Give a new worker its own streams, folder and environment.
+
+    The worker prints into the pipe `output`, reads nothing, works in its folder, and knows nothing
+    about the user's environment.
+    """
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(nowhere)
+    os.close(output)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    sys.stdout = open(
+        1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
+    )
+    sys.stderr = open(
+        2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
+    )
+    os.chdir(folder)
+    os.environ.clear()
+    # torch.compile would start a compiler. With TORCHDYNAMO_DISABLE it returns functions unchanged.
+    os.environ.update(
+        HOME=folder,
+        TMPDIR=folder,
+        PATH=os.defpath,
+        LANG="C.UTF-8",
+        OMP_NUM_THREADS="1",
+        TORCHDYNAMO_DISABLE="1",
+        **QUIET,
+    )
+    tempfile.tempdir = folder
+    # The fork has lost torch's thread pool. If two threads of a submission asked for the pool first
+    # at the same time, they would find none. This call makes a new pool.
+    torch.set_num_threads(1)
+    sys.argv = [""]
+    warnings.resetwarnings()  # the grader's filters, for example of a test run, must not apply
+    sys.path[:] = [
+        path
+        for path in sys.path
+        if path.endswith(("site-packages", "dist-packages", ".zip", "lib-dynload"))
+        or "lib/python" in path
+    ]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _kill_family(pid: int) -> None:
+    """Stop, then kill, a worker and its descendants.
+
+    A stopped process cannot start another process while the others are being killed.
+    """
+    for _ in range(5):
+        family = [pid, *descendants(pid)]
+        for sign in (signal.SIGSTOP, signal.SIGKILL):
+            for member in family:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(member, sign)
+        if len(family) == 1:
+            break
+
+
+def _kill(pid: int, *, group: bool) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        (os.killpg if group else os.kill)(pid, signal.SIGKILL)
+
+
+def _close_all_except(*keep: int) -> None:
+    last = 0
+    for fd in sorted(keep):
+        if last < fd:  # closerange(0, 0) would close all descriptors
+            os.closerange(last, fd)
+        last = fd + 1
+    os.closerange(last, 65_536)
+
+
+if __name__ == "__main__":
+    # Other modules import `attn_drill.worker.forkserver`, so the code must not run a second time as
+    # `__main__`.
+    importlib.import_module("attn_drill.worker.forkserver").main()

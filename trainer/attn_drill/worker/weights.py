@@ -1,0 +1,145 @@
+"""Copy the grader's weights into a learner's module, and read its gradients back.
+
+The layers of the module may have other names than in the contract, and may be fused or split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+
+from attn_drill.worker.layer_matching import Assignment, Contract, plain_names
+
+
+def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+    """Return the parameters of a module by name, and the names that share a parameter.
+
+    Parameters of lazy layers are left out, because they have no shape before the first call.
+
+    Returns:
+        The shape of every parameter by its first name, in the order of declaration, and a dict of
+        each further name of a parameter -> the first name of that parameter. For example,
+        `k_proj.weight` -> `q_proj.weight` if one layer serves as both.
+    """
+    first: dict[int, str] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
+    again: dict[str, str] = {}
+    for name, parameter in module.named_parameters(remove_duplicate=False):
+        if is_lazy(parameter):
+            continue
+        if id(parameter) in first:
+            again[name] = first[id(parameter)]
+        else:
+            first[id(parameter)] = name
+            shapes[name] = tuple(parameter.shape)
+    return shapes, again
+
+
+def load(
+    module: nn.Module, contract: Contract, assignment: Assignment, values: Mapping[str, Tensor]
+) -> None:
+    """Copy weights into the module's own parameters.
+
+    Rows are stacked in the order of each layer's roles: a fused layer holds all rows of q, then
+    those of k, then those of v.
+
+    Args:
+        values: the weights, named as in the contract.
+    """
+    own = dict(module.named_parameters())
+    with torch.no_grad():
+        shapes = {name: tuple(parameter.shape) for name, parameter in own.items()}
+        plain = plain_names(contract, shapes) or {}
+        for name, value in own_values(contract, assignment, values, plain).items():
+            if name in own:
+                own[name].copy_(value)
+
+
+def own_values(
+    contract: Contract,
+    assignment: Assignment,
+    values: Mapping[str, Tensor],
+    plain: Mapping[str, str] | None = None,
+) -> dict[str, Tensor]:
+    """Return the weights of the learner's own parameters, by their own names.
+
+    Args:
+        values: the weights, named as in the contract.
+        plain: the contract's name of each parameter that belongs to no layer, by the own name. By
+            default, the names are those of the contract.
+    """
+    found: dict[str, Tensor] = {}
+    for path, roles in assignment.items():
+        for suffix in ("weight", "bias"):
+            names = [f"{contract.atoms[role].layer}.{suffix}" for role in roles]
+            if all(name in values for name in names):
+                parts = [
+                    _rows(values[name], contract, role)
+                    for name, role in zip(names, roles, strict=True)
+                ]
+                found[f"{path}.{suffix}"] = parts[0] if len(parts) == 1 else torch.cat(parts)
+    own_names = dict(zip(contract.plain, contract.plain, strict=True)) if plain is None else plain
+    return found | {own: values[name] for own, name in own_names.items()}
+
+
+def _rows(value: Tensor, contract: Contract, role: str) -> Tensor:
+    atom = contract.atoms[role]
+    return value if atom.rows == len(value) else value[atom.start : atom.start + atom.rows]
+
+
+def by_contract(
+    contract: Contract,
+    assignment: Assignment,
+    gradients: Mapping[str, Tensor | None],
+    names: Mapping[str, tuple[int, ...]],
+    plain: Mapping[str, str],
+) -> dict[str, Tensor | None]:
+    """Split and join the gradients of a module into those of the contract's parameters.
+
+    Args:
+        gradients: the gradients of the module's own parameters, by their own names.
+        names: name and shape of the contract's parameters.
+        plain: the contract's name of each parameter that belongs to no layer, by the own name.
+
+    Returns:
+        The gradient of each of `names`. A gradient is None if no gradient reached any part of the
+        parameter. If only some parts have a gradient, the other parts are zeros.
+    """
+    pieces: dict[tuple[str, str], Tensor | None] = {}
+    for path, roles in assignment.items():
+        for suffix in ("weight", "bias"):
+            gradient = gradients.get(f"{path}.{suffix}")
+            start = 0
+            for role in roles:
+                rows = contract.atoms[role].rows
+                pieces[role, suffix] = (
+                    gradient
+                    if gradient is None or rows == len(gradient)
+                    else gradient[start : start + rows]
+                )
+                start += rows
+    joined: dict[str, Tensor | None] = {}
+    own_names = {name: own for own, name in plain.items()}
+    for name, shape in names.items():
+        if name in contract.plain:
+            joined[name] = gradients.get(own_names.get(name, name))
+            continue
+        layer, _, suffix = name.rpartition(".")
+        parts = [
+            (atom, pieces.get((role, suffix)))
+            for role, atom in contract.atoms.items()
+            if atom.layer == layer
+        ]
+        present = next((part for _, part in parts if part is not None), None)
+        if present is None or present.shape == shape:
+            joined[name] = present
+            continue
+        whole = present.new_zeros(shape)
+        for atom, part in parts:
+            if part is not None:
+                whole[atom.start : atom.start + atom.rows] = part
+        joined[name] = whole
+    return joined
