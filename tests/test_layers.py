@@ -20,23 +20,26 @@ from torch.nn import functional
 
 from attn_drill.model.checks import CHECK_ORDER
 from attn_drill.packs import pack_reader
-from tests.support.paths import PACKAGE, ROOT, TESTS
+from tests.support.paths import PACKAGE, ROOT, SOURCE, TESTS
 
 TYPE_CHECKING = "from typing import TYPE_CHECKING\nif TYPE_CHECKING"
 # The names of the contracts.
 LAYERS = "Imports run downwards only"
 CYCLES = "Modules of a package do not import each other in a circle"
 TORCH = "Only the packages that run or compare code import torch and numpy"
+PRIVATE = "Only its own folder imports a module whose name begins with an underscore"
 MODEL = "model imports itself and these modules of the standard library only"
 
 
 def lint_imports(folder: Path) -> tuple[int, str]:
     """Return the exit code and the output of import-linter for the package in a folder."""
     script = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    source = SOURCE if folder == ROOT else folder
+    path = os.pathsep.join([str(source), str(ROOT)])  # ROOT has the type of the contract PRIVATE
     done = subprocess.run(
         [sys.executable, "-c", script, "--no-cache", "--no-logo"],
         cwd=folder,
-        env={**os.environ, "COLUMNS": "200"},
+        env={**os.environ, "COLUMNS": "200", "PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=False,
@@ -45,10 +48,12 @@ def lint_imports(folder: Path) -> tuple[int, str]:
 
 
 def test_imports_keep_the_contracts() -> None:
-    """import-linter checks all four contracts, and each of them holds."""
+    """import-linter checks all five contracts, and each of them holds."""
     code, output = lint_imports(ROOT)
     assert code == 0, output
-    assert re.findall(r"^(.+) KEPT", output, re.MULTILINE) == [LAYERS, CYCLES, TORCH, MODEL]
+    assert re.findall(r"^(.+) KEPT", output, re.MULTILINE) == [
+        *(LAYERS, CYCLES, TORCH, MODEL, PRIVATE),
+    ]
 
 
 def test_every_folder_is_a_package() -> None:
