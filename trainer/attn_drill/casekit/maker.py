@@ -23,10 +23,7 @@ Check = Literal["values", "masks", "train/eval", "properties"]
 
 
 class Roles(Protocol):
-    """Give access to the queries, keys and values of a challenge.
-
-    The methods return arguments of a CaseMaker.
-    """
+    """The queries, keys and values of a challenge. Methods return arguments of a CaseMaker."""
 
     def scored(self, case: CaseMaker, sizes: Sizes, scores: Scores) -> Parts:
         """Return inputs and parameters that give these scores."""
@@ -42,9 +39,8 @@ class Roles(Protocol):
 class SecondCall:
     """A second call on the same object."""
 
-    mask: Mask = None  # the mask, as for the first call
-    # The sizes that differ from the first call.
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    mask: Mask = None
+    sizes: Mapping[str, int] = field(default_factory=dict)  # those that differ from the first call
     # Inputs that are not drawn, by the names of the first call.
     inputs: Mapping[str, object] = field(default_factory=dict)
 
@@ -117,7 +113,6 @@ class CaseMaker:
         Arguments that are not explained here are fields of `Case`.
 
         Args:
-            name: the name of the case, unique in its challenge.
             mask: a tensor; "causal"; "padding"; dimensions such as "B 1 1 Lk" for a random mask
                 of this shape; or None.
             later: a second call. Its inputs and outputs have the prefix `later_`.
@@ -134,25 +129,29 @@ class CaseMaker:
             PackError: if a size is not a whole number, if two sizes are equal and `equal` does not
                 name them, or if dimensions name a letter without a size.
         """
-        require_numbers(name, sizes)
-        require_different(name, sizes, equal)
-        known = self.with_products(sizes)
-        given = self.one_call(known, inputs or {}, mask)
+        _check_sizes(name, sizes, equal)
+        all_sizes = self.with_products(sizes)
+        all_inputs = self.one_call(all_sizes, inputs or {}, mask)
         dims = dict(self.outputs if outputs is None else outputs)
         extra = dict(more_sizes or {})
         if later is not None:
-            again = self.one_call(known | dict(later.sizes), later.inputs, later.mask)
-            given |= {f"later_{key}": value for key, value in again.items()}
-            dims |= {f"later_{key}": _renamed(dims, later) for key, dims in self.outputs.items()}
+            again = self.one_call(all_sizes | dict(later.sizes), later.inputs, later.mask)
+            all_inputs |= {f"later_{key}": value for key, value in again.items()}
+            for key, words in self.outputs.items():
+                # A letter with another size in the second call gets the suffix 2 there.
+                letters = words.replace("(", "( ").replace(")", " )").split()
+                dims[f"later_{key}"] = " ".join(
+                    f"{letter}2" if letter in later.sizes else letter for letter in letters
+                )
             extra |= {f"{letter}2": size for letter, size in later.sizes.items()}
         if isinstance(layout, str):
-            layout = dict.fromkeys(given, layout)
+            layout = dict.fromkeys(all_inputs, layout)
         return Case(
             name=name,
-            inputs=given,
+            inputs=all_inputs,
             dims=dims,
-            sizes=known | extra,
-            init=self.arguments(known) | dict(init or {}),
+            sizes=all_sizes | extra,
+            init=self.arguments(all_sizes) | dict(init or {}),
             parameters=parameters or {},
             layout=layout or {},
             check=check or ("values" if mask is None else "masks"),
@@ -170,15 +169,15 @@ class CaseMaker:
 
     def with_products(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """Return the sizes and their products."""
-        known = dict(sizes)
+        products = dict(sizes)
         for letter, factors in self.products.items():
-            known[letter] = math.prod(
-                size_of(factor, known, f"{letter} = {factors}") for factor in factors.split()
+            products[letter] = math.prod(
+                size_of(factor, products, f"{letter} = {factors}") for factor in factors.split()
             )
-        return known
+        return products
 
     def __str__(self) -> str:
-        """Return words for this object in messages of Python, without the address of `draw`."""
+        # For messages of Python, without the address of `draw`.
         return "the case maker"
 
     def one_call(
@@ -254,13 +253,16 @@ class CaseMaker:
 
 
 def shape(dims: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the shape of named dimensions such as "B 1 L (H D)"; digits are sizes."""
-    found: list[int] = []
+    """Return the shape of named dimensions; digits are sizes.
+
+    >>> shape("B 1 L (H D)", {"B": 2, "L": 5, "H": 3, "D": 4})
+    (2, 1, 5, 12)
+    """
+    lengths: list[int] = []
     for axis in axes(dims):
-        found.append(
-            math.prod(int(word) if word.isdigit() else size_of(word, sizes, dims) for word in axis)
-        )
-    return tuple(found)
+        factors = [int(word) if word.isdigit() else size_of(word, sizes, dims) for word in axis]
+        lengths.append(math.prod(factors))
+    return tuple(lengths)
 
 
 def ragged(draw: Draw, batch: int, length: int, side: str = "right") -> Tensor:
@@ -273,49 +275,23 @@ def ragged(draw: Draw, batch: int, length: int, side: str = "right") -> Tensor:
     return real
 
 
-def require_numbers(name: str, sizes: Mapping[str, object]) -> None:
-    """Check that every size is a whole number.
-
-    Args:
-        name: the name of the case, for the message.
-
-    Raises:
-        PackError: if a size is not a whole number from 0.
-    """
+def _check_sizes(name: str, sizes: Sizes, equal: str) -> None:
+    """Raise PackError if a size is no number, or two sizes are equal that `equal` does not name."""
     for letter, size in sizes.items():
         if type(size) is not int or size < 0:
             raise PackError(
                 f"Case {name!r}: {letter}={size!r} is neither a size nor an argument of a case. A "
                 "size is a whole number from 0; the docstring of CaseMaker lists the arguments."
             )
-
-
-def require_different(name: str, sizes: Mapping[str, int], equal: str) -> None:
-    """Check that sizes differ, except for sizes of 1 and for letters that `equal` names.
-
-    Args:
-        name: the name of the case, for the message.
-        equal: groups of letters with equal sizes, e.g. "B H, Lq Lk".
-
-    Raises:
-        PackError: if sizes are equal by accident, or differ within a group of `equal`.
-    """
     groups = [set(group.split()) for group in equal.split(",")]
     for group in groups:
         if len({size_of(letter, sizes, f"equal={equal}") for letter in group}) > 1:
             values = ", ".join(f"{letter} = {sizes[letter]}" for letter in sorted(group))
             raise PackError(f"Case {name!r} says equal={equal!r}, but {values}.")
-    for pair in combinations(sizes, 2):
-        first, second = pair
-        wanted = any(group.issuperset(pair) for group in groups)
-        if sizes[first] == sizes[second] != 1 and not wanted:
+    for first, second in combinations(sizes, 2):
+        is_on_purpose = any(group.issuperset((first, second)) for group in groups)
+        if sizes[first] == sizes[second] != 1 and not is_on_purpose:
             raise PackError(
                 f"Case {name!r}: {first} and {second} are both {sizes[first]}, so a wrong axis can "
                 f'pass by luck. Make them differ, or say equal="{first} {second}".'
             )
-
-
-def _renamed(dims: str, later: SecondCall) -> str:
-    """Return dimensions for the second call: letters with another size there get the suffix 2."""
-    words = dims.replace("(", "( ").replace(")", " )").split()
-    return " ".join(f"{word}2" if word in later.sizes else word for word in words)

@@ -46,24 +46,24 @@ class RotaryMaker(CaseMaker):
         """Return one case.
 
         Args:
-            positions: the positions: a tensor; "scattered"; an int for scattered positions below
-                it; None for no positions; "with a mask" for scattered positions, except for no
-                positions in a call without a mask if the challenge has masks.
+            positions: a tensor; "scattered"; an int for scattered positions below it; None for no
+                positions; "with a mask" for scattered positions, except for no positions in a call
+                without a mask if the challenge has masks.
             base: the base of the angles: the constructor's argument `rope_base`, or the input
                 `base` of a function. None keeps the default.
         """
-        given, arguments = dict(inputs or {}), dict(init or {})
+        all_inputs, arguments = dict(inputs or {}), dict(init or {})
         if isinstance(positions, int):
-            given["position_ids"] = self.scattered(more, positions)
+            all_inputs["position_ids"] = self.scattered(more, positions)
         elif positions == "scattered":
-            given["position_ids"] = self.scattered(more)
+            all_inputs["position_ids"] = self.scattered(more)
         elif not isinstance(positions, str):
-            given["position_ids"] = positions
+            all_inputs["position_ids"] = positions
         if base is not None and self.init:
             arguments["rope_base"] = base
         elif base is not None:
-            given["base"] = base
-        return super().__call__(name + self.words, inputs=given, init=arguments, **more)
+            all_inputs["base"] = base
+        return super().__call__(name + self.words, inputs=all_inputs, init=arguments, **more)
 
     def one_call(
         self, sizes: Mapping[str, int], given: Mapping[str, object], mask: Mask
@@ -106,18 +106,17 @@ def orders(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     top = sizes.get(case.rows, 200) - 1
     item, token = torch.arange(batch)[:, None], torch.arange(length)
 
-    def given(name: str, positions: Tensor, **other: int) -> Case:
-        is_for_items = "B" in case.places.split()
-        lines = positions if is_for_items else positions[0]
+    def at(name: str, positions: Tensor, **other: int) -> Case:
+        lines = positions if "B" in case.places.split() else positions[0]
         return case(name, positions=lines, **{**sizes, **other})
 
     yield case("scattered positions", positions="scattered", **sizes)
-    yield given("repeated and falling positions", top - token // 2 * 3 - 2 * item)
+    yield at("repeated and falling positions", top - token // 2 * 3 - 2 * item)
     far = top - 2 * length + 2 * token
-    yield given("every other position, far along", far.expand(batch, length))
+    yield at("every other position, far along", far.expand(batch, length))
     shuffled = (case.draw.integers(1, 1, high=length) + 2 * token) % length
-    yield given("one sequence, shuffled", shuffled, B=1)
-    yield given("one token of every sequence, far along (a decode step)", top - 7 * item, L=1)
+    yield at("one sequence, shuffled", shuffled, B=1)
+    yield at("one token of every sequence, far along (a decode step)", top - 7 * item, L=1)
 
 
 def full_table(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
@@ -126,13 +125,13 @@ def full_table(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     Mistakes: a table that is one row too short; a call of full length that is refused; the rows in
     order for every call of full length.
     """
+    name = "as many tokens as the table has rows"
     equal = f"{sizes.get('equal', '')}, L {case.rows}"
     full = {**sizes, case.rows: sizes["L"], "equal": equal}
-    yield case("as many tokens as the table has rows", positions=None, **full)
+    yield case(name, positions=None, **full)
     rows = torch.arange(sizes["L"])
-    orders = [rows.flip(0), rows.roll(3), rows.roll(1)][: sizes["B"]]
-    name = "as many tokens as the table has rows, in other orders"
-    yield case(name, positions=torch.stack(orders), **full)
+    orders = torch.stack([rows.flip(0), rows.roll(3), rows.roll(1)])
+    yield case(f"{name}, in other orders", positions=orders[: sizes["B"]], **full)
 
 
 def equal_sizes(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
@@ -153,8 +152,7 @@ def equal_sizes(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     yield same("as many batch items as tokens", "L", "B")
     yield same("as many batch items as heads and tokens", "L", "B", *heads)
     if case.mask:
-        name = "as many heads as tokens, no positions"
-        yield same(name, "L", *heads, positions=None)
+        yield same("as many heads as tokens, no positions", "L", *heads, positions=None)
 
 
 def bases(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
@@ -204,8 +202,7 @@ def left_padding(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
 def weights_shown(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     """Yield cases whose output shows the weights: features 0 .. L-1 of every head are its weights.
 
-    These cases exist for the report, which can then explain wrong positions. No mistake is caught
-    by these cases alone.
+    These cases exist for the report, which can then explain wrong positions.
     """
     roles = suites.projected(case)
     known = case.with_products(sizes)
@@ -220,9 +217,10 @@ def weights_shown(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
         weights["k"] *= 2
         weights["v"][:, :length] = torch.eye(length, weights["v"].shape[-1])
         weights["o"] = torch.eye(known["H"] * known["D"])
-        parameters = roles.parameters(case, known, weights, {"v", "o"})
-        given = roles.heads_apart(case, known) | {"parameters": parameters, "inputs": inputs}
-        return case(name, positions=positions, **given, **sizes)
+        parts = roles.heads_apart(case, known)
+        parts["inputs"] = inputs
+        parts["parameters"] = roles.parameters(case, known, weights, {"v", "o"})
+        return case(name, positions=positions, **parts, **sizes)
 
     yield shown("heads apart, their first features are the weights", None)
     gaps = torch.arange(length) * 2 + torch.arange(length) // 2
@@ -237,15 +235,10 @@ def growth(case: RotaryMaker, small: Mapping[str, int], large: Mapping[str, int]
     without positions has at least 17 tokens. So an answer that keeps tables after the life of an
     object, or lets them grow, makes tables in both sizes.
     """
-
-    def both(name: str, few: Mapping[str, int], many: Mapping[str, int], **more: Any) -> Case:
-        (probe,) = suites.growth(case, name, {**small, **few}, {**large, **many}, **more)
-        return probe
-
-    rows = case.table_of(31)
-    few, many = {"L": 3, **rows}, {"L": 9}
-    yield both("everything, mask and positions", few, many, mask=case.mask, base=123.0)
-    few, many = {"L": 17, **case.table_of(20)}, {"L": 21, **case.table_of(25)}
-    yield both("everything, no mask, no positions", few, many, base=321.0)
-    few, many = {**small, "L": 33, **case.table_of(400)}, {**small, "L": 300}
-    yield both("length, no mask", few, many, positions=400, base=231.0)
+    few, many = {**small, "L": 3, **case.table_of(31)}, {**large, "L": 9}
+    name = "everything, mask and positions"
+    yield from suites.growth(case, name, few, many, mask=case.mask, base=123.0)
+    few, many = {**small, "L": 17, **case.table_of(20)}, {**large, "L": 21, **case.table_of(25)}
+    yield from suites.growth(case, "everything, no mask, no positions", few, many, base=321.0)
+    few = {**small, "L": 33, **case.table_of(400)}
+    yield from suites.growth(case, "length, no mask", few, {"L": 300}, positions=400, base=231.0)
