@@ -157,13 +157,13 @@ def _explain(fault: str, data: Any, shape: Any) -> tuple[Keys, str]:
         return (*keys, match[1]), f"`{match[1]}` is not a key here. {advice}"
     if not problem.startswith(("Expected", "Invalid")) and isinstance(value, dict):
         return keys, problem  # __post_init__ of a struct refused the table
-    # Without the two exceptions, the problem is a sentence of a class that msgspec does not know.
-    step = problem
     if problem.startswith("Invalid enum value"):
         step = f"Write {' or '.join(as_toml(word) for word in get_args(kind))}."
     elif match := re.match(r"Expected `([^`]*)`( [^,]*)?", problem):
         types = " or ".join(_TYPES.get(word, word) for word in match[1].split(" | "))
         step = f"Write {types}{match[2] or ''}."
+    else:  # a sentence of a class that msgspec does not know
+        step = problem
     last = keys[-1]
     name = f"entry {last + 1} of `{keys[-2]}`" if isinstance(last, int) else f"`{last}`"
     return keys, f"{name} is {_shown(value)}. {step}"
