@@ -33,7 +33,7 @@ class CachedMaker(CaseMaker):
 
     cache: str = "B H L D"  # the dimensions of cached keys and values
 
-    def __call__(  # type: ignore[override]  # chunks are no size
+    def __call__(
         self,
         name: str,
         *,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import combinations
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from torch import Tensor
 
@@ -19,7 +19,8 @@ Sizes = Mapping[str, int]
 Parts = dict[str, Any]  # arguments of a CaseMaker: inputs, parameters, init, outputs
 
 Mask = Tensor | str | None
-Check = Literal["values", "masks", "train/eval", "properties"]
+# The fields of a case that a call may give.
+_FIELDS = {field.name for field in fields(Case)} - {"dims", "sizes"}
 
 
 class Roles(Protocol):
@@ -49,10 +50,10 @@ class SecondCall:
 class MaskAxes:
     """The letters of a mask's axes; "" for an axis that the mask does not have."""
 
-    batch: str  # the first axis
+    batch: str
     heads: str  # "" if a mask is the same for all heads
     queries: str  # "" if a mask is the same for all queries
-    keys: str  # the last axis
+    keys: str
 
 
 @dataclass(frozen=True)
@@ -97,20 +98,13 @@ class CaseMaker:
         outputs: Mapping[str, str] | None = None,
         more_sizes: Mapping[str, int] | None = None,
         init: Mapping[str, object] | None = None,
-        parameters: Mapping[str, object] | None = None,
         layout: str | Mapping[str, str] | None = None,
-        check: Check | None = None,
-        dtype: Literal["float32", "float64", "bfloat16"] = "float32",
-        mode: Literal["eval", "train"] = "eval",
-        gradients: bool = True,
-        dropout: float | None = None,
-        probe: Literal["vectorised", "memory", "held", "work"] | None = None,
-        limit: int | None = None,
-        **sizes: int,
+        **more: Any,
     ) -> Case:
         """Return one case. Inputs are drawn from N(0, 1) in the given sizes.
 
-        Arguments that are not explained here are fields of `Case`.
+        Other arguments are the size of every letter, `B=2, L=5`, and fields of `Case`. Sizes must
+        differ, except for sizes of 1. The field `check` is "masks" if there is a mask.
 
         Args:
             mask: a tensor; "causal"; "padding"; dimensions such as "B 1 1 Lk" for a random mask
@@ -120,17 +114,17 @@ class CaseMaker:
             inputs: inputs that are not drawn. The name of another input means the same tensor.
             outputs: the dimensions of the outputs, if they differ from the maker's.
             more_sizes: the sizes of further letters in `outputs`.
+            init: constructor arguments that are no sizes.
             layout: the memory layout of all inputs, or of each input by name.
-            check: the check that compares the values; by default "masks" for a case with a mask
-                and "values" for others.
-            sizes: the size of every letter, `B=2, L=5`. Sizes must differ, except for sizes of 1.
 
         Raises:
             PackError: if a size is not a whole number, if two sizes are equal and `equal` does not
                 name them, or if dimensions name a letter without a size.
         """
-        _check_sizes(name, sizes, equal)
-        all_sizes = self.with_products(sizes)
+        case_fields = {key: more.pop(key) for key in _FIELDS if key in more}
+        case_fields.setdefault("check", "values" if mask is None else "masks")
+        _check_sizes(name, more, equal)
+        all_sizes = self.with_products(more)
         all_inputs = self.one_call(all_sizes, inputs or {}, mask)
         dims = dict(self.outputs if outputs is None else outputs)
         extra = dict(more_sizes or {})
@@ -152,15 +146,8 @@ class CaseMaker:
             dims=dims,
             sizes=all_sizes | extra,
             init=self.arguments(all_sizes) | dict(init or {}),
-            parameters=parameters or {},
             layout=layout or {},
-            check=check or ("values" if mask is None else "masks"),
-            dtype=dtype,
-            mode=mode,
-            gradients=gradients,
-            dropout=dropout,
-            probe=probe,
-            limit=limit,
+            **case_fields,
         )
 
     def arguments(self, sizes: Mapping[str, int]) -> dict[str, object]:
