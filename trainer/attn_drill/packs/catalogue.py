@@ -61,11 +61,9 @@ class KnownPacks(msgspec.Struct, frozen=True):
     variable: str = ""  # the value of ATTN_DRILL_PACK
 
     def naming(self, folders: Iterable[Path | str]) -> KnownPacks:
-        """Return the same packs and those in `folders`, which come after the named ones."""
         return KnownPacks((*self.named, *map(Path, folders)), self.variable)
 
     def find(self, challenge_id: str) -> Challenge:
-        """Return the challenge with this id, or raise DrillError with the nearest ids."""
         # Installed packages are searched only if no earlier pack has the id, because that is slow.
         return pack_reader.find_in((pack.root for pack in self._packs()), challenge_id)
 
@@ -92,7 +90,7 @@ class KnownPacks(msgspec.Struct, frozen=True):
         try:
             for challenge in pack_reader.prerequisites_first(by_id.values()):
                 in_order[challenge.id] = challenge
-        except PackError as error:  # a circle may go through several packs
+        except PackError as error:  # a circle, perhaps through several packs
             troubles.append(str(error))
         return Catalogue(packs, tuple((in_order | by_id).values()), tuple(troubles))
 

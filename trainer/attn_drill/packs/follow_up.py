@@ -18,7 +18,7 @@ from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
 from attn_drill.packs.arithmetic import evaluate
-from attn_drill.packs.toml import Text, key_error, read_toml
+from attn_drill.packs.toml import key_error, read_toml
 
 _ITEM = re.compile(r"^(\d+)\. +(.*)$")
 _IS_ABOVE_A_LIST = re.compile(r"\s*$|#|.*[:\uff1a]\s*$")  # blank, a heading, or ends with a colon
@@ -34,17 +34,13 @@ _UNITS = {
 _PLAIN = {0.0, 1.0, 2.0}
 
 
-class Answer(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class Answer(pack_reader.Translated, forbid_unknown_fields=True, frozen=True):
     """The keys of one `[[answer]]`."""
 
-    en: Text
-    zh: str = ""
-    figures: dict[str, str] = {}  # formulas by the number that the text shows: "64 MiB" = "2**26"
-    given: dict[str, str] = {}  # sources of published numbers that no formula computes
-
-    def text(self, language: str) -> str:
-        """Return the answer in a language, or in English if it is not translated."""
-        return ((self.zh if language == "zh" else "") or self.en).strip()
+    # Formulas by the number that the text shows: "64 MiB" = "2**26".
+    figures: dict[str, str] = msgspec.field(default_factory=dict)
+    # Sources of published numbers that no formula computes.
+    given: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class FollowUpFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -66,18 +66,22 @@ class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             )
 
 
-class Rule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The text of a rule by language."""
+class Translated(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A text by language."""
 
-    en: str
+    en: Text
     zh: str = ""
+
+    def text(self, language: str) -> str:
+        """Return the text in a language, or in English if it is not translated."""
+        return (getattr(self, language, "") or self.en).strip()
 
 
 class RulesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The keys of `rules.toml`."""
 
-    rules: dict[str, Rule]
-    title: Rule = Rule("")
+    rules: dict[str, Translated]
+    title: Translated = Translated("")
 
 
 def challenge_id(folder: str) -> str:
@@ -223,10 +227,11 @@ def prompt(challenge: Challenge, language: str = "en") -> str:
             f"Name these, or write the new rule into {of_pack}."
         )
         raise key_error(challenge.folder / "challenge.toml", ("rules",), sentence, PackError)
-    usual = [file.title, *(rule for name, rule in rules.items() if name in challenge.rules)]
-    title, *sentences = (getattr(rule, language, "") or rule.en for rule in usual)
     space = "" if language == "zh" else " "
-    paragraph = f"**{title}** {space.join(sentences)}"
+    sentences = space.join(
+        rule.text(language) for name, rule in rules.items() if name in challenge.rules
+    )
+    paragraph = f"**{file.title.text(language)}** {sentences}"
     place = _TABLE_OR_LIST.search(text)
     end = place.end() if place else len(text)
     return f"{text[:end].rstrip()}\n\n{paragraph}\n\n{text[end:]}"

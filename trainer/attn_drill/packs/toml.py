@@ -112,11 +112,9 @@ def as_toml(value: object) -> str:
     >>> print(as_toml("two\nlines"), as_toml(True), as_toml(2.0), as_toml(0.5))
     "two\nlines" true 2 0.5
     """
-    if isinstance(value, str):
+    if isinstance(value, str | bool):
         # TOML has the escapes of JSON, but it does not allow DEL.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
