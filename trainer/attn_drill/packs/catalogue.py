@@ -21,7 +21,14 @@ import msgspec
 
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, PackError
-from attn_drill.packs import pack_reader
+from attn_drill.packs.pack_reader import (
+    built_in_pack,
+    challenge_folders,
+    find_in,
+    is_pack,
+    prerequisites_first,
+    read_challenge,
+)
 
 VARIABLE = "ATTN_DRILL_PACK"
 GROUP = "attn_drill.packs"
@@ -65,7 +72,7 @@ class KnownPacks(msgspec.Struct, frozen=True):
 
     def find(self, challenge_id: str) -> Challenge:
         # Installed packages are searched only if no earlier pack has the id, because that is slow.
-        return pack_reader.find_in((pack.root for pack in self._packs()), challenge_id)
+        return find_in((pack.root for pack in self._packs()), challenge_id)
 
     def roots(self) -> tuple[Path, ...]:
         return tuple(pack.root for pack in self._packs())
@@ -75,9 +82,9 @@ class KnownPacks(msgspec.Struct, frozen=True):
         packs = tuple(self._packs())
         troubles = list(_installed(tuple(sys.path))[1])
         by_id: dict[str, Challenge] = {}
-        for folder in (path for pack in packs for path in pack_reader.challenge_folders(pack.root)):
+        for folder in (path for pack in packs for path in challenge_folders(pack.root)):
             try:
-                challenge = pack_reader.read_challenge(folder)
+                challenge = read_challenge(folder)
             except PackError as error:
                 troubles.append(f"{folder} is left out: {error}")
                 continue
@@ -88,7 +95,7 @@ class KnownPacks(msgspec.Struct, frozen=True):
                 )
         in_order: dict[str, Challenge] = {}
         try:
-            for challenge in pack_reader.prerequisites_first(by_id.values()):
+            for challenge in prerequisites_first(by_id.values()):
                 in_order[challenge.id] = challenge
         except PackError as error:  # a circle, perhaps through several packs
             troubles.append(str(error))
@@ -117,7 +124,7 @@ class KnownPacks(msgspec.Struct, frozen=True):
                         "`attn-drill pack new NAME` makes a pack."
                     )
             first.append(Pack(place, place.name, "named"))
-        first.append(Pack(pack_reader.built_in_pack(), "attn-drill", "built in"))
+        first.append(Pack(built_in_pack(), "attn-drill", "built in"))
 
         def last() -> Iterator[Pack]:  # searched only after all others were yielded
             yield from _installed(tuple(sys.path))[0]
@@ -160,10 +167,10 @@ def _root_in(package: str) -> Path:
         raise DrillError(f"there is no package {package!r}")
     for place in spec.submodule_search_locations or ():
         folder = Path(place, *rest)
-        if pack_reader.is_pack(folder):
+        if is_pack(folder):
             return folder.resolve()
         # In an editable install, the project has the pack and the package side by side.
         project = folder.parent
-        if pack_reader.is_pack(project) and (project / "pyproject.toml").is_file():
+        if is_pack(project) and (project / "pyproject.toml").is_file():
             return project.resolve()
     raise DrillError(f"the folder of {package!r} has no challenges/ and solutions/")

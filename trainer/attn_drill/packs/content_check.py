@@ -11,9 +11,17 @@ from pathlib import Path
 
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
-from attn_drill.packs import pack_reader
 from attn_drill.packs.follow_up import follow_up_problems, questions_of
 from attn_drill.packs.mistakes import patch, read_mistakes
+from attn_drill.packs.pack_reader import (
+    also_right,
+    challenge_folders,
+    challenge_id,
+    paragraphs,
+    read_text,
+    solution,
+    stub,
+)
 from attn_drill.packs.question_bank import topic_files
 from attn_drill.packs.stub_levels import at_level, steps
 from attn_drill.packs.toml import key_error, line_of, suggestion
@@ -65,7 +73,7 @@ def _links(challenge: Challenge, packs: Sequence[Path]) -> Iterator[str]:
     ids: list[str] = []
     topics: list[str] = []
     for root in packs:
-        ids += [pack_reader.challenge_id(path.name) for path in pack_reader.challenge_folders(root)]
+        ids += [challenge_id(path.name) for path in challenge_folders(root)]
         topics += [path.stem for path in topic_files(root)]
     for name in challenge.builds_on:
         if name not in ids:
@@ -81,7 +89,7 @@ def _links(challenge: Challenge, packs: Sequence[Path]) -> Iterator[str]:
 
 def _prompts(challenge: Challenge) -> Iterator[str]:
     path = challenge.folder / "prompt.md"
-    text = pack_reader.read_text(path)
+    text = read_text(path)
     questions = questions_of(text)
     for part, is_there in (
         *((f"the name {name}", name in text) for name in challenge.entry),
@@ -91,7 +99,7 @@ def _prompts(challenge: Challenge) -> Iterator[str]:
         if not is_there:
             yield f"{path} does not have {part}. Add it."
     for path in sorted(challenge.folder.glob("prompt.*.md")):
-        translation = pack_reader.read_text(path)
+        translation = read_text(path)
         if _code(translation) != _code(text):
             yield f"{path}: its examples differ from those of prompt.md. Copy them unchanged."
         count, wanted = len(questions_of(translation)), len(questions)
@@ -106,9 +114,9 @@ def _code(text: str) -> list[str]:
 
 
 def _right_answers(challenge: Challenge) -> Iterator[str]:
-    paths = pack_reader.also_right(challenge)
+    paths = also_right(challenge)
     for path in paths:
-        if not all(pack_reader.paragraphs(pack_reader.read_text(path))):
+        if not all(paragraphs(read_text(path))):
             yield (
                 f"{path} has no docstring of two paragraphs. Say in the first what the answer does "
                 "differently, and in the second what this costs."
@@ -116,15 +124,15 @@ def _right_answers(challenge: Challenge) -> Iterator[str]:
     if len(paths) < FEWEST_ALSO_RIGHT:
         folder = challenge.solutions / "also_right"
         yield f"{folder} has {len(paths)} files. Write at least {FEWEST_ALSO_RIGHT} right answers."
-    if not pack_reader.paragraphs(pack_reader.solution(challenge))[0]:
+    if not paragraphs(solution(challenge))[0]:
         path = challenge.solutions / "solution.py"
         yield f"{path} has no docstring. Say in it what is computed."
 
 
 def _stub_levels(challenge: Challenge) -> Iterator[str]:
     path = challenge.folder / "stub.py"
-    pack_reader.stub(challenge, "blank")  # raises PackError if the stub is not Python
-    for problem in stub_problems(pack_reader.read_text(path)):
+    stub(challenge, "blank")  # raises PackError if the stub is not Python
+    for problem in stub_problems(read_text(path)):
         yield f"{path}: {problem}."
 
 
@@ -162,7 +170,7 @@ def _mistakes(challenge: Challenge) -> Iterator[str]:
         yield f"{path} has {len(mistakes)} mistakes. Write at least {FEWEST_MISTAKES}."
     for mistake in mistakes:
         try:
-            patch(pack_reader.solution(challenge), mistake, str(path))
+            patch(solution(challenge), mistake, str(path))
         except PackError as error:
             yield str(error).replace(str(path), place_of(challenge, mistake.id), 1)
 
