@@ -56,8 +56,7 @@ class Draw:
     def positions(self, *shape: int, high: int = 20) -> Tensor:
         """Return unordered int64 positions from 0 to `high` - 1.
 
-        Every row of two or more entries contains 0 and `high` - 1, at other places than the row
-        above.
+        Every row of two or more entries contains both, at other places than the row above.
         """
         positions = self.integers(*shape, high=high)
         length = shape[-1]
@@ -72,9 +71,6 @@ class Draw:
         """Return one size from every range; the sizes are all different.
 
         Ranges include both ends. The sizes do not depend on the stream of values.
-
-        Raises:
-            PackError: if a range is no range, or if the sizes cannot differ.
         """
         for ends in ranges:
             is_range = isinstance(ends, tuple | list) and [type(end) for end in ends] == [int, int]
@@ -104,10 +100,6 @@ class Draw:
             times: `{"H": "Hkv"}` makes H a multiple of Hkv, `{"D": 2}` makes D even. The range of H
                 or D then gives the factor.
             sums: `{"L": ("first", "second", 1)}` makes L the sum of these sizes and numbers.
-
-        Raises:
-            PackError: if a range is no range, if the sizes cannot differ, or if `times` or `sums`
-                name a letter without a size.
         """
         for _ in range(_MOST_TRIES):
             drawn = dict(zip(ranges, self.distinct(*ranges.values()), strict=True))
@@ -139,10 +131,7 @@ class Draw:
         return mask
 
     def padding(self, batch: int, length: int, side: str = "right") -> Tensor:
-        """Return a bool mask [batch, length] of real tokens. Batch items differ in length.
-
-        The padding is on this side, "right" or "left".
-        """
+        """Return a bool mask [batch, length] of real tokens. Batch items differ in length."""
         first = int(torch.randint(length, (), generator=self._values))
         lengths = (first + torch.arange(batch) * max(1, length // max(batch, 1))) % length + 1
         if bool((lengths == length).all()):

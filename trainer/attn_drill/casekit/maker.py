@@ -116,10 +116,6 @@ class CaseMaker:
             more_sizes: the sizes of further letters in `outputs`.
             init: constructor arguments that are no sizes.
             layout: the memory layout of all inputs, or of each input by name.
-
-        Raises:
-            PackError: if a size is not a whole number, if two sizes are equal and `equal` does not
-                name them, or if dimensions name a letter without a size.
         """
         case_fields = {key: more.pop(key) for key in _FIELDS if key in more}
         case_fields.setdefault("check", "values" if mask is None else "masks")

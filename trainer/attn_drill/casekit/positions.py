@@ -202,7 +202,7 @@ def left_padding(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
 def weights_shown(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     """Yield cases whose output shows the weights: features 0 .. L-1 of every head are its weights.
 
-    These cases exist for the report, which can then explain wrong positions.
+    With these cases, the report can explain wrong positions.
     """
     roles = suites.projected(case)
     known = case.with_products(sizes)

@@ -32,13 +32,10 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 def evaluate(formula: str, names: Mapping[str, Value]) -> float:
-    """Return the value of a formula.
+    """Return the value of a formula, or raise ValueError if it is not arithmetic over these names.
 
     >>> evaluate("2 * layers * bytes_of(dtype)", {"layers": 3, "dtype": "float16"})
     12
-
-    Raises:
-        ValueError: if the text is not arithmetic, or uses a name that is not in `names`.
     """
     try:
         value = _value(ast.parse(formula, mode="eval").body, names)

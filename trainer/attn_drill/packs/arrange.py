@@ -58,11 +58,7 @@ class Piece:
 
 @functools.lru_cache(maxsize=64)
 def arranged(stub: str, reference: str, mistakes: tuple[Mistake, ...], seed: str) -> str:
-    """Return the text of the stub at the level `arrange`. The same seed gives the same text.
-
-    Raises:
-        SyntaxError: if the stub or the reference does not parse.
-    """
+    """Return the text of the stub at the level `arrange`. The same seed gives the same text."""
     code = completed(stub, reference)
     blocks = shuffled_pieces(code, reference, mistakes, seed)
     tree = ast.parse(code)
@@ -109,10 +105,7 @@ def pieces_of(source: str) -> tuple[Piece, ...]:
 
 
 def wrong_piece(reference: str, mistake: Mistake) -> Piece | None:
-    """Return the piece that a mistake puts in place of a piece of the reference.
-
-    Return None if the mistake does anything else.
-    """
+    """Return the piece that a mistake puts in place of a right piece; None if it does more."""
     try:
         patched = patch(reference, mistake, "")
     except PackError:  # `pack check` reports it

@@ -17,11 +17,7 @@ _DTYPE = re.compile(r"torch\.(float|int|uint|bfloat|complex)\d+|torch\.bool")
 
 
 def signatures(challenge: Challenge) -> tuple[Signature, ...]:
-    """Return the signatures of the stub's functions, constructors and public methods.
-
-    Raises:
-        PackError: if the stub does not parse or does not define an entry.
-    """
+    """Return the signatures of the stub's functions, constructors and public methods."""
     path = challenge.folder / "stub.py"
     try:
         tree = ast.parse(stub(challenge, "guided"))

@@ -32,11 +32,7 @@ class MistakesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
-    """Return the mistakes of `solutions/<challenge>/mistakes.toml`, in the file's order.
-
-    Raises:
-        PackError: if the file cannot be read, an id occurs twice, or a twin is not above.
-    """
+    """Return the mistakes of `solutions/<challenge>/mistakes.toml`, in the file's order."""
     path = challenge.solutions / "mistakes.toml"
     entries = read_toml(path, MistakesFile, PackError).mistake
     above: set[str] = set()
@@ -69,7 +65,7 @@ def readable_mistakes(
 
 
 def replaced(source: str, mistake: Mistake, where: str) -> str:
-    """Return the source with the mistake. The result may not compile.
+    """Return the source with the mistake, which may not compile.
 
     Raises:
         PackError: if `was` is not found exactly once. The message begins with the path `where`.

@@ -157,8 +157,7 @@ def read_pack(root: Path) -> tuple[Challenge, ...]:
 def prerequisites_first(challenges: Iterable[Challenge]) -> Iterator[Challenge]:
     """Yield challenges by their minutes, but each challenge after those that it builds on.
 
-    Raises:
-        PackError: if all remaining challenges build on each other in a circle.
+    Challenges in a circle raise PackError after all others.
     """
     remaining = sorted(challenges, key=lambda challenge: (challenge.minutes, challenge.id))
     while remaining:
@@ -179,11 +178,7 @@ def find_challenge(root: Path, wanted: str) -> Challenge:
 
 
 def find_in(roots: Iterable[Path], wanted: str) -> Challenge:
-    """Return the challenge with this id from the first of these packs that has one.
-
-    Raises:
-        DrillError: if there is none. The message names the nearest ids.
-    """
+    """Return the challenge with this id from the first of these packs that has one."""
     name = challenge_id(wanted.strip().lower())
     ids: list[str] = []
     for root in roots:
@@ -208,11 +203,7 @@ def find_in(roots: Iterable[Path], wanted: str) -> Challenge:
 
 
 def prompt(challenge: Challenge, language: str = "en") -> str:
-    """Return the task: the prompt with the usual rules under its table, or before its list.
-
-    Raises:
-        PackError: if a file cannot be read, or if `rules.toml` lacks a rule of the challenge.
-    """
+    """Return the task: the prompt with the usual rules under its table, or before its list."""
     text = _in_language(challenge.folder / "prompt.md", language)
     if not challenge.rules:
         return text
@@ -251,9 +242,7 @@ def conventions(language: str = "en") -> str:
 def stub(challenge: Challenge, level: Level = "standard") -> str:
     """Return the text of the stub that `start` writes at this level.
 
-    Raises:
-        PackError: if a file cannot be read, or does not parse. The level `arrange` needs the
-            reference and the known mistakes, too.
+    The level `arrange` needs the reference and the known mistakes, too.
     """
     path = challenge.folder / "stub.py"
     guided = read_text(path)
@@ -304,7 +293,7 @@ def other_answers(challenge: Challenge) -> tuple[OtherAnswer, ...]:
 def paragraphs(source: str) -> tuple[str, str]:
     """Return the first two paragraphs of a file's docstring, each on a single line.
 
-    The first says what the answer does differently, the second says what this costs.
+    They say what an answer does differently, and what this costs.
     """
     try:
         docstring = ast.get_docstring(ast.parse(source)) or ""

@@ -124,9 +124,6 @@ def solve(
 
     >>> solve("4 * width", {"heads": 2}, {"width": "heads * 64"})
     (512, {'heads': 2, 'width': 128})
-
-    Raises:
-        ValueError: if a formula is not arithmetic over these names.
     """
     names = dict(drawn)
     for name, formula in derive.items():

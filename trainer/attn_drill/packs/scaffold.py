@@ -24,12 +24,7 @@ _TAKEN = {*keyword.kwlist, *sys.stdlib_module_names, "attn_drill", "torch", "num
 
 
 def scaffold(name: str, parent: Path) -> Path:
-    """Write a new pack as the folder `parent/name`, and return this folder.
-
-    Raises:
-        DrillError: if the name cannot be a Python package, if the folder exists, or if it cannot be
-            written.
-    """
+    """Write a new pack as the folder `parent/name`, and return this folder."""
     module = module_name(name)
     folder = parent / name
     if os.path.lexists(folder):
