@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from attn_drill.model.errors import PackError
-from attn_drill.packs.question_bank import read_bank, read_topic, solve
+from attn_drill.packs.question_bank import read_bank, read_topic
 from tests.support.known_packs import BANK, make_pack
 
 
@@ -65,11 +65,3 @@ def test_question_with_a_fault_is_refused(tmp_path: Path, old: str, new: str, me
     path.write_text(BANK.format("Own", "q").replace(old, new))
     with pytest.raises(PackError, match=rf"own\.toml, line [28]: .*{message}"):
         read_topic(path)
-
-
-def test_answer_follows_from_drawn_and_derived_values() -> None:
-    """A derived value may use values that are derived before it."""
-    derive = {"width": "heads * 64", "square": "width ** 2"}
-    answer, values = solve("4 * square", {"heads": 2}, derive)
-    assert answer == 4 * 128**2
-    assert values == {"heads": 2, "width": 128, "square": 128**2}

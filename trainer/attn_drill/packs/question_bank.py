@@ -122,8 +122,8 @@ def solve(
 ) -> tuple[float, dict[str, Value]]:
     """Return the value of the formula `answer`, and all drawn and derived values by name.
 
-    >>> solve("4 * width", {"heads": 2}, {"width": "heads * 64"})
-    (512, {'heads': 2, 'width': 128})
+    >>> solve("4 * area", {"heads": 2}, {"width": "heads * 64", "area": "width * width"})
+    (65536, {'heads': 2, 'width': 128, 'area': 16384})
     """
     names = dict(drawn)
     for name, formula in derive.items():
