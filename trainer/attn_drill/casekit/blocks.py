@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from attn_drill.casekit.draw import Draw
-from attn_drill.casekit.maker import CaseMaker, shape
+from attn_drill.casekit.maker import CaseMaker, Sizes, shape
 
 
 def small_hidden(draw: Draw, mlp: str, width: int, size: float = 0.02) -> dict[str, Tensor]:
@@ -44,7 +43,7 @@ def own_scores_far_below_zero(draw: Draw, width: int) -> dict[str, Tensor]:
 class TokenMaker(CaseMaker):
     """Make cases whose inputs called `tokens` are indices below the size V."""
 
-    def drawn(self, sizes: Mapping[str, int]) -> dict[str, Any]:
+    def drawn(self, sizes: Sizes) -> dict[str, Any]:
         """Return a draw for every input: tokens from 0 to V - 1, other inputs from N(0, 1)."""
         all_sizes = self.with_products(sizes)
         inputs = super().drawn(sizes)

@@ -41,7 +41,7 @@ class SecondCall:
     """A second call on the same object."""
 
     mask: Mask = None
-    sizes: Mapping[str, int] = field(default_factory=dict)  # those that differ from the first call
+    sizes: Sizes = field(default_factory=dict)  # those that differ from the first call
     # Inputs that are not drawn, by the names of the first call.
     inputs: Mapping[str, object] = field(default_factory=dict)
 
@@ -96,7 +96,7 @@ class CaseMaker:
         equal: str = "",
         inputs: Mapping[str, object] | None = None,
         outputs: Mapping[str, str] | None = None,
-        more_sizes: Mapping[str, int] | None = None,
+        more_sizes: Sizes | None = None,
         init: Mapping[str, object] | None = None,
         layout: str | Mapping[str, str] | None = None,
         **more: Any,
@@ -117,7 +117,9 @@ class CaseMaker:
             init: constructor arguments that are no sizes.
             layout: the memory layout of all inputs, or of each input by name.
         """
-        case_fields = {key: more.pop(key) for key in _FIELDS if key in more}
+        # None means the default of a field.
+        values = {key: more.pop(key, None) for key in _FIELDS}
+        case_fields = {key: value for key, value in values.items() if value is not None}
         case_fields.setdefault("check", "values" if mask is None else "masks")
         _check_sizes(name, more, equal)
         all_sizes = self.with_products(more)
@@ -146,11 +148,11 @@ class CaseMaker:
             **case_fields,
         )
 
-    def arguments(self, sizes: Mapping[str, int]) -> dict[str, object]:
+    def arguments(self, sizes: Sizes) -> dict[str, object]:
         """Return the constructor arguments that are sizes, by name."""
         return {name: sizes[letter] for name, letter in self.init.items() if letter in sizes}
 
-    def with_products(self, sizes: Mapping[str, int]) -> dict[str, int]:
+    def with_products(self, sizes: Sizes) -> dict[str, int]:
         """Return the sizes and their products."""
         products = dict(sizes)
         for letter, factors in self.products.items():
@@ -163,16 +165,14 @@ class CaseMaker:
         # For messages of Python, without the address of `draw`.
         return "the case maker"
 
-    def one_call(
-        self, sizes: Mapping[str, int], given: Mapping[str, object], mask: Mask
-    ) -> dict[str, object]:
+    def one_call(self, sizes: Sizes, given: Mapping[str, object], mask: Mask) -> dict[str, object]:
         """Return all inputs of a call: the given inputs, and draws for all others."""
         inputs = self.drawn(sizes) | dict(given)
         if self.mask:
             inputs["mask"] = self.make_mask(mask, sizes)
         return inputs
 
-    def drawn(self, sizes: Mapping[str, int]) -> dict[str, Any]:
+    def drawn(self, sizes: Sizes) -> dict[str, Any]:
         """Return a draw from N(0, 1) for every input, by name."""
         return {
             name: self.draw.normal(*shape(dims, self.with_products(sizes)))
@@ -200,11 +200,11 @@ class CaseMaker:
             return f"{axes.queries} {axes.keys}"
         return f"{axes.batch} 1 {axes.keys}" if axes.queries else self.mask
 
-    def at_one_position(self, sizes: Mapping[str, int]) -> dict[str, object]:
+    def at_one_position(self, sizes: Sizes) -> dict[str, object]:
         """Return inputs that put all tokens of a sequence at one position; {} without positions."""
         return {}
 
-    def shared(self, sizes: Mapping[str, int]) -> dict[str, object]:
+    def shared(self, sizes: Sizes) -> dict[str, object]:
         """Return inputs with equal batch items that share their memory.
 
         Inputs with a single axis are left out: the last axis of an input always has stride 1.
@@ -216,7 +216,7 @@ class CaseMaker:
             if len(dims.split()) > 1
         }
 
-    def make_mask(self, mask: Mask, sizes: Mapping[str, int]) -> Tensor | None:
+    def make_mask(self, mask: Mask, sizes: Sizes) -> Tensor | None:
         """Return the mask for the argument `mask` of a case."""
         if not isinstance(mask, str):
             return mask
@@ -235,7 +235,7 @@ class CaseMaker:
         return self.draw.keep(*shape(mask, sizes))
 
 
-def shape(dims: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
+def shape(dims: str, sizes: Sizes) -> tuple[int, ...]:
     """Return the shape of named dimensions; digits are sizes.
 
     >>> shape("B 1 L (H D)", {"B": 2, "L": 5, "H": 3, "D": 4})

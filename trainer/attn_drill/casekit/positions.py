@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from attn_drill.casekit import suites
-from attn_drill.casekit.maker import CaseMaker, Mask, shape
+from attn_drill.casekit.maker import CaseMaker, Mask, Sizes, shape
 from attn_drill.casekit.roles import Projected
 from attn_drill.model.case import Case
 
@@ -65,9 +65,7 @@ class RotaryMaker(CaseMaker):
             all_inputs["base"] = base
         return super().__call__(name + self.words, inputs=all_inputs, init=arguments, **more)
 
-    def one_call(
-        self, sizes: Mapping[str, int], given: Mapping[str, object], mask: Mask
-    ) -> dict[str, object]:
+    def one_call(self, sizes: Sizes, given: Mapping[str, object], mask: Mask) -> dict[str, object]:
         """Return all inputs of a call. By default, a call has positions if it has a mask."""
         inputs = super().one_call(sizes, given, mask)
         if "position_ids" not in inputs:
@@ -79,18 +77,18 @@ class RotaryMaker(CaseMaker):
         """Return the size that gives the table this number of rows; {} if there is no table."""
         return {self.rows: rows} if self.rows else {}
 
-    def scattered(self, sizes: Mapping[str, int], high: int | None = None) -> Tensor:
+    def scattered(self, sizes: Sizes, high: int | None = None) -> Tensor:
         """Return unordered positions below `high`, by default below the number of rows."""
         high = high or sizes.get(self.rows, 20)
         return self.draw.positions(*shape(self.places, sizes), high=high)
 
-    def at_one_position(self, sizes: Mapping[str, int]) -> dict[str, object]:
+    def at_one_position(self, sizes: Sizes) -> dict[str, object]:
         """Return one position for all tokens of a sequence, so queries and keys turn equally."""
         high = sizes.get(self.rows, 20)
         position = self.draw.integers(sizes["B"], 1, low=1, high=high)
         return {"position_ids": position.expand(sizes["B"], sizes["L"])}
 
-    def shared(self, sizes: Mapping[str, int]) -> dict[str, object]:
+    def shared(self, sizes: Sizes) -> dict[str, object]:
         """Return inputs and positions that all batch items share."""
         positions = self.scattered({**sizes, "B": 1}).expand(sizes["B"], sizes["L"])
         return {**super().shared(sizes), "position_ids": positions}
@@ -228,7 +226,7 @@ def weights_shown(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     yield shown("the same with gaps between positions", gaps + items * gaps.sign())
 
 
-def growth(case: RotaryMaker, small: Mapping[str, int], large: Mapping[str, int]) -> Iterator[Case]:
+def growth(case: RotaryMaker, small: Sizes, large: Sizes) -> Iterator[Case]:
     """Yield calls in two sizes whose operations are counted, with positions and without.
 
     Mistakes: a loop over batch items, heads or tokens. No other case has these bases, and a call
