@@ -117,9 +117,9 @@ def tiny_values(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
 
     Mistakes: an output of zeros, an epsilon that is added to the output or to a denominator.
     """
-    known = case.with_products({**sizes, "L": 3, "Lpast": 7})
-    new = suites.projected(case).tiny(case, known)
-    small = 1e-7 * case.draw.normal(*shape(case.cached("Lpast"), known))
+    all_sizes = case.with_products({**sizes, "L": 3, "Lpast": 7})
+    new = suites.projected(case).tiny(case, all_sizes)
+    small = 1e-7 * case.draw.normal(*shape(case.cached("Lpast"), all_sizes))
     yield case("tiny values", chunks=(3,), Lpast=7, inputs={"past_v": small}, **new, **sizes)
 
 
@@ -129,16 +129,16 @@ def zero_tokens(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     Mistakes: a score of 0 taken for a masked score, a row of zeros taken for an unused row of a
     buffer.
     """
-    known = case.with_products(sizes)
+    all_sizes = case.with_products(sizes)
     more: dict[str, Any] = {**suites.projected(case).without_biases(), **sizes}
     for use_cache in (False, True):
         for past, length in ((0, 5), (5, 3)):
             name = "tokens of zeros"
-            x_shape = shape(case.inputs["x"], {**known, "L": length})
+            x_shape = shape(case.inputs["x"], {**all_sizes, "L": length})
             inputs: dict[str, object] = {"x": case.draw.normal_with_zeros(*x_shape)}
             if past:
                 name += ", also in the past"
-                full = shape(case.cached("Lpast"), {**known, "Lpast": past})
+                full = shape(case.cached("Lpast"), {**all_sizes, "Lpast": past})
                 inputs["past_k"] = case.draw.normal_with_zeros(*full)
                 inputs["past_v"] = case.draw.normal_with_zeros(*full, row=2)
             more |= {"Lpast": past, "inputs": inputs}
@@ -168,7 +168,7 @@ def steep_scores(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
         alternating: bool = False,
     ) -> Case:
         """Return a case with scores of 200 times `old` (cached keys) and `new` (new keys)."""
-        known = case.with_products({**sizes, "L": len(new)})
+        all_sizes = case.with_products({**sizes, "L": len(new)})
         of_sequences = signs if alternating else torch.ones(1, 1)
         last = torch.arange(len(new)) == len(new) - 1
         scores = Scores(
@@ -179,9 +179,9 @@ def steep_scores(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
             huge=last if huge else None,
             alternating=alternating,
         )
-        parts = roles.scored(case, known, scores)
+        parts = roles.scored(case, all_sizes, scores)
         if old:
-            full = shape(case.cached("Lpast"), {**known, "Lpast": len(old)})
+            full = shape(case.cached("Lpast"), {**all_sizes, "Lpast": len(old)})
             past_k = case.draw.normal(*full)
             past_k[..., 0] = 200 * torch.tensor(old) * of_sequences[:, None]
             past_v = case.draw.normal(*full, scale=1e-6 if huge else 1.0)
@@ -212,12 +212,12 @@ def sequences(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     Mistakes: a cache that is stored in the module; a returned cache that changes later; a buffer
     with spare rows that two continuations share.
     """
-    known = case.with_products(sizes)
+    all_sizes = case.with_products(sizes)
     x = case.inputs["x"]
     usual: dict[str, Any] = {"check": "properties", **sizes}
-    before = case.draw.normal(*shape(x, {**known, "L": 5}))
+    before = case.draw.normal(*shape(x, {**all_sizes, "L": 5}))
     yield case("a fresh call after a cached one", inputs={"before": before}, L=5, **usual)
-    other = case.draw.normal(*shape(x, {**known, "L": 7}))
+    other = case.draw.normal(*shape(x, {**all_sizes, "L": 7}))
     outputs = {
         **case.outputs,
         "other_out": case.outputs["out"],
@@ -232,7 +232,7 @@ def sequences(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
         ("one prefill continued twice", 0, 5),
         ("a cache of two steps continued twice", 1, 8),
     ):
-        branch = case.draw.normal(*shape(x, {**known, "L": 3}))
+        branch = case.draw.normal(*shape(x, {**all_sizes, "L": 3}))
         inputs = {"branch": branch, "branch_from": start}
         outputs = {
             **case.outputs,
@@ -250,7 +250,7 @@ def layouts(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     Mistakes: `.view` on x or on a cache, new keys written into an input cache, writes into batch
     items that share memory.
     """
-    known = case.with_products({**sizes, "L": 3, "Lpast": 7})
+    all_sizes = case.with_products({**sizes, "L": 3, "Lpast": 7})
     mixed = {"x": "transposed", "past_k": "strided", "past_v": "transposed"}
     usual: dict[str, Any] = {"Lpast": 7, "layout": mixed, "check": "properties", **sizes}
     yield case("non-contiguous inputs", chunks=(3, 2), **usual)
@@ -258,7 +258,7 @@ def layouts(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     yield case(name, L=5, dtype="float64", **usual)
     shared: dict[str, object] = {}
     for name, dims in (("x", case.inputs["x"]), ("past_v", case.cached("Lpast"))):
-        full = shape(dims, known)
+        full = shape(dims, all_sizes)
         shared[name] = case.draw.normal(1, *full[1:]).expand(full)
     usual["layout"] = dict.fromkeys(shared, "expanded")
     yield case("expanded inputs", chunks=(3,), inputs=shared, **usual)
@@ -292,13 +292,13 @@ def work(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
 
     Mistakes: projecting the whole sequence again, scores for more than the new token.
     """
-    known = case.with_products(sizes)
-    kv_heads = suites.projected(case).number_of_kv_heads(known)
-    batch, heads, width = known["B"], known["H"], known["D"]
+    all_sizes = case.with_products(sizes)
+    kv_heads = suites.projected(case).number_of_kv_heads(all_sizes)
+    batch, heads, width = all_sizes["B"], all_sizes["H"], all_sizes["D"]
     projections = 2 * heads * width + 2 * kv_heads * width
     for past in (9, 151):
         attended = 2 * heads * width * (past + 1)
-        limit = 2 * batch * (known["M"] * projections + attended)
+        limit = 2 * batch * (all_sizes["M"] * projections + attended)
         usual: dict[str, Any] = {"Lpast": past, "probe": "work", "limit": limit, **sizes}
         yield case(f"one new token on a past of {past}", chunks=(1,), **usual)
         yield case(f"one new token on a past of {past}, without use_cache", L=1, **usual)

@@ -96,7 +96,7 @@ def _misfits(case: Case, challenge: Challenge) -> Iterator[str]:
     for name, dims in case.dims.items():
         for letter in (letter for axis in axes(dims) for letter in axis):
             if letter not in case.sizes:
-                sizes = ", ".join(f"{known} = {size}" for known, size in case.sizes.items())
+                sizes = ", ".join(f"{key} = {size}" for key, size in case.sizes.items())
                 yield (
                     f"`dims` of {name!r} is {dims!r}, but {letter} has no size (the sizes are: "
                     f"{sizes or 'none'}). Give it a size, or correct `dims`"

@@ -203,21 +203,21 @@ def weights_shown(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     With these cases, the report can explain wrong positions.
     """
     roles = suites.projected(case)
-    known = case.with_products(sizes)
+    all_sizes = case.with_products(sizes)
     length = sizes["L"]
 
     def shown(name: str, positions: Tensor | None) -> Case:
-        inputs = case.drawn(known)
+        inputs = case.drawn(all_sizes)
         inputs[roles.value][..., :length] = torch.eye(length)
-        weights = roles.drawn_weights(case, known)
+        weights = roles.drawn_weights(case, all_sizes)
         # Queries and keys are larger than usual, so that scores of different positions differ.
         weights["q"] *= 2
         weights["k"] *= 2
         weights["v"][:, :length] = torch.eye(length, weights["v"].shape[-1])
-        weights["o"] = torch.eye(known["H"] * known["D"])
-        parts = roles.heads_apart(case, known)
+        weights["o"] = torch.eye(all_sizes["H"] * all_sizes["D"])
+        parts = roles.heads_apart(case, all_sizes)
         parts["inputs"] = inputs
-        parts["parameters"] = roles.parameters(case, known, weights, {"v", "o"})
+        parts["parameters"] = roles.parameters(case, all_sizes, weights, {"v", "o"})
         return case(name, positions=positions, **parts, **sizes)
 
     yield shown("heads apart, their first features are the weights", None)

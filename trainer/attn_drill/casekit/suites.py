@@ -32,8 +32,8 @@ def heads_apart(
     This case exists for the report, which can then name heads and features. No mistake is caught by
     this case alone.
     """
-    given = projected(case).heads_apart(case, case.with_products(sizes))
-    yield case(name, **given, **sizes)
+    parts = projected(case).heads_apart(case, case.with_products(sizes))
+    yield case(name, **parts, **sizes)
 
 
 def masks(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
@@ -65,15 +65,18 @@ def _masks_without_heads(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     a mask that works only with one row per query.
     """
     axes, shared = case.mask_axes, case.shared_mask
-    known = case.with_products(sizes)
-    batch, keys = known[axes.batch], known[axes.keys]
+    all_sizes = case.with_products(sizes)
+    batch, keys = all_sizes[axes.batch], all_sizes[axes.keys]
     words = f"[{shared.replace(' ', ', ')}]"
     for side in ("right", "left"):
-        real = ragged(case.draw, batch, keys, side).reshape(shape(shared, known))
+        real = ragged(case.draw, batch, keys, side).reshape(shape(shared, all_sizes))
         yield case(f"padding on the {side} {words}", mask=real, **sizes)
     yield case(f"mask with holes {words}", mask=shared, **sizes)
     if axes.queries:
-        both = case.draw.causal(known[axes.queries], keys) & ragged(case.draw, batch, keys)[:, None]
+        both = (
+            case.draw.causal(all_sizes[axes.queries], keys)
+            & ragged(case.draw, batch, keys)[:, None]
+        )
         both[..., 0] = True  # every row needs at least one key
         words = f"[{case.mask.replace(' ', ', ')}]"
         yield case(f"causal and padding {words}", mask=both, **sizes)
@@ -87,11 +90,11 @@ def zero_tokens(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     zeros, a division by the norm of a token.
     """
     more = _roles(case).without_biases()
-    known = case.with_products(sizes)
+    all_sizes = case.with_products(sizes)
     for mask in (None, case.usual_mask) if case.mask else (None,):
         inputs: dict[str, object] = {}
         for row, (name, dims) in enumerate(case.inputs.items(), start=1):
-            inputs[name] = case.draw.normal_with_zeros(*shape(dims, known), row=row)
+            inputs[name] = case.draw.normal_with_zeros(*shape(dims, all_sizes), row=row)
         words = f", {mask}" if mask else ""
         yield case(f"tokens of zeros{words}", mask=mask, inputs=inputs, **more, **sizes)
 
@@ -109,12 +112,12 @@ def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iter
     """
     roles = _roles(case)
     axes = case.mask_axes
-    known = case.with_products(sizes)
-    batch, keys = known[axes.batch], known[axes.keys]
+    all_sizes = case.with_products(sizes)
+    batch, keys = all_sizes[axes.batch], all_sizes[axes.keys]
     first_output = next(iter(case.outputs.values()))
-    lengths = [known[letter] for letter in first_output.split() if letter.startswith("L")]
+    lengths = [all_sizes[letter] for letter in first_output.split() if letter.startswith("L")]
     queries = lengths[0] if lengths else 1
-    full = shape(case.mask, known)
+    full = shape(case.mask, all_sizes)
     rows = full[-2:] if axes.heads else full
     low = torch.arange(keys) % 2 == 0
     apart = torch.where(low, -200.0, 200.0)
@@ -129,9 +132,9 @@ def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iter
 
     def scored(name: str, scores: Scores, mask: torch.Tensor | None) -> Case:
         compared = gradients or scores.factored
-        given = roles.scored(case, known, scores)
-        given["inputs"] |= case.at_one_position(known)
-        return case(name, mask=mask, gradients=compared, **given, **sizes)
+        parts = roles.scored(case, all_sizes, scores)
+        parts["inputs"] |= case.at_one_position(all_sizes)
+        return case(name, mask=mask, gradients=compared, **parts, **sizes)
 
     ordinary = Scores(torch.where(low, 0.0, 120.0), factored=True)
     yield scored("masked scores of +120 next to ordinary scores", ordinary, everywhere)
@@ -144,7 +147,7 @@ def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iter
     name = "scores falling in one head and sequence, rising in the next"
     if axes.queries:
         each_way = Scores(falling * signs_of_sequences, alternating=True)
-        yield scored(name, each_way, case.make_mask("causal", known))
+        yield scored(name, each_way, case.make_mask("causal", all_sizes))
     else:
         # Only the first keys are visible: falling and rising scores differ most there.
         beginning = (torch.arange(keys) < 2).expand(rows)
@@ -175,8 +178,8 @@ def tiny_values(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
 
     Mistakes: an output of zeros, an epsilon that is added to the output or to a denominator.
     """
-    given = _roles(case).tiny(case, case.with_products(sizes))
-    yield case("tiny values", **given, **sizes)
+    parts = _roles(case).tiny(case, case.with_products(sizes))
+    yield case("tiny values", **parts, **sizes)
 
 
 def dropout(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
@@ -187,7 +190,7 @@ def dropout(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     rows; a mask that is ignored in training mode; a backward pass that fails.
     """
     roles, axes = projected(case), case.mask_axes
-    known = case.with_products(sizes)
+    all_sizes = case.with_products(sizes)
 
     def trained(name: str, p: float, mode: str = "train", **more: Any) -> Case:
         init = {"dropout": p} if p else {}
@@ -204,7 +207,7 @@ def dropout(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     # only the backward pass can be wrong in this case.
     for words, dtype in (("", "float32"), ("bfloat16, ", "bfloat16")):
         name = f"{words}training mode, dropout 0.4, values and o_proj zero"
-        yield trained(name, 0.4, dtype=dtype, **roles.zero_values(case, known))
+        yield trained(name, 0.4, dtype=dtype, **roles.zero_values(case, all_sizes))
     keys = 7
     wide = {**sizes, axes.queries: 5, axes.keys: keys, "D": 2 * keys}
     # The mask hides the same key in all rows and heads, so only dropout can make them differ.
@@ -221,12 +224,12 @@ def layouts(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     Mistakes: `.view` on an input or a mask, `as_strided`, results written into an input, writes
     into batch items that share memory.
     """
-    known = case.with_products(sizes)
-    shared = case.shared(known)
+    all_sizes = case.with_products(sizes)
+    shared = case.shared(all_sizes)
     expanded = dict.fromkeys(shared, "expanded")
     one_mask = None
     if case.mask:
-        full = shape(case.mask, known)
+        full = shape(case.mask, all_sizes)
         one_mask = case.draw.keep(1, *full[1:]).expand(full)
         expanded["mask"] = "expanded"
     usual: dict[str, Any] = {"check": "properties", **sizes}
