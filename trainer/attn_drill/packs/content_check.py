@@ -142,7 +142,7 @@ def stub_problems(guided: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(guided)):
         if not isinstance(node, ast.ClassDef | ast.FunctionDef):
             continue
-        has_docstring = has_docstring or ast.get_docstring(node) is not None
+        has_docstring |= bool(ast.get_docstring(node))
         lines = "\n".join(guided.splitlines()[node.lineno - 1 : node.end_lineno])
         is_function = isinstance(node, ast.FunctionDef)
         if is_function and len(steps(textwrap.dedent(lines))) < FEWEST_STEPS:
