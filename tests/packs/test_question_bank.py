@@ -37,26 +37,12 @@ def test_banks_of_several_packs_are_joined(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        pytest.param('answer = "2"', "", "Question 'q' needs `answer`", id="number without answer"),
-        pytest.param(
-            'kind = "number"', 'kind = "choice"', "at least two answers in `wrong`", id="choice"
-        ),
-        pytest.param(
-            'asks = "2?"', 'asks = "{heads}?"', r"uses \{heads\} in `asks`", id="unknown name"
-        ),
-        pytest.param(
-            'answer = "2"',
-            'answer = "2"\nvary = { a = [] }',
-            "`a` is a list of",
-            id="nothing",
-        ),
-        pytest.param('answer = "2"', 'answer = "2 /"', "cannot be computed", id="no formula"),
-        pytest.param(
-            'kind = "number"',
-            'kind = "choice"\nright = "a"\nwrong = ["a", "b"]',
-            "twice",
-            id="same",
-        ),
+        ('answer = "2"', "", "Question 'q' needs `answer`"),
+        ('kind = "number"', 'kind = "choice"', "at least two answers in `wrong`"),
+        ('asks = "2?"', 'asks = "{heads}?"', r"uses \{heads\} in `asks`"),
+        ('answer = "2"', 'answer = "2"\nvary = { a = [] }', "`a` is a list of"),
+        ('answer = "2"', 'answer = "2 /"', "cannot be computed"),
+        ('kind = "number"', 'kind = "choice"\nright = "a"\nwrong = ["a", "b"]', "twice"),
     ],
 )
 def test_question_with_a_fault_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -71,13 +71,8 @@ def test_new_pack_is_a_complete_project(new_pack: Path) -> None:
         "solutions": "my_pack/solutions",
     }
     files = [path for path in new_pack.rglob("*") if path.is_file()]
-    assert {path.name for path in new_pack.iterdir()} == {
-        "pyproject.toml",
-        "README.md",
-        "my_pack",
-        "challenges",
-        "solutions",
-    }
+    names = {path.name for path in new_pack.iterdir()}
+    assert names == {"pyproject.toml", "README.md", "my_pack", "challenges", "solutions"}
     for path in files:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"\{\{\w", text), path
