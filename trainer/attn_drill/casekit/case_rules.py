@@ -33,27 +33,20 @@ def _is_dict(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
-def _is_probability(value: object) -> bool:
-    return value is None or (isinstance(value, float) and 0 <= value < 1)
-
-
-_DICT: Rule = _is_dict, "a dict with names as its keys"
+_DICTS = ("inputs", "dims", "sizes", "plain", "init", "parameters", "layout")
 _FIELDS: dict[str, Rule] = {
     "name": (lambda name: isinstance(name, str) and bool(name.strip()), "a few words"),
-    "inputs": _DICT,
-    "dims": _DICT,
-    "sizes": _DICT,
-    "plain": _DICT,
-    "init": _DICT,
-    "parameters": _DICT,
-    "layout": _DICT,
+    **dict.fromkeys(_DICTS, (_is_dict, "a dict with names as its keys")),
     "dtype": _one_of(get_args(_HINTS["dtype"])),
     "mode": _one_of(get_args(_HINTS["mode"])),
     "check": _one_of(get_args(_HINTS["check"])),
     "probe": _one_of((*get_args(get_args(_HINTS["probe"])[0]), None)),
     "gradients": (lambda value: isinstance(value, bool), "True or False"),
     "constants": (lambda value: not isinstance(value, str), "a set of names"),
-    "dropout": (_is_probability, "a number from 0.0 to below 1"),
+    "dropout": (
+        lambda value: value is None or (isinstance(value, float) and 0 <= value < 1),
+        "a number from 0.0 to below 1",
+    ),
     "limit": (lambda value: value is None or type(value) is int, "a whole number"),
 }
 # The rules for the values of dicts.
