@@ -52,9 +52,11 @@ class Catalogue(msgspec.Struct, frozen=True):
 
     @property
     def roots(self) -> list[Path]:
+        """The folders of the packs."""
         return [pack.root for pack in self.packs]
 
     def pack_of(self, challenge: Challenge) -> Pack:
+        """Return the pack that contains a challenge of the catalogue."""
         return next(pack for pack in self.packs if pack.root == challenge.folder.parent.parent)
 
 
@@ -68,13 +70,16 @@ class KnownPacks(msgspec.Struct, frozen=True):
     variable: str = ""  # the value of ATTN_DRILL_PACK
 
     def naming(self, folders: Iterable[Path | str]) -> KnownPacks:
+        """Return these packs and those in `folders`, which come after the named ones."""
         return KnownPacks((*self.named, *map(Path, folders)), self.variable)
 
     def find(self, challenge_id: str) -> Challenge:
+        """Return the challenge with this id, or raise DrillError with the nearest ids."""
         # Installed packages are searched only if no earlier pack has the id, because that is slow.
         return find_in((pack.root for pack in self._packs()), challenge_id)
 
     def roots(self) -> tuple[Path, ...]:
+        """Return the folders of all packs in order."""
         return tuple(pack.root for pack in self._packs())
 
     def catalogue(self) -> Catalogue:

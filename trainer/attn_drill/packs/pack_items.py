@@ -33,6 +33,7 @@ class Row:
 
     @property
     def ok(self) -> bool:
+        """True if there is no problem."""
         return not self.problems
 
 
