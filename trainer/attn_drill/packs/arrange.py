@@ -87,11 +87,10 @@ def shuffled_pieces(
         for piece in pieces_of(reference)
         if piece.function in live and piece.text not in live[piece.function]
     ]
-    pieces = [*right, *_chosen_wrong(right, reference, mistakes, rng)]
-    return {
-        function: _shuffled([piece for piece in pieces if piece.function == function], rng)
-        for function in dict.fromkeys(piece.function for piece in right)
-    }
+    by_function: dict[str, list[Piece]] = {}
+    for piece in [*right, *_chosen_wrong(right, reference, mistakes, rng)]:
+        by_function.setdefault(piece.function, []).append(piece)
+    return {function: _shuffled(pieces, rng) for function, pieces in by_function.items()}
 
 
 @functools.lru_cache(maxsize=2)

@@ -91,13 +91,13 @@ def _prompts(challenge: Challenge) -> Iterator[str]:
     path = challenge.folder / "prompt.md"
     text = read_text(path)
     questions = questions_of(text)
-    for part, is_there in (
-        *((f"the name {name}", name in text) for name in challenge.entry),
-        ("an example that begins with >>>", ">>> " in "".join(_BLOCK.findall(text))),
-        ("follow-up questions as its last numbered list", questions),
-    ):
-        if not is_there:
-            yield f"{path} does not have {part}. Add it."
+    missing = [f"the name {name}" for name in challenge.entry if name not in text]
+    if ">>> " not in "".join(_BLOCK.findall(text)):
+        missing.append("an example that begins with >>>")
+    if not questions:
+        missing.append("follow-up questions as its last numbered list")
+    for part in missing:
+        yield f"{path} does not have {part}. Add it."
     for path in sorted(challenge.folder.glob("prompt.*.md")):
         translation = read_text(path)
         if _code(translation) != _code(text):
