@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from attn_drill.casekit import suites
-from attn_drill.casekit.maker import CaseMaker, shape
+from attn_drill.casekit.maker import CaseMaker, Sizes, shape
 from attn_drill.casekit.scores import Scores
 from attn_drill.model.case import Case
 
@@ -264,7 +264,7 @@ def layouts(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     yield case("expanded inputs", chunks=(3,), inputs=shared, **usual)
 
 
-def growth(case: CachedMaker, small: Mapping[str, int], large: Mapping[str, int]) -> Iterator[Case]:
+def growth(case: CachedMaker, small: Sizes, large: Sizes) -> Iterator[Case]:
     """Yield calls in two sizes, with a cache and without, whose operations are counted.
 
     Mistakes: a loop over batch items, heads, new tokens or cached tokens.
