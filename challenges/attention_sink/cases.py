@@ -4,8 +4,16 @@ from dataclasses import replace
 
 import torch
 
-from attn_drill.casekit import CaseMaker, Direct, Scores, SecondCall, realistic_call, shaped, suites
-from attn_drill.casekit.maker import shape
+from attn_drill.casekit import (
+    CaseMaker,
+    Direct,
+    Scores,
+    SecondCall,
+    realistic_call,
+    shape,
+    shaped,
+    suites,
+)
 
 
 def drive(attention, given):

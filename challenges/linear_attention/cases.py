@@ -2,8 +2,7 @@
 
 import torch
 
-from attn_drill.casekit import CaseMaker, Direct, SecondCall, realistic_call, shaped, suites
-from attn_drill.casekit.maker import shape
+from attn_drill.casekit import CaseMaker, Direct, SecondCall, realistic_call, shape, shaped, suites
 from attn_drill.worker.returns import unpack
 
 STATE = {"S": "B H D Dv", "z": "B H D"}

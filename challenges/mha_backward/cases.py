@@ -5,6 +5,7 @@ from dataclasses import replace
 import torch
 
 from attn_drill.casekit import (
+    HUGE,
     CaseMaker,
     Projected,
     Refusal,
@@ -14,7 +15,6 @@ from attn_drill.casekit import (
     shaped,
     suites,
 )
-from attn_drill.casekit.roles import HUGE
 from attn_drill.worker.returns import unpack
 
 ARGUMENTS = ("x", "w_q", "w_k", "w_v", "w_o", "num_heads", "mask", "grad_out")

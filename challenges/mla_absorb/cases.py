@@ -2,8 +2,7 @@
 
 import torch
 
-from attn_drill.casekit import CaseMaker, Direct, SecondCall, realistic_call, shaped, suites
-from attn_drill.casekit.maker import shape
+from attn_drill.casekit import CaseMaker, Direct, SecondCall, realistic_call, shape, shaped, suites
 
 NAMES = ("q_nope", "q_rope", "c_kv", "k_rope", "w_uk", "w_uv")
 

@@ -4,8 +4,7 @@ from itertools import accumulate
 
 import torch
 
-from attn_drill.casekit import CaseMaker, realistic_call, shaped
-from attn_drill.casekit.maker import shape
+from attn_drill.casekit import CaseMaker, realistic_call, shape, shaped
 from attn_drill.worker.returns import unpack
 
 

@@ -43,11 +43,6 @@ def test_padding_is_ragged(seed: int, side: str) -> None:
     assert torch.equal(ordered, ordered.sort(-1, descending=True).values)
 
 
-def test_causal_is_aligned_at_the_end() -> None:
-    """Query i sees keys up to i + Lk - Lq."""
-    assert Draw(0).causal(2, 4).tolist() == [[True, True, True, False], [True, True, True, True]]
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_masks_have_every_shape_and_a_key_in_every_row(seed: int) -> None:
     """Masks have 2 or 4 dims and broadcast to [B, H, Lq, Lk]. Every row has a True."""

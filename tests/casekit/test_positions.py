@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -138,12 +139,6 @@ def maker() -> RotaryMaker:
     )
 
 
-def function(**more: Any) -> RotaryMaker:
-    """Return a maker for a function without masks and without a table of positions."""
-    dims = {"x": "B H L D"}
-    return RotaryMaker(Draw(1), inputs=dims, outputs=dims, rows="", **more)
-
-
 @cache
 def made(suite: str) -> list[Case]:
     """Return the cases of a suite."""
@@ -182,7 +177,8 @@ def test_positions_follow_the_mask_unless_given() -> None:
 
 def test_function_without_masks_always_gets_positions() -> None:
     """The base of the angles is an input of the function."""
-    case = function(places="L", words=", one line")
+    dims = {"x": "B H L D"}
+    case = RotaryMaker(Draw(1), inputs=dims, outputs=dims, rows="", places="L", words=", one line")
     made = case("any", base=7.0, B=2, H=3, L=5, D=4)
     assert (made.name, made.inputs["base"], made.init) == ("any, one line", 7.0, {})
     assert made.inputs["position_ids"].shape == (5,)  # type: ignore[attr-defined]
@@ -226,16 +222,7 @@ def test_expanded_inputs_have_expanded_positions() -> None:
 @pytest.mark.parametrize("rows", ["T", ""])
 def test_growth_sets_table_sizes_if_there_are_tables(rows: str) -> None:
     """Each probe has another base, and the probe without positions has at least 17 tokens."""
-    init = {"d_model": "M", "max_seq_len": "T"} if rows else {"d_model": "M"}
-    case = RotaryMaker(
-        Draw(1),
-        init=init,
-        inputs={"x": "B L M"},
-        outputs={"out": "B L M"},
-        products={"M": "H D"},
-        mask="B H L L",
-        rows=rows,
-    )
+    case = replace(maker(), rows=rows)
     probes = list(positions.growth(case, {"B": 2, "H": 4, "D": 6}, {"B": 7, "H": 11}))
     assert [probe.init["rope_base"] for probe in probes] == [123.0, 321.0, 231.0]
     assert [probe.sizes["L"] for probe in probes] == [3, 17, 33]

@@ -6,6 +6,12 @@ import torch
 from attn_drill.casekit import CaseMaker, Direct, Draw, Projected, Scores
 
 SIZES = {"B": 2, "L": 5, "H": 4, "Hkv": 2, "D": 6, "M": 24}
+FUNCTION = CaseMaker(
+    Draw(1),
+    inputs=dict.fromkeys("qkv", "B H L D"),
+    outputs={"out": "B H L D"},
+    roles=Direct(),
+)
 
 
 def module_maker(roles: Projected) -> CaseMaker:
@@ -35,9 +41,7 @@ SCORES = [
 @pytest.mark.parametrize("scores", SCORES)
 def test_inputs_of_a_function_give_the_scores(scores: Scores) -> None:
     """The other features add about ±1."""
-    dims = dict.fromkeys("qkv", "B H L D")
-    case = CaseMaker(Draw(1), inputs=dims, outputs={"out": "B H L D"}, roles=Direct())
-    inputs = Direct().scored(case, SIZES, scores)["inputs"]
+    inputs = Direct().scored(FUNCTION, SIZES, scores)["inputs"]
     actual = inputs["q"] @ inputs["k"].transpose(-2, -1) / SIZES["D"] ** 0.5
     assert float((actual - designed_scores(scores)).abs().max()) < 6
 
@@ -69,9 +73,7 @@ def test_huge_keys_have_values_of_1e36() -> None:
     """All other keys have small values, so a leak of any weight shows."""
     huge = torch.tensor([False, True, False, False, False])
     scores = Scores(torch.linspace(200, -200, 5), huge=huge)
-    dims = dict.fromkeys("qkv", "B H L D")
-    case = CaseMaker(Draw(1), inputs=dims, outputs={"out": "B H L D"}, roles=Direct())
-    values = Direct().scored(case, SIZES, scores)["inputs"]["v"]
+    values = Direct().scored(FUNCTION, SIZES, scores)["inputs"]["v"]
     assert bool((values[..., 1, :] == 1e36).all())
     assert float(values[..., ~huge, :].abs().max()) < 1e-4
 

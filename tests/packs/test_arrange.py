@@ -3,7 +3,6 @@
 import ast
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -14,7 +13,6 @@ from attn_drill.packs.arrange import arranged, completed, shuffled_pieces, wrong
 from attn_drill.packs.mistakes import patch, read_mistakes
 from tests.support.arranged import (
     Pieces,
-    another_order,
     comments_under,
     functions_of,
     pieces_in_file,
@@ -227,18 +225,6 @@ def test_wrong_pieces_are_those_that_a_reader_does_not_suspect() -> None:
     long = [mistake("total = 0", f"total = sum(x) * 0 * {factor}") for factor in range(9)]
     wrong = wrong_in(pieces_of_stub(STUB, *long, contrived, plain))
     assert [piece.text for piece in wrong] == ["total = 1"]
-
-
-def test_other_orders_respect_values() -> None:
-    """The helper of the grading tests gives several orders, and a value stays before its use."""
-    pieces = right_order(pieces_of_stub(STUB))["Sum.__init__"]
-    orders = {tuple(another_order(pieces, Random(seed))) for seed in range(20)}
-    assert len(orders) == 6  # all three statements are independent
-    gqa = next(challenge for challenge in CHALLENGES if challenge.id == "gqa")
-    forward = right_order(pieces_in_file(gqa))["GroupedQueryAttention.forward"]
-    texts = [piece.text for piece in another_order(forward, Random(1))]
-    assert texts.index("q = q.transpose(1, 2)") < texts.index("scores = q @ k.transpose(-2, -1)")
-    assert texts[-1] == "return self.o_proj(merged)"
 
 
 def test_stub_of_any_level_is_recognised(tiny_pack: Path) -> None:

@@ -39,14 +39,8 @@ def test_earlier_pack_wins(tmp_path: Path, site: Path) -> None:
     assert pack_of(KnownPacks(), "extra") == site / "precedence_pack"
     assert pack_of(KnownPacks((), variable), "extra") == third
     assert pack_of(everything, "installed-only") == site / "precedence_pack"
-    assert everything.roots() == (
-        first,
-        second,
-        third,
-        fourth,
-        BUILT_IN,
-        site / "precedence_pack",
-    )
+    named = (first, second, third, fourth)
+    assert everything.roots() == (*named, BUILT_IN, site / "precedence_pack")
 
 
 def test_pack_that_is_named_several_times_is_known_once(
@@ -169,26 +163,13 @@ def test_challenges_of_all_packs_are_in_one_order(tmp_path: Path) -> None:
 
 def test_package_of_a_pack_is_not_imported(site: Path) -> None:
     """Neither the package nor its parent is imported. Comments and other groups do not matter."""
-    for package, folder in (
-        ("silent_pack", "silent_pack"),
-        ("silent_outer", "silent_outer/inner/pack"),
-    ):
-        init = make_pack(site / folder, package) / "__init__.py"
+    for folder in ("silent_pack", "silent_outer/inner/pack"):
+        init = make_pack(site / folder, Path(folder).name) / "__init__.py"
         init.write_text("raise ImportError('imported')\n")
-        (site / package / "__init__.py").write_text("raise ImportError('imported')\n")
-    lines = [
-        "[console_scripts]",
-        "x = nowhere:main",
-        "",
-        "[attn_drill.packs]",
-        "# a comment",
-        "plain=silent_pack",
-        "deep = silent_outer.inner.pack [more]",
-        "[other]",
-        "y = z",
-        "",
-    ]
-    install_pack(site, "silent", "\n".join(lines))
+    (site / "silent_outer" / "__init__.py").write_text("raise ImportError('imported')\n")
+    plain, deep = "plain=silent_pack", "deep = silent_outer.inner.pack [more]"
+    groups = f"[attn_drill.packs]\n# a comment\n{plain}\n{deep}\n[other]\ny = z\n"
+    install_pack(site, "silent", f"[console_scripts]\nx = nowhere:main\n\n{groups}")
     known = KnownPacks().catalogue()
     assert [(pack.name, pack.root) for pack in known.packs[1:]] == [
         ("plain", site / "silent_pack"),

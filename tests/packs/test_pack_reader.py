@@ -11,12 +11,6 @@ from attn_drill.packs import pack_reader
 from tests.support.paths import TINY_PACK
 
 
-def test_ids_and_folders_map_both_ways() -> None:
-    """Ids have hyphens, and folders have underscores."""
-    assert pack_reader.folder_name("kv-cache") == "kv_cache"
-    assert pack_reader.challenge_id("kv_cache") == "kv-cache"
-
-
 def test_prerequisites_come_first() -> None:
     """Each challenge is listed after those that it builds on."""
     challenges = pack_reader.read_pack(pack_reader.built_in_pack())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from attn_drill.model.errors import PackError
-from attn_drill.packs.question_bank import read_bank, read_topic, solve
+from attn_drill.packs.question_bank import read_bank, read_topic
 from tests.support.known_packs import BANK, make_pack
 
 
@@ -37,26 +37,12 @@ def test_banks_of_several_packs_are_joined(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        pytest.param('answer = "2"', "", "Question 'q' needs `answer`", id="number without answer"),
-        pytest.param(
-            'kind = "number"', 'kind = "choice"', "at least two answers in `wrong`", id="choice"
-        ),
-        pytest.param(
-            'asks = "2?"', 'asks = "{heads}?"', r"uses \{heads\} in `asks`", id="unknown name"
-        ),
-        pytest.param(
-            'answer = "2"',
-            'answer = "2"\nvary = { a = [] }',
-            "`a` is a list of",
-            id="nothing",
-        ),
-        pytest.param('answer = "2"', 'answer = "2 /"', "cannot be computed", id="no formula"),
-        pytest.param(
-            'kind = "number"',
-            'kind = "choice"\nright = "a"\nwrong = ["a", "b"]',
-            "twice",
-            id="same",
-        ),
+        ('answer = "2"', "", "Question 'q' needs `answer`"),
+        ('kind = "number"', 'kind = "choice"', "at least two answers in `wrong`"),
+        ('asks = "2?"', 'asks = "{heads}?"', r"uses \{heads\} in `asks`"),
+        ('answer = "2"', 'answer = "2"\nvary = { a = [] }', "`a` is a list of"),
+        ('answer = "2"', 'answer = "2 /"', "cannot be computed"),
+        ('kind = "number"', 'kind = "choice"\nright = "a"\nwrong = ["a", "b"]', "twice"),
     ],
 )
 def test_question_with_a_fault_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -65,11 +51,3 @@ def test_question_with_a_fault_is_refused(tmp_path: Path, old: str, new: str, me
     path.write_text(BANK.format("Own", "q").replace(old, new))
     with pytest.raises(PackError, match=rf"own\.toml, line [28]: .*{message}"):
         read_topic(path)
-
-
-def test_answer_follows_from_drawn_and_derived_values() -> None:
-    """A derived value may use values that are derived before it."""
-    derive = {"width": "heads * 64", "square": "width ** 2"}
-    answer, values = solve("4 * square", {"heads": 2}, derive)
-    assert answer == 4 * 128**2
-    assert values == {"heads": 2, "width": 128, "square": 128**2}

@@ -14,7 +14,7 @@ from attn_drill.grading.case_set import load_case_set
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
 from attn_drill.packs.catalogue import KnownPacks
-from attn_drill.packs.scaffold import CHALLENGE, module_name, scaffold
+from attn_drill.packs.scaffold import CHALLENGE, scaffold
 from tests.support.paths import SOURCE
 
 
@@ -71,13 +71,8 @@ def test_new_pack_is_a_complete_project(new_pack: Path) -> None:
         "solutions": "my_pack/solutions",
     }
     files = [path for path in new_pack.rglob("*") if path.is_file()]
-    assert {path.name for path in new_pack.iterdir()} == {
-        "pyproject.toml",
-        "README.md",
-        "my_pack",
-        "challenges",
-        "solutions",
-    }
+    names = {path.name for path in new_pack.iterdir()}
+    assert names == {"pyproject.toml", "README.md", "my_pack", "challenges", "solutions"}
     for path in files:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"\{\{\w", text), path
@@ -100,20 +95,6 @@ def test_challenge_of_a_new_pack_shows_the_features(new_pack: Path) -> None:
     assert {case.dtype for case in cases} == {"float32", "float64", "bfloat16"}
     assert {case.check for case in cases} == {"values", "masks", "properties"}
     assert {case.probe for case in cases} == {None, "vectorised"}
-
-
-@pytest.mark.parametrize(
-    ("name", "module"),
-    [
-        ("a", "a"),
-        ("My_Pack2", "my_pack2"),
-        ("x" * 64, "x" * 64),
-        ("course-2026-attention", "course_2026_attention"),
-    ],
-)
-def test_name_of_a_pack_gives_a_module_name(name: str, module: str) -> None:
-    """A name has letters and digits, with single hyphens or underscores between them."""
-    assert module_name(name) == module
 
 
 @pytest.mark.parametrize(

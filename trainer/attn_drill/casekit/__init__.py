@@ -11,14 +11,15 @@ from attn_drill.casekit.bad_sizes import bad_groups, bad_heads
 from attn_drill.casekit.blocks import TokenMaker, own_scores_far_below_zero, small_hidden
 from attn_drill.casekit.caches import CachedMaker
 from attn_drill.casekit.draw import Draw
-from attn_drill.casekit.maker import CaseMaker, SecondCall
+from attn_drill.casekit.maker import CaseMaker, SecondCall, shape
 from attn_drill.casekit.positions import RotaryMaker
 from attn_drill.casekit.realistic import realistic_call, shaped
-from attn_drill.casekit.roles import Direct, Projected
+from attn_drill.casekit.roles import HUGE, Direct, Projected
 from attn_drill.casekit.scores import Scores
 from attn_drill.model.case import Case, Refusal
 
 __all__ = [
+    "HUGE",
     "CachedMaker",
     "Case",
     "CaseMaker",
@@ -36,6 +37,7 @@ __all__ = [
     "own_scores_far_below_zero",
     "positions",
     "realistic_call",
+    "shape",
     "shaped",
     "small_hidden",
     "suites",

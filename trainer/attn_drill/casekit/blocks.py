@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from attn_drill.casekit.draw import Draw
-from attn_drill.casekit.maker import CaseMaker, shape
-
-_WITH_GRADIENTS = 0.02
+from attn_drill.casekit.maker import CaseMaker, Sizes, shape
 
 
-def small_hidden(
-    draw: Draw, mlp: str, width: int, size: float = _WITH_GRADIENTS
-) -> dict[str, Tensor]:
+def small_hidden(draw: Draw, mlp: str, width: int, size: float = 0.02) -> dict[str, Tensor]:
     """Return weights of the first layer of an MLP that make its hidden values small.
 
     There the exact GELU and its approximation with tanh agree to the last digits of float32, so
     both are right. For values of 0.02 their derivatives agree too; for values of 0.1 only the
     functions agree.
 
-    Args:
-        mlp: the path of the MLP, for example "blocks.0.mlp". Its first layer is called `fc`.
-        width: the width M of the input. There are 4 M hidden values.
+    `mlp` is the path of the MLP, e.g. "blocks.0.mlp". Its first layer is `fc`, from M to 4 M.
     """
     return {
         f"{mlp}.fc.weight": draw.normal(4 * width, width, scale=size * width**-0.5),
@@ -50,12 +43,11 @@ def own_scores_far_below_zero(draw: Draw, width: int) -> dict[str, Tensor]:
 class TokenMaker(CaseMaker):
     """Make cases whose inputs called `tokens` are indices below the size V."""
 
-    def drawn(self, sizes: Mapping[str, int]) -> dict[str, Any]:
+    def drawn(self, sizes: Sizes) -> dict[str, Any]:
         """Return a draw for every input: tokens from 0 to V - 1, other inputs from N(0, 1)."""
-        known = self.with_products(sizes)
-        found = super().drawn(sizes)
-        for name in self.inputs:
+        all_sizes = self.with_products(sizes)
+        inputs = super().drawn(sizes)
+        for name, dims in self.inputs.items():
             if name.endswith("tokens"):
-                dims = shape(self.inputs[name], known)
-                found[name] = self.draw.integers(*dims, low=0, high=known["V"])
-        return found
+                inputs[name] = self.draw.integers(*shape(dims, all_sizes), high=all_sizes["V"])
+        return inputs

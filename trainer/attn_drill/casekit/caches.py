@@ -22,8 +22,7 @@ from typing import Any
 import torch
 
 from attn_drill.casekit import suites
-from attn_drill.casekit.maker import CaseMaker, shape
-from attn_drill.casekit.roles import Projected
+from attn_drill.casekit.maker import CaseMaker, Sizes, shape
 from attn_drill.casekit.scores import Scores
 from attn_drill.model.case import Case
 
@@ -32,9 +31,9 @@ from attn_drill.model.case import Case
 class CachedMaker(CaseMaker):
     """Make the cases of a module with a cache."""
 
-    cache: str = "B H L D"  # the dimensions of cached keys and values, "B H L D"
+    cache: str = "B H L D"  # the dimensions of cached keys and values
 
-    def __call__(  # type: ignore[override]  # chunks are no size
+    def __call__(
         self,
         name: str,
         *,
@@ -45,12 +44,8 @@ class CachedMaker(CaseMaker):
         more_sizes: Mapping[str, int] | None = None,
         **more: Any,
     ) -> Case:
-        """Return one case.
-
-        Args:
-            chunks: the lengths of the steps, whose sum is L; None for a call without a cache.
-        """
-        given: dict[str, object] = {"chunks": chunks}
+        """Return one case. Its length L is the sum of `chunks`, if it has chunks."""
+        all_inputs: dict[str, object] = {"chunks": chunks}
         dims = dict(outputs or self.outputs)
         extra = dict(more_sizes or {})
         length = "L"
@@ -59,16 +54,16 @@ class CachedMaker(CaseMaker):
         if Lpast:
             length = "Lpast+L"
             extra[length] = Lpast + more["L"]
-            past = shape(self.cached("Lpast"), {**more, "Lpast": Lpast})
-            given |= {"past_k": self.draw.normal(*past), "past_v": self.draw.normal(*past)}
             more["Lpast"] = Lpast
+            past = shape(self.cached("Lpast"), more)
+            all_inputs |= {"past_k": self.draw.normal(*past), "past_v": self.draw.normal(*past)}
         if chunks is not None:
             dims |= {"k": self.cached(length), "v": self.cached(length)}
-        given |= inputs or {}
-        return super().__call__(name, inputs=given, outputs=dims, more_sizes=extra, **more)
+        all_inputs |= inputs or {}
+        return super().__call__(name, inputs=all_inputs, outputs=dims, more_sizes=extra, **more)
 
     def cached(self, length: str) -> str:
-        """Return the dimensions of a cache of this length, in letters."""
+        """Return the dimensions of a cache of this length: "B H Lpast D"."""
         return " ".join(length if word == "L" else word for word in self.cache.split())
 
 
@@ -85,12 +80,10 @@ def steps(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     apart = suites.heads_apart
     yield from apart(case, "no past, heads apart (o_proj is the identity)", L=5, **sizes)
     yield case("no past, use_cache", chunks=(7,), **sizes)
-    yield from apart(
-        case, "one new token on a past of 7, heads apart", chunks=(1,), Lpast=7, **sizes
-    )
-    yield from apart(
-        case, "a chunk of 3 on a past of 5, heads apart", chunks=(3,), Lpast=5, **sizes
-    )
+    name = "one new token on a past of 7, heads apart"
+    yield from apart(case, name, chunks=(1,), Lpast=7, **sizes)
+    name = "a chunk of 3 on a past of 5, heads apart"
+    yield from apart(case, name, chunks=(3,), Lpast=5, **sizes)
     yield case("a chunk of 5 on a past of 7, without use_cache", L=5, Lpast=7, **sizes)
     yield case("one new token on a past of 5, without use_cache", L=1, Lpast=5, **sizes)
     lengths = (7, 1, 4, 4, 1, 1, 1)
@@ -124,10 +117,10 @@ def tiny_values(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
 
     Mistakes: an output of zeros, an epsilon that is added to the output or to a denominator.
     """
-    known = case.with_products({**sizes, "L": 3})
-    given = _roles(case).tiny(case, known)
-    small = 1e-7 * case.draw.normal(*shape(case.cached("Lpast"), {**known, "Lpast": 7}))
-    yield case("tiny values", chunks=(3,), Lpast=7, inputs={"past_v": small}, **given, **sizes)
+    all_sizes = case.with_products({**sizes, "L": 3, "Lpast": 7})
+    new = suites.projected(case).tiny(case, all_sizes)
+    small = 1e-7 * case.draw.normal(*shape(case.cached("Lpast"), all_sizes))
+    yield case("tiny values", chunks=(3,), Lpast=7, inputs={"past_v": small}, **new, **sizes)
 
 
 def zero_tokens(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
@@ -136,20 +129,23 @@ def zero_tokens(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     Mistakes: a score of 0 taken for a masked score, a row of zeros taken for an unused row of a
     buffer.
     """
-    known = case.with_products(sizes)
-    for words, asks in (("", False), (", use_cache", True)):
+    all_sizes = case.with_products(sizes)
+    more: dict[str, Any] = {**suites.projected(case).without_biases(), **sizes}
+    for use_cache in (False, True):
         for past, length in ((0, 5), (5, 3)):
-            x_shape = shape(case.inputs["x"], {**known, "L": length})
+            name = "tokens of zeros"
+            x_shape = shape(case.inputs["x"], {**all_sizes, "L": length})
             inputs: dict[str, object] = {"x": case.draw.normal_with_zeros(*x_shape)}
-            lengths: dict[str, Any] = {"chunks": (length,)} if asks else {"L": length}
-            also_past = ""
             if past:
-                also_past = ", also in the past"
-                full = shape(case.cached("Lpast"), {**known, "Lpast": past})
+                name += ", also in the past"
+                full = shape(case.cached("Lpast"), {**all_sizes, "Lpast": past})
                 inputs["past_k"] = case.draw.normal_with_zeros(*full)
                 inputs["past_v"] = case.draw.normal_with_zeros(*full, row=2)
-            more = {**_roles(case).without_biases(), **lengths, **sizes}
-            yield case(f"tokens of zeros{also_past}{words}", Lpast=past, inputs=inputs, **more)
+            more |= {"Lpast": past, "inputs": inputs}
+            if use_cache:
+                yield case(f"{name}, use_cache", chunks=(length,), **more)
+            else:
+                yield case(name, L=length, **more)
 
 
 def steep_scores(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
@@ -159,7 +155,7 @@ def steep_scores(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     row or before the mask; a fill that is not far enough below -200; future tokens that are added
     with weights of nearly 0.
     """
-    roles = _roles(case)
+    roles = suites.projected(case)
     signs = (-1.0) ** torch.arange(sizes["B"])[:, None]
 
     def scored(
@@ -172,7 +168,7 @@ def steep_scores(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
         alternating: bool = False,
     ) -> Case:
         """Return a case with scores of 200 times `old` (cached keys) and `new` (new keys)."""
-        known = case.with_products({**sizes, "L": len(new)})
+        all_sizes = case.with_products({**sizes, "L": len(new)})
         of_sequences = signs if alternating else torch.ones(1, 1)
         last = torch.arange(len(new)) == len(new) - 1
         scores = Scores(
@@ -183,14 +179,14 @@ def steep_scores(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
             huge=last if huge else None,
             alternating=alternating,
         )
-        given = roles.scored(case, known, scores)
+        parts = roles.scored(case, all_sizes, scores)
         if old:
-            full = shape(case.cached("Lpast"), {**known, "Lpast": len(old)})
+            full = shape(case.cached("Lpast"), {**all_sizes, "Lpast": len(old)})
             past_k = case.draw.normal(*full)
             past_k[..., 0] = 200 * torch.tensor(old) * of_sequences[:, None]
             past_v = case.draw.normal(*full, scale=1e-6 if huge else 1.0)
-            given["inputs"] |= {"past_k": past_k, "past_v": past_v}
-        more = {**given, **sizes, "L": len(new), "gradients": gradients, "check": "masks"}
+            parts["inputs"] |= {"past_k": past_k, "past_v": past_v}
+        more = {**parts, **sizes, "L": len(new), "gradients": gradients, "check": "masks"}
         return case(name, chunks=chunks, Lpast=len(old), **more)
 
     # Gradients are compared only if no visible score is much larger than the others, because large
@@ -216,14 +212,18 @@ def sequences(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     Mistakes: a cache that is stored in the module; a returned cache that changes later; a buffer
     with spare rows that two continuations share.
     """
-    known = case.with_products(sizes)
+    all_sizes = case.with_products(sizes)
     x = case.inputs["x"]
     usual: dict[str, Any] = {"check": "properties", **sizes}
-    before = case.draw.normal(*shape(x, {**known, "L": 5}))
+    before = case.draw.normal(*shape(x, {**all_sizes, "L": 5}))
     yield case("a fresh call after a cached one", inputs={"before": before}, L=5, **usual)
-    other = case.draw.normal(*shape(x, {**known, "L": 7}))
-    theirs = {"other_k": case.cached("L"), "other_v": case.cached("L")}
-    outputs = {**case.outputs, "other_out": case.outputs["out"], **theirs}
+    other = case.draw.normal(*shape(x, {**all_sizes, "L": 7}))
+    outputs = {
+        **case.outputs,
+        "other_out": case.outputs["out"],
+        "other_k": case.cached("L"),
+        "other_v": case.cached("L"),
+    }
     name = "two alternating sequences"
     yield case(name, chunks=(3, 1, 3), inputs={"other": other}, outputs=outputs, **usual)
     # A buffer with spare rows may not exist after the prefill, but it exists after a step. The
@@ -232,22 +232,16 @@ def sequences(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
         ("one prefill continued twice", 0, 5),
         ("a cache of two steps continued twice", 1, 8),
     ):
-        branch = case.draw.normal(*shape(x, {**known, "L": 3}))
-        dims = case.cached("prefill+n")
+        branch = case.draw.normal(*shape(x, {**all_sizes, "L": 3}))
+        inputs = {"branch": branch, "branch_from": start}
         outputs = {
             **case.outputs,
             "branch_out": " ".join("n" if word == "L" else word for word in x.split()),
-            "branch_k": dims,
-            "branch_v": dims,
+            "branch_k": case.cached("prefill+n"),
+            "branch_v": case.cached("prefill+n"),
         }
-        yield case(
-            name,
-            chunks=(5, 3, 1),
-            inputs={"branch": branch, "branch_from": start},
-            outputs=outputs,
-            more_sizes={"n": 3, "prefill+n": length + 3},
-            **usual,
-        )
+        more = {"outputs": outputs, "more_sizes": {"n": 3, "prefill+n": length + 3}, **usual}
+        yield case(name, chunks=(5, 3, 1), inputs=inputs, **more)
 
 
 def layouts(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
@@ -256,7 +250,7 @@ def layouts(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     Mistakes: `.view` on x or on a cache, new keys written into an input cache, writes into batch
     items that share memory.
     """
-    known = case.with_products({**sizes, "L": 3, "Lpast": 7})
+    all_sizes = case.with_products({**sizes, "L": 3, "Lpast": 7})
     mixed = {"x": "transposed", "past_k": "strided", "past_v": "transposed"}
     usual: dict[str, Any] = {"Lpast": 7, "layout": mixed, "check": "properties", **sizes}
     yield case("non-contiguous inputs", chunks=(3, 2), **usual)
@@ -264,28 +258,32 @@ def layouts(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
     yield case(name, L=5, dtype="float64", **usual)
     shared: dict[str, object] = {}
     for name, dims in (("x", case.inputs["x"]), ("past_v", case.cached("Lpast"))):
-        full = shape(dims, known)
+        full = shape(dims, all_sizes)
         shared[name] = case.draw.normal(1, *full[1:]).expand(full)
     usual["layout"] = dict.fromkeys(shared, "expanded")
     yield case("expanded inputs", chunks=(3,), inputs=shared, **usual)
 
 
-def growth(case: CachedMaker, small: Mapping[str, int], large: Mapping[str, int]) -> Iterator[Case]:
+def growth(case: CachedMaker, small: Sizes, large: Sizes) -> Iterator[Case]:
     """Yield calls in two sizes, with a cache and without, whose operations are counted.
 
     Mistakes: a loop over batch items, heads, new tokens or cached tokens.
     """
-
-    def both(name: str, few: dict[str, Any], many: dict[str, Any], **more: Any) -> Iterator[Case]:
-        yield from suites.growth(case, name, {**small, **few}, {**large, **many}, **more)
-
-    yield from both("everything, no past", {"L": 3}, {"L": 9})
-    few, many = {"chunks": (4, 1), "Lpast": 7}, {"chunks": (10, 1), "Lpast": 13}
-    yield from both("everything, a chunk and a token on a past", few, many)
-    few, many = {"L": 3, "Lpast": 7}, {"L": 11, "Lpast": 17}
-    name = "everything, a chunk on a past, without use_cache"
-    yield from both(name, few, many, mode="train")
-    yield from both("everything, no past, use_cache", {"chunks": (3,)}, {"chunks": (9,)})
+    calls: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "no past": ({"L": 3}, {"L": 9}),
+        "a chunk and a token on a past": (
+            {"chunks": (4, 1), "Lpast": 7},
+            {"chunks": (10, 1), "Lpast": 13},
+        ),
+        "a chunk on a past, without use_cache": (
+            {"L": 3, "Lpast": 7, "mode": "train"},
+            {"L": 11, "Lpast": 17, "mode": "train"},
+        ),
+        "no past, use_cache": ({"chunks": (3,)}, {"chunks": (9,)}),
+    }
+    for name, (few, many) in calls.items():
+        both = {**small, **few}, {**large, **many}
+        yield from suites.growth(case, f"everything, {name}", *both)
     yield from suites.growth(case, "length, no past", {**small, "L": 5}, {"L": 300})
 
 
@@ -294,17 +292,13 @@ def work(case: CachedMaker, **sizes: Any) -> Iterator[Case]:
 
     Mistakes: projecting the whole sequence again, scores for more than the new token.
     """
-    known = case.with_products(sizes)
-    kv_heads = _roles(case).number_of_kv_heads(known)
-    batch, heads, width = known["B"], known["H"], known["D"]
+    all_sizes = case.with_products(sizes)
+    kv_heads = suites.projected(case).number_of_kv_heads(all_sizes)
+    batch, heads, width = all_sizes["B"], all_sizes["H"], all_sizes["D"]
     projections = 2 * heads * width + 2 * kv_heads * width
     for past in (9, 151):
         attended = 2 * heads * width * (past + 1)
-        limit = 2 * batch * (known["M"] * projections + attended)
+        limit = 2 * batch * (all_sizes["M"] * projections + attended)
         usual: dict[str, Any] = {"Lpast": past, "probe": "work", "limit": limit, **sizes}
         yield case(f"one new token on a past of {past}", chunks=(1,), **usual)
         yield case(f"one new token on a past of {past}, without use_cache", L=1, **usual)
-
-
-def _roles(case: CaseMaker) -> Projected:
-    return suites.projected(case)

@@ -5,7 +5,7 @@ All draws depend only on the seed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -56,35 +56,36 @@ class Draw:
     def positions(self, *shape: int, high: int = 20) -> Tensor:
         """Return unordered int64 positions from 0 to `high` - 1.
 
-        Every line (along the last axis) of two or more entries contains 0 and `high` - 1.
-        Neighbouring lines have them at different places.
+        Every row of two or more entries contains both, at other places than the row above.
         """
         positions = self.integers(*shape, high=high)
         length = shape[-1]
         if length > 1:
-            lines = positions.view(-1, length)
-            line = torch.arange(len(lines))
-            lines[line, line % length] = high - 1
-            lines[line, (line + 1) % length] = 0
+            rows = positions.view(-1, length)
+            index = torch.arange(len(rows))
+            rows[index, index % length] = high - 1
+            rows[index, (index + 1) % length] = 0
         return positions
 
     def distinct(self, *ranges: tuple[int, int]) -> tuple[int, ...]:
         """Return one size from every range; the sizes are all different.
 
         Ranges include both ends. The sizes do not depend on the stream of values.
-
-        Raises:
-            PackError: if a range is no range, or if the sizes cannot differ.
         """
-        for smallest_to_largest in ranges:
-            _require_range(smallest_to_largest)
+        for ends in ranges:
+            is_range = isinstance(ends, tuple | list) and [type(end) for end in ends] == [int, int]
+            if not is_range or ends[0] > ends[1]:
+                raise PackError(
+                    f"{ends!r} is not a range of sizes. Write the smallest and the largest size, "
+                    "as in draw.sizes(B=(2, 5))."
+                )
         for _ in range(_MOST_TRIES):
             sizes = tuple(
                 int(torch.randint(low, high + 1, (), generator=self._sizes)) for low, high in ranges
             )
             if len(set(sizes)) == len(sizes):
                 return sizes
-        raise _no_different_sizes(ranges)
+        raise _no_different_sizes(*ranges)
 
     def sizes(
         self,
@@ -99,10 +100,6 @@ class Draw:
             times: `{"H": "Hkv"}` makes H a multiple of Hkv, `{"D": 2}` makes D even. The range of H
                 or D then gives the factor.
             sums: `{"L": ("first", "second", 1)}` makes L the sum of these sizes and numbers.
-
-        Raises:
-            PackError: if a range is no range, if the sizes cannot differ, or if `times` or `sums`
-                name a letter without a size.
         """
         for _ in range(_MOST_TRIES):
             drawn = dict(zip(ranges, self.distinct(*ranges.values()), strict=True))
@@ -116,12 +113,12 @@ class Draw:
                 )
             if len(set(drawn.values())) == len(drawn):
                 return drawn
-        raise _no_different_sizes(ranges.values())
+        raise _no_different_sizes(*ranges.values())
 
     def keep(self, *shape: int, share: float = 0.6) -> Tensor:
         """Return a random boolean mask in which about `share` of the entries are True.
 
-        Every row (along the last axis) of two or more entries has at least one True and one False.
+        Every row of two or more entries has at least one True and one False.
         """
         mask = torch.rand(shape, generator=self._values) < share
         length = shape[-1]
@@ -134,11 +131,7 @@ class Draw:
         return mask
 
     def padding(self, batch: int, length: int, side: str = "right") -> Tensor:
-        """Return a bool mask [batch, length] of real tokens. Batch items differ in length.
-
-        Args:
-            side: the side of the padding, "right" or "left".
-        """
+        """Return a bool mask [batch, length] of real tokens. Batch items differ in length."""
         first = int(torch.randint(length, (), generator=self._values))
         lengths = (first + torch.arange(batch) * max(1, length // max(batch, 1))) % length + 1
         if bool((lengths == length).all()):
@@ -147,9 +140,14 @@ class Draw:
         return real if side == "right" else real.flip(-1)
 
     def causal(self, q_len: int, k_len: int | None = None) -> Tensor:
-        """Return a bool mask [q_len, k_len]: query i sees key j iff j <= i + (k_len - q_len)."""
+        """Return a bool mask [q_len, k_len]: query i sees key j iff j <= i + (k_len - q_len).
+
+        >>> Draw(0).causal(2, 4).int()
+        tensor([[1, 1, 1, 0],
+                [1, 1, 1, 1]], dtype=torch.int32)
+        """
         k_len = q_len if k_len is None else k_len
-        return torch.arange(k_len)[None, :] <= torch.arange(q_len)[:, None] + (k_len - q_len)
+        return torch.ones(q_len, k_len, dtype=torch.bool).tril(k_len - q_len)
 
     def masks(self, batch: int, heads: int, q_len: int, k_len: int) -> dict[str, Tensor]:
         """Return one mask of every shape that the contract allows. The keys are names in words.
@@ -175,18 +173,7 @@ class Draw:
         }
 
 
-def _require_range(ends: tuple[int, int]) -> None:
-    """Raise PackError unless `ends` are the smallest and the largest size of a range."""
-    is_range = isinstance(ends, tuple | list) and [type(end) for end in ends] == [int, int]
-    if not is_range or ends[0] > ends[1]:
-        raise PackError(
-            f"{ends!r} is not a range of sizes. Write the smallest and the largest size, as in "
-            "draw.sizes(B=(2, 5))."
-        )
-
-
-def _no_different_sizes(ranges: Iterable[tuple[int, int]]) -> PackError:
-    """Return the error for ranges from which no sizes were drawn that all differ."""
+def _no_different_sizes(*ranges: tuple[int, int]) -> PackError:
     shown = ", ".join(f"{low} to {high}" for low, high in ranges)
     return PackError(
         f"no sizes that all differ can be drawn from the ranges {shown}. Widen a range, or draw "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import combinations
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from torch import Tensor
 
@@ -19,14 +19,12 @@ Sizes = Mapping[str, int]
 Parts = dict[str, Any]  # arguments of a CaseMaker: inputs, parameters, init, outputs
 
 Mask = Tensor | str | None
-Check = Literal["values", "masks", "train/eval", "properties"]
+# The fields of a case that a call may give.
+_FIELDS = {field.name for field in fields(Case)} - {"dims", "sizes"}
 
 
 class Roles(Protocol):
-    """Give access to the queries, keys and values of a challenge.
-
-    The methods return arguments of a CaseMaker.
-    """
+    """The queries, keys and values of a challenge. Methods return arguments of a CaseMaker."""
 
     def scored(self, case: CaseMaker, sizes: Sizes, scores: Scores) -> Parts:
         """Return inputs and parameters that give these scores."""
@@ -42,9 +40,8 @@ class Roles(Protocol):
 class SecondCall:
     """A second call on the same object."""
 
-    mask: Mask = None  # the mask, as for the first call
-    # The sizes that differ from the first call.
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    mask: Mask = None
+    sizes: Sizes = field(default_factory=dict)  # those that differ from the first call
     # Inputs that are not drawn, by the names of the first call.
     inputs: Mapping[str, object] = field(default_factory=dict)
 
@@ -53,10 +50,10 @@ class SecondCall:
 class MaskAxes:
     """The letters of a mask's axes; "" for an axis that the mask does not have."""
 
-    batch: str  # the first axis
+    batch: str
     heads: str  # "" if a mask is the same for all heads
     queries: str  # "" if a mask is the same for all queries
-    keys: str  # the last axis
+    keys: str
 
 
 @dataclass(frozen=True)
@@ -99,25 +96,17 @@ class CaseMaker:
         equal: str = "",
         inputs: Mapping[str, object] | None = None,
         outputs: Mapping[str, str] | None = None,
-        more_sizes: Mapping[str, int] | None = None,
+        more_sizes: Sizes | None = None,
         init: Mapping[str, object] | None = None,
-        parameters: Mapping[str, object] | None = None,
         layout: str | Mapping[str, str] | None = None,
-        check: Check | None = None,
-        dtype: Literal["float32", "float64", "bfloat16"] = "float32",
-        mode: Literal["eval", "train"] = "eval",
-        gradients: bool = True,
-        dropout: float | None = None,
-        probe: Literal["vectorised", "memory", "held", "work"] | None = None,
-        limit: int | None = None,
-        **sizes: int,
+        **more: Any,
     ) -> Case:
         """Return one case. Inputs are drawn from N(0, 1) in the given sizes.
 
-        Arguments that are not explained here are fields of `Case`.
+        Other arguments are the size of every letter, `B=2, L=5`, and fields of `Case`. Sizes must
+        differ, except for sizes of 1. The field `check` is "masks" if there is a mask.
 
         Args:
-            name: the name of the case, unique in its challenge.
             mask: a tensor; "causal"; "padding"; dimensions such as "B 1 1 Lk" for a random mask
                 of this shape; or None.
             later: a second call. Its inputs and outputs have the prefix `later_`.
@@ -125,72 +114,65 @@ class CaseMaker:
             inputs: inputs that are not drawn. The name of another input means the same tensor.
             outputs: the dimensions of the outputs, if they differ from the maker's.
             more_sizes: the sizes of further letters in `outputs`.
+            init: constructor arguments that are no sizes.
             layout: the memory layout of all inputs, or of each input by name.
-            check: the check that compares the values; by default "masks" for a case with a mask
-                and "values" for others.
-            sizes: the size of every letter, `B=2, L=5`. Sizes must differ, except for sizes of 1.
-
-        Raises:
-            PackError: if a size is not a whole number, if two sizes are equal and `equal` does not
-                name them, or if dimensions name a letter without a size.
         """
-        require_numbers(name, sizes)
-        require_different(name, sizes, equal)
-        known = self.with_products(sizes)
-        given = self.one_call(known, inputs or {}, mask)
+        # None means the default of a field.
+        values = {key: more.pop(key, None) for key in _FIELDS}
+        case_fields = {key: value for key, value in values.items() if value is not None}
+        case_fields.setdefault("check", "values" if mask is None else "masks")
+        _check_sizes(name, more, equal)
+        all_sizes = self.with_products(more)
+        all_inputs = self.one_call(all_sizes, inputs or {}, mask)
         dims = dict(self.outputs if outputs is None else outputs)
         extra = dict(more_sizes or {})
         if later is not None:
-            again = self.one_call(known | dict(later.sizes), later.inputs, later.mask)
-            given |= {f"later_{key}": value for key, value in again.items()}
-            dims |= {f"later_{key}": _renamed(dims, later) for key, dims in self.outputs.items()}
+            again = self.one_call(all_sizes | dict(later.sizes), later.inputs, later.mask)
+            all_inputs |= {f"later_{key}": value for key, value in again.items()}
+            for key, words in self.outputs.items():
+                # A letter with another size in the second call gets the suffix 2 there.
+                letters = words.replace("(", "( ").replace(")", " )").split()
+                dims[f"later_{key}"] = " ".join(
+                    f"{letter}2" if letter in later.sizes else letter for letter in letters
+                )
             extra |= {f"{letter}2": size for letter, size in later.sizes.items()}
         if isinstance(layout, str):
-            layout = dict.fromkeys(given, layout)
+            layout = dict.fromkeys(all_inputs, layout)
         return Case(
             name=name,
-            inputs=given,
+            inputs=all_inputs,
             dims=dims,
-            sizes=known | extra,
-            init=self.arguments(known) | dict(init or {}),
-            parameters=parameters or {},
+            sizes=all_sizes | extra,
+            init=self.arguments(all_sizes) | dict(init or {}),
             layout=layout or {},
-            check=check or ("values" if mask is None else "masks"),
-            dtype=dtype,
-            mode=mode,
-            gradients=gradients,
-            dropout=dropout,
-            probe=probe,
-            limit=limit,
+            **case_fields,
         )
 
-    def arguments(self, sizes: Mapping[str, int]) -> dict[str, object]:
+    def arguments(self, sizes: Sizes) -> dict[str, object]:
         """Return the constructor arguments that are sizes, by name."""
         return {name: sizes[letter] for name, letter in self.init.items() if letter in sizes}
 
-    def with_products(self, sizes: Mapping[str, int]) -> dict[str, int]:
+    def with_products(self, sizes: Sizes) -> dict[str, int]:
         """Return the sizes and their products."""
-        known = dict(sizes)
+        products = dict(sizes)
         for letter, factors in self.products.items():
-            known[letter] = math.prod(
-                size_of(factor, known, f"{letter} = {factors}") for factor in factors.split()
+            products[letter] = math.prod(
+                size_of(factor, products, f"{letter} = {factors}") for factor in factors.split()
             )
-        return known
+        return products
 
     def __str__(self) -> str:
-        """Return words for this object in messages of Python, without the address of `draw`."""
+        # For messages of Python, without the address of `draw`.
         return "the case maker"
 
-    def one_call(
-        self, sizes: Mapping[str, int], given: Mapping[str, object], mask: Mask
-    ) -> dict[str, object]:
+    def one_call(self, sizes: Sizes, given: Mapping[str, object], mask: Mask) -> dict[str, object]:
         """Return all inputs of a call: the given inputs, and draws for all others."""
         inputs = self.drawn(sizes) | dict(given)
         if self.mask:
             inputs["mask"] = self.make_mask(mask, sizes)
         return inputs
 
-    def drawn(self, sizes: Mapping[str, int]) -> dict[str, Any]:
+    def drawn(self, sizes: Sizes) -> dict[str, Any]:
         """Return a draw from N(0, 1) for every input, by name."""
         return {
             name: self.draw.normal(*shape(dims, self.with_products(sizes)))
@@ -218,11 +200,11 @@ class CaseMaker:
             return f"{axes.queries} {axes.keys}"
         return f"{axes.batch} 1 {axes.keys}" if axes.queries else self.mask
 
-    def at_one_position(self, sizes: Mapping[str, int]) -> dict[str, object]:
+    def at_one_position(self, sizes: Sizes) -> dict[str, object]:
         """Return inputs that put all tokens of a sequence at one position; {} without positions."""
         return {}
 
-    def shared(self, sizes: Mapping[str, int]) -> dict[str, object]:
+    def shared(self, sizes: Sizes) -> dict[str, object]:
         """Return inputs with equal batch items that share their memory.
 
         Inputs with a single axis are left out: the last axis of an input always has stride 1.
@@ -234,7 +216,7 @@ class CaseMaker:
             if len(dims.split()) > 1
         }
 
-    def make_mask(self, mask: Mask, sizes: Mapping[str, int]) -> Tensor | None:
+    def make_mask(self, mask: Mask, sizes: Sizes) -> Tensor | None:
         """Return the mask for the argument `mask` of a case."""
         if not isinstance(mask, str):
             return mask
@@ -253,14 +235,17 @@ class CaseMaker:
         return self.draw.keep(*shape(mask, sizes))
 
 
-def shape(dims: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the shape of named dimensions such as "B 1 L (H D)"; digits are sizes."""
-    found: list[int] = []
+def shape(dims: str, sizes: Sizes) -> tuple[int, ...]:
+    """Return the shape of named dimensions; digits are sizes.
+
+    >>> shape("B 1 L (H D)", {"B": 2, "L": 5, "H": 3, "D": 4})
+    (2, 1, 5, 12)
+    """
+    lengths: list[int] = []
     for axis in axes(dims):
-        found.append(
-            math.prod(int(word) if word.isdigit() else size_of(word, sizes, dims) for word in axis)
-        )
-    return tuple(found)
+        factors = [int(word) if word.isdigit() else size_of(word, sizes, dims) for word in axis]
+        lengths.append(math.prod(factors))
+    return tuple(lengths)
 
 
 def ragged(draw: Draw, batch: int, length: int, side: str = "right") -> Tensor:
@@ -273,49 +258,23 @@ def ragged(draw: Draw, batch: int, length: int, side: str = "right") -> Tensor:
     return real
 
 
-def require_numbers(name: str, sizes: Mapping[str, object]) -> None:
-    """Check that every size is a whole number.
-
-    Args:
-        name: the name of the case, for the message.
-
-    Raises:
-        PackError: if a size is not a whole number from 0.
-    """
+def _check_sizes(name: str, sizes: Sizes, equal: str) -> None:
+    """Raise PackError if a size is no number, or two sizes are equal that `equal` does not name."""
     for letter, size in sizes.items():
         if type(size) is not int or size < 0:
             raise PackError(
                 f"Case {name!r}: {letter}={size!r} is neither a size nor an argument of a case. A "
                 "size is a whole number from 0; the docstring of CaseMaker lists the arguments."
             )
-
-
-def require_different(name: str, sizes: Mapping[str, int], equal: str) -> None:
-    """Check that sizes differ, except for sizes of 1 and for letters that `equal` names.
-
-    Args:
-        name: the name of the case, for the message.
-        equal: groups of letters with equal sizes, e.g. "B H, Lq Lk".
-
-    Raises:
-        PackError: if sizes are equal by accident, or differ within a group of `equal`.
-    """
     groups = [set(group.split()) for group in equal.split(",")]
     for group in groups:
         if len({size_of(letter, sizes, f"equal={equal}") for letter in group}) > 1:
             values = ", ".join(f"{letter} = {sizes[letter]}" for letter in sorted(group))
             raise PackError(f"Case {name!r} says equal={equal!r}, but {values}.")
-    for pair in combinations(sizes, 2):
-        first, second = pair
-        wanted = any(group.issuperset(pair) for group in groups)
-        if sizes[first] == sizes[second] != 1 and not wanted:
+    for first, second in combinations(sizes, 2):
+        is_on_purpose = any(group.issuperset((first, second)) for group in groups)
+        if sizes[first] == sizes[second] != 1 and not is_on_purpose:
             raise PackError(
                 f"Case {name!r}: {first} and {second} are both {sizes[first]}, so a wrong axis can "
                 f'pass by luck. Make them differ, or say equal="{first} {second}".'
             )
-
-
-def _renamed(dims: str, later: SecondCall) -> str:
-    """Return dimensions for the second call: letters with another size there get the suffix 2."""
-    words = dims.replace("(", "( ").replace(")", " )").split()
-    return " ".join(f"{word}2" if word in later.sizes else word for word in words)

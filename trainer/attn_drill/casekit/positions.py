@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from attn_drill.casekit import suites
-from attn_drill.casekit.maker import CaseMaker, Mask, shape
+from attn_drill.casekit.maker import CaseMaker, Mask, Sizes, shape
 from attn_drill.casekit.roles import Projected
 from attn_drill.model.case import Case
 
@@ -46,28 +46,26 @@ class RotaryMaker(CaseMaker):
         """Return one case.
 
         Args:
-            positions: the positions: a tensor; "scattered"; an int for scattered positions below
-                it; None for no positions; "with a mask" for scattered positions, except for no
-                positions in a call without a mask if the challenge has masks.
+            positions: a tensor; "scattered"; an int for scattered positions below it; None for no
+                positions; "with a mask" for scattered positions, except for no positions in a call
+                without a mask if the challenge has masks.
             base: the base of the angles: the constructor's argument `rope_base`, or the input
                 `base` of a function. None keeps the default.
         """
-        given, arguments = dict(inputs or {}), dict(init or {})
+        all_inputs, arguments = dict(inputs or {}), dict(init or {})
         if isinstance(positions, int):
-            given["position_ids"] = self.scattered(more, positions)
+            all_inputs["position_ids"] = self.scattered(more, positions)
         elif positions == "scattered":
-            given["position_ids"] = self.scattered(more)
+            all_inputs["position_ids"] = self.scattered(more)
         elif not isinstance(positions, str):
-            given["position_ids"] = positions
+            all_inputs["position_ids"] = positions
         if base is not None and self.init:
             arguments["rope_base"] = base
         elif base is not None:
-            given["base"] = base
-        return super().__call__(name + self.words, inputs=given, init=arguments, **more)
+            all_inputs["base"] = base
+        return super().__call__(name + self.words, inputs=all_inputs, init=arguments, **more)
 
-    def one_call(
-        self, sizes: Mapping[str, int], given: Mapping[str, object], mask: Mask
-    ) -> dict[str, object]:
+    def one_call(self, sizes: Sizes, given: Mapping[str, object], mask: Mask) -> dict[str, object]:
         """Return all inputs of a call. By default, a call has positions if it has a mask."""
         inputs = super().one_call(sizes, given, mask)
         if "position_ids" not in inputs:
@@ -79,18 +77,18 @@ class RotaryMaker(CaseMaker):
         """Return the size that gives the table this number of rows; {} if there is no table."""
         return {self.rows: rows} if self.rows else {}
 
-    def scattered(self, sizes: Mapping[str, int], high: int | None = None) -> Tensor:
+    def scattered(self, sizes: Sizes, high: int | None = None) -> Tensor:
         """Return unordered positions below `high`, by default below the number of rows."""
         high = high or sizes.get(self.rows, 20)
         return self.draw.positions(*shape(self.places, sizes), high=high)
 
-    def at_one_position(self, sizes: Mapping[str, int]) -> dict[str, object]:
+    def at_one_position(self, sizes: Sizes) -> dict[str, object]:
         """Return one position for all tokens of a sequence, so queries and keys turn equally."""
         high = sizes.get(self.rows, 20)
         position = self.draw.integers(sizes["B"], 1, low=1, high=high)
         return {"position_ids": position.expand(sizes["B"], sizes["L"])}
 
-    def shared(self, sizes: Mapping[str, int]) -> dict[str, object]:
+    def shared(self, sizes: Sizes) -> dict[str, object]:
         """Return inputs and positions that all batch items share."""
         positions = self.scattered({**sizes, "B": 1}).expand(sizes["B"], sizes["L"])
         return {**super().shared(sizes), "position_ids": positions}
@@ -106,18 +104,17 @@ def orders(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     top = sizes.get(case.rows, 200) - 1
     item, token = torch.arange(batch)[:, None], torch.arange(length)
 
-    def given(name: str, positions: Tensor, **other: int) -> Case:
-        is_for_items = "B" in case.places.split()
-        lines = positions if is_for_items else positions[0]
+    def at(name: str, positions: Tensor, **other: int) -> Case:
+        lines = positions if "B" in case.places.split() else positions[0]
         return case(name, positions=lines, **{**sizes, **other})
 
     yield case("scattered positions", positions="scattered", **sizes)
-    yield given("repeated and falling positions", top - token // 2 * 3 - 2 * item)
+    yield at("repeated and falling positions", top - token // 2 * 3 - 2 * item)
     far = top - 2 * length + 2 * token
-    yield given("every other position, far along", far.expand(batch, length))
+    yield at("every other position, far along", far.expand(batch, length))
     shuffled = (case.draw.integers(1, 1, high=length) + 2 * token) % length
-    yield given("one sequence, shuffled", shuffled, B=1)
-    yield given("one token of every sequence, far along (a decode step)", top - 7 * item, L=1)
+    yield at("one sequence, shuffled", shuffled, B=1)
+    yield at("one token of every sequence, far along (a decode step)", top - 7 * item, L=1)
 
 
 def full_table(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
@@ -126,13 +123,13 @@ def full_table(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     Mistakes: a table that is one row too short; a call of full length that is refused; the rows in
     order for every call of full length.
     """
+    name = "as many tokens as the table has rows"
     equal = f"{sizes.get('equal', '')}, L {case.rows}"
     full = {**sizes, case.rows: sizes["L"], "equal": equal}
-    yield case("as many tokens as the table has rows", positions=None, **full)
+    yield case(name, positions=None, **full)
     rows = torch.arange(sizes["L"])
-    orders = [rows.flip(0), rows.roll(3), rows.roll(1)][: sizes["B"]]
-    name = "as many tokens as the table has rows, in other orders"
-    yield case(name, positions=torch.stack(orders), **full)
+    orders = torch.stack([rows.flip(0), rows.roll(3), rows.roll(1)])
+    yield case(f"{name}, in other orders", positions=orders[: sizes["B"]], **full)
 
 
 def equal_sizes(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
@@ -153,8 +150,7 @@ def equal_sizes(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     yield same("as many batch items as tokens", "L", "B")
     yield same("as many batch items as heads and tokens", "L", "B", *heads)
     if case.mask:
-        name = "as many heads as tokens, no positions"
-        yield same(name, "L", *heads, positions=None)
+        yield same("as many heads as tokens, no positions", "L", *heads, positions=None)
 
 
 def bases(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
@@ -204,25 +200,25 @@ def left_padding(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
 def weights_shown(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     """Yield cases whose output shows the weights: features 0 .. L-1 of every head are its weights.
 
-    These cases exist for the report, which can then explain wrong positions. No mistake is caught
-    by these cases alone.
+    With these cases, the report can explain wrong positions.
     """
     roles = suites.projected(case)
-    known = case.with_products(sizes)
+    all_sizes = case.with_products(sizes)
     length = sizes["L"]
 
     def shown(name: str, positions: Tensor | None) -> Case:
-        inputs = case.drawn(known)
+        inputs = case.drawn(all_sizes)
         inputs[roles.value][..., :length] = torch.eye(length)
-        weights = roles.drawn_weights(case, known)
+        weights = roles.drawn_weights(case, all_sizes)
         # Queries and keys are larger than usual, so that scores of different positions differ.
         weights["q"] *= 2
         weights["k"] *= 2
         weights["v"][:, :length] = torch.eye(length, weights["v"].shape[-1])
-        weights["o"] = torch.eye(known["H"] * known["D"])
-        parameters = roles.parameters(case, known, weights, {"v", "o"})
-        given = roles.heads_apart(case, known) | {"parameters": parameters, "inputs": inputs}
-        return case(name, positions=positions, **given, **sizes)
+        weights["o"] = torch.eye(all_sizes["H"] * all_sizes["D"])
+        parts = roles.heads_apart(case, all_sizes)
+        parts["inputs"] = inputs
+        parts["parameters"] = roles.parameters(case, all_sizes, weights, {"v", "o"})
+        return case(name, positions=positions, **parts, **sizes)
 
     yield shown("heads apart, their first features are the weights", None)
     gaps = torch.arange(length) * 2 + torch.arange(length) // 2
@@ -230,22 +226,17 @@ def weights_shown(case: RotaryMaker, **sizes: Any) -> Iterator[Case]:
     yield shown("the same with gaps between positions", gaps + items * gaps.sign())
 
 
-def growth(case: RotaryMaker, small: Mapping[str, int], large: Mapping[str, int]) -> Iterator[Case]:
+def growth(case: RotaryMaker, small: Sizes, large: Sizes) -> Iterator[Case]:
     """Yield calls in two sizes whose operations are counted, with positions and without.
 
     Mistakes: a loop over batch items, heads or tokens. No other case has these bases, and a call
     without positions has at least 17 tokens. So an answer that keeps tables after the life of an
     object, or lets them grow, makes tables in both sizes.
     """
-
-    def both(name: str, few: Mapping[str, int], many: Mapping[str, int], **more: Any) -> Case:
-        (probe,) = suites.growth(case, name, {**small, **few}, {**large, **many}, **more)
-        return probe
-
-    rows = case.table_of(31)
-    few, many = {"L": 3, **rows}, {"L": 9}
-    yield both("everything, mask and positions", few, many, mask=case.mask, base=123.0)
-    few, many = {"L": 17, **case.table_of(20)}, {"L": 21, **case.table_of(25)}
-    yield both("everything, no mask, no positions", few, many, base=321.0)
-    few, many = {**small, "L": 33, **case.table_of(400)}, {**small, "L": 300}
-    yield both("length, no mask", few, many, positions=400, base=231.0)
+    few, many = {**small, "L": 3, **case.table_of(31)}, {**large, "L": 9}
+    name = "everything, mask and positions"
+    yield from suites.growth(case, name, few, many, mask=case.mask, base=123.0)
+    few, many = {**small, "L": 17, **case.table_of(20)}, {**large, "L": 21, **case.table_of(25)}
+    yield from suites.growth(case, "everything, no mask, no positions", few, many, base=321.0)
+    few = {**small, "L": 33, **case.table_of(400)}
+    yield from suites.growth(case, "length, no mask", few, {"L": 300}, positions=400, base=231.0)

@@ -22,11 +22,8 @@ def realistic_call(
 ) -> Case:
     """Return the call that `realistic()` of a `cases.py` describes.
 
-    Args:
-        name: the call in words, e.g. "a layer of Llama 3 8B, B = 1, L = 2048".
-        init: the constructor arguments (challenges of kind "module").
-        sizes: the sizes that `drive` reads.
-        inputs: all inputs that `drive` reads; tensors come from `shaped`.
+    The name says the size, e.g. "a layer of Llama 3 8B, B = 1, L = 2048". Inputs and sizes are
+    those that `drive` reads; `shaped` makes tensors.
     """
     return Case(name, inputs, dims={}, sizes=sizes or {}, init=init or {}, gradients=False)
 

@@ -18,9 +18,10 @@ HUGE = 1e36
 class Direct:
     """Roles for a function whose inputs are queries, keys and values."""
 
-    q: str = "q"  # the name of the input with the queries
-    k: str = "k"  # the name of the input with the keys
-    v: str = "v"  # the name of the input with the values
+    # The names of the inputs.
+    q: str = "q"
+    k: str = "k"
+    v: str = "v"
 
     def scored(self, case: CaseMaker, sizes: Sizes, scores: Scores) -> Parts:
         """Return inputs whose feature 0 gives the scores; the other features add about ±1."""
@@ -37,22 +38,21 @@ class Direct:
         return {"inputs": inputs}
 
     def tiny(self, case: CaseMaker, sizes: Sizes) -> Parts:
-        """Return values of about 1e-7."""
         return {"inputs": {self.v: 1e-7 * case.drawn(sizes)[self.v]}}
 
     def without_biases(self) -> Parts:
-        """Return no arguments, because a function has no biases."""
-        return {}
+        return {}  # a function has no biases
 
 
 @dataclass(frozen=True)
 class Projected:
     """Roles for a module that projects its inputs to q, k and v: H heads of width D."""
 
-    q: str = "q_proj"  # the name of the query projection
-    k: str = "k_proj"  # the name of the key projection
-    v: str = "v_proj"  # the name of the value projection
-    o: str = "o_proj"  # the name of the output projection
+    # The names of the projections.
+    q: str = "q_proj"
+    k: str = "k_proj"
+    v: str = "v_proj"
+    o: str = "o_proj"
     # The name of the projection that makes q, k and v together. The module then has no projections
     # `q`, `k` and `v`.
     fused: str = ""
@@ -60,9 +60,10 @@ class Projected:
     kv_heads: str = "H"
     # Whether the projections have biases by default; None if the constructor has no `bias`.
     bias: bool | None = True
-    query: str = "x"  # the input that becomes queries
-    key: str = "x"  # the input that becomes keys
-    value: str = "x"  # the input that becomes values
+    # The names of the inputs that become queries, keys and values.
+    query: str = "x"
+    key: str = "x"
+    value: str = "x"
 
     def scored(self, case: CaseMaker, sizes: Sizes, scores: Scores) -> Parts:
         """Return inputs and weights so that feature 0 of a head gives the scores.
@@ -101,7 +102,6 @@ class Projected:
         return {"parameters": self.parameters(case, sizes, weights, {"v", "o"})}
 
     def without_biases(self) -> Parts:
-        """Return the constructor argument that switches biases off, if there is one."""
         return {} if self.bias is None else {"init": {"bias": False}}
 
     def heads_apart(self, case: CaseMaker, sizes: Sizes) -> Parts:
@@ -137,18 +137,15 @@ class Projected:
         return {"parameters": self.parameters(case, sizes, weights, {"v"})}
 
     def number_of_kv_heads(self, sizes: Sizes) -> int:
-        """Return the number of key/value heads."""
         return sizes[self.kv_heads] if self.kv_heads else 1
 
     def drawn_weights(self, case: CaseMaker, sizes: Sizes) -> dict[str, Tensor]:
         """Return random weights for q, k and v in the shape [heads, D, width of the input]."""
         kv_heads = self.number_of_kv_heads(sizes)
         weights: dict[str, Tensor] = {}
-        for role, heads, source in (
-            ("q", sizes["H"], self.query),
-            ("k", kv_heads, self.key),
-            ("v", kv_heads, self.value),
-        ):
+        sources = {"q": self.query, "k": self.key, "v": self.value}
+        for role, source in sources.items():
+            heads = sizes["H"] if role == "q" else kv_heads
             width = sizes[case.inputs[source].split()[-1]]
             weights[role] = case.draw.normal(heads, sizes["D"], width, scale=width**-0.5)
         return weights
@@ -158,40 +155,30 @@ class Projected:
     ) -> dict[str, Tensor]:
         """Return weights and zero biases by the names of the module's parameters.
 
-        Args:
-            weights: the weights by role: "q", "k", "v", "o".
+        The weights have their roles as keys: "q", "k", "v", "o". `zero` has the roles whose biases
+        are 0. A fused projection needs all its rows, so missing rows are drawn.
         """
         flat = {role: weight.reshape(-1, weight.shape[-1]) for role, weight in weights.items()}
-        if self.fused and flat.keys() & {"q", "k", "v"}:
-            return self._with_fused(case, sizes, flat, zero)
+        names = {"q": self.q, "k": self.k, "v": self.v, "o": self.o}
         kv_rows = self.number_of_kv_heads(sizes) * sizes["D"]
         rows = {"q": sizes["H"] * sizes["D"], "k": kv_rows, "v": kv_rows, "o": sizes["M"]}
-        found: dict[str, Tensor] = {}
-        for role, name in (("q", self.q), ("k", self.k), ("v", self.v), ("o", self.o)):
+        parameters: dict[str, Tensor] = {}
+        if self.fused and flat.keys() & {"q", "k", "v"}:
+            names = {"o": self.o}
+            weight: list[Tensor] = []
+            bias: list[Tensor] = []
+            for role, drawn in self.drawn_weights(case, sizes).items():
+                weight.append(flat.get(role, drawn.flatten(0, 1)).double())
+                bias.append(case.draw.normal(rows[role], scale=0.0 if role in zero else 0.5))
+            parameters[f"{self.fused}.weight"] = torch.cat(weight)
+            if self.bias:
+                parameters[f"{self.fused}.bias"] = torch.cat(bias)
+        for role, name in names.items():
             if role in flat:
-                found[f"{name}.weight"] = flat[role]
+                parameters[f"{name}.weight"] = flat[role]
             if role in zero and self.bias:
-                found[f"{name}.bias"] = torch.zeros(rows[role])
-        return found
-
-    def _with_fused(
-        self, case: CaseMaker, sizes: Sizes, weights: Mapping[str, Tensor], zero: set[str]
-    ) -> dict[str, Tensor]:
-        """Return the weights of q, k and v in one matrix. Missing weights are drawn."""
-        weight: list[Tensor] = []
-        bias: list[Tensor] = []
-        for role, drawn in self.drawn_weights(case, sizes).items():
-            rows = weights.get(role, drawn.flatten(0, 1)).double()
-            weight.append(rows)
-            bias.append(case.draw.normal(len(rows), scale=0.0 if role in zero else 0.5))
-        found = {f"{self.fused}.weight": torch.cat(weight)}
-        if self.bias:
-            found[f"{self.fused}.bias"] = torch.cat(bias)
-        if "o" in weights:
-            found[f"{self.o}.weight"] = weights["o"]
-        if "o" in zero and self.bias:
-            found[f"{self.o}.bias"] = torch.zeros(sizes["M"])
-        return found
+                parameters[f"{name}.bias"] = torch.zeros(rows[role])
+        return parameters
 
 
 def _apart(dims: str, last: str) -> str:

@@ -22,5 +22,9 @@ class Scores:
     factored: bool = False
 
     def of_heads(self, heads: int) -> Tensor:
-        """Return the factor of every head, [heads]."""
+        """Return the factor of every head.
+
+        >>> Scores(torch.ones(5), alternating=True).of_heads(3)
+        tensor([ 1., -1.,  1.])
+        """
         return (-1.0) ** torch.arange(heads) if self.alternating else torch.ones(heads)

@@ -32,8 +32,8 @@ def heads_apart(
     This case exists for the report, which can then name heads and features. No mistake is caught by
     this case alone.
     """
-    given = projected(case).heads_apart(case, case.with_products(sizes))
-    yield case(name, **given, **sizes)
+    parts = projected(case).heads_apart(case, case.with_products(sizes))
+    yield case(name, **parts, **sizes)
 
 
 def masks(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
@@ -47,21 +47,15 @@ def masks(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     if not axes.heads:
         yield from _masks_without_heads(case, **sizes)
         return
-    batch, heads, queries, keys = (_size(letter, sizes) for letter in case.mask.split())
-    # These cases have as many batch items as the first axis of the mask, which is not the batch.
-    # The first two cases have the same sizes, and the same masks in both calls of the grader, so
-    # the diagnosis can find a mask that is kept from an earlier case.
-    first_axis = {
-        "causal mask [Lq, Lk]": axes.queries,
-        "causal band [Lq, Lk]": axes.queries,
-    }
-    for name, mask in case.draw.masks(batch, heads, queries, keys).items():
-        if name in first_axis:
-            same = first_axis[name]
-            equal = f"{sizes.get('equal', '')}, {axes.batch} {same}"
-            yield case(name, mask=mask, **{**sizes, axes.batch: sizes[same], "equal": equal})
-        else:
-            yield case(name, mask=mask, **sizes)
+    lengths = [1 if letter == "1" else sizes[letter] for letter in case.mask.split()]
+    equal = f"{sizes.get('equal', '')}, {axes.batch} {axes.queries}"
+    square = {**sizes, axes.batch: sizes[axes.queries], "equal": equal}
+    for name, mask in case.draw.masks(*lengths).items():
+        # The first axis of these two masks is not the batch, but as long. Both cases have the same
+        # sizes, and the same masks in both calls of the grader, so the diagnosis can find a mask
+        # that is kept from an earlier case.
+        is_square = name in ("causal mask [Lq, Lk]", "causal band [Lq, Lk]")
+        yield case(name, mask=mask, **(square if is_square else sizes))
 
 
 def _masks_without_heads(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
@@ -70,18 +64,19 @@ def _masks_without_heads(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     Mistakes: a mask aligned from the right; a mask that is reduced to lengths or to a causal mask;
     a mask that works only with one row per query.
     """
-    axes = case.mask_axes
-    known = case.with_products(sizes)
-    batch, keys = known[axes.batch], known[axes.keys]
-    shared = case.shared_mask
-    full = shape(shared, known)
+    axes, shared = case.mask_axes, case.shared_mask
+    all_sizes = case.with_products(sizes)
+    batch, keys = all_sizes[axes.batch], all_sizes[axes.keys]
     words = f"[{shared.replace(' ', ', ')}]"
     for side in ("right", "left"):
-        real = ragged(case.draw, batch, keys, side).reshape(full)
+        real = ragged(case.draw, batch, keys, side).reshape(shape(shared, all_sizes))
         yield case(f"padding on the {side} {words}", mask=real, **sizes)
     yield case(f"mask with holes {words}", mask=shared, **sizes)
     if axes.queries:
-        both = case.draw.causal(known[axes.queries], keys) & ragged(case.draw, batch, keys)[:, None]
+        both = (
+            case.draw.causal(all_sizes[axes.queries], keys)
+            & ragged(case.draw, batch, keys)[:, None]
+        )
         both[..., 0] = True  # every row needs at least one key
         words = f"[{case.mask.replace(' ', ', ')}]"
         yield case(f"causal and padding {words}", mask=both, **sizes)
@@ -94,16 +89,14 @@ def zero_tokens(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     Mistakes: a score of 0 taken for a masked score, `scores * mask` followed by a fill of all
     zeros, a division by the norm of a token.
     """
-    roles = _roles(case)
-    masks = ("", case.usual_mask) if case.mask else ("",)
-    for mask in masks:
+    more = _roles(case).without_biases()
+    all_sizes = case.with_products(sizes)
+    for mask in (None, case.usual_mask) if case.mask else (None,):
         inputs: dict[str, object] = {}
         for row, (name, dims) in enumerate(case.inputs.items(), start=1):
-            drawn_shape = shape(dims, case.with_products(sizes))
-            inputs[name] = case.draw.normal_with_zeros(*drawn_shape, row=row)
-        more = roles.without_biases()
+            inputs[name] = case.draw.normal_with_zeros(*shape(dims, all_sizes), row=row)
         words = f", {mask}" if mask else ""
-        yield case(f"tokens of zeros{words}", mask=mask or None, inputs=inputs, **more, **sizes)
+        yield case(f"tokens of zeros{words}", mask=mask, inputs=inputs, **more, **sizes)
 
 
 def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iterator[Case]:
@@ -119,10 +112,12 @@ def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iter
     """
     roles = _roles(case)
     axes = case.mask_axes
-    known = case.with_products(sizes)
-    batch, keys = known[axes.batch], known[axes.keys]
-    queries = _number_of_queries(case, known)
-    full = shape(case.mask, known)
+    all_sizes = case.with_products(sizes)
+    batch, keys = all_sizes[axes.batch], all_sizes[axes.keys]
+    first_output = next(iter(case.outputs.values()))
+    lengths = [all_sizes[letter] for letter in first_output.split() if letter.startswith("L")]
+    queries = lengths[0] if lengths else 1
+    full = shape(case.mask, all_sizes)
     rows = full[-2:] if axes.heads else full
     low = torch.arange(keys) % 2 == 0
     apart = torch.where(low, -200.0, 200.0)
@@ -133,13 +128,13 @@ def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iter
         falling = 200 * torch.cat([torch.ones(keys - 3), torch.tensor([0.3, -0.4, -1.0])])
     signs_of_sequences = (-1.0) ** torch.arange(batch)[:, None]
     signs_of_queries = (-1.0) ** torch.arange(queries)
-    signs_of_rows = signs_of_sequences * signs_of_queries
+    signs = signs_of_sequences * signs_of_queries
 
     def scored(name: str, scores: Scores, mask: torch.Tensor | None) -> Case:
         compared = gradients or scores.factored
-        given = roles.scored(case, known, scores)
-        given["inputs"] |= case.at_one_position(known)
-        return case(name, mask=mask, gradients=compared, **given, **sizes)
+        parts = roles.scored(case, all_sizes, scores)
+        parts["inputs"] |= case.at_one_position(all_sizes)
+        return case(name, mask=mask, gradients=compared, **parts, **sizes)
 
     ordinary = Scores(torch.where(low, 0.0, 120.0), factored=True)
     yield scored("masked scores of +120 next to ordinary scores", ordinary, everywhere)
@@ -152,13 +147,13 @@ def steep_scores(case: CaseMaker, gradients: bool = False, **sizes: Any) -> Iter
     name = "scores falling in one head and sequence, rising in the next"
     if axes.queries:
         each_way = Scores(falling * signs_of_sequences, alternating=True)
-        yield scored(name, each_way, case.make_mask("causal", known))
+        yield scored(name, each_way, case.make_mask("causal", all_sizes))
     else:
         # Only the first keys are visible: falling and rising scores differ most there.
         beginning = (torch.arange(keys) < 2).expand(rows)
-        scores = Scores(falling * signs_of_sequences, queries=signs_of_queries, alternating=True)
-        yield scored(name, scores, beginning)
-    rows_apart = Scores(torch.full((keys,), 200.0), queries=signs_of_rows, alternating=True)
+        each_way = Scores(falling * signs_of_sequences, queries=signs_of_queries, alternating=True)
+        yield scored(name, each_way, beginning)
+    rows_apart = Scores(torch.full((keys,), 200.0), queries=signs, alternating=True)
     yield scored("alternating rows of scores 400 apart, no mask", rows_apart, None)
 
 
@@ -183,8 +178,8 @@ def tiny_values(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
 
     Mistakes: an output of zeros, an epsilon that is added to the output or to a denominator.
     """
-    given = _roles(case).tiny(case, case.with_products(sizes))
-    yield case("tiny values", **given, **sizes)
+    parts = _roles(case).tiny(case, case.with_products(sizes))
+    yield case("tiny values", **parts, **sizes)
 
 
 def dropout(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
@@ -194,8 +189,8 @@ def dropout(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     scores, values or outputs; kept weights that are not divided by 1 - p; one draw for all heads or
     rows; a mask that is ignored in training mode; a backward pass that fails.
     """
-    roles = projected(case)
-    known = case.with_products(sizes)
+    roles, axes = projected(case), case.mask_axes
+    all_sizes = case.with_products(sizes)
 
     def trained(name: str, p: float, mode: str = "train", **more: Any) -> Case:
         init = {"dropout": p} if p else {}
@@ -212,12 +207,12 @@ def dropout(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     # only the backward pass can be wrong in this case.
     for words, dtype in (("", "float32"), ("bfloat16, ", "bfloat16")):
         name = f"{words}training mode, dropout 0.4, values and o_proj zero"
-        yield trained(name, 0.4, dtype=dtype, **roles.zero_values(case, known))
+        yield trained(name, 0.4, dtype=dtype, **roles.zero_values(case, all_sizes))
     keys = 7
-    wide = {**sizes, case.mask.split()[2]: 5, case.mask.split()[3]: keys, "D": 2 * keys}
-    for words, p, hidden in (("one key masked, ", 0.3, 2), ("", 0.6, None)):
-        # The mask hides the same key in all rows and heads, so only dropout can make them differ.
-        mask = None if hidden is None else torch.arange(keys)[None, :] != hidden
+    wide = {**sizes, axes.queries: 5, axes.keys: keys, "D": 2 * keys}
+    # The mask hides the same key in all rows and heads, so only dropout can make them differ.
+    one_hidden = torch.arange(keys)[None, :] != 2
+    for words, p, mask in (("one key masked, ", 0.3, one_hidden), ("", 0.6, None)):
         as_output = roles.weights_as_output(case, case.with_products(wide))
         name = f"training mode, dropout {p}, {words}weights as output"
         yield trained(name, p, mask=mask, dropout=p, **(wide | as_output))
@@ -229,18 +224,18 @@ def layouts(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
     Mistakes: `.view` on an input or a mask, `as_strided`, results written into an input, writes
     into batch items that share memory.
     """
-    known = case.with_products(sizes)
-    shared = case.shared(known)
+    all_sizes = case.with_products(sizes)
+    shared = case.shared(all_sizes)
     expanded = dict.fromkeys(shared, "expanded")
-    same_mask = None
+    one_mask = None
     if case.mask:
-        full = shape(case.mask, known)
-        same_mask = case.draw.keep(1, *full[1:]).expand(full)
+        full = shape(case.mask, all_sizes)
+        one_mask = case.draw.keep(1, *full[1:]).expand(full)
         expanded["mask"] = "expanded"
     usual: dict[str, Any] = {"check": "properties", **sizes}
     yield case("non-contiguous inputs", mask=case.mask or None, layout="transposed", **usual)
     yield case("parts of larger inputs", mask=case.shared_mask or None, layout="strided", **usual)
-    yield case("expanded inputs", mask=same_mask, inputs=shared, layout=expanded, **usual)
+    yield case("expanded inputs", mask=one_mask, inputs=shared, layout=expanded, **usual)
 
 
 def second_calls(case: CaseMaker, **sizes: Any) -> Iterator[Case]:
@@ -281,27 +276,14 @@ def growth(
 ) -> Iterator[Case]:
     """Yield one case in two sizes. The number of operations must not grow with the sizes.
 
+    `name` has the growing sizes in words, for example "everything" or "length". `large` has only
+    the sizes that differ from `small`.
+
     Mistakes: a loop over batch items, heads, queries or keys.
-
-    Args:
-        name: the growing sizes in words, for example "everything" or "length".
-        large: the sizes of the large call that differ from `small`.
     """
-    both = {**small, **large}
-    larger = case(f"growing {name}, large", probe="vectorised", **more, **both)
-    smaller = case(f"growing {name}, small", probe="vectorised", **more, **small)
-    yield replace(smaller, larger=larger)
-
-
-def _size(letter: str, sizes: Mapping[str, int]) -> int:
-    return 1 if letter == "1" else sizes[letter]
-
-
-def _number_of_queries(case: CaseMaker, sizes: Mapping[str, int]) -> int:
-    """Return the first length of the first output; 1 if the output has no axis for a length."""
-    first_output = next(iter(case.outputs.values()))
-    lengths = [word for word in first_output.split() if word.startswith("L")]
-    return sizes[lengths[0]] if lengths else 1
+    more["probe"] = "vectorised"
+    larger = case(f"growing {name}, large", **more, **{**small, **large})
+    yield replace(case(f"growing {name}, small", **more, **small), larger=larger)
 
 
 def _roles(case: CaseMaker) -> Roles:
@@ -314,11 +296,7 @@ def _roles(case: CaseMaker) -> Roles:
 
 
 def projected(case: CaseMaker) -> Projected:
-    """Return the roles of a challenge with linear projections.
-
-    Raises:
-        PackError: if the maker has no roles, or roles without linear projections.
-    """
+    """Return the roles of a challenge with linear projections, or raise PackError."""
     roles = _roles(case)
     if not isinstance(roles, Projected):
         raise PackError(

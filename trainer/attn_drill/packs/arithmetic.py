@@ -19,7 +19,6 @@ _OPERATORS: dict[type[ast.AST], Callable[..., float]] = {
     ast.Pow: math.pow,  # `**` of large whole numbers would take for ever
     ast.USub: operator.neg,
 }
-BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "int8": 1}
 _FUNCTIONS: dict[str, Callable[..., float]] = {
     "sqrt": math.sqrt,
     "log": math.log,
@@ -28,19 +27,15 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
     "ceil": math.ceil,
     "min": min,
     "max": max,
-    "bytes_of": BYTES.__getitem__,
+    "bytes_of": {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "int8": 1}.__getitem__,
 }
 
 
 def evaluate(formula: str, names: Mapping[str, Value]) -> float:
-    """Return the value of a formula, e.g. `2 * layers * kv_heads * bytes_of(dtype)`.
+    """Return the value of a formula, or raise ValueError if it is not arithmetic over these names.
 
-    Args:
-        formula: the text of the formula.
-        names: the value of every name that the formula may use.
-
-    Raises:
-        ValueError: if the text is not arithmetic, or uses a name that is not in `names`.
+    >>> evaluate("2 * layers * bytes_of(dtype)", {"layers": 3, "dtype": "float16"})
+    12
     """
     try:
         value = _value(ast.parse(formula, mode="eval").body, names)

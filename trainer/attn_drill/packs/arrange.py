@@ -36,7 +36,9 @@ _INSTRUCTION = """\
 _INDENT = "    "
 _RIGHT_PER_WRONG = 3
 _FEWEST_WRONG = 2
-_MOST_LONGER = 7  # characters: `int(...)` is natural, a long expression is conspicuous
+# Characters: `int(...)` is natural. A mistake that makes a line longer is the last choice, because
+# a reader suspects it.
+_MOST_LONGER = 7
 _UNFINISHED = ast.parse("raise NotImplementedError").body
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 _LOOP = ast.For | ast.While | ast.With
@@ -56,17 +58,7 @@ class Piece:
 
 @functools.lru_cache(maxsize=64)
 def arranged(stub: str, reference: str, mistakes: tuple[Mistake, ...], seed: str) -> str:
-    """Return the text of the stub at the level `arrange`.
-
-    Args:
-        stub: the text of the stub at the level standard.
-        reference: the text of the reference.
-        mistakes: the known mistakes of the challenge.
-        seed: the id of the challenge. The same id gives the same text.
-
-    Raises:
-        SyntaxError: if the stub or the reference does not parse.
-    """
+    """Return the text of the stub at the level `arrange`. The same seed gives the same text."""
     code = completed(stub, reference)
     blocks = shuffled_pieces(code, reference, mistakes, seed)
     tree = ast.parse(code)
@@ -86,27 +78,19 @@ def shuffled_pieces(
 ) -> dict[str, list[Piece]]:
     """Return the right and the wrong pieces of every function in the order of the file.
 
-    Args:
-        code: the text of the completed stub. Statements of its functions are no pieces.
-        reference: the text of the reference.
-        mistakes: the known mistakes of the challenge.
-        seed: the id of the challenge.
+    `code` is the completed stub. Statements of its functions are no pieces.
     """
     rng = Random(seed)
-    live = {
-        name: {ast.unparse(statement) for statement in function.body}
-        for name, function in _functions(ast.parse(code))
-    }
+    live = {name: set(map(ast.unparse, function.body)) for name, function in _functions(code)}
     right = [
         piece
         for piece in pieces_of(reference)
         if piece.function in live and piece.text not in live[piece.function]
     ]
-    pieces = [*right, *_chosen_wrong(right, reference, mistakes, rng)]
-    return {
-        function: _shuffled([piece for piece in pieces if piece.function == function], rng)
-        for function in dict.fromkeys(piece.function for piece in right)
-    }
+    by_function: dict[str, list[Piece]] = {}
+    for piece in [*right, *_chosen_wrong(right, reference, mistakes, rng)]:
+        by_function.setdefault(piece.function, []).append(piece)
+    return {function: _shuffled(pieces, rng) for function, pieces in by_function.items()}
 
 
 @functools.lru_cache(maxsize=2)
@@ -114,16 +98,13 @@ def pieces_of(source: str) -> tuple[Piece, ...]:
     """Return the pieces of all functions and methods of the source, in order."""
     return tuple(
         Piece(name, place, text)
-        for name, function in _functions(ast.parse(source))
+        for name, function in _functions(source)
         for place, text in enumerate(_statements(function.body[_has_docstring(function) :]))
     )
 
 
 def wrong_piece(reference: str, mistake: Mistake) -> Piece | None:
-    """Return the piece that a mistake puts in place of a piece of the reference.
-
-    Return None if the mistake changes more, removes a piece, or does not fit the reference.
-    """
+    """Return the piece that a mistake puts in place of a right piece; None if it does more."""
     try:
         patched = patch(reference, mistake, "")
     except PackError:  # `pack check` reports it
@@ -138,10 +119,7 @@ def wrong_piece(reference: str, mistake: Mistake) -> Piece | None:
 def _chosen_wrong(
     right: Sequence[Piece], reference: str, mistakes: Sequence[Mistake], rng: Random
 ) -> list[Piece]:
-    """Return wrong pieces for about a third of the right pieces, at most one for each place.
-
-    Mistakes that make a line much longer are the last choice, because a reader suspects them.
-    """
+    """Return wrong pieces for about a third of the right pieces, at most one for each place."""
     count = max(_FEWEST_WRONG, round(len(right) / _RIGHT_PER_WRONG))
     places = {(piece.function, piece.place) for piece in right}
     texts = {(piece.function, piece.text) for piece in right}
@@ -150,12 +128,12 @@ def _chosen_wrong(
     candidates.sort(key=lambda mistake: len(mistake.now) - len(mistake.was) > _MOST_LONGER)
     chosen: list[Piece] = []
     for mistake in candidates:
-        piece = wrong_piece(reference, mistake) if len(chosen) < count else None
-        if (
-            piece is not None
-            and (piece.function, piece.place) in places
-            and (piece.function, piece.text) not in texts
-        ):
+        if len(chosen) == count:
+            break
+        piece = wrong_piece(reference, mistake)
+        if piece is None or (piece.function, piece.text) in texts:
+            continue
+        if (piece.function, piece.place) in places:
             places.remove((piece.function, piece.place))
             chosen.append(piece)
     return chosen
@@ -180,10 +158,12 @@ def _shuffled(pieces: Sequence[Piece], rng: Random) -> list[Piece]:
 def _block(pieces: Sequence[Piece]) -> list[str]:
     """Return the lines of the comment. An empty comment separates pieces of several lines."""
     lines: list[str] = []
-    for index, piece in enumerate(pieces):
-        if index and "\n" in pieces[index - 1].text + piece.text:
+    before = ""
+    for piece in pieces:
+        if before and "\n" in before + piece.text:
             lines.append("#")
         lines += [f"# {line}" for line in piece.text.splitlines()]
+        before = piece.text
     return lines
 
 
@@ -201,30 +181,25 @@ def completed(stub: str, reference: str) -> str:
 
 def _take_over(reference: ast.Module | ast.ClassDef, stub: ast.Module | ast.ClassDef) -> None:
     """Put the docstrings and the functions of the stub into the reference."""
-    written = {node.name: node for node in stub.body if isinstance(node, _FUNCTION | ast.ClassDef)}
+    by_name = {getattr(node, "name", ""): node for node in stub.body}
     body = stub.body[: _has_docstring(stub)]
     for statement in reference.body[_has_docstring(reference) :]:
-        in_stub = written.get(getattr(statement, "name", ""))
-        if isinstance(statement, ast.ClassDef) and isinstance(in_stub, ast.ClassDef):
-            _take_over(statement, in_stub)
-        elif in_stub is not None:
-            statement = in_stub
+        if isinstance(statement, _FUNCTION | ast.ClassDef) and statement.name in by_name:
+            in_stub = by_name[statement.name]
+            if isinstance(statement, ast.ClassDef) and isinstance(in_stub, ast.ClassDef):
+                _take_over(statement, in_stub)
+            else:
+                statement = in_stub
         body.append(statement)
     reference.body = body
 
 
-def _has_docstring(
-    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef,
-) -> bool:
+def _has_docstring(node: ast.Module | ast.ClassDef | _FUNCTION) -> bool:
     return ast.get_docstring(node, clean=False) is not None
 
 
 def _statements(body: Sequence[ast.stmt], depth: int = 0) -> Iterator[str]:
-    """Yield the text of the statements that are pieces, without the docstring.
-
-    A loop is opened: its first line is a piece, and so is every statement of its body. All other
-    statements stay whole.
-    """
+    """Yield the text of each piece. A loop is opened, all other statements stay whole."""
     for statement in body:
         if isinstance(statement, _LOOP) and not getattr(statement, "orelse", []):
             first_line = copy.copy(statement)
@@ -236,9 +211,11 @@ def _statements(body: Sequence[ast.stmt], depth: int = 0) -> Iterator[str]:
 
 
 def _functions(
-    node: ast.Module | ast.ClassDef, prefix: str = ""
+    node: str | ast.Module | ast.ClassDef, prefix: str = ""
 ) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     """Yield all functions and methods with their names. Skip functions within functions."""
+    if isinstance(node, str):
+        node = ast.parse(node)
     for child in node.body:
         if isinstance(child, ast.ClassDef):
             yield from _functions(child, f"{prefix}{child.name}.")

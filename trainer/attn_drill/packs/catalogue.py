@@ -21,7 +21,14 @@ import msgspec
 
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, PackError
-from attn_drill.packs import pack_reader
+from attn_drill.packs.pack_reader import (
+    built_in_pack,
+    challenge_folders,
+    find_in,
+    is_pack,
+    prerequisites_first,
+    read_challenge,
+)
 
 VARIABLE = "ATTN_DRILL_PACK"
 GROUP = "attn_drill.packs"
@@ -39,8 +46,7 @@ class Catalogue(msgspec.Struct, frozen=True):
     """The content of all known packs."""
 
     packs: tuple[Pack, ...]  # in the order in which they are searched
-    # The challenges that an id can find. Easy challenges come first, and each challenge comes after
-    # those that it builds on.
+    # The challenges that an id can find, in the order of `prerequisites_first`.
     challenges: tuple[Challenge, ...]
     troubles: tuple[str, ...]  # a sentence for each item that is hidden or cannot be read
 
@@ -57,26 +63,20 @@ class Catalogue(msgspec.Struct, frozen=True):
 class KnownPacks(msgspec.Struct, frozen=True):
     """The places that name the packs of one run.
 
-    A folder is read when a challenge is looked up, so a bad `--pack` is reported only then: each
-    method raises DrillError if a named folder is no pack.
+    Each method raises DrillError if a named folder is no pack.
     """
 
     named: tuple[Path, ...] = ()  # the folders of `--pack`
     variable: str = ""  # the value of ATTN_DRILL_PACK
 
     def naming(self, folders: Iterable[Path | str]) -> KnownPacks:
-        """Return the same packs and those in `folders`, which come after the named ones."""
+        """Return these packs and those in `folders`, which come after the named ones."""
         return KnownPacks((*self.named, *map(Path, folders)), self.variable)
 
     def find(self, challenge_id: str) -> Challenge:
-        """Return the challenge with this id.
-
-        Installed packages are searched only if no earlier pack has the id, because that is slow.
-
-        Raises:
-            DrillError: if no pack has the id. The message names the nearest ids.
-        """
-        return pack_reader.find_in((pack.root for pack in self._packs()), challenge_id)
+        """Return the challenge with this id, or raise DrillError with the nearest ids."""
+        # Installed packages are searched only if no earlier pack has the id, because that is slow.
+        return find_in((pack.root for pack in self._packs()), challenge_id)
 
     def roots(self) -> tuple[Path, ...]:
         """Return the folders of all packs in order."""
@@ -85,12 +85,11 @@ class KnownPacks(msgspec.Struct, frozen=True):
     def catalogue(self) -> Catalogue:
         """Read all challenges of all packs. Leave out and report those that cannot be read."""
         packs = tuple(self._packs())
-        _, broken = _installed(tuple(sys.path))
-        troubles = list(broken)
+        troubles = list(_installed(tuple(sys.path))[1])
         by_id: dict[str, Challenge] = {}
-        for folder in (path for pack in packs for path in pack_reader.challenge_folders(pack.root)):
+        for folder in (path for pack in packs for path in challenge_folders(pack.root)):
             try:
-                challenge = pack_reader.read_challenge(folder)
+                challenge = read_challenge(folder)
             except PackError as error:
                 troubles.append(f"{folder} is left out: {error}")
                 continue
@@ -101,9 +100,9 @@ class KnownPacks(msgspec.Struct, frozen=True):
                 )
         in_order: dict[str, Challenge] = {}
         try:
-            for challenge in pack_reader.prerequisites_first(by_id.values()):
+            for challenge in prerequisites_first(by_id.values()):
                 in_order[challenge.id] = challenge
-        except PackError as error:  # a circle may go through several packs
+        except PackError as error:  # a circle, perhaps through several packs
             troubles.append(str(error))
         return Catalogue(packs, tuple((in_order | by_id).values()), tuple(troubles))
 
@@ -117,12 +116,20 @@ class KnownPacks(msgspec.Struct, frozen=True):
 
     def _packs(self) -> Iterator[Pack]:
         """Yield the packs in search order, each folder once."""
-        by_variable = map(Path, filter(None, self.variable.split(os.pathsep)))
-        first = [
-            *(_named(folder, "--pack names") for folder in self.named),
-            *(_named(folder, f"{VARIABLE} or config.toml names") for folder in by_variable),
-            Pack(pack_reader.built_in_pack(), "attn-drill", "built in"),
-        ]
+        named = [("--pack names", folder) for folder in self.named]
+        by_variable = filter(None, self.variable.split(os.pathsep))
+        named += [(f"{VARIABLE} or config.toml names", Path(folder)) for folder in by_variable]
+        first: list[Pack] = []
+        for words, folder in named:
+            place = folder.expanduser().resolve()
+            for part in ("challenges", "solutions"):
+                if not (place / part).is_dir():
+                    raise DrillError(
+                        f"{words} {folder}, which is not a pack: it has no folder {part}/. "
+                        "`attn-drill pack new NAME` makes a pack."
+                    )
+            first.append(Pack(place, place.name, "named"))
+        first.append(Pack(built_in_pack(), "attn-drill", "built in"))
 
         def last() -> Iterator[Pack]:  # searched only after all others were yielded
             yield from _installed(tuple(sys.path))[0]
@@ -134,34 +141,12 @@ class KnownPacks(msgspec.Struct, frozen=True):
                 yield pack
 
 
-def _named(folder: Path, who: str) -> Pack:
-    """Return the pack in a folder that the user named.
-
-    Args:
-        folder: the folder, as the user wrote it.
-        who: the beginning of an error message, for example "--pack names".
-
-    Raises:
-        DrillError: if the folder is not a pack.
-    """
-    place = folder.expanduser().resolve()
-    if missing := [part for part in ("challenges", "solutions") if not (place / part).is_dir()]:
-        raise DrillError(
-            f"{who} {folder}, which is not a pack: it has no folder {missing[0]}/. "
-            "`attn-drill pack new NAME` makes a pack."
-        )
-    return Pack(place, place.name, "named")
-
-
 @functools.cache  # nothing is installed while a command runs
 def _installed(path: Sequence[str]) -> tuple[list[Pack], list[str]]:
-    """Return the packs of installed packages, and a sentence for each that is broken.
+    """Return the packs of installed packages on a path, and a sentence for each that is broken.
 
     The value of an entry point is the name of a package, which is not imported. Its folder contains
     challenges/ and solutions/. In an editable install they may also be next to this folder.
-
-    Args:
-        path: the folders that hold packages: `sys.path`.
     """
     from importlib.metadata import entry_points  # takes as long as a tenth of `attn-drill list`
 
@@ -181,17 +166,16 @@ def _installed(path: Sequence[str]) -> tuple[list[Pack], list[str]]:
 
 
 def _root_in(package: str) -> Path:
-    """Return the folder of the pack in a package, without importing the package."""
     first, *rest = package.split(".")
     spec = find_spec(first) if first else None
     if spec is None:
         raise DrillError(f"there is no package {package!r}")
     for place in spec.submodule_search_locations or ():
         folder = Path(place, *rest)
-        if pack_reader.is_pack(folder):
+        if is_pack(folder):
             return folder.resolve()
         # In an editable install, the project has the pack and the package side by side.
         project = folder.parent
-        if pack_reader.is_pack(project) and (project / "pyproject.toml").is_file():
+        if is_pack(project) and (project / "pyproject.toml").is_file():
             return project.resolve()
     raise DrillError(f"the folder of {package!r} has no challenges/ and solutions/")

@@ -11,9 +11,17 @@ from pathlib import Path
 
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
-from attn_drill.packs import pack_reader
 from attn_drill.packs.follow_up import follow_up_problems, questions_of
 from attn_drill.packs.mistakes import patch, read_mistakes
+from attn_drill.packs.pack_reader import (
+    also_right,
+    challenge_folders,
+    challenge_id,
+    paragraphs,
+    read_text,
+    solution,
+    stub,
+)
 from attn_drill.packs.question_bank import topic_files
 from attn_drill.packs.stub_levels import at_level, steps
 from attn_drill.packs.toml import key_error, line_of, suggestion
@@ -49,9 +57,7 @@ def misplaced_files(root: Path) -> list[str]:
 def text_problems(challenge: Challenge, packs: Sequence[Path]) -> list[str]:
     """Return a sentence for each rule that the texts of a challenge break.
 
-    Args:
-        challenge: the challenge.
-        packs: the folders of all packs that it may refer to, its own pack among them.
+    It may refer to these packs, its own pack among them.
     """
     problems: list[str] = []
     for rule in (partial(_links, packs=packs), *_RULES):
@@ -63,18 +69,16 @@ def text_problems(challenge: Challenge, packs: Sequence[Path]) -> list[str]:
 
 
 def _links(challenge: Challenge, packs: Sequence[Path]) -> Iterator[str]:
-    """Yield a sentence for each name in challenge.toml that nothing has."""
     path = challenge.folder / "challenge.toml"
-    ids = [
-        pack_reader.challenge_id(folder.name)
-        for root in packs
-        for folder in pack_reader.challenge_folders(root)
-    ]
+    ids: list[str] = []
+    topics: list[str] = []
+    for root in packs:
+        ids += [challenge_id(path.name) for path in challenge_folders(root)]
+        topics += [path.stem for path in topic_files(root)]
     for name in challenge.builds_on:
         if name not in ids:
             sentence = f"`builds_on` names {name!r}, which no pack has. {suggestion(name, ids)}"
             yield str(key_error(path, ("builds_on",), sentence))
-    topics = [file.stem for root in packs for file in topic_files(root)]
     if challenge.topic not in (*topics, "other"):
         sentence = (
             f"`topic` is {challenge.topic!r}, but no question bank has a file of this name. "
@@ -83,28 +87,24 @@ def _links(challenge: Challenge, packs: Sequence[Path]) -> Iterator[str]:
         yield str(key_error(path, ("topic",), sentence))
 
 
-def _prompt(challenge: Challenge) -> Iterator[str]:
+def _prompts(challenge: Challenge) -> Iterator[str]:
     path = challenge.folder / "prompt.md"
-    text = pack_reader.read_text(path)
-    for part, is_there in (
-        *((f"the name {name}", name in text) for name in challenge.entry),
-        ("an example that begins with >>>", ">>> " in "".join(_BLOCK.findall(text))),
-        ("follow-up questions as its last numbered list", questions_of(text)),
-    ):
-        if not is_there:
-            yield f"{path} does not have {part}. Add it."
-
-
-def _translations(challenge: Challenge) -> Iterator[str]:
-    """Yield a sentence for each translation with other examples, or too few questions."""
-    english = pack_reader.read_text(challenge.folder / "prompt.md")
+    text = read_text(path)
+    questions = questions_of(text)
+    missing = [f"the name {name}" for name in challenge.entry if name not in text]
+    if ">>> " not in "".join(_BLOCK.findall(text)):
+        missing.append("an example that begins with >>>")
+    if not questions:
+        missing.append("follow-up questions as its last numbered list")
+    for part in missing:
+        yield f"{path} does not have {part}. Add it."
     for path in sorted(challenge.folder.glob("prompt.*.md")):
-        text = pack_reader.read_text(path)
-        if _code(text) != _code(english):
+        translation = read_text(path)
+        if _code(translation) != _code(text):
             yield f"{path}: its examples differ from those of prompt.md. Copy them unchanged."
-        wanted_count, count = len(questions_of(english)), len(questions_of(text))
-        if wanted_count and wanted_count != count:
-            yield f"{path} has {count} questions, but prompt.md has {wanted_count}. Write them all."
+        count, wanted = len(questions_of(translation)), len(questions)
+        if wanted and wanted != count:
+            yield f"{path} has {count} questions, but prompt.md has {wanted}. Write them all."
 
 
 def _code(text: str) -> list[str]:
@@ -113,47 +113,45 @@ def _code(text: str) -> list[str]:
     return [code for line in lines if (code := _COMMENT.sub("", line).rstrip())]
 
 
-def _docstrings(challenge: Challenge) -> Iterator[str]:
-    first, _ = pack_reader.paragraphs(pack_reader.solution(challenge))
-    if not first:
-        path = challenge.solutions / "solution.py"
-        yield f"{path} has no docstring. Say in it what is computed."
-    for path in pack_reader.also_right(challenge):
-        if not all(pack_reader.paragraphs(pack_reader.read_text(path))):
+def _right_answers(challenge: Challenge) -> Iterator[str]:
+    paths = also_right(challenge)
+    for path in paths:
+        if not all(paragraphs(read_text(path))):
             yield (
                 f"{path} has no docstring of two paragraphs. Say in the first what the answer does "
                 "differently, and in the second what this costs."
             )
+    if len(paths) < FEWEST_ALSO_RIGHT:
+        folder = challenge.solutions / "also_right"
+        yield f"{folder} has {len(paths)} files. Write at least {FEWEST_ALSO_RIGHT} right answers."
+    if not paragraphs(solution(challenge))[0]:
+        path = challenge.solutions / "solution.py"
+        yield f"{path} has no docstring. Say in it what is computed."
 
 
 def _stub_levels(challenge: Challenge) -> Iterator[str]:
-    """Yield a sentence for each reason why the stub cannot be handed out at every level."""
     path = challenge.folder / "stub.py"
-    pack_reader.stub(challenge, "blank")  # raises PackError if the stub is not Python
-    for problem in stub_problems(pack_reader.read_text(path)):
+    stub(challenge, "blank")  # raises PackError if the stub is not Python
+    for problem in stub_problems(read_text(path)):
         yield f"{path}: {problem}."
 
 
 def stub_problems(guided: str) -> Iterator[str]:
-    """Yield the problems of a stub without full stop.
-
-    Every function needs steps, and every step must name its result.
-    """
-    nodes = [
-        node
-        for node in ast.walk(ast.parse(guided))
-        if isinstance(node, ast.ClassDef | ast.FunctionDef)
-    ]
-    if not any(map(ast.get_docstring, nodes)):
+    """Yield a sentence without full stop for each reason why a level cannot be handed out."""
+    has_docstring = False
+    for node in ast.walk(ast.parse(guided)):
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef):
+            continue
+        has_docstring |= bool(ast.get_docstring(node))
+        lines = "\n".join(guided.splitlines()[node.lineno - 1 : node.end_lineno])
+        is_function = isinstance(node, ast.FunctionDef)
+        if is_function and len(steps(textwrap.dedent(lines))) < FEWEST_STEPS:
+            yield (
+                f"{node.name} in line {node.lineno} has fewer than {FEWEST_STEPS} steps. "
+                "Write each step as a comment on its own line"
+            )
+    if not has_docstring:
         yield "no docstring gives the shapes. Add it to the class or the function"
-    for node in nodes:
-        if isinstance(node, ast.FunctionDef):
-            lines = "\n".join(guided.splitlines()[node.lineno - 1 : node.end_lineno])
-            if len(steps(textwrap.dedent(lines))) < FEWEST_STEPS:
-                yield (
-                    f"{node.name} in line {node.lineno} has fewer than {FEWEST_STEPS} steps. "
-                    "Write each step as a comment on its own line"
-                )
     for step in steps(guided):
         if "->" not in step:
             yield f"a step does not name its result after `->`: {step!r}. Add `-> ` and its shape"
@@ -166,33 +164,18 @@ def stub_problems(guided: str) -> Iterator[str]:
         )
 
 
-def _also_right(challenge: Challenge) -> Iterator[str]:
-    count = len(pack_reader.also_right(challenge))
-    if count < FEWEST_ALSO_RIGHT:
-        folder = challenge.solutions / "also_right"
-        yield f"{folder} has {count} files. Write at least {FEWEST_ALSO_RIGHT} right answers."
-
-
 def _mistakes(challenge: Challenge) -> Iterator[str]:
     path, mistakes = challenge.solutions / "mistakes.toml", read_mistakes(challenge)
     if len(mistakes) < FEWEST_MISTAKES:
         yield f"{path} has {len(mistakes)} mistakes. Write at least {FEWEST_MISTAKES}."
     for mistake in mistakes:
         try:
-            patch(pack_reader.solution(challenge), mistake, str(path))
+            patch(solution(challenge), mistake, str(path))
         except PackError as error:
             yield str(error).replace(str(path), place_of(challenge, mistake.id), 1)
 
 
-_RULES = (
-    _docstrings,
-    _stub_levels,
-    _also_right,
-    _mistakes,
-    _prompt,
-    _translations,
-    follow_up_problems,
-)
+_RULES = (_right_answers, _stub_levels, _mistakes, _prompts, follow_up_problems)
 
 
 def place_of(challenge: Challenge, mistake_id: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import msgspec
@@ -17,7 +18,7 @@ from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
 from attn_drill.packs.arithmetic import evaluate
-from attn_drill.packs.toml import Text, key_error, read_toml
+from attn_drill.packs.toml import key_error, read_toml
 
 _ITEM = re.compile(r"^(\d+)\. +(.*)$")
 _IS_ABOVE_A_LIST = re.compile(r"\s*$|#|.*[:\uff1a]\s*$")  # blank, a heading, or ends with a colon
@@ -33,17 +34,13 @@ _UNITS = {
 _PLAIN = {0.0, 1.0, 2.0}
 
 
-class Answer(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class Answer(pack_reader.Translated, forbid_unknown_fields=True, frozen=True):
     """The keys of one `[[answer]]`."""
 
-    en: Text
-    zh: str = ""
-    figures: dict[str, str] = {}  # formulas by the number that the text shows: "64 MiB" = "2**26"
-    given: dict[str, str] = {}  # sources of published numbers that no formula computes
-
-    def text(self, language: str) -> str:
-        """Return the answer in a language, or in English if it is not translated."""
-        return ((self.zh if language == "zh" else "") or self.en).strip()
+    # Formulas by the number that the text shows: "64 MiB" = "2**26".
+    figures: dict[str, str] = msgspec.field(default_factory=dict)
+    # Sources of published numbers that no formula computes.
+    given: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class FollowUpFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -68,7 +65,7 @@ class FollowUp:
 
 
 def questions_of(prompt: str) -> tuple[str, ...]:
-    """Return the questions of a prompt: its last numbered list, one string per question."""
+    """Return the questions of a prompt, its last numbered list."""
     questions: list[str] = []
     for line in prompt.splitlines():
         if match := _ITEM.match(line):
@@ -95,25 +92,20 @@ def without_questions(prompt: str) -> str:
 
 
 def follow_ups(challenge: Challenge, language: str = "en") -> tuple[FollowUp, ...]:
-    """Return the follow-up questions of a challenge in a language.
-
-    Raises:
-        PackError: if a file cannot be read.
-    """
+    """Return the follow-up questions of a challenge in a language, or raise PackError."""
     questions = questions_of(pack_reader.prompt(challenge, language))
     answers: tuple[Answer, ...] = ()
     if answers_path(challenge).exists():
         answers = read_toml(answers_path(challenge), FollowUpFile, PackError).answer
-    texts = [answer.text(language) for answer in answers]
-    texts += [""] * (len(questions) - len(texts))
+    pairs = zip_longest(questions, answers[: len(questions)])
     return tuple(
-        FollowUp(challenge.id, number, question, text)
-        for number, (question, text) in enumerate(zip(questions, texts, strict=False), start=1)
+        FollowUp(challenge.id, number, question, answer.text(language) if answer else "")
+        for number, (question, answer) in enumerate(pairs, start=1)
     )
 
 
 def answers_path(challenge: Challenge) -> Path:
-    """Return the path of the file with the answers."""
+    """Return the path of the file with the answers, which may be missing."""
     return challenge.solutions / "follow_up.toml"
 
 
@@ -122,9 +114,6 @@ def follow_up_problems(challenge: Challenge) -> Iterator[str]:
 
     Every question needs an answer, and every number of an answer needs a formula, except 0, 1 and
     2, numbers of the question or of a formula, and published numbers with their source.
-
-    Raises:
-        PackError: if the file is missing or cannot be read.
     """
     path = answers_path(challenge)
     answers = read_toml(path, FollowUpFile, PackError).answer
@@ -141,16 +130,16 @@ def follow_up_problems(challenge: Challenge) -> Iterator[str]:
 
 
 def _figure_problems(question: str, answer: Answer, text: str) -> Iterator[str]:
-    explained = set(_PLAIN)
-    for source in (question, *answer.figures, *answer.figures.values(), *answer.given):
-        explained |= {float(number) for number in _LITERAL.findall(source.replace(",", ""))}
-    for key in ("figures", "given"):
-        for shown in getattr(answer, key):
+    for key, numbers in (("figures", answer.figures), ("given", answer.given)):
+        for shown in numbers:
             if shown not in text:
                 yield f"`{key}` has {shown!r}, which the answer does not show. Remove it"
     for shown, formula in answer.figures.items():
         if problem := figure_problem(shown, formula):
             yield problem
+    sources = (question, *answer.figures, *answer.figures.values(), *answer.given)
+    literals = _LITERAL.findall(" ".join(sources).replace(",", ""))
+    explained = _PLAIN | set(map(float, literals))
     for number in _NUMBER.findall(text):
         if float(number.replace(",", "").rstrip(".")) not in explained:
             yield f"{number} has no formula in `figures` and no source in `given`. Add one"
@@ -159,9 +148,10 @@ def _figure_problems(question: str, answer: Answer, text: str) -> Iterator[str]:
 def figure_problem(shown: str, formula: str) -> str:
     """Return why a number is not the rounded value of a formula; "" if it is.
 
-    Args:
-        shown: a number with a unit or without, e.g. `64 MiB`, `1,024`, `12.5 %`.
-        formula: arithmetic without names.
+    >>> figure_problem("12.5 %", "1 / 8")
+    ''
+    >>> figure_problem("65 MiB", "2**26")
+    '65 MiB is shown, but 2**26 is 64 in the same unit. Correct one'
     """
     match = _FIGURE.match(shown)
     if match is None:
@@ -181,7 +171,7 @@ def figure_problem(shown: str, formula: str) -> str:
 def read_follow_ups(
     challenges: tuple[Challenge, ...], language: str
 ) -> tuple[list[FollowUp], list[str]]:
-    """Return the questions with an answer of several challenges, and a sentence per bad file."""
+    """Return the questions that have an answer, and a sentence for each file that is left out."""
     answered: list[FollowUp] = []
     troubles: list[str] = []
     for challenge in challenges:

@@ -17,29 +17,21 @@ _DTYPE = re.compile(r"torch\.(float|int|uint|bfloat|complex)\d+|torch\.bool")
 
 
 def signatures(challenge: Challenge) -> tuple[Signature, ...]:
-    """Return the signatures of the stub's entries.
-
-    A function gives one signature. A class gives one for `__init__` and one for each public method.
-
-    Raises:
-        PackError: if the stub does not parse or does not define an entry.
-    """
+    """Return the signatures of the stub's functions, constructors and public methods."""
     path = challenge.folder / "stub.py"
     try:
         tree = ast.parse(stub(challenge, "guided"))
     except (SyntaxError, ValueError) as error:
         raise not_python(path, error) from None
-    defined = {
-        node.name: node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)
-    }
+    nodes = {getattr(node, "name", ""): node for node in tree.body}
     read: list[Signature] = []
     for entry in challenge.entry:
-        if entry not in defined:
+        node = nodes.get(entry)
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef):
             raise PackError(
                 f"{path} defines no {entry}, which challenge.toml names as `entry`. "
                 "Define it, or correct `entry`."
             )
-        node = defined[entry]
         must_be_class = challenge.kind != "function" and entry == challenge.entry[0]
         if must_be_class and not isinstance(node, ast.ClassDef):
             raise PackError(

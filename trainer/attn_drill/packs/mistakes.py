@@ -32,11 +32,7 @@ class MistakesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def read_mistakes(challenge: Challenge) -> tuple[Mistake, ...]:
-    """Return the mistakes of `solutions/<challenge>/mistakes.toml`, in the file's order.
-
-    Raises:
-        PackError: if the file cannot be read, an id occurs twice, or a twin is not above.
-    """
+    """Return the mistakes of `solutions/<challenge>/mistakes.toml`, in the file's order."""
     path = challenge.solutions / "mistakes.toml"
     entries = read_toml(path, MistakesFile, PackError).mistake
     above: set[str] = set()
@@ -69,13 +65,10 @@ def readable_mistakes(
 
 
 def replaced(source: str, mistake: Mistake, where: str) -> str:
-    """Return the source with the mistake. The result may not compile.
-
-    Args:
-        where: the path for an error message.
+    """Return the source with the mistake, which may not compile.
 
     Raises:
-        PackError: if `was` is not found exactly once.
+        PackError: if `was` is not found exactly once. The message begins with the path `where`.
     """
     count = source.count(mistake.was)
     if count != 1:
@@ -87,11 +80,7 @@ def replaced(source: str, mistake: Mistake, where: str) -> str:
 
 
 def patch(source: str, mistake: Mistake, where: str) -> str:
-    """Return the reference's source with the mistake.
-
-    Raises:
-        PackError: if `was` is not found exactly once, or the result does not compile.
-    """
+    """Return the reference's source with one mistake, as `patch_all` does."""
     return patch_all(source, (mistake,), where)
 
 
@@ -103,6 +92,7 @@ def patch_all(source: str, mistakes: Sequence[Mistake], where: str) -> str:
             does not compile.
     """
     patched = source
+    # From the end, so that no mistake moves the text of another.
     for mistake in sorted(mistakes, key=lambda mistake: -source.find(mistake.was)):
         patched = replaced(patched, mistake, where)
     try:
@@ -136,16 +126,17 @@ def statements_of(source: str, mistake: Mistake) -> frozenset[int]:
 
     The head of a function, a class, a loop or a condition counts as a statement of its own.
     """
-    wrong = set(lines_of(source, mistake))
+    changed = lines_of(source, mistake)
     statements: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.stmt):
             continue
-        body = getattr(node, "body", None)
-        last = body[0].lineno - 1 if body else node.end_lineno or node.lineno
-        decorators = getattr(node, "decorator_list", [])
-        first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-        if wrong & set(range(first, last + 1)):
+        first, last = node.lineno, node.end_lineno or node.lineno
+        if body := getattr(node, "body", None):
+            last = body[0].lineno - 1
+        if decorators := getattr(node, "decorator_list", None):
+            first = decorators[0].lineno
+        if changed.start <= last and first < changed.stop:
             statements.add(first)
     return frozenset(statements)
 

@@ -53,7 +53,11 @@ def pairs(challenge: Challenge) -> list[Item]:
 
 
 def ids_of_pair(name: str) -> tuple[str, str]:
-    """Return the ids of the two mistakes of an item."""
+    """Return the ids of the two mistakes of an item.
+
+    >>> ids_of_pair("no-scale and no-mask")
+    ('no-scale', 'no-mask')
+    """
     first, _, second = name.partition(_AND)
     return first, second
 

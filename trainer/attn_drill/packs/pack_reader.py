@@ -66,27 +66,30 @@ class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             )
 
 
-class Rule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The text of a rule by language."""
+class Translated(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A text by language."""
 
-    en: str
+    en: Text
     zh: str = ""
+
+    def text(self, language: str) -> str:
+        """Return the text in a language, or in English if it is not translated."""
+        return (getattr(self, language, "") or self.en).strip()
 
 
 class RulesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The keys of `rules.toml`."""
 
-    rules: dict[str, Rule]
-    title: Rule = Rule("")
-
-
-def folder_name(challenge_id: str) -> str:
-    """Return the folder name of an id: `kv-cache` -> `kv_cache`."""
-    return challenge_id.replace("-", "_")
+    rules: dict[str, Translated]
+    title: Translated = Translated("")
 
 
 def challenge_id(folder: str) -> str:
-    """Return the id of a folder name: `kv_cache` -> `kv-cache`."""
+    """Return the id of a folder name.
+
+    >>> challenge_id("kv_cache")
+    'kv-cache'
+    """
     return folder.replace("_", "-")
 
 
@@ -105,7 +108,7 @@ def built_in_pack() -> Path:
 
 
 def is_pack(root: Path) -> bool:
-    """Return True if the folder contains challenges/ and solutions/."""
+    """Return whether the folder contains challenges/ and solutions/."""
     return (root / "challenges").is_dir() and (root / "solutions").is_dir()
 
 
@@ -116,7 +119,7 @@ def read_text(path: Path) -> str:
 
 def read_challenge(folder: Path) -> Challenge:
     """Read `challenges/<folder>/challenge.toml`."""
-    if folder.name != folder_name(folder.name.lower()):
+    if folder.name != folder.name.lower().replace("-", "_"):
         raise PackError(
             f"{folder} has a name that no id can use. "
             "Rename it with lower-case letters, digits and underscores."
@@ -134,7 +137,7 @@ def read_challenge(folder: Path) -> Challenge:
 def challenge_folders(root: Path) -> list[Path]:
     """Return the folders of a pack's challenges, sorted by name.
 
-    Folders whose names begin with a dot or an underscore are left out.
+    A name that begins with a dot or an underscore hides a folder.
     """
     try:
         paths = sorted((root / "challenges").iterdir())
@@ -148,45 +151,34 @@ def challenge_folders(root: Path) -> list[Path]:
 
 def read_pack(root: Path) -> tuple[Challenge, ...]:
     """Return all challenges of a pack in the order of `prerequisites_first`."""
-    return tuple(
-        prerequisites_first([read_challenge(folder) for folder in challenge_folders(root)])
-    )
+    return tuple(prerequisites_first(map(read_challenge, challenge_folders(root))))
 
 
 def prerequisites_first(challenges: Iterable[Challenge]) -> Iterator[Challenge]:
     """Yield challenges by their minutes, but each challenge after those that it builds on.
 
-    Raises:
-        PackError: if all remaining challenges build on each other in a circle.
+    Challenges in a circle raise PackError after all others.
     """
     remaining = sorted(challenges, key=lambda challenge: (challenge.minutes, challenge.id))
     while remaining:
-        waiting = {challenge.id for challenge in remaining}
-        ready = [challenge for challenge in remaining if not waiting & set(challenge.builds_on)]
-        if not ready:
+        ids = {challenge.id for challenge in remaining}
+        ready = next((each for each in remaining if ids.isdisjoint(each.builds_on)), None)
+        if ready is None:
             raise PackError(
-                f"`builds_on` makes a circle among {', '.join(sorted(waiting))}. "
+                f"`builds_on` makes a circle among {', '.join(sorted(ids))}. "
                 "Remove one of these links."
             )
-        yield ready[0]
-        remaining.remove(ready[0])
+        yield ready
+        remaining.remove(ready)
 
 
 def find_challenge(root: Path, wanted: str) -> Challenge:
-    """Return the challenge of a pack with this id. Underscores count as hyphens.
-
-    Raises:
-        DrillError: if there is none; the message names the nearest ids.
-    """
+    """Return the challenge of a pack with this id, as `find_in` does."""
     return find_in([root], wanted)
 
 
 def find_in(roots: Iterable[Path], wanted: str) -> Challenge:
-    """Return the challenge with this id from the first of these packs that has one.
-
-    Raises:
-        DrillError: if there is none; the message names the nearest ids.
-    """
+    """Return the challenge with this id from the first of these packs that has one."""
     name = challenge_id(wanted.strip().lower())
     ids: list[str] = []
     for root in roots:
@@ -194,48 +186,27 @@ def find_in(roots: Iterable[Path], wanted: str) -> Challenge:
             if challenge_id(folder.name) == name:
                 return read_challenge(folder)
             ids.append(challenge_id(folder.name))
+    all_shown = "`attn-drill list` shows all challenges."
     if wanted.endswith((".py", ".ipynb")):
         stem = challenge_id(Path(wanted).stem.lower())
         challenge = stem if stem in ids else "ID"
         raise DrillError(
             f"{wanted} is the name of a file. Name the challenge first: `{challenge} {wanted}`. "
-            "`attn-drill list` shows all challenges."
+            + all_shown
         )
     near = difflib.get_close_matches(name, ids, n=3, cutoff=0.4)
     near += [other for other in ids if name and name in other and other not in near]
-    hint = (
-        f"Did you mean {' or '.join(near)}?" if near else f"The challenges are: {', '.join(ids)}."
-    )
-    raise DrillError(
-        f"No challenge is called {wanted!r}. {hint} `attn-drill list` shows all challenges."
-    )
+    hint = f"The challenges are: {', '.join(ids)}."
+    if near:
+        hint = f"Did you mean {' or '.join(near)}?"
+    raise DrillError(f"No challenge is called {wanted!r}. {hint} {all_shown}")
 
 
 def prompt(challenge: Challenge, language: str = "en") -> str:
-    """Return the task: the prompt with the usual rules under its table, or before its list.
-
-    Raises:
-        PackError: if a file cannot be read, or if `rules.toml` lacks a rule of the challenge.
-    """
+    """Return the task: the prompt with the usual rules under its table, or before its list."""
     text = _in_language(challenge.folder / "prompt.md", language)
     if not challenge.rules:
         return text
-    place = _TABLE_OR_LIST.search(text)
-    end = place.end() if place else len(text)
-    return f"{text[:end].rstrip()}\n\n{usual_rules(challenge, language)}\n\n{text[end:]}"
-
-
-def _in_language(path: Path, language: str) -> str:
-    """Return the text of a page in this language, or in English if there is no translation."""
-    translated = path.with_suffix(f".{language}.md")
-    return read_text(translated if translated.is_file() else path)
-
-
-def usual_rules(challenge: Challenge, language: str = "en") -> str:
-    """Return the rules that `rules` of the challenge names, as a paragraph of Markdown.
-
-    The rules of the built-in pack come first, then those of the challenge's own pack.
-    """
     file = read_toml(built_in_pack() / "challenges" / "rules.toml", RulesFile, PackError)
     rules = file.rules
     of_pack = challenge.folder.parent / "rules.toml"
@@ -247,9 +218,20 @@ def usual_rules(challenge: Challenge, language: str = "en") -> str:
             f"Name these, or write the new rule into {of_pack}."
         )
         raise key_error(challenge.folder / "challenge.toml", ("rules",), sentence, PackError)
-    texts = [file.title, *(text for name, text in rules.items() if name in challenge.rules)]
-    title, *sentences = (getattr(text, language, "") or text.en for text in texts)
-    return f"**{title}** {('' if language == 'zh' else ' ').join(sentences)}"
+    space = "" if language == "zh" else " "
+    sentences = space.join(
+        rule.text(language) for name, rule in rules.items() if name in challenge.rules
+    )
+    paragraph = f"**{file.title.text(language)}** {sentences}"
+    place = _TABLE_OR_LIST.search(text)
+    end = place.end() if place else len(text)
+    return f"{text[:end].rstrip()}\n\n{paragraph}\n\n{text[end:]}"
+
+
+def _in_language(path: Path, language: str) -> str:
+    """Return the text of a page in this language, or in English if there is no translation."""
+    translated = path.with_suffix(f".{language}.md")
+    return read_text(translated if translated.is_file() else path)
 
 
 def conventions(language: str = "en") -> str:
@@ -260,9 +242,7 @@ def conventions(language: str = "en") -> str:
 def stub(challenge: Challenge, level: Level = "standard") -> str:
     """Return the text of the stub that `start` writes at this level.
 
-    Raises:
-        PackError: if a file cannot be read, or the stub does not parse. The level `arrange` needs
-            the reference and the known mistakes too, and the reference must parse.
+    The level `arrange` needs the reference and the known mistakes, too.
     """
     path = challenge.folder / "stub.py"
     guided = read_text(path)
@@ -278,8 +258,9 @@ def stub(challenge: Challenge, level: Level = "standard") -> str:
 
 def not_python(path: Path, error: Exception) -> PackError:
     """Return the error for a file of a pack that is not valid Python."""
-    place = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-    text = error.msg if isinstance(error, SyntaxError) else error.args[0]
+    place, text = "", error.args[0]
+    if isinstance(error, SyntaxError):
+        place, text = f", line {error.lineno}", error.msg
     return PackError(f"{path}{place}: the file is not valid Python: {text}. Correct it.")
 
 
@@ -301,14 +282,7 @@ def also_right(challenge: Challenge) -> tuple[Path, ...]:
 
 
 def other_answers(challenge: Challenge) -> tuple[OtherAnswer, ...]:
-    """Return the right answers of a challenge, the reference first.
-
-    The first paragraph of a file's docstring says what the answer does differently, the second
-    paragraph says what this costs.
-
-    Raises:
-        PackError: if a file cannot be read.
-    """
+    """Return the right answers of a challenge, the reference first."""
     answers = [OtherAnswer(REFERENCE, "", "", solution(challenge))]
     for path in also_right(challenge):
         source = read_text(path)
@@ -317,7 +291,10 @@ def other_answers(challenge: Challenge) -> tuple[OtherAnswer, ...]:
 
 
 def paragraphs(source: str) -> tuple[str, str]:
-    """Return the first two paragraphs of a file's docstring, each on a single line."""
+    """Return the first two paragraphs of a file's docstring, each on a single line.
+
+    They say what an answer does differently, and what this costs.
+    """
     try:
         docstring = ast.get_docstring(ast.parse(source)) or ""
     except (SyntaxError, ValueError):
@@ -327,10 +304,7 @@ def paragraphs(source: str) -> tuple[str, str]:
 
 
 def content_digest(challenge: Challenge) -> str:
-    """Return the SHA-256 of the challenge's files and the version of attn-drill.
-
-    The verdict on a submission depends on these two.
-    """
+    """Return the SHA-256 of all that a verdict depends on: the files and the version."""
     digest = hashlib.sha256(__version__.encode())
     for root in (challenge.folder, challenge.solutions):
         for path in sorted(root.rglob("*")):

@@ -46,29 +46,26 @@ class Question(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         """Raise ValueError if the question has a fault."""
-        if fault := self._fault():
-            raise ValueError(f"Question {self.id!r} {fault}.")
-
-    def _fault(self) -> str:
-        """Return the fault of the question, as the rest of a sentence about it; "" if none."""
         if self.kind == "choice":
             if len(self.wrong) < 2 or not self.right:
-                return "needs `right` and at least two answers in `wrong`"
+                raise self._fault("needs `right` and at least two answers in `wrong`")
             if len({self.right, *self.wrong}) <= len(self.wrong):
-                return "has the same answer twice; remove one"
-            return ""
+                raise self._fault("has the same answer twice; remove one")
+            return
         if not self.answer:
-            return "needs `answer`"
+            raise self._fault("needs `answer`")
         names = {*self.vary, *self.derive}
         for key, allowed in (("asks", names), ("explains", names | {"answer"})):
             if unknown := set(_NAMED.findall(getattr(self, key))) - allowed:
-                return f"uses {{{min(unknown)}}} in `{key}`; add it to `vary` or `derive`"
+                name = min(unknown)
+                raise self._fault(f"uses {{{name}}} in `{key}`; add it to `vary` or `derive`")
         try:
-            drawn = {name: values[0] for name, values in self.vary.items()}
-            solve(self.answer, drawn, self.derive)
+            solve(self.answer, {name: values[0] for name, values in self.vary.items()}, self.derive)
         except ValueError as error:
-            return f"cannot be computed: {error}"
-        return ""
+            raise self._fault(f"cannot be computed: {error}") from None
+
+    def _fault(self, fault: str) -> ValueError:
+        return ValueError(f"Question {self.id!r} {fault}.")
 
 
 class Topic(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -84,11 +81,7 @@ def topic_files(root: Path) -> list[Path]:
 
 
 def read_topic(path: Path) -> Topic:
-    """Read one file of a question bank.
-
-    Raises:
-        PackError: if the file cannot be read or does not follow the rules.
-    """
+    """Read one file of a question bank, or raise PackError."""
     topic = read_toml(path, Topic, PackError)
     for question in topic.question:
         msgspec.structs.force_setattr(question, "topic", path.stem)
@@ -97,24 +90,17 @@ def read_topic(path: Path) -> Topic:
 
 @dataclass(frozen=True)
 class Bank:
-    """The question banks of several packs, joined.
+    """The question banks of several packs, joined."""
 
-    Attributes:
-        titles: the title of each topic, by the topic's name.
-        questions: the questions of all packs, in the order of the packs.
-        troubles: a sentence for each file that is left out.
-    """
-
-    titles: Mapping[str, str]
-    questions: tuple[Question, ...]
-    troubles: tuple[str, ...] = ()
+    titles: Mapping[str, str]  # of each topic, by the topic's name
+    questions: tuple[Question, ...]  # in the order of the packs
+    troubles: tuple[str, ...] = ()  # a sentence for each file that is left out
 
 
 def read_bank(roots: Iterable[Path]) -> Bank:
     """Return the joined banks of these packs, without the files that cannot be read.
 
-    If two questions have the same id, or a topic has two titles, those of the earlier pack are
-    used.
+    Questions and titles of an earlier pack hide those of the same id or topic.
     """
     titles: dict[str, str] = {}
     questions: dict[str, Question] = {}
@@ -134,18 +120,10 @@ def read_bank(roots: Iterable[Path]) -> Bank:
 def solve(
     answer: str, drawn: Mapping[str, Value], derive: Mapping[str, str]
 ) -> tuple[float, dict[str, Value]]:
-    """Compute the answer of a question.
+    """Return the value of the formula `answer`, and all drawn and derived values by name.
 
-    Args:
-        answer: the formula of the answer.
-        drawn: the drawn values by name.
-        derive: formulas for further names, which are computed in this order.
-
-    Returns:
-        The answer, and all drawn and derived values by name.
-
-    Raises:
-        ValueError: if a formula is not arithmetic over these names.
+    >>> solve("4 * area", {"heads": 2}, {"width": "heads * 64", "area": "width * width"})
+    (65536, {'heads': 2, 'width': 128, 'area': 16384})
     """
     names = dict(drawn)
     for name, formula in derive.items():

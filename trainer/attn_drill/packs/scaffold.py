@@ -24,16 +24,7 @@ _TAKEN = {*keyword.kwlist, *sys.stdlib_module_names, "attn_drill", "torch", "num
 
 
 def scaffold(name: str, parent: Path) -> Path:
-    """Write a new pack as the folder `parent/name`, and return this folder.
-
-    Args:
-        name: the name of the pack and of its folder.
-        parent: the folder to write into. It is created if it does not exist.
-
-    Raises:
-        DrillError: if the name cannot be a Python package, if the folder exists, or if it cannot be
-            written.
-    """
+    """Write a new pack as the folder `parent/name`, and return this folder."""
     module = module_name(name)
     folder = parent / name
     if os.path.lexists(folder):
@@ -61,10 +52,10 @@ def scaffold(name: str, parent: Path) -> Path:
 
 
 def module_name(name: str) -> str:
-    """Return the name of the Python package for a pack: `my-pack` -> `my_pack`.
+    """Return the name of the Python package for a pack, or raise DrillError if there is none.
 
-    Raises:
-        DrillError: if the name cannot be a Python package.
+    >>> module_name("course-2026-Attention")
+    'course_2026_attention'
     """
     if not _NAME.fullmatch(name) or len(name) > _MOST_LETTERS:
         raise DrillError(

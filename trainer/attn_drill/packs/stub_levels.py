@@ -20,39 +20,37 @@ TextLevel = Literal["guided", "standard", "blank"]  # made from the text of `stu
 
 
 def at_level(stub: str, level: TextLevel) -> str:
-    """Return the stub at this level.
-
-    Args:
-        stub: the text of `stub.py`, which is the guided level. It must compile.
-        level: `guided` keeps the text, `standard` removes the steps, and `blank` removes steps
-            and docstrings.
-    """
+    """Return the stub at this level. The text of `stub.py`, the guided level, must compile."""
     if level == "guided":
         return stub
     dropped = set(_step_lines(stub))
     if level == "blank":
-        dropped |= _docstring_lines(stub)
-    lines = [
-        line
-        for line_number, line in enumerate(stub.splitlines(keepends=True), start=1)
-        if line_number not in dropped
-    ]
-    return _without_gaps("".join(lines))
+        for node in ast.walk(ast.parse(stub)):
+            if (
+                isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+                and ast.get_docstring(node) is not None
+            ):
+                docstring = node.body[0]
+                dropped |= set(range(docstring.lineno, (docstring.end_lineno or 0) + 1))
+    lines = enumerate(stub.splitlines(keepends=True), start=1)
+    text = "".join(line for number, line in lines if number not in dropped)
+    # No empty lines at the beginning, and after the first line of a class.
+    return re.sub(r"(?m)^(class .*:\n)\n+", r"\1", text).lstrip("\n")
 
 
 def steps(stub: str) -> list[str]:
     """Return the steps of the guided level in order. A comment of several lines is one step."""
     lines = stub.splitlines()
-    found: list[str] = []
+    texts: list[str] = []
     last = -1
-    for line_number in _step_lines(stub):
-        text = lines[line_number - 1].strip().removeprefix("#").strip()
-        if line_number == last + 1 and not re.match(r"\d+\.", text):
-            found[-1] += f" {text}"
+    for number in _step_lines(stub):
+        text = lines[number - 1].strip().removeprefix("#").strip()
+        if number == last + 1 and not re.match(r"\d+\.", text):
+            texts[-1] += f" {text}"
         else:
-            found.append(text)
-        last = line_number
-    return found
+            texts.append(text)
+        last = number
+    return texts
 
 
 def _step_lines(stub: str) -> list[int]:
@@ -63,20 +61,3 @@ def _step_lines(stub: str) -> list[int]:
         for token in tokens
         if token.type == tokenize.COMMENT and not token.line[: token.start[1]].strip()
     ]
-
-
-def _docstring_lines(stub: str) -> set[int]:
-    """Return the line numbers of all docstrings."""
-    found: set[int] = set()
-    for node in ast.walk(ast.parse(stub)):
-        if (
-            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-            and ast.get_docstring(node) is not None
-        ):
-            found |= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    return found
-
-
-def _without_gaps(text: str) -> str:
-    """Remove empty lines at the beginning, and after the first line of a class."""
-    return re.sub(r"(?m)^(class .*:\n)\n+", r"\1", text).lstrip("\n")

@@ -35,26 +35,17 @@ _TYPES = {
     "array": "a list ([…], or headers in [[…]])",
     "object": "a table",
 }
-_PLACE = re.compile(r" - at `\$(?P<steps>.*)`$")  # of msgspec: - at `$.part[1].says`
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]|(\[\.\.\.\])")
 _BLOCK = re.compile(r"('''|\"\"\").*?\1", re.DOTALL)  # text of several lines
 _KEY = r"\s*\[*\s*([^=#]*\.\s*)?[\"']?{}[\"']?\s*[].=]"  # a line with a key, or a header
 
 
 def read_toml(path: Path, shape: type[T], error: type[DrillError] = DrillError) -> T:
-    """Read a TOML file.
+    """Read a TOML file into a msgspec type, or raise an error of this class.
 
     A struct may have rules of its own: its `__post_init__` raises ValueError with a sentence about
     the table. A class that msgspec does not know is called with the value, and raises ValueError
     with the next step as a sentence.
-
-    Args:
-        path: the file.
-        shape: the msgspec type of the file.
-        error: the class of the error.
-
-    Raises:
-        DrillError: the file is missing, is not TOML, or does not fit the type.
     """
     try:
         data = tomllib.loads(read_text(path, error))
@@ -116,19 +107,25 @@ def line_of(text: str, keys: Keys) -> int | None:
 
 
 def as_toml(value: object) -> str:
-    """Return a text, a number, a truth value or a time as TOML."""
-    if isinstance(value, str):
+    r"""Return a text, a number, a truth value or a time as TOML.
+
+    >>> print(as_toml("two\nlines"), as_toml(True), as_toml(2.0), as_toml(0.5))
+    "two\nlines" true 2 0.5
+    """
+    if isinstance(value, str | bool):
         # TOML has the escapes of JSON, but it does not allow DEL.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
 
 
 def suggestion(word: str, choices: Iterable[str]) -> str:
-    """Return the sentence that names the most similar choice, otherwise all choices."""
+    """Return the sentence that names the most similar choice, otherwise all choices.
+
+    >>> suggestion("train_eval", ["values", "train/eval"])
+    'Did you mean "train/eval"?'
+    """
     choices = tuple(choices)
     # People write small letters and underscores for "train/eval" or "bad sizes".
     spellings = {choice.lower().replace("_", " "): choice for choice in choices}
@@ -138,58 +135,61 @@ def suggestion(word: str, choices: Iterable[str]) -> str:
     return f"The choices are {', '.join(choices)}."
 
 
-def _of_own_type(kind: type, value: Any) -> Any:
+def _of_own_type(kind: type, value: Any) -> Any:  # for classes that msgspec does not know
     return kind(value)
 
 
 def _explain(fault: str, data: Any, shape: Any) -> tuple[Keys, str]:
-    """Return the place of a fault, and a sentence with the key and the next step.
+    """Return the place of a fault of msgspec, and a sentence with the key and the next step.
 
-    Args:
-        fault: the message of msgspec, for example "Expected `int`, got `str` - at `$.minutes`".
-        data: the content of the file.
-        shape: the type of the file.
+    A fault looks like this: "Expected `int`, got `str` - at `$.minutes`".
     """
-    match = _PLACE.search(fault)
-    problem = fault[: match.start()] if match else fault
-    keys, value, kind = _locate(match["steps"] if match else "", data, shape)
-    if named := re.match(r"Object missing required field `(.*)`", problem):
-        return keys, f"the key `{named[1]}` is missing. Add it."
-    if named := re.match(r"Object contains unknown field `(.*)`", problem):
-        advice = suggestion(named[1], _fields(kind)).replace('"', "`")
-        if keys and named[1] in _fields(shape):
+    problem, _, place = fault.partition(" - at `$")
+    keys, value, kind = _locate(place.rstrip("`"), data, shape)
+    if match := re.match(r"Object missing required field `(.*)`", problem):
+        return keys, f"the key `{match[1]}` is missing. Add it."
+    if match := re.match(r"Object contains unknown field `(.*)`", problem):
+        advice = suggestion(match[1], _fields(kind)).replace('"', "`")
+        if keys and match[1] in _fields(shape):
             advice = "Move it to the top of the file, above the first header in [ ]."
-        return (*keys, named[1]), f"`{named[1]}` is not a key here. {advice}"
+        return (*keys, match[1]), f"`{match[1]}` is not a key here. {advice}"
     if not problem.startswith(("Expected", "Invalid")) and isinstance(value, dict):
         return keys, problem  # __post_init__ of a struct refused the table
-    *_, last = keys
+    if problem.startswith("Invalid enum value"):
+        step = f"Write {' or '.join(as_toml(word) for word in get_args(kind))}."
+    elif match := re.match(r"Expected `([^`]*)`( [^,]*)?", problem):
+        types = " or ".join(_TYPES.get(word, word) for word in match[1].split(" | "))
+        step = f"Write {types}{match[2] or ''}."
+    else:  # a sentence of a class that msgspec does not know
+        step = problem
+    last = keys[-1]
     name = f"entry {last + 1} of `{keys[-2]}`" if isinstance(last, int) else f"`{last}`"
-    return keys, f"{name} is {_shown(value)}. {_next_step(problem, kind)}"
+    return keys, f"{name} is {_shown(value)}. {step}"
 
 
 def _locate(steps: str, value: Any, shape: Any) -> tuple[Keys, Any, Any]:
-    """Return the keys, the value and the type at a place of msgspec, e.g. `.challenge[1].id`."""
+    """Return the keys, the value and the type at a place such as `.challenge[1].id`."""
     keys: Keys = ()
+    key: str | int
     for name, index, _ in _STEP.findall(steps):
         if name:
-            key: str | int = name
+            key = name
             shape = get_type_hints(_plain(shape), include_extras=True)[name]
         else:
             shape = next(kind for kind in reversed(get_args(_plain(shape))) if kind is not Ellipsis)
             # msgspec writes [...] for a key that is not in the type.
-            key = int(index) if index else _first_misfit(value, shape)
+            misfits = (place for place in value if not _fits(value[place], shape))
+            key = int(index) if index else next(misfits)
         keys, value = (*keys, key), value[key]
     return keys, value, _plain(shape)
 
 
-def _first_misfit(table: dict[str, Any], shape: Any) -> str:
-    """Return the first key of a table whose value does not fit a type."""
-    for key, value in table.items():
-        try:
-            msgspec.convert(value, shape, dec_hook=_of_own_type)
-        except msgspec.ValidationError:
-            return key
-    raise AssertionError("msgspec refused a value of this table")
+def _fits(value: Any, shape: Any) -> bool:
+    try:
+        msgspec.convert(value, shape, dec_hook=_of_own_type)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _plain(shape: Any) -> Any:
@@ -202,17 +202,6 @@ def _plain(shape: Any) -> Any:
 
 def _fields(shape: Any) -> tuple[str, ...]:
     return getattr(shape, "__struct_fields__", ())
-
-
-def _next_step(problem: str, kind: Any) -> str:
-    """Return the next step for a wrong value."""
-    if problem.startswith("Invalid enum value"):
-        words = [f'"{word}"' for word in get_args(kind)]
-        return f"Write {' or '.join(words)}."
-    if match := re.match(r"Expected `([^`]*)`( [^,]*)?", problem):
-        types = " or ".join(_TYPES.get(word, word) for word in match[1].split(" | "))
-        return f"Write {types}{match[2] or ''}."
-    return problem  # a class that msgspec does not know refused the value
 
 
 def _shown(value: Any) -> str:
