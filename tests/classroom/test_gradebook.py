@@ -166,8 +166,7 @@ def test_submission_that_a_person_must_settle_has_no_points(
         [unreadable], [submission("Ana", "first")], (), replace(ONE, ungraded=ungraded), [ANA]
     )
     grade = row.challenges["first"]
-    assert (grade.points, row.total, grade.is_ungraded) == (points, points, True)
-    assert grade.error == "gqa.pdf is no Python file."
+    assert (grade.points, row.total, grade.result) == (points, points, unreadable)
 
 
 PLAIN = Assignment("Week 3", (AssignedChallenge("first"),))

@@ -23,7 +23,7 @@ def test_check_fails_if_it_fails_in_one_case() -> None:
     )
     assert ann.statuses() == {"runs": "failed"}
     assert rows([ann])[0]["checks_passed"] == "0"
-    assert summarise([ann], make_gradebook([ann], assignment())).challenges[0].checks == (
+    assert summarise(make_gradebook([ann], assignment())).challenges[0].checks == (
         CheckRate("runs", 1, 1, 0),
     )
     assert ElementTree.fromstring(junit_xml([ann])).get("failures") == "1"

@@ -22,7 +22,7 @@ def summary_of(
     results: list[StudentResult], challenges: tuple[str, ...] = ("first",)
 ) -> ClassSummary:
     """Return the summary of results without penalties and overrides."""
-    return summarise(results, make_gradebook(results, assignment(challenges)))
+    return summarise(make_gradebook(results, assignment(challenges)))
 
 
 def test_summary_of_five_students_has_the_right_counts() -> None:
@@ -136,7 +136,7 @@ def test_points_are_those_that_count() -> None:
         student_grade(Student("Ben"), [grade_of(results[1])], settings, Override("Ben", "", 40.0)),
         student_grade(Student("Cy"), [], settings),
     )
-    summary = summarise(results, Gradebook(settings, rows))
+    summary = summarise(Gradebook(settings, rows))
     assert summary.total.mean == pytest.approx(60.0)
     assert summary.challenges[0].scores.mean == pytest.approx(90.0)
     assert (summary.students, summary.total.count) == (2, 2)

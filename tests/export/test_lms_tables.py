@@ -19,6 +19,7 @@ from attn_drill.classroom.records import (
     StudentGrade,
 )
 from attn_drill.export.lms_tables import LmsTable, lms_table
+from tests.support.class_results import grade_of, result
 from tests.support.lms_readers import blackboard_grades, canvas_grades, moodle_grades, table
 
 CANVAS_ROW = {
@@ -70,7 +71,7 @@ def graded(
     student: Student, total: float | None = 85.5, *grades: ChallengeGrade, **more: object
 ) -> StudentGrade:
     """Return the grades of a student."""
-    challenges = {grade.challenge: grade for grade in grades}
+    challenges = {grade.submission.challenge: grade for grade in grades}
     override = more.get("override")
     assert override is None or isinstance(override, Override)
     return StudentGrade(student, challenges, override, total)
@@ -81,8 +82,8 @@ def challenge(
 ) -> ChallengeGrade:
     """Return the grade of a challenge."""
     lateness = Lateness(**late)  # type: ignore[arg-type]
-    score = 85.5 + lateness.penalty
-    return ChallengeGrade(name, f"{name}.py", "failed", score, lateness, override, 85.5)
+    failed = result("Ana", name, "failed", score=85.5 + lateness.penalty)
+    return grade_of(failed, lateness=lateness, override=override, points=85.5)
 
 
 def book(*rows: StudentGrade, title: str = "Week 3") -> Gradebook:

@@ -80,11 +80,11 @@ def texts_of(result: StudentResult) -> Iterator[str]:
     for shown in ("report", "checks", "verdict"):
         settings = assignment(shown=shown)
         book = make_gradebook([result], settings)
-        about = gradescope_object(book.rows[0], [result], settings)
+        about = gradescope_object(book.rows[0], settings)
         yield json.dumps(about, ensure_ascii=False).replace("\\n", " ")
-        feedback = "".join(feedback_html(book.rows[0], [result], settings))
+        feedback = "".join(feedback_html(book.rows[0], settings))
         yield re.sub("(?s)<head>.*</head>|<[^>]*>", " ", feedback)
-    page = "".join(class_html([result], make_gradebook([result], assignment())))
+    page = "".join(class_html(make_gradebook([result], assignment())))
     yield re.sub("<[^>]*>", " ", page.split('<section id="reports">')[1].split("<script>")[0])
 
 

@@ -42,7 +42,7 @@ def does_not_load(message: str) -> StudentResult:
 def view_of(found: StudentResult, settings: Assignment) -> ChallengeView:
     """Return a student's view of one result."""
     (grade,) = make_gradebook([found], settings).rows
-    (view,) = student_view(grade, [found], settings)
+    (view,) = student_view(grade, settings)
     return view
 
 
@@ -111,7 +111,7 @@ def test_missing_submission_has_the_next_step() -> None:
     """A teacher knows where the file is."""
     settings = assignment(("first", "second"))
     (grade,) = make_gradebook([result("Ann")], settings).rows
-    first, second = student_view(grade, [result("Ann")], settings)
+    first, second = student_view(grade, settings)
     assert [first.share, second.share] == pytest.approx([1 / 3, 2 / 3])
     assert "tell your teacher" in second.says
     assert second.symbol_and_word[1] == "no submission"

@@ -11,7 +11,14 @@ import pytest
 
 from attn_drill.classroom.records import Gradebook, Student
 from attn_drill.export.writers import WRITERS, GradedClass
-from tests.support.class_results import assignment, grade_of, make_class, result, student_grade
+from tests.support.class_results import (
+    assignment,
+    grade_of,
+    make_class,
+    make_gradebook,
+    result,
+    student_grade,
+)
 
 FILES = {
     "csv": ["grades.csv", "grades_by_challenge.csv"],
@@ -35,7 +42,7 @@ def graded_class(*names: str) -> GradedClass:
         student_grade(Student(found.student, id=f"id {found.student}"), [grade_of(found)], ONE)
         for found in results
     ]
-    return GradedClass(Gradebook(ONE, (*rows,)), results, {"first": {"solution.py": COPY}}, "salt")
+    return GradedClass(Gradebook(ONE, (*rows,)), {"first": {"solution.py": COPY}}, "salt")
 
 
 ONE = assignment()
@@ -54,11 +61,7 @@ def test_each_format_writes_its_files(name: str, tmp_path: Path) -> None:
     if name == "similar":
         pytest.importorskip("copydetect", reason="the extra `similar` is not installed")
     graded = graded_class("Ann", "Bo Lee")
-    everyone = make_class()
-    rows = [
-        student_grade(Student(found.student), [grade_of(found)], ONE) for found in everyone[:20]
-    ]
-    hostile = replace(graded, gradebook=Gradebook(ONE, (*rows,)), results=everyone[:20])
+    hostile = replace(graded, gradebook=make_gradebook(make_class()[:20], ONE))
     for each, folder in ((graded, tmp_path / "a"), (hostile, tmp_path / "b")):
         paths = WRITERS[name](each, folder)
         assert [path.relative_to(folder).as_posix() for path in paths] == FILES[name]

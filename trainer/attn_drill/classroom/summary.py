@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from attn_drill.classroom.anonymity import Hide, excerpt_of, name_hider
 from attn_drill.classroom.records import Gradebook, StudentResult
+from attn_drill.model.challenge import Mistake
 from attn_drill.model.checks import CHECK_ORDER, Verdict
 
 BINS = 10
@@ -87,22 +88,17 @@ class ClassSummary:
     challenges: tuple[ChallengeSummary, ...]
 
 
-def summarise(results: Sequence[StudentResult], gradebook: Gradebook) -> ClassSummary:
+def summarise(gradebook: Gradebook) -> ClassSummary:
     """Return the summary of a class. Its excerpts name no student of the gradebook."""
     hide = name_hider(row.student for row in gradebook.rows)
-    grades = [grade for row in gradebook.rows for grade in row.challenges.values()]
+    results = gradebook.results
     return ClassSummary(
         students=len({result.student for result in results}),
         submissions=len(results),
         verdicts=Counter(result.verdict for result in results),
         total=distribution(row.total for row in gradebook.rows),
         challenges=tuple(
-            _of_challenge(
-                challenge,
-                [result for result in results if result.challenge == challenge],
-                distribution(grade.points for grade in grades if grade.challenge == challenge),
-                hide,
-            )
+            _of_challenge(challenge, gradebook, hide)
             for challenge in gradebook.assignment.challenge_ids
         ),
     )
@@ -122,33 +118,30 @@ def distribution(points: Iterable[float | None]) -> Distribution:
     )
 
 
-def _of_challenge(
-    challenge: str, results: Sequence[StudentResult], scores: Distribution, hide: Hide
-) -> ChallengeSummary:
+def _of_challenge(challenge: str, gradebook: Gradebook, hide: Hide) -> ChallengeSummary:
+    grades = [row.challenges[challenge] for row in gradebook.rows if challenge in row.challenges]
     checks = dict[str, Counter[str]]()
-    with_mistake = dict[str, list[StudentResult]]()
-    says = dict[str, str]()
-    for result in results:
+    with_mistake = dict[Mistake, list[StudentResult]]()
+    for result in filter(None, (grade.result for grade in grades)):
         if result.report is not None and result.report.seed is not None:  # the file was run
             for check, status in result.statuses().items():
                 checks.setdefault(check, Counter())[status] += 1
         for mistake in result.mistakes:
-            says[mistake.id] = mistake.says
-            with_mistake.setdefault(mistake.id, []).append(result)
+            with_mistake.setdefault(mistake, []).append(result)
     rates = [
         CheckRate(check, checks[check].total(), checks[check]["failed"], checks[check]["skipped"])
         for check in CHECK_ORDER
         if check in checks
     ]
     mistakes = [
-        CommonMistake(mistake, says[mistake], len(made), _excerpt(made, hide))
-        for mistake, made in sorted(with_mistake.items())
+        CommonMistake(mistake.id, mistake.says, len(results), _excerpt(results, hide))
+        for mistake, results in with_mistake.items()
     ]
     return ChallengeSummary(
         challenge,
-        scores,
+        distribution(grade.points for grade in grades),
         tuple(sorted(rates, key=lambda check: -check.rate)),
-        tuple(sorted(mistakes, key=lambda mistake: -mistake.students)),
+        tuple(sorted(mistakes, key=lambda mistake: (-mistake.students, mistake.id))),
     )
 
 

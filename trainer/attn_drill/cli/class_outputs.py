@@ -54,7 +54,7 @@ def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord |
     """
     results, overrides = current_results(store, record), read_overrides(store.out, record)
     gradebook = class_gradebook(record, results, overrides)
-    graded = GradedClass(gradebook, results, _public_texts(record), record.salt)
+    graded = GradedClass(gradebook, _public_texts(record), record.salt)
     kept = [store.path(result.student, result.challenge) for result in results]
     remove_others(store.out / "results", "**/*.json", kept)
     paths = [store.out / "results"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from attn_drill.classroom.records import Gradebook, StudentResult
+from attn_drill.classroom.records import Gradebook
 from attn_drill.classroom.similarity import SameText
 from attn_drill.classroom.summary import Distribution, summarise
 from attn_drill.export.grade_words import (
@@ -29,22 +29,20 @@ Reader = Literal["teacher", "class", "markers"]
 
 
 def class_html(
-    results: Sequence[StudentResult],
     gradebook: Gradebook,
     reader: Reader = "teacher",
-    same_texts: Mapping[str, Sequence[SameText]] | None = None,
+    same_texts: Sequence[tuple[str, SameText]] = (),
 ) -> Iterator[str]:
     """Yield the page in small pieces.
 
     Args:
-        results: the results, in the order of the students.
         gradebook: the grades of the class.
         reader: the person for whom the page is.
-        same_texts: the files with the same text, by challenge. Only the teacher sees them.
+        same_texts: the files with the same text, each with its challenge, for the teacher.
     """
-    summary = summarise(results, gradebook)
+    summary = summarise(gradebook)
     assignment = gradebook.assignment
-    assigned = {own.challenge: own for own in assignment.challenges}
+    assigned = {each.challenge: each for each in assignment.challenges}
     mistakes = [
         (challenge.challenge, mistake)
         for challenge in summary.challenges
@@ -60,26 +58,16 @@ def class_html(
         shares=challenge_shares(assignment),
         # The checks that were due for a submission of the class.
         weights={
-            own.challenge: check_weights(
-                assigned[own.challenge], (check.check for check in own.checks)
+            each.challenge: check_weights(
+                assigned[each.challenge], (check.check for check in each.checks)
             )
-            for own in summary.challenges
+            for each in summary.challenges
         },
         rules=rules(assignment),
-        looks=by_kind(notes_of(gradebook, results)),
-        same_texts=[
-            (challenge, group)
-            for challenge, groups in (same_texts or {}).items()
-            for group in groups
-        ],
+        looks=by_kind(notes_of(gradebook)),
+        same_texts=same_texts,
         gradebook=gradebook,
-        results=results,
-        result_of={(result.student, result.challenge): result for result in results},
-        grades={
-            (row.student.name, grade.challenge): grade
-            for row in gradebook.rows
-            for grade in row.challenges.values()
-        },
+        graded={(result.student, result.challenge) for result in gradebook.results},
         details=details,
         points_lines=lambda result: points_lines(points_rows(result, assigned[result.challenge])),
         verdicts=VERDICTS,

@@ -10,9 +10,9 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from attn_drill.classroom.records import Assignment, Student, StudentGrade, StudentResult
+from attn_drill.classroom.records import Assignment, Student, StudentGrade
 from attn_drill.classroom.result_store import safe_name
 from attn_drill.export.grade_words import override_words, penalty_taken
 from attn_drill.export.student_view import student_view
@@ -28,16 +28,14 @@ _MOODLE = re.compile(r"(.+?)(_[0-9]{1,18}_assignsubmission)_[a-z]+.*", re.DOTALL
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # the same feedback gives the same zip
 
 
-def feedback_html(
-    grade: StudentGrade, results: Sequence[StudentResult], assignment: Assignment
-) -> Iterator[str]:
+def feedback_html(grade: StudentGrade, assignment: Assignment) -> Iterator[str]:
     """Yield the page of one student in small pieces."""
     return page(
         "feedback",
         title=assignment.title.strip() or "Feedback",
         student=grade.student.name,
         grade=grade,
-        parts=student_view(grade, results, assignment),
+        parts=student_view(grade, assignment),
         decided=None if grade.override is None else override_words(grade.override),
         penalty_taken=penalty_taken,
         points=points,

@@ -80,8 +80,8 @@ def _penalty(grade: StudentGrade, assignment: Assignment) -> float:
     if grade.total is None or grade.override is not None:
         return 0.0
     before = {
-        challenge: None if own.points is None else own.points + penalty_taken(own)
-        for challenge, own in grade.challenges.items()
+        challenge: None if each.points is None else each.points + penalty_taken(each)
+        for challenge, each in grade.challenges.items()
     }
     return round((total(before, assignment) or 0.0) - grade.total, 1)
 

@@ -9,7 +9,7 @@ students have no command line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from attn_drill.classroom.records import (
@@ -70,27 +70,24 @@ class ChallengeView:
         return ("–", "no submission") if self.grade is None else VERDICTS[self.verdict]
 
 
-def student_view(
-    grade: StudentGrade, results: Iterable[StudentResult], assignment: Assignment
-) -> tuple[ChallengeView, ...]:
+def student_view(grade: StudentGrade, assignment: Assignment) -> tuple[ChallengeView, ...]:
     """Return a student's view of all challenges of the assignment."""
-    by_challenge = {result.challenge: result for result in results}
-    views = []
-    for assigned in assignment.challenges:
-        name = assigned.challenge
-        own = grade.challenges.get(name)
-        about = () if own is None else details(own)
-        view = ChallengeView(name, challenge_shares(assignment)[name], grade=own, details=about)
-        views.append(_with_result(view, assigned, by_challenge.get(name), assignment))
-    return tuple(views)
+    return tuple(
+        _view(assigned, grade.challenges.get(assigned.challenge), assignment)
+        for assigned in assignment.challenges
+    )
 
 
-def _with_result(
-    view: ChallengeView,
-    assigned: AssignedChallenge,
-    result: StudentResult | None,
-    assignment: Assignment,
+def _view(
+    assigned: AssignedChallenge, grade: ChallengeGrade | None, assignment: Assignment
 ) -> ChallengeView:
+    view = ChallengeView(
+        assigned.challenge,
+        challenge_shares(assignment)[assigned.challenge],
+        grade=grade,
+        details=() if grade is None else details(grade),
+    )
+    result = None if grade is None else grade.result
     if result is None:
         return replace(view, says=NOT_HANDED_IN)
     if result.verdict is None:

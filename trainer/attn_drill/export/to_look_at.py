@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -116,20 +116,23 @@ class Reason:
     text: str
 
 
-def notes_of(gradebook: Gradebook, results: Iterable[StudentResult]) -> list[Reason]:
+def notes_of(gradebook: Gradebook) -> list[Reason]:
     """Return all notes in the order of the students."""
-    by_key = {(result.student, result.challenge): result for result in results}
-    submitted = [grade for row in gradebook.rows for grade in row.challenges.values() if grade.file]
+    submitted = [
+        grade
+        for row in gradebook.rows
+        for grade in row.challenges.values()
+        if grade.submission.file
+    ]
     has_no_times = all(grade.lateness.submitted is None for grade in submitted)
     notes: list[Reason] = []
     for row in gradebook.rows:
         name = row.student.name
         notes += [Reason(kind, name, "", text) for kind, text in _about_student(row, gradebook)]
-        for grade in row.challenges.values():
-            result = by_key.get((name, grade.challenge))
+        for challenge, grade in row.challenges.items():
             notes += [
-                Reason(kind, name, grade.challenge, text)
-                for kind, text in _about_grade(grade, result)
+                Reason(kind, name, challenge, text)
+                for kind, text in _about_grade(grade)
                 if not (kind == "time" and has_no_times and not text)
             ]
     if has_no_times and any(grade.has_unknown_time for grade in submitted):
@@ -157,25 +160,31 @@ def _about_student(row: StudentGrade, gradebook: Gradebook) -> Iterator[tuple[st
         yield "override", _decided(row.override, points)
 
 
-def _about_grade(grade: ChallengeGrade, result: StudentResult | None) -> Iterator[tuple[str, str]]:
+def _about_grade(grade: ChallengeGrade) -> Iterator[tuple[str, str]]:
     """Yield the notes about a submission. A person has already looked at one with an override."""
     if grade.override is not None:
         yield "override", _decided(grade.override, grade.score)
+    result, submission = grade.result, grade.submission
+    if grade.override is not None or result is None:
         return
-    if grade.is_ungraded:
-        yield "ungraded", grade.error
-    elif grade.verdict is None:
-        yield "failed", grade.error or "no reason is known"
-    elif grade.error:
-        yield "missing", grade.error
-    elif result is not None and (words := near_miss(result)):
+    if result.is_ungraded:
+        yield "ungraded", result.error or ""
+    elif result.verdict is None:
+        yield "failed", result.error or "no reason is known"
+    elif submission.trouble:
+        yield "missing", submission.trouble
+    elif words := near_miss(result):
         yield "near", words
+    elif grade.points == 0 and grade.score and grade.lateness.is_late:
+        yield "zero", f"late: {late_words(grade.lateness)}"
     elif grade.points == 0:
-        yield "zero", _reason(grade, result)
+        failure = result.report and result.report.first_failure()
+        words = f"{failure.check}: {failure.message}" if failure else VERDICTS[result.verdict][1]
+        yield "zero", _shortened(words)
     if grade.has_unknown_time or (grade.lateness.is_late and grade.lateness.days is None):
         yield "time", " (late by its name)" if grade.lateness.is_late else ""
-    if grade.alternatives:
-        yield "answers", ", ".join(grade.alternatives)
+    if submission.alternatives:
+        yield "answers", ", ".join(submission.alternatives)
 
 
 def _decided(override: Override, from_checks: float | None) -> str:
@@ -209,16 +218,6 @@ def near_miss(result: StudentResult) -> str:
         return f"a colon is missing at line {line}"
     is_last = not "".join(result.source.split("\n")[line:]).strip()
     return f"the error is in the last line: {_shortened(failure.message)}" if is_last else ""
-
-
-def _reason(grade: ChallengeGrade, result: StudentResult | None) -> str:
-    """Return the reason for 0 points."""
-    if grade.score and grade.lateness.is_late:
-        return f"late: {late_words(grade.lateness)}"
-    failure = None if result is None or result.report is None else result.report.first_failure()
-    if failure is None:
-        return VERDICTS[grade.verdict][1]
-    return _shortened(f"{failure.check}: {failure.message}")
 
 
 def _shortened(message: str) -> str:

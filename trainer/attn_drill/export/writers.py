@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from attn_drill.classroom.anonymity import (
-    anonymous_gradebook,
-    anonymous_ids,
-    anonymous_results,
-    name_hider,
-)
-from attn_drill.classroom.records import Gradebook, StudentGrade, StudentResult, System
+from attn_drill.classroom.anonymity import anonymous_gradebook, anonymous_ids, name_hider
+from attn_drill.classroom.records import Gradebook, System
 from attn_drill.classroom.result_store import remove_others, safe_name, write_atomically
 from attn_drill.classroom.similarity import same_text, similar_pairs
 from attn_drill.export.class_page import class_html
@@ -39,31 +34,20 @@ class GradedClass:
     """Everything that the formats show.
 
     Attributes:
-        gradebook: the grades.
-        results: the results, in the order of the students of the gradebook.
         answers: the texts that everybody can read, by challenge and by name: right answers, and
             stubs.
         salt: the secret of the anonymous ids.
     """
 
     gradebook: Gradebook
-    results: Sequence[StudentResult]
     answers: Mapping[str, Mapping[str, str]]
     salt: str
-
-    def by_student(self) -> Iterator[tuple[StudentGrade, list[StudentResult]]]:
-        """Yield the grades and the results of each student."""
-        results: dict[str, list[StudentResult]] = {}
-        for result in self.results:
-            results.setdefault(result.student, []).append(result)
-        for grade in self.gradebook.rows:
-            yield grade, results.get(grade.student.name, [])
 
     def sources(self, challenge: str) -> dict[str, str]:
         """Return the text of each student's file for a challenge."""
         return {
             result.student: result.source
-            for result in self.results
+            for result in self.gradebook.results
             if result.challenge == challenge and result.source
         }
 
@@ -72,21 +56,22 @@ Writer = Callable[[GradedClass, Path], list[Path]]  # writes into a folder, retu
 
 
 def _csv(graded: GradedClass, out: Path) -> list[Path]:
-    notes = notes_of(graded.gradebook, graded.results)
+    notes = notes_of(graded.gradebook)
     return [
         _table(out / "grades.csv", grades_csv(graded.gradebook, notes)),
-        _table(out / "grades_by_challenge.csv", grades_by_challenge_csv(graded.results)),
+        _table(out / "grades_by_challenge.csv", grades_by_challenge_csv(graded.gradebook.results)),
     ]
 
 
 def _html(graded: GradedClass, out: Path) -> list[Path]:
     """Write the page for the teacher, and its first half as a page for the class."""
-    same_texts = {
-        challenge: same_text(graded.sources(challenge), graded.answers.get(challenge, {}))
+    same_texts = [
+        (challenge, group)
         for challenge in graded.gradebook.assignment.challenge_ids
-    }
-    page = class_html(graded.results, graded.gradebook, "teacher", same_texts)
-    for_class = class_html(graded.results, graded.gradebook, "class")
+        for group in same_text(graded.sources(challenge), graded.answers.get(challenge, {}))
+    ]
+    page = class_html(graded.gradebook, "teacher", same_texts)
+    for_class = class_html(graded.gradebook, "class")
     return [_write(out / "report.html", page), _write(out / "class.html", for_class)]
 
 
@@ -103,27 +88,25 @@ def _gradescope(graded: GradedClass, out: Path) -> list[Path]:
     written = [
         _write(
             out / "gradescope" / safe_name(grade.student.name) / "results.json",
-            [json.dumps(gradescope_object(grade, results, assignment), indent=1)],
+            [json.dumps(gradescope_object(grade, assignment), indent=1)],
         )
-        for grade, results in graded.by_student()
-        if results
+        for grade in graded.gradebook.rows
+        if grade.results
     ]
     remove_others(out / "gradescope", "*/results.json", written)
     return [out / "gradescope"]
 
 
 def _junit(graded: GradedClass, out: Path) -> list[Path]:
-    return [_write(out / "junit.xml", [junit_xml(graded.results)])]
+    return [_write(out / "junit.xml", [junit_xml(graded.gradebook.results)])]
 
 
 def _feedback(graded: GradedClass, out: Path) -> list[Path]:
     """Write a page of feedback for each student who handed in something or has an override."""
     pages = {
-        feedback_path(grade.student): "".join(
-            feedback_html(grade, results, graded.gradebook.assignment)
-        )
-        for grade, results in graded.by_student()
-        if results or grade.overrides
+        feedback_path(grade.student): "".join(feedback_html(grade, graded.gradebook.assignment))
+        for grade in graded.gradebook.rows
+        if grade.results or grade.overrides
     }
     written = [_write(out / "feedback" / path, [page]) for path, page in pages.items()]
     remove_others(out / "feedback", "**/*.html", written)
@@ -138,11 +121,10 @@ def _markers(graded: GradedClass, out: Path) -> list[Path]:
     ids = anonymous_ids((student.name for student in students), graded.salt)
     hide = name_hider(students)
     gradebook = anonymous_gradebook(graded.gradebook, ids, hide)
-    results = list(anonymous_results(graded.results, ids, hide))
     names = [("anonymous_id", "student", "id")]
-    names += [(ids[own.name], cell_of(own.name), cell_of(own.id)) for own in students]
+    names += [(ids[each.name], cell_of(each.name), cell_of(each.id)) for each in students]
     return [
-        _write(out / "markers" / "report.html", class_html(results, gradebook, "markers")),
+        _write(out / "markers" / "report.html", class_html(gradebook, "markers")),
         _table(out / "markers" / "grades.csv", grades_csv(gradebook)),
         _table(out / "anonymous_ids.csv", "".join(map(csv_line, names))),
     ]
