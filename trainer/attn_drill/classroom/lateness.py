@@ -12,8 +12,8 @@ from attn_drill.classroom.records import Assignment, Lateness, StudentSubmission
 def lateness_of(submission: StudentSubmission, assignment: Assignment) -> Lateness:
     """Compare the time of a submission with the due time of its student.
 
-    If the time or the due time is unknown, only the system's own mark can make a submission late.
-    Then no penalty is taken, because the number of days is unknown.
+    If one of them is unknown, only the system's own mark can make a submission late. No penalty is
+    taken then, because the number of days is unknown.
     """
     due = assignment.extensions.get(submission.student, assignment.due)
     in_time = Lateness(

@@ -28,62 +28,50 @@ class Distribution:
 
     @property
     def count(self) -> int:
-        """The number of scores."""
         return sum(self.bins)
 
 
 @dataclass(frozen=True)
 class CheckRate:
-    """How many submissions failed a check, of those for which it was due.
-
-    A check that is due is skipped if a check that it needs failed.
-    """
+    """How many submissions failed a check, of those for which it was due."""
 
     check: str
     due: int
     failed: int
-    skipped: int
+    skipped: int  # a check that it needs failed
 
     @property
     def rate(self) -> float:
-        """The share of the due submissions that failed the check, 0 to 1."""
         return self.failed / self.due if self.due else 0.0
 
 
 @dataclass(frozen=True)
 class CommonMistake:
-    """A known mistake, the number of students who made it, and the anonymous lines of one or ""."""
+    """A known mistake of a class."""
 
     id: str
     says: str
-    students: int
-    excerpt: str
+    students: int  # who made it
+    excerpt: str  # the anonymous lines of one of them, or ""
 
 
 @dataclass(frozen=True)
 class ChallengeSummary:
-    """The results of a class for one challenge, the worst check and the commonest mistake first.
-
-    The scores are the points that count, with penalties and overrides.
-    """
+    """The results of a class for one challenge, the worst check and the commonest mistake first."""
 
     challenge: str
-    scores: Distribution
+    scores: Distribution  # of the points that count, with penalties and overrides
     checks: tuple[CheckRate, ...]
     mistakes: tuple[CommonMistake, ...]
 
 
 @dataclass(frozen=True)
 class ClassSummary:
-    """The results of a class for all challenges of an assignment, in its order.
+    """The results of a class for all challenges of an assignment, in its order."""
 
-    The verdict None is the key for submissions that were not graded. The total is that of all
-    students who have one.
-    """
-
-    students: int
+    students: int  # who handed in something
     submissions: int
-    verdicts: Mapping[Verdict | None, int]
+    verdicts: Mapping[Verdict | None, int]  # None for submissions that were not graded
     total: Distribution
     challenges: tuple[ChallengeSummary, ...]
 
@@ -105,11 +93,9 @@ def summarise(gradebook: Gradebook) -> ClassSummary:
 
 
 def distribution(points: Iterable[float | None]) -> Distribution:
-    """Return ten bins, the mean and the median of the points of 0 to 100 that are not None.
-
-    A score of 100 belongs to the last bin.
-    """
+    """Return the distribution of the points of 0 to 100 that are not None."""
     scores = [each for each in points if each is not None]
+    # A score of 100 belongs to the last bin.
     counts = Counter(min(BINS - 1, int(score * BINS / 100)) for score in scores)
     return Distribution(
         tuple(counts[index] for index in range(BINS)),
