@@ -49,8 +49,7 @@ def new_salt() -> str:
 def anonymous_ids(names: Iterable[str], salt: str) -> dict[str, str]:
     """Return the anonymous id of each student, for example "S-3f9c01ab77d2", by name.
 
-    The ids stay the same when students are added. The salt is the secret of the class: without it,
-    nobody can compute the id of a name.
+    The salt is the secret of the class: without it, nobody can compute the id of a name.
     """
     digests = {
         name: hashlib.sha256(f"{salt} {name}".encode("utf-8", "surrogatepass")).hexdigest()
@@ -62,8 +61,8 @@ def anonymous_ids(names: Iterable[str], salt: str) -> dict[str, str]:
 def name_hider(students: Iterable[Student]) -> Hide:
     """Return a function that replaces the names and ids of all these students by `…`.
 
-    The function treats the text of every student alike: if a word were hidden only in the text of
-    the student who has this name, it would give the name away.
+    It treats all texts alike: a word that is hidden only in its student's text would give the name
+    away.
     """
     words: set[str] = set()
     for student in students:

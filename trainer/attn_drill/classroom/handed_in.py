@@ -44,24 +44,18 @@ _BROKEN = (
 
 @dataclass(frozen=True)
 class HandedIn:
-    """A file that somebody handed in.
+    """A file that somebody handed in."""
 
-    Attributes:
-        path: the path in the folder or in the zip, as messages show it.
-        open: opens the file.
-        modified: the time that the zip of the class gives, in seconds since the epoch, or None. The
-            time of a file on the disk does not count, because every copy changes it.
-        problem: the reason why the file cannot be read, in one sentence, or "".
-    """
-
-    path: str
+    path: str  # in the folder or in the zip, as messages show it
     open: Callable[[], IO[bytes]]
+    # The time in the zip of the class, in seconds since the epoch. The time of a file on the disk
+    # does not count, because every copy changes it.
     modified: float | None = None
-    problem: str = ""
+    problem: str = ""  # the reason why the file cannot be read, in one sentence
 
     @property
     def suffix(self) -> str:
-        """The ending of the file name in lower case, for example ".py"."""
+        """The ending of the path in lower case, for example ".py"."""
         return os.path.splitext(self.path)[1].lower()
 
     def read(self) -> bytes:
@@ -187,16 +181,12 @@ def _files_of_zip(archive: zipfile.ZipFile, above: str) -> Iterator[HandedIn]:
 
 
 def _name(info: zipfile.ZipInfo) -> str:
-    """Return the path of a member.
-
-    A zip that does not name its encoding mostly uses UTF-8, otherwise code page 437. Some tools of
-    Windows write backslashes.
-    """
     name = info.filename
+    # A zip that does not name its encoding mostly uses UTF-8, otherwise code page 437.
     if not info.flag_bits & _UTF8_FLAG:
         with suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
-    return name.replace("\\", "/")
+    return name.replace("\\", "/")  # some tools of Windows write backslashes
 
 
 def _modified(info: zipfile.ZipInfo) -> float | None:

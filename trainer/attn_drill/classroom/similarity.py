@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,44 +41,31 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class SameText:
-    """Files that differ in layout, comments and names only.
+    """Files that differ in layout, comments and names only."""
 
-    Attributes:
-        students: the students who handed in the files, at least one.
-        answers: the names of the published answers with this text, for example "solution.py".
-    """
-
-    students: tuple[str, ...]
-    answers: tuple[str, ...]
+    students: tuple[str, ...]  # who handed in the files, at least one
+    answers: tuple[str, ...]  # the published answers with this text, for example "solution.py"
 
 
 class Pair(NamedTuple):
-    """Two students whose files share more than the known texts explain.
-
-    `share` is the greater share of a file that the other file has, too, 0 to 1.
-    """
+    """Two students whose files share more than the known texts explain."""
 
     student: str
     other: str
-    share: float
+    share: float  # the greater share of a file that the other file has, too, 0 to 1
 
 
 def same_text(sources: Mapping[str, str], answers: Mapping[str, str]) -> list[SameText]:
     """Return the groups of files with the same text as each other or as an answer.
 
-    The sources are by student, for one challenge. The answers are the published texts by name:
-    right answers and stubs.
+    The sources are by student. The answers are the published texts by name: right answers, stubs.
     """
-    students, published = _by_form(sources), _by_form(answers)
+    students, published = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    for names, texts in ((students, sources), (published, answers)):
+        for name, text in texts.items():
+            names[_normal_form(text)].append(name)
     groups = (SameText(tuple(names), tuple(published[form])) for form, names in students.items())
     return [group for group in groups if len(group.students) > 1 or group.answers]
-
-
-def _by_form(texts: Mapping[str, str]) -> defaultdict[str, list[str]]:
-    names = defaultdict[str, list[str]](list)
-    for name, text in texts.items():
-        names[_normal_form(text)].append(name)
-    return names
 
 
 def _normal_form(source: str) -> str:
@@ -88,7 +76,7 @@ def _normal_form(source: str) -> str:
     try:
         nodes = list(ast.walk(parsed(source)))
         named = [(node, _NAMES[type(node)]) for node in nodes if type(node) in _NAMES]
-        own = {
+        bound = {
             getattr(node, field)
             for node, field in named
             if not isinstance(getattr(node, "ctx", node), ast.Load | ast.keyword)
@@ -96,14 +84,14 @@ def _normal_form(source: str) -> str:
         numbers: dict[str, str] = {}
         for node, field in named:
             name = getattr(node, field)
-            if name and name in own:
+            if name and name in bound:
                 setattr(node, field, numbers.setdefault(name, f"name {len(numbers)}"))
         for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 node.value = node.value if "->" in node.value else ""  # keep a pattern of einsum
             body = getattr(node, "body", None)
             if isinstance(body, list):
-                node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
+                node.body = list(filterfalse(_is_text, body))  # type: ignore[attr-defined]
         return ast.dump(nodes[0])
     except NOT_PYTHON:
         return source.strip()
