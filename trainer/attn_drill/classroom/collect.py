@@ -185,8 +185,11 @@ def _owners(uploads: Sequence[Upload], roster: Roster | None, ignored: list[str]
         fitting = index.find_all(student.name)
         if roster and student.system and student.system == roster.system:
             # The id decides: a person with another id is another person, even with the same name.
-            key = key_form(student.system_id)
-            by_id = [each for each in roster.students if key_form(each.system_id) == key]
+            by_id = [
+                each
+                for each in roster.students
+                if key_form(each.system_id) == key_form(student.system_id)
+            ]
             fitting = by_id or [each for each in fitting if not each.system_id]
         if len(fitting) == 1:
             owner = in_roster[fitting[0].name]

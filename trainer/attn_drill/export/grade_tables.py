@@ -32,12 +32,7 @@ _FORMULA = re.compile(r"[\s\"'`\u200c\u200d]*[=+\-@＝＋－＠].", re.DOTALL)
 
 
 def grades_csv(gradebook: Gradebook, notes: Iterable[Reason] = ()) -> str:
-    """Return the text of `grades.csv`. Write the text with `ENCODING` and newline="".
-
-    Args:
-        gradebook: the grades of the class.
-        notes: the reasons to look, for the last column.
-    """
+    """Return the text of `grades.csv`, with the reasons to look in the last column."""
     challenges = gradebook.assignment.challenge_ids
     look: dict[str, dict[str, None]] = {}  # each reason once, in order
     for note in notes:
@@ -55,10 +50,6 @@ def grades_csv(gradebook: Gradebook, notes: Iterable[Reason] = ()) -> str:
 
 
 def _row(grade: StudentGrade, assignment: Assignment, look: Sequence[str]) -> tuple[str, ...]:
-    """Return the cells of one student. Unknown points are empty cells.
-
-    With several challenges, the days are the most of them.
-    """
     days = max((own.lateness.days or 0 for own in grade.challenges.values()), default=0)
     penalty = _penalty(grade, assignment)
     in_order = map(grade.challenges.get, assignment.challenge_ids)
@@ -87,15 +78,13 @@ def _penalty(grade: StudentGrade, assignment: Assignment) -> float:
 
 
 def _points(value: float | None) -> str:
-    """Return points for a cell, which is empty if they are not known."""
     return "" if value is None else points(value)
 
 
 def grades_by_challenge_csv(results: Iterable[StudentResult]) -> str:
     """Return the text of `grades_by_challenge.csv`, with the score that the checks brought.
 
-    Each row is exactly one line: line ends in names are escaped. So tools that read line by line
-    work, too. Without a verdict, unknown values are empty cells.
+    Each row is exactly one line: line ends in names are escaped.
     """
     header = ("student", "challenge", "verdict", "score", "checks_passed", "checks_total")
     lines: list[Sequence[str]] = [(*header, "likely_mistake", "seconds")]
@@ -119,7 +108,8 @@ def grades_by_challenge_csv(results: Iterable[StudentResult]) -> str:
 def cell_of(text: str) -> str:
     """Return a text that a spreadsheet shows and does not compute.
 
-    A text that could be a formula gets an apostrophe at its beginning.
+    >>> cell_of("=1+1")
+    "'=1+1"
     """
     return f"'{visible(text)}" if _FORMULA.match(text) else visible(text)
 

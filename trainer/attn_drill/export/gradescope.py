@@ -17,8 +17,8 @@ from attn_drill.report.visible import visible
 def gradescope_object(grade: StudentGrade, assignment: Assignment) -> dict[str, Any]:
     """Return the object with the keys of Gradescope's documentation.
 
-    The object has no score if a challenge has no points, because no student may get 0 points for a
-    fault of the grader.
+    It has no score if a challenge has no points: no student may get 0 points for a fault of the
+    grader.
     """
     views = student_view(grade, assignment)
     content: dict[str, Any] = {} if grade.total is None else {"score": round(grade.total, 2)}

@@ -1,18 +1,14 @@
 """Write the grades of a class for the gradebook import of Canvas, Moodle and Blackboard.
 
 If the roster is the system's own export, only the points and the feedback change. The columns of
-other assignments are left out, because their grades may have changed since the export. The
-docstring of `trainer/classroom/roster.py` has the columns.
+other assignments are left out, because their grades may have changed since the export.
 
-An import must not remove a grade. Moodle ignores an empty cell, so a student without a total has
-an empty cell. Canvas and Blackboard may remove the grade of an empty cell. So their tables repeat
-the grade that the roster has for such a student; without one, the cell is empty.
+An import must not remove a grade. Moodle ignores an empty cell. Canvas and Blackboard may remove
+the grade, so their tables repeat the grade that the roster has for a student without a total.
 
-Sources: Canvas Instructor Guide, "How do I import grades in the Gradebook?"; MoodleDocs,
-"Assignment settings: Offline grading worksheet" (the importer reads "Identifier", "Grade", "Last
-modified (grade)" and "Feedback comments"); Blackboard Help for Instructors, "Work Offline With
-Grade Data" (every cell of a CSV file must have quotes, and feedback is possible only in the file of
-a single column).
+Sources: those of `classroom/roster.py`. Moodle's importer reads "Identifier", "Grade", "Last
+modified (grade)" and "Feedback comments". For Blackboard, every cell must have quotes, and feedback
+is possible only in the file of a single column.
 """
 
 from __future__ import annotations
@@ -43,21 +39,13 @@ _Row = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Layout:
-    """The table of one system.
+    """The table of one system."""
 
-    Attributes:
-        keys: the columns that identify a student. At least one cell must not be empty.
-        headings: the columns of a table without a roster of this system, before the points.
-        column: the heading of the points, or of a new column for an assignment with this title.
-        identity: the columns of the roster that are repeated; () for all.
-        exact: more columns in which an apostrophe would do harm.
-    """
-
-    keys: tuple[str, ...]
-    headings: tuple[str, ...]
-    column: str
-    identity: tuple[str, ...] = ()
-    exact: tuple[str, ...] = ()
+    keys: tuple[str, ...]  # the columns that identify a student; one of the cells must be filled
+    headings: tuple[str, ...]  # without a roster of this system, before the points
+    column: str  # the heading of the points, or of a new column for an assignment with this title
+    identity: tuple[str, ...] = ()  # the columns of the roster that are repeated; () for all
+    exact: tuple[str, ...] = ()  # more columns in which an apostrophe would do harm
 
 
 _CANVAS_IDS = ("ID", "SIS User ID", "SIS Login ID")
@@ -97,21 +85,23 @@ def lms_table(gradebook: Gradebook, system: System) -> LmsTable:
     """Return the table for a system: "canvas", "moodle" or "blackboard"."""
     layout, title = LAYOUTS[system], system.capitalize()
     exported = [_exported_row(grade.student, system) for grade in gradebook.rows]
-    own_headings = tuple(next(filter(None, exported), ()))
-    column, fitting = _column(system, gradebook.assignment.title, own_headings)
-    headings = _headings(system, own_headings, column)
+    roster_headings = tuple(next(filter(None, exported), ()))
+    fitting = _fitting_columns(system, gradebook.assignment.title, roster_headings)
+    is_one = len(fitting) == 1
+    column = fitting[0] if is_one else layout.column.format(gradebook.assignment.title)
+    headings = _headings(system, roster_headings, column)
     lines = [[cell_of(heading) for heading in headings]]
     if system == "canvas":  # a row with the points possible comes first
         lines.append(["    Points Possible", *[""] * (len(headings) - 2), str(_MOST)])
     left_out: list[str] = []
-    for grade, own_row in zip(gradebook.rows, exported, strict=True):
-        cells = dict(own_row or _new_row(grade.student, system))
+    for grade, row in zip(gradebook.rows, exported, strict=True):
+        cells = dict(row or _new_row(grade.student, system))
         # A file that belongs to nobody must not become a new student of the system.
         if grade.student.is_in_roster is False or not any(cells.get(key) for key in layout.keys):
             left_out.append(grade.student.name)
             continue
         cells[column] = _points(grade, cells.get(column, ""), system)
-        if system == "moodle" or column in own_headings:
+        if system == "moodle" or column in roster_headings:
             cells |= _feedback_cells(grade, cells, headings)
         lines.append([_cell(cells.get(heading, ""), heading, layout) for heading in headings])
     text = "".join(csv_line(line, quoted=system == "blackboard") for line in lines)
@@ -122,25 +112,21 @@ def lms_table(gradebook: Gradebook, system: System) -> LmsTable:
             f" {first_of(left_out, _MOST_NAMED)}. Use {title}'s own export as the roster, or"
             " correct their rows in it."
         )
-    if system != "moodle" and column not in own_headings:
+    if system != "moodle" and column not in roster_headings:
         notes.append(
             f"{title} will make a new column “{column}”, because {len(fitting)} columns of the"
             " roster have this title. To fill a column, give the assignment its whole heading as"
             " the title."
         )
-    return LmsTable(text, notes + _about_maximum(gradebook, column, exported))
-
-
-def _about_maximum(gradebook: Gradebook, column: str, exported: Sequence[_Row]) -> list[str]:
-    """Return a sentence if the column has another maximum than 100 points."""
     maxima = {gradebook.possible.get(column, ""), most_points(column)}
     maxima |= {row.get("Maximum Grade", row.get("Maximum grade", "")) for row in exported}
-    return [
+    notes += [
         f"The maximum of the column {column} is {maximum} points. Change it to {_MOST} before the"
         " import."
         for maximum in sorted(maxima)
         if _NUMBER.fullmatch(maximum) and float(maximum.replace(",", ".")) != _MOST
     ]
+    return LmsTable(text, notes)
 
 
 def _cell(text: str, heading: str, layout: Layout) -> str:
@@ -156,28 +142,22 @@ def _exported_row(student: Student, system: System) -> _Row:
     return student.row if system_of(student.row) == system and needed <= set(student.row) else {}
 
 
-def _column(system: System, title: str, own_headings: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the heading of the column for the points, and the roster's columns that fit.
-
-    A column of the roster fits if it has the title of the assignment. A file of Blackboard with
-    columns for feedback has a single column, which the teacher chose. So its title does not matter.
-    """
-    columns = assignment_columns(system, own_headings)
+def _fitting_columns(system: System, title: str, headings: Sequence[str]) -> list[str]:
+    """Return the columns of the roster with the title of the assignment."""
+    columns = assignment_columns(system, headings)
     fitting = [heading for heading in columns if heading.strip() == title.strip()]
-    fitting = fitting or [name for name, own in columns.items() if folded(own) == folded(title)]
-    if not fitting and "Feedback to Learner" in own_headings:
-        fitting = list(columns)
-    is_one = len(fitting) == 1
-    return fitting[0] if is_one else LAYOUTS[system].column.format(title), fitting
+    fitting = fitting or [name for name, words in columns.items() if folded(words) == folded(title)]
+    # A file of Blackboard with feedback has a single column, which the teacher chose.
+    return list(columns) if not fitting and "Feedback to Learner" in headings else fitting
 
 
-def _headings(system: System, own_headings: Sequence[str], column: str) -> tuple[str, ...]:
+def _headings(system: System, roster_headings: Sequence[str], column: str) -> tuple[str, ...]:
     """Return the headings of the table, without those of other assignments."""
     identity = LAYOUTS[system].identity
-    others = assignment_columns(system, own_headings).keys() - {column}
+    others = assignment_columns(system, roster_headings).keys() - {column}
     repeated = [
         heading
-        for heading in own_headings
+        for heading in roster_headings
         if heading not in others and (not identity or heading.strip() in identity)
     ]
     return tuple(dict.fromkeys((*(repeated or LAYOUTS[system].headings), column)))
@@ -205,7 +185,7 @@ def _new_row(student: Student, system: System) -> dict[str, str]:
 
 
 def _points(grade: StudentGrade, old: str, system: System) -> str:
-    """Return the points of a student, or the roster's own cell if there are none."""
+    """Return the points of a student, or the roster's cell if there are none."""
     if system == "canvas" and old.strip().upper() == "EX":  # the student is excused
         return old
     if grade.total is not None:
@@ -216,13 +196,11 @@ def _points(grade: StudentGrade, old: str, system: System) -> str:
 
 
 def _feedback_cells(grade: StudentGrade, cells: _Row, headings: Sequence[str]) -> dict[str, str]:
-    """Return the cells with the feedback, if the table has a column for it.
-
-    The text of a person stays.
-    """
+    """Return the cells with the feedback, if the table has a column for it."""
     heading = next((name for name in _FEEDBACK if name in headings), "")
     old = cells.get(heading, "")
-    if not heading or grade.total is None or (old.strip() and not old.startswith(_SIGNATURE)):
+    is_of_a_person = bool(old.strip()) and not old.startswith(_SIGNATURE)
+    if not heading or grade.total is None or is_of_a_person:
         return {}
     text = "; ".join((f"{points(grade.total)} of {_MOST} points", *remarks(grade)))
     new = {heading: visible(f"{_SIGNATURE}{text}")}

@@ -24,17 +24,11 @@ _ALMOST_THE_NAME = re.compile(r"the file defines no (\w+);.* Rename (\w+)\.")
 
 
 class Kind(NamedTuple):
-    """A reason to look.
+    """A kind of reasons to look."""
 
-    Attributes:
-        heading: the heading of the list of all notes of this kind.
-        advice: an explanation, and the next step.
-        label: the reason in words, which stands before the text of a note outside of this list.
-    """
-
-    heading: str
-    advice: str
-    label: str = ""
+    heading: str  # of the list of these reasons
+    advice: str  # an explanation, and the next step
+    label: str = ""  # before the text of a reason outside of this list
 
 
 _AGAIN = "Then grade again with `class grade --resume`."
@@ -101,19 +95,12 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Reason:
-    """A reason to look at a submission, a student or a file.
+    """A reason to look at a submission, a student or a file."""
 
-    Attributes:
-        kind: a key of `KINDS`.
-        student: the name of the student, or "" for a file that belongs to nobody.
-        challenge: the id of the challenge, or "" if the note is not about a submission.
-        text: the details of the reason, or "".
-    """
-
-    kind: str
-    student: str
-    challenge: str
-    text: str
+    kind: str  # a key of `KINDS`
+    student: str  # "" for a file that belongs to nobody
+    challenge: str  # "" if the reason is not about a submission
+    text: str  # the details, or ""
 
 
 def notes_of(gradebook: Gradebook) -> list[Reason]:
@@ -198,11 +185,7 @@ def _decided(override: Override, from_checks: float | None) -> str:
 
 
 def near_miss(result: StudentResult) -> str:
-    """Return the small slip that costs an answer its points, or "" if there is none.
-
-    A slip is a name that is nearly right, a missing colon, an error in the last line, or the time
-    limit.
-    """
+    """Return the small slip that costs an answer its points, or ""."""
     failure = None if result.report is None else result.report.first_failure()
     if failure is None or result.verdict not in ("error", "failed", "timeout"):
         return ""

@@ -31,17 +31,12 @@ from attn_drill.report.visible import visible
 
 @dataclass(frozen=True)
 class GradedClass:
-    """Everything that the formats show.
-
-    Attributes:
-        answers: the texts that everybody can read, by challenge and by name: right answers, and
-            stubs.
-        salt: the secret of the anonymous ids.
-    """
+    """Everything that the formats show."""
 
     gradebook: Gradebook
+    # The texts that everybody can read, by challenge and by name: right answers, and stubs.
     answers: Mapping[str, Mapping[str, str]]
-    salt: str
+    salt: str  # the secret of the anonymous ids
 
     def sources(self, challenge: str) -> dict[str, str]:
         """Return the text of each student's file for a challenge."""
@@ -55,7 +50,7 @@ class GradedClass:
 Writer = Callable[[GradedClass, Path], list[Path]]  # writes into a folder, returns what it wrote
 
 
-def _csv(graded: GradedClass, out: Path) -> list[Path]:
+def write_tables(graded: GradedClass, out: Path) -> list[Path]:
     notes = notes_of(graded.gradebook)
     return [
         _table(out / "grades.csv", grades_csv(graded.gradebook, notes)),
@@ -63,7 +58,7 @@ def _csv(graded: GradedClass, out: Path) -> list[Path]:
     ]
 
 
-def _html(graded: GradedClass, out: Path) -> list[Path]:
+def write_pages(graded: GradedClass, out: Path) -> list[Path]:
     """Write the page for the teacher, and its first half as a page for the class."""
     same_texts = [
         (challenge, group)
@@ -75,7 +70,7 @@ def _html(graded: GradedClass, out: Path) -> list[Path]:
     return [_write(out / "report.html", page), _write(out / "class.html", for_class)]
 
 
-def _lms(system: System, graded: GradedClass, out: Path) -> list[Path]:
+def write_import_file(system: System, graded: GradedClass, out: Path) -> list[Path]:
     """Write the import file of a system, and print what a person must know about it."""
     table = lms_table(graded.gradebook, system)
     for note in table.notes:
@@ -83,7 +78,7 @@ def _lms(system: System, graded: GradedClass, out: Path) -> list[Path]:
     return [_table(out / f"{system}.csv", table.text)]
 
 
-def _gradescope(graded: GradedClass, out: Path) -> list[Path]:
+def write_gradescope(graded: GradedClass, out: Path) -> list[Path]:
     assignment = graded.gradebook.assignment
     written = [
         _write(
@@ -97,11 +92,11 @@ def _gradescope(graded: GradedClass, out: Path) -> list[Path]:
     return [out / "gradescope"]
 
 
-def _junit(graded: GradedClass, out: Path) -> list[Path]:
+def write_junit(graded: GradedClass, out: Path) -> list[Path]:
     return [_write(out / "junit.xml", [junit_xml(graded.gradebook.results)])]
 
 
-def _feedback(graded: GradedClass, out: Path) -> list[Path]:
+def write_feedback(graded: GradedClass, out: Path) -> list[Path]:
     """Write a page of feedback for each student who handed in something or has an override."""
     pages = {
         feedback_path(grade.student): "".join(feedback_html(grade, graded.gradebook.assignment))
@@ -115,7 +110,7 @@ def _feedback(graded: GradedClass, out: Path) -> list[Path]:
     return [out / "feedback", out / "feedback.zip"]
 
 
-def _markers(graded: GradedClass, out: Path) -> list[Path]:
+def write_markers(graded: GradedClass, out: Path) -> list[Path]:
     """Write the page and the table without names, and the names that belong to the ids."""
     students = [row.student for row in graded.gradebook.rows]
     ids = anonymous_ids((student.name for student in students), graded.salt)
@@ -130,7 +125,7 @@ def _markers(graded: GradedClass, out: Path) -> list[Path]:
     ]
 
 
-def _similar(graded: GradedClass, out: Path) -> list[Path]:
+def write_similar(graded: GradedClass, out: Path) -> list[Path]:
     rows = [("challenge", "student", "other", "share")]
     for challenge in graded.gradebook.assignment.challenge_ids:
         known = graded.answers.get(challenge, {}).values()
@@ -142,16 +137,16 @@ def _similar(graded: GradedClass, out: Path) -> list[Path]:
 
 
 WRITERS: Mapping[str, Writer] = {
-    "csv": _csv,
-    "html": _html,
-    "canvas": partial(_lms, "canvas"),
-    "moodle": partial(_lms, "moodle"),
-    "blackboard": partial(_lms, "blackboard"),
-    "gradescope": _gradescope,
-    "junit": _junit,
-    "feedback": _feedback,
-    "markers": _markers,
-    "similar": _similar,
+    "csv": write_tables,
+    "html": write_pages,
+    "canvas": partial(write_import_file, "canvas"),
+    "moodle": partial(write_import_file, "moodle"),
+    "blackboard": partial(write_import_file, "blackboard"),
+    "gradescope": write_gradescope,
+    "junit": write_junit,
+    "feedback": write_feedback,
+    "markers": write_markers,
+    "similar": write_similar,
 }
 
 
