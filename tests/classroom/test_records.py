@@ -5,12 +5,7 @@ import xml.etree.ElementTree as ElementTree
 from attn_drill.classroom.summary import CheckRate, summarise
 from attn_drill.export.junit import junit_xml
 from tests.support.class_outputs import rows
-from tests.support.class_results import (
-    assignment,
-    make_gradebook,
-    outcome,
-    result,
-)
+from tests.support.class_results import assignment, make_gradebook, outcome, result
 
 
 def test_check_fails_if_it_fails_in_one_case() -> None:

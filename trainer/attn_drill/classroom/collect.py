@@ -21,12 +21,7 @@ from attn_drill.classroom.handed_in import (
     shown,
     single_file,
 )
-from attn_drill.classroom.lms_names import (
-    LmsName,
-    blackboard_user,
-    read_name,
-    system_of_names,
-)
+from attn_drill.classroom.lms_names import LmsName, blackboard_user, read_name, system_of_names
 from attn_drill.classroom.records import Student, StudentSubmission
 from attn_drill.classroom.result_store import CLASS_FILE
 from attn_drill.classroom.roster import Roster

@@ -11,12 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from attn_drill.classroom.points import total
-from attn_drill.classroom.records import (
-    Assignment,
-    Gradebook,
-    StudentGrade,
-    StudentResult,
-)
+from attn_drill.classroom.records import Assignment, Gradebook, StudentGrade, StudentResult
 from attn_drill.export.grade_words import penalty_taken
 from attn_drill.export.to_look_at import KINDS, Reason
 from attn_drill.report.class_words import checks_passed, likely, points
