@@ -277,10 +277,6 @@ class StudentGrade:
     total: float | None
 
     @property
-    def is_late(self) -> bool:
-        return any(grade.lateness.is_late for grade in self.challenges.values())
-
-    @property
     def files(self) -> tuple[str, ...]:
         """The files of the submissions, each once."""
         return tuple(dict.fromkeys(grade.submission.file for grade in self.challenges.values()))

@@ -30,6 +30,12 @@ class Distribution:
     def count(self) -> int:
         return sum(self.bins)
 
+    @property
+    def in_words(self) -> str:
+        """The counts of the bins, for example `0 to 10: 12, 90 to 100: 30`."""
+        filled = [(10 * index, count) for index, count in enumerate(self.bins) if count]
+        return ", ".join(f"{low} to {low + 10}: {count}" for low, count in filled) or "none"
+
 
 @dataclass(frozen=True)
 class CheckRate:
@@ -42,7 +48,7 @@ class CheckRate:
 
     @property
     def rate(self) -> float:
-        return self.failed / self.due if self.due else 0.0
+        return self.failed / self.due
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from attn_drill.classroom.records import Gradebook
 from attn_drill.classroom.similarity import SameText
-from attn_drill.classroom.summary import Distribution, summarise
+from attn_drill.classroom.summary import summarise
 from attn_drill.export.grade_words import (
     challenge_shares,
     check_weights,
@@ -67,29 +66,16 @@ def class_html(
         looks=by_kind(notes_of(gradebook)),
         same_texts=same_texts,
         gradebook=gradebook,
-        graded={(result.student, result.challenge) for result in gradebook.results},
         details=details,
         points_lines=lambda result: points_lines(points_rows(result, assigned[result.challenge])),
         verdicts=VERDICTS,
-        anchor=anchor,
-        bins_in_words=_bins_in_words,
+        # A link must not have the name of a student.
+        anchors={
+            (result.student, result.challenge): f"report-{number}"
+            for number, result in enumerate(gradebook.results, 1)
+        },
         coloured=coloured,
         points=points,
         likely=likely,
         remarks=remarks,
     )
-
-
-def anchor(student: str, challenge: str) -> str:
-    """Return the id of a report on the page.
-
-    The id is the same on every page, and does not reveal the name of the student.
-    """
-    key = f"{student}\0{challenge}".encode(errors="surrogatepass")
-    return f"r-{hashlib.sha256(key).hexdigest()[:16]}"
-
-
-def _bins_in_words(scores: Distribution) -> str:
-    """Return the counts of a histogram as text, for example `0 to 10: 12, 90 to 100: 30`."""
-    filled = [(10 * index, count) for index, count in enumerate(scores.bins) if count]
-    return ", ".join(f"{low} to {low + 10}: {count}" for low, count in filled) or "none"

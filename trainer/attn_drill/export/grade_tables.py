@@ -28,37 +28,35 @@ _FORMULA = re.compile(r"[\s\"'`\u200c\u200d]*[=+\-@＝＋－＠].", re.DOTALL)
 
 def grades_csv(gradebook: Gradebook, notes: Iterable[Reason] = ()) -> str:
     """Return the text of `grades.csv`, with the reasons to look in the last column."""
-    challenges = gradebook.assignment.challenge_ids
-    look: dict[str, dict[str, None]] = {}  # each reason once, in order
+    assignment = gradebook.assignment
+    challenges = assignment.challenge_ids
+    look: dict[str, list[str]] = {}
     for note in notes:
-        if note.kind == "time" and not note.text:  # about the download, and not about the student
-            continue
-        about = f"{note.challenge}: " if note.challenge and len(challenges) > 1 else ""
-        words = f"{about}{KINDS[note.kind].label}{note.text}"
-        look.setdefault(note.student, {})[words] = None
+        # A time that nobody knows is about the download, and not about the student.
+        if note.kind != "time" or note.text:
+            about = f"{note.challenge}: " if note.challenge and len(challenges) > 1 else ""
+            words = f"{about}{KINDS[note.kind].label}{note.text}"
+            look.setdefault(note.student, []).append(words)
     header = ("student", "id", "file", "late", "days_late", "penalty", *challenges, "total", "look")
-    rows = (
-        _row(row, gradebook.assignment, list(look.get(row.student.name, ())))
-        for row in gradebook.rows
-    )
-    return "".join(map(csv_line, (header, *rows)))
-
-
-def _row(grade: StudentGrade, assignment: Assignment, look: Sequence[str]) -> tuple[str, ...]:
-    days = max((own.lateness.days or 0 for own in grade.challenges.values()), default=0)
-    penalty = _penalty(grade, assignment)
-    in_order = map(grade.challenges.get, assignment.challenge_ids)
-    return (
-        cell_of(grade.student.name),
-        cell_of(grade.student.id),
-        cell_of(", ".join(file for file in grade.files if file)),
-        "yes" if grade.is_late else "",
-        str(days or ""),
-        _points(penalty or None),
-        *(_points(None if own is None else own.points) for own in in_order),
-        _points(grade.total),
-        cell_of("; ".join(look)),
-    )
+    lines: list[Sequence[str]] = [header]
+    for row in gradebook.rows:
+        days = [grade.lateness.days or 0 for grade in row.challenges.values()]
+        is_late = any(grade.lateness.is_late for grade in row.challenges.values())
+        in_order = map(row.challenges.get, challenges)
+        lines.append(
+            (
+                cell_of(row.student.name),
+                cell_of(row.student.id),
+                cell_of(", ".join(filter(None, row.files))),
+                "yes" if is_late else "",
+                str(max(days, default=0) or ""),
+                _points(_penalty(row, assignment) or None),
+                *(_points(None if grade is None else grade.points) for grade in in_order),
+                _points(row.total),
+                cell_of("; ".join(dict.fromkeys(look.get(row.student.name, ())))),
+            )
+        )
+    return "".join(map(csv_line, lines))
 
 
 def _penalty(grade: StudentGrade, assignment: Assignment) -> float:
