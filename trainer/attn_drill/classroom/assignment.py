@@ -110,15 +110,9 @@ def plain_assignment(challenge_id: str, title: str = "") -> Assignment:
 def read_assignment(
     path: Path, find: Callable[[str], Challenge], *, needs_due: bool = True
 ) -> Assignment:
-    """Read `assignment.toml`.
+    """Read `assignment.toml`, or raise DrillError. `find` returns the challenge with an id.
 
-    Args:
-        path: the file.
-        find: return the challenge with an id, or raise DrillError.
-        needs_due: refuse a penalty without a due time. Gradescope gives one itself.
-
-    Raises:
-        DrillError: one sentence that names the file, the line, the key and the next step.
+    With `needs_due`, refuse a penalty without a due time. Gradescope gives one itself.
     """
     file = read_toml(path, AssignmentFile)
     for key in ("penalty", "grace"):

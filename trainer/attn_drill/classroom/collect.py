@@ -59,11 +59,7 @@ class _Owner:
 def collect(
     folder_or_zip: Path, challenges: Sequence[Challenge], roster: Roster | None = None
 ) -> Collected:
-    """Return the submissions of a class for these challenges.
-
-    Raises:
-        DrillError: the folder or zip does not exist, holds no submission, or is broken as a whole.
-    """
+    """Return the submissions of a class, or raise DrillError if there are none."""
     ignored: list[str] = []
     uploads = _uploads(folder_or_zip, challenges, ignored)
     notes = _read_names(uploads, roster)
@@ -86,11 +82,7 @@ def collect(
 
 
 def collect_single(path: Path, challenges: Sequence[Challenge]) -> Collected:
-    """Return the submissions of one student. The name of the student is the name of the path.
-
-    Raises:
-        DrillError: the path does not exist or is another file.
-    """
+    """Return the submissions of one student, who has the name of the path, or raise DrillError."""
     name = shown(os.path.basename(os.path.abspath(path)))
     if path.is_file() and path.suffix.lower() in (PYTHON, NOTEBOOK):
         upload = Upload(name, name, [single_file(path)])

@@ -59,11 +59,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def read_csv(path: Path, next_step: str) -> CsvTable:
-    """Read a table with commas, semicolons or tabs, in UTF-8 or UTF-16.
-
-    Raises:
-        DrillError: one sentence that names the file, the line and the next step.
-    """
+    """Read a table with commas, semicolons or tabs, in UTF-8 or UTF-16, or raise DrillError."""
     try:
         data = path.read_bytes()
     except OSError as error:

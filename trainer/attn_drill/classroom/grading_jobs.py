@@ -100,10 +100,7 @@ def grade_jobs(
 ) -> Iterator[tuple[Job, Reply | None]]:
     """Yield each job with its reply, in the order in which the jobs finish.
 
-    The reply is None if there is no text to grade. Such submissions are not sent.
-
-    Raises:
-        GraderError: the executor cancelled a job, as a cluster does that is lost.
+    The reply is None if there is no text to grade. Raise GraderError if the cluster is lost.
     """
     packs = tuple(str(folder) for folder in plan.packs)
     under_way: dict[Future[bytes], Job] = {}
@@ -155,13 +152,10 @@ def check_executor(where: str) -> None:
 
 @contextmanager
 def executor_for(where: str, jobs: int) -> Iterator[Executor]:
-    """Yield the executor for a value of `--executor`.
+    """Yield the executor for a value of `--executor`, or raise DrillError.
 
     Here, each thread waits for its own grading server. A cluster grades as many jobs at a time as
     its workers have threads.
-
-    Raises:
-        DrillError: the cluster cannot be reached.
     """
     if match := _DASK.fullmatch(where):
         with _dask(f"tcp://{match[1]}:{match[2]}") as cluster:

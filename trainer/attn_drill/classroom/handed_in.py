@@ -59,11 +59,7 @@ class HandedIn:
         return os.path.splitext(self.path)[1].lower()
 
     def read(self) -> bytes:
-        """Return the content.
-
-        Raises:
-            DrillError: the file cannot be read or is too large.
-        """
+        """Return the content, or raise DrillError if it cannot be read or is too large."""
         if self.problem:
             raise DrillError(self.problem)
         most = MOST_BYTES.get(self.suffix, MOST_SOURCE_BYTES)
@@ -80,8 +76,7 @@ class HandedIn:
 def files_in(place: Path) -> list[HandedIn]:
     """Return all files in a folder or in a zip, sorted by path, without hidden files.
 
-    Raises:
-        DrillError: the folder or the zip cannot be read, or holds too many files.
+    Raise DrillError if the folder or the zip as a whole cannot be read.
     """
     name = shown(str(place))
     with _reading(name, LAYOUTS):

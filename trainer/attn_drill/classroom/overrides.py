@@ -43,11 +43,7 @@ class OverridesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def read_overrides(out: Path, record: ClassRecord) -> list[Override]:
-    """Return the decisions of a grading that count, each with the name of its student.
-
-    Raises:
-        DrillError: one sentence that names the file, the line and the next step.
-    """
+    """Return the decisions that count, each with the name of its student, or raise DrillError."""
     path = out / OVERRIDES_FILE
     if not path.exists():
         return []

@@ -56,7 +56,7 @@ def safe_name(student: str) -> str:
 
 
 # The keys of a result's file that `check --json` does not have, and their fields of the result.
-_OWN_KEYS = {
+_MORE_KEYS = {
     "text": "text",
     "source": "source",
     "points": "score",
@@ -76,14 +76,14 @@ def encode_result(result: StudentResult) -> bytes:
     if result.report is None:
         content |= {"verdict": None, "error": result.error}
     content = {"student": result.student, "id": result.id} | content
-    content |= {key: getattr(result, field) for key, field in _OWN_KEYS.items()}
+    content |= {key: getattr(result, field) for key, field in _MORE_KEYS.items()}
     return json.dumps(content, allow_nan=False).encode("ascii") + b"\n"
 
 
 def decode_result(text: bytes) -> StudentResult:
     """Return the result that a JSON file holds, or raise ValueError, KeyError or TypeError."""
     content = json.loads(text)
-    own = {field: content[key] for key, field in _OWN_KEYS.items()}
+    more = {field: content[key] for key, field in _MORE_KEYS.items()}
     return StudentResult(
         student=content["student"],
         challenge=content["challenge"],
@@ -91,7 +91,7 @@ def decode_result(text: bytes) -> StudentResult:
         report=None if content["verdict"] is None else from_object(content),
         error=content.get("error"),
         id=content["id"],
-        **own,
+        **more,
     )
 
 

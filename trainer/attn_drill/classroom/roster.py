@@ -63,11 +63,7 @@ class Roster:
 
 
 def read_roster(path: Path) -> Roster:
-    """Read a roster.
-
-    Raises:
-        DrillError: one sentence that names the file, the line and the next step.
-    """
+    """Read a roster, or raise DrillError."""
     table = read_csv(path, NEXT_STEP)
     system = system_of(table.headings)
     has_name = table.has(*NAME) or (table.has(*FIRST_NAME) and table.has(*LAST_NAME))

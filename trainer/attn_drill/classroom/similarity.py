@@ -110,15 +110,12 @@ def check_similarity() -> None:
         )
 
 
-def similar_pairs(sources: Mapping[str, str], known: Iterable[str]) -> list[Pair]:
+def similar_pairs(sources: Mapping[str, str], public: Iterable[str]) -> list[Pair]:
     """Return the pairs of students whose files are similar, the most similar pair first.
 
     The library copydetect writes one letter for each name and each string of a file, drops layout
-    and comments, and compares runs of the rest. The known texts explain a similarity: stubs and
-    right answers.
-
-    Raises:
-        DrillError: the library is not installed.
+    and comments, and compares runs of the rest. The public texts, which are stubs and right
+    answers, explain a similarity.
     """
     check_similarity()
     from copydetect import CopyDetector  # noqa: PLC0415  # an extra; slow to import
@@ -126,10 +123,10 @@ def similar_pairs(sources: Mapping[str, str], known: Iterable[str]) -> list[Pair
     students = list(sources)
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
         _write_files(Path(folder) / "handed_in", sources.values())
-        _write_files(Path(folder) / "known", known)
+        _write_files(Path(folder) / "public", public)
         detector = CopyDetector(
             test_dirs=[f"{folder}/handed_in"],
-            boilerplate_dirs=[f"{folder}/known"],
+            boilerplate_dirs=[f"{folder}/public"],
             extensions=["py"],
             noise_t=_RUN,
             guarantee_t=_RUN,

@@ -111,11 +111,7 @@ class StudentIndex:
         return list({student.name: student for student in fitting}.values())
 
     def find(self, words: str) -> Student:
-        """Return the only student whom the words fit.
-
-        Raises:
-            DrillError: no student fits, or several do.
-        """
+        """Return the only student whom the words fit, or raise DrillError."""
         fitting = self.find_all(words)
         if len(fitting) == 1:
             return fitting[0]
@@ -133,8 +129,7 @@ def by_student(
 ) -> tuple[dict[str, Value], list[str]]:
     """Return a table of a person by the names of the students, and its keys that fit nobody.
 
-    Raises:
-        DrillError: a key fits several students, or a student has two different values.
+    Raise DrillError if a key fits several students, or a student has two different values.
     """
     index = StudentIndex(students)
     values: dict[str, Value] = {}

@@ -72,11 +72,7 @@ def read_time(text: str) -> float | None:
 
 
 def with_times(collected: Collected, file: Path) -> tuple[Collected, list[str]]:
-    """Return the submissions with the times of a file, and its words that fit no student.
-
-    Raises:
-        DrillError: one sentence that names the file and the fault.
-    """
+    """Return the submissions with the times of a file, and its words that fit no student."""
     table = read_csv(file, _NEXT_STEP)
     of_student = ("student", *ID, *LOGIN, *EMAIL, *NAME)
     if not (table.has(*of_student) and table.has(*_TIME)):
@@ -106,9 +102,6 @@ def with_gradescope(
 
     The due time of the assignment counts before Gradescope's due time. In a group, the latest due
     time with an extension counts.
-
-    Raises:
-        DrillError: one sentence that names the file.
     """
     try:
         data = msgspec.json.decode(file.read_bytes(), type=_Metadata)

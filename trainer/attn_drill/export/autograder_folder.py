@@ -22,16 +22,10 @@ _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
 
 
 def write_autograder(folder: Path, assignment_toml: str, others: Sequence[Challenge] = ()) -> None:
-    """Write all files that the platform needs into a folder, or into an earlier autograder.
+    """Write all files that the platform needs into a new folder, or over an earlier autograder.
 
-    Args:
-        folder: its README.md explains how to zip it.
-        assignment_toml: the text of the assignment's file.
-        others: the challenges from other packs. They become the pack of the autograder.
-
-    Raises:
-        DrillError: the folder holds other files or cannot be written, or attn-drill is not
-            installed.
+    The challenges from other packs become the pack of the autograder. Raise DrillError if the
+    folder holds other files or cannot be written, or if attn-drill is not installed.
     """
     requirements = _requirements()
     _clear(folder)

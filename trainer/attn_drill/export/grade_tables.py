@@ -56,7 +56,7 @@ def grades_csv(gradebook: Gradebook, notes: Iterable[Reason] = ()) -> str:
                 cell_of("; ".join(dict.fromkeys(look.get(row.student.name, ())))),
             )
         )
-    return "".join(map(csv_line, lines))
+    return csv_text(lines)
 
 
 def _penalty(grade: StudentGrade, assignment: Assignment) -> float:
@@ -95,7 +95,7 @@ def grades_by_challenge_csv(results: Iterable[StudentResult]) -> str:
                 f"{result.seconds:.2f}",
             )
         )
-    return "".join(map(csv_line, lines))
+    return csv_text(lines)
 
 
 def cell_of(text: str) -> str:
@@ -107,13 +107,13 @@ def cell_of(text: str) -> str:
     return f"'{visible(text)}" if _FORMULA.match(text) else visible(text)
 
 
-def csv_line(row: Sequence[str], *, quoted: bool = False) -> str:
-    """Return a row as a line of a CSV file."""
-    # In some countries, spreadsheets split cells at semicolons. Quotes keep a name with a
-    # semicolon in one cell.
-    quoted = quoted or any(";" in cell for cell in row)
+def csv_text(rows: Iterable[Sequence[str]], *, quoted: bool = False) -> str:
+    """Return rows as the text of a CSV file."""
     buffer = io.StringIO()
-    csv.writer(
-        buffer, quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL, lineterminator="\n"
-    ).writerow(row)
+    for row in rows:
+        # In some countries, spreadsheets split cells at semicolons. Quotes keep a name with a
+        # semicolon in one cell.
+        is_quoted = quoted or any(";" in cell for cell in row)
+        quoting = csv.QUOTE_ALL if is_quoted else csv.QUOTE_MINIMAL
+        csv.writer(buffer, quoting=quoting, lineterminator="\n").writerow(row)
     return buffer.getvalue()

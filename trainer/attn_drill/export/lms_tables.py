@@ -21,7 +21,7 @@ from typing import NamedTuple
 from attn_drill.classroom.records import Gradebook, Student, StudentGrade, System
 from attn_drill.classroom.roster import assignment_columns, most_points, system_of
 from attn_drill.classroom.students import folded
-from attn_drill.export.grade_tables import cell_of, csv_line
+from attn_drill.export.grade_tables import cell_of, csv_text
 from attn_drill.export.grade_words import remarks
 from attn_drill.model.listing import first_of
 from attn_drill.report.class_words import points
@@ -108,7 +108,7 @@ def lms_table(gradebook: Gradebook, system: System) -> LmsTable:
             cells |= _feedback_cells(grade, cells, headings)
         rows.append({name: _cell(cell, name, layout) for name, cell in cells.items()})
     lines = [[row.get(heading, "") for heading in headings] for row in rows]
-    text = "".join(csv_line(line, quoted=system == "blackboard") for line in lines)
+    text = csv_text(lines, quoted=system == "blackboard")
     notes: list[str] = []
     if left_out:
         notes.append(

@@ -18,7 +18,7 @@ from attn_drill.export.feedback import feedback_html, feedback_path, feedback_zi
 from attn_drill.export.grade_tables import (
     ENCODING,
     cell_of,
-    csv_line,
+    csv_text,
     grades_by_challenge_csv,
     grades_csv,
 )
@@ -121,19 +121,19 @@ def write_markers(graded: GradedClass, out: Path) -> list[Path]:
     return [
         _write(out / "markers" / "report.html", class_html(gradebook, "markers")),
         _table(out / "markers" / "grades.csv", grades_csv(gradebook)),
-        _table(out / "anonymous_ids.csv", "".join(map(csv_line, names))),
+        _table(out / "anonymous_ids.csv", csv_text(names)),
     ]
 
 
 def write_similar(graded: GradedClass, out: Path) -> list[Path]:
     rows = [("challenge", "student", "other", "share")]
     for challenge in graded.gradebook.assignment.challenge_ids:
-        known = graded.answers.get(challenge, {}).values()
+        public = graded.answers.get(challenge, {}).values()
         rows += [
             (challenge, cell_of(pair.student), cell_of(pair.other), f"{pair.share:.2f}")
-            for pair in similar_pairs(graded.sources(challenge), known)
+            for pair in similar_pairs(graded.sources(challenge), public)
         ]
-    return [_table(out / "similar.csv", "".join(map(csv_line, rows)))]
+    return [_table(out / "similar.csv", csv_text(rows))]
 
 
 WRITERS: Mapping[str, Writer] = {
