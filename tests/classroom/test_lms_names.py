@@ -30,7 +30,7 @@ BLACKBOARD = f"hw_eve_attempt_{DAY}"
             False,
             LmsName("moodle", "A B", "7", "x.py"),
         ),
-        ("moodle", "A B_7_assignsubmission_file", False, None),
+        ("gradescope", "leeana_101_555_gqa.py", False, None),
         (
             "blackboard",
             f"{BLACKBOARD}_x_bob_attempt_{DAY}_gqa.py",

@@ -89,8 +89,8 @@ def system_of_names(names: Collection[tuple[str, bool]]) -> System:
 
 def read_name(name: str, is_folder: bool, system: System) -> LmsName | None:
     """Return the parts of a name that the system wrote, or None."""
-    parts = _FORMS[system].fullmatch(name) if system else None
-    if parts is None or (is_folder if system != "moodle" else not (is_folder or parts["file"])):
+    parts = _FORMS[system].fullmatch(name) if system in _FORMS else None
+    if parts is None or (is_folder and system != "moodle"):
         return None
     groups = parts.groupdict()
     return LmsName(

@@ -49,19 +49,14 @@ def class_html(
     ]
     return page(
         "class",
-        title=assignment.title.strip() or "Results of the class",
+        title=assignment.title,
         reader=reader,
         summary=summary,
         challenges=assignment.challenge_ids,
         mistakes=sorted(mistakes, key=lambda pair: -pair[1].students),
         shares=challenge_shares(assignment),
-        # The checks that were due for a submission of the class.
-        weights={
-            each.challenge: check_weights(
-                assigned[each.challenge], (check.check for check in each.checks)
-            )
-            for each in summary.challenges
-        },
+        assigned=assigned,
+        check_weights=check_weights,
         rules=rules(assignment),
         looks=by_kind(notes_of(gradebook)),
         same_texts=same_texts,

@@ -114,6 +114,10 @@ def csv_text(rows: Iterable[Sequence[str]], *, quoted: bool = False) -> str:
         # In some countries, spreadsheets split cells at semicolons. Quotes keep a name with a
         # semicolon in one cell.
         is_quoted = quoted or any(";" in cell for cell in row)
-        quoting = csv.QUOTE_ALL if is_quoted else csv.QUOTE_MINIMAL
-        csv.writer(buffer, quoting=quoting, lineterminator="\n").writerow(row)
+        writer = csv.writer(
+            buffer,
+            quoting=csv.QUOTE_ALL if is_quoted else csv.QUOTE_MINIMAL,
+            lineterminator="\n",
+        )
+        writer.writerow(row)
     return buffer.getvalue()
