@@ -86,17 +86,22 @@ def total(points: Mapping[str, float | None], assignment: Assignment) -> float |
     Each challenge counts by its worth. Return None if the points of a challenge are not known: the
     rest is not enough for a mark.
     """
-    weighted = 0.0
+    largest = max(assigned.worth for assigned in assignment.challenges)
+    weighted: list[float] = []
     for assigned in assignment.challenges:
         challenge_points = points.get(assigned.challenge)
         if challenge_points is None:
             return None
-        weighted += challenge_points * assigned.worth
-    return round(weighted / sum(assigned.worth for assigned in assignment.challenges), 1)
+        weighted.append(challenge_points * (assigned.worth / largest))
+    whole = math.fsum(assigned.worth / largest for assigned in assignment.challenges)
+    return round(math.fsum(weighted) / whole, 1)
 
 
 def weight_shares(checks: Iterable[str], assigned: AssignedChallenge) -> dict[str, float]:
     """Return the share of all points of each due check. The shares sum to 1 or are all 0."""
     weights = {check: assigned.weights.get(check, WEIGHTS[check]) for check in checks}
-    whole = math.fsum(weights.values()) or 1.0
-    return {check: weight / whole for check, weight in weights.items()}
+    largest = max(weights.values(), default=0.0) or 1.0
+    # Scaled like the worth in `total`, so that the sum of large numbers stays exact.
+    parts = {check: weight / largest for check, weight in weights.items()}
+    whole = math.fsum(parts.values()) or 1.0
+    return {check: part / whole for check, part in parts.items()}
