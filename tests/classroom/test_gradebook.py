@@ -114,12 +114,6 @@ def test_an_override_of_the_total_leaves_the_challenges_unchanged() -> None:
     assert row.total == 55.5
 
 
-def test_with_one_challenge_an_override_changes_points_and_total() -> None:
-    """The points of the only challenge and the total are the same."""
-    row = graded({"first": 20.0}, Override("Ana", "first", 70.0), assignment=ONE)
-    assert (row.challenges["first"].points, row.total) == (70.0, 70.0)
-
-
 def test_the_last_override_counts() -> None:
     """A person may decide again."""
     decisions = Override("Ana", "first", 1.0), Override("Ana", "first", 2.0)

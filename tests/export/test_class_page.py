@@ -23,6 +23,7 @@ from attn_drill.model.report import Diagnosis
 from attn_drill.report.class_words import VERDICTS
 from attn_drill.report.visible import visible
 from tests.support.class_results import (
+    EVERYONE,
     HOSTILE_NAMES,
     INVERTED,
     NO_SCALE,
@@ -40,7 +41,6 @@ from tests.support.class_results import (
 from tests.support.html_page import Page
 from tests.support.pages import class_page
 
-EVERYONE = make_class()
 TWO = ("first", "second")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)

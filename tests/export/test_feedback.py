@@ -17,10 +17,11 @@ from attn_drill.classroom.records import (
 )
 from attn_drill.export.feedback import feedback_html, feedback_path, feedback_zip
 from attn_drill.report.visible import visible
-from tests.support.class_outputs import FAILED, SHOWN
 from tests.support.class_results import (
     CHECKS,
+    FAILED,
     HOSTILE_NAMES,
+    SHOWN,
     assignment,
     grade_of,
     result,

@@ -19,8 +19,13 @@ from attn_drill.classroom.records import (
 from attn_drill.export.grade_tables import ENCODING, grades_by_challenge_csv, grades_csv
 from attn_drill.export.to_look_at import Reason
 from attn_drill.report.visible import visible
-from tests.support.class_outputs import EVERYONE, FAILED, rows
-from tests.support.class_results import SETTLE, grade_of, result, ungraded
+from tests.support.class_results import EVERYONE, FAILED, SETTLE, grade_of, result, ungraded
+
+
+def rows(results: list[StudentResult]) -> list[dict[str, str]]:
+    """Return the rows of grades_by_challenge.csv as a program reads them."""
+    return list(csv.DictReader(io.StringIO(grades_by_challenge_csv(results), newline="")))
+
 
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 

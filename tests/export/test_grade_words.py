@@ -16,8 +16,7 @@ from attn_drill.export.grade_words import (
     points_rows,
     rules,
 )
-from tests.support.class_outputs import EVERYONE
-from tests.support.class_results import CHECKS, assignment, grade_of, result
+from tests.support.class_results import CHECKS, EVERYONE, assignment, grade_of, result
 
 FIRST = AssignedChallenge("first")
 

@@ -16,8 +16,10 @@ from attn_drill.classroom.records import (
 )
 from attn_drill.export.gradescope import gradescope_object
 from attn_drill.model.checks import CHECK_ORDER
-from tests.support.class_outputs import EVERYONE, FAILED, SHOWN
 from tests.support.class_results import (
+    EVERYONE,
+    FAILED,
+    SHOWN,
     assignment,
     grade_of,
     make_gradebook,

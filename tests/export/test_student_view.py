@@ -10,11 +10,12 @@ from attn_drill.export.student_results import with_trouble
 from attn_drill.export.student_view import ChallengeView, student_view
 from attn_drill.model.checks import CHECK_ORDER
 from attn_drill.report.visible import visible
-from tests.support.class_outputs import FAILED, SHOWN
 from tests.support.class_results import (
     CHECKS,
+    FAILED,
     NO_SCALE,
     SETTLE,
+    SHOWN,
     assignment,
     make_gradebook,
     outcome,

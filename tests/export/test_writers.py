@@ -2,8 +2,6 @@
 
 import csv
 import io
-import json
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,19 +66,6 @@ def test_each_format_writes_its_files(name: str, tmp_path: Path) -> None:
         assert all(path.exists() for path in paths)
 
 
-def test_files_of_students_who_left_are_removed(tmp_path: Path) -> None:
-    """A page of an earlier run would be outdated."""
-    for names in (("Ann", "Bo"), ("Ann",)):
-        for name in ("feedback", "gradescope"):
-            WRITERS[name](graded_class(*names), tmp_path)
-    assert {path.name for path in (tmp_path / "feedback").iterdir()} == {"Ann.html"}
-    assert {path.name for path in (tmp_path / "gradescope").iterdir()} == {"Ann"}
-    about = json.loads((tmp_path / "gradescope" / "Ann" / "results.json").read_text())
-    assert about["score"] == 100
-    with zipfile.ZipFile(tmp_path / "feedback.zip") as archive:
-        assert archive.namelist() == ["Ann.html"]
-
-
 def test_copies_are_listed_without_an_extra_package(tmp_path: Path) -> None:
     """Both students have the text of each other and of the public answer."""
     WRITERS["html"](graded_class("Ann", "Bo"), tmp_path)
@@ -103,17 +88,3 @@ def test_only_the_table_of_ids_has_names_for_the_markers(tmp_path: Path) -> None
     assert {row["anonymous_id"] for row in ids} == {
         row["student"] for row in table(tmp_path / "markers" / "grades.csv")
     }
-
-
-def test_students_who_are_not_in_the_table_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A stranger to the roster, and a student whom the system cannot find."""
-    rows = (
-        student_grade(Student("Ann", is_in_roster=False), [], ONE),
-        student_grade(Student("Bo"), [], ONE),
-    )
-    WRITERS["canvas"](replace(graded_class(), gradebook=Gradebook(ONE, rows)), tmp_path)
-    errors = capsys.readouterr().err
-    assert "canvas.csv: These students are missing, because Canvas" in errors
-    assert "Ann, Bo" in errors

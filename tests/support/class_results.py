@@ -351,3 +351,14 @@ def class_record(settings: Assignment, *names: str, **about_submission: object) 
         has_roster=False,
         salt="salt",
     )
+
+
+EVERYONE = make_class()
+FAILED = result(
+    "Ann",
+    verdict="failed",
+    failed=("values", "masks"),
+    skipped=("gradients",),
+    mistakes=(NO_SCALE, TILED),
+)
+SHOWN = ("report", "checks", "verdict")
