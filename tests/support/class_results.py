@@ -289,14 +289,15 @@ def grade_of(
 ) -> ChallengeGrade:
     """Return the grade of a result. A late result has no penalty."""
     about: dict[str, object] = {
+        "submission": StudentSubmission(
+            result.student, result.challenge, result.file, None, trouble, alternatives=alternatives
+        ),
+        "result": result,
         "lateness": Lateness(is_late=result.late, days=1 if result.late else 0),
         "override": None,
         "points": result.score,
     }
-    submission = StudentSubmission(
-        result.student, result.challenge, result.file, None, trouble, alternatives=alternatives
-    )
-    return ChallengeGrade(submission, result, **about | more)  # type: ignore[arg-type]
+    return ChallengeGrade(**about | more)  # type: ignore[arg-type]
 
 
 def student_grade(
