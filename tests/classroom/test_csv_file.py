@@ -93,5 +93,4 @@ def test_cell_is_found_by_the_plain_name_of_its_column(tmp_path: Path) -> None:
 
 def test_long_list_of_columns_is_shortened() -> None:
     """A gradebook can have hundreds of columns."""
-    assert listed(["a", " ", "b"]) == "“a”, “b”"
     assert listed(map(str, range(15))).endswith("“11” and 3 more")

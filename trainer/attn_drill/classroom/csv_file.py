@@ -54,7 +54,11 @@ def plain_heading(heading: str) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names of columns for a sentence."""
+    """Return names of columns for a sentence.
+
+    >>> listed(["id", " ", "name"])
+    '“id”, “name”'
+    """
     return first_of([f"“{name.strip()}”" for name in names if name.strip()], _MOST_COLUMNS)
 
 

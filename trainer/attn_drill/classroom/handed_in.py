@@ -110,12 +110,20 @@ def inside(zipped: HandedIn) -> list[HandedIn]:
 
 
 def shown(text: str) -> str:
-    """Return a name as messages and results hold it: bytes that are not UTF-8 become U+FFFD."""
+    """Return a name as messages and results hold it: bytes that are not UTF-8 become U+FFFD.
+
+    >>> shown("a\\udcff")
+    'a\ufffd'
+    """
     return re.sub("[\0\ud800-\udfff]", "\ufffd", text)
 
 
 def is_outside(path: str) -> bool:
-    """Return whether the path of a member leads out of its archive."""
+    """Return whether the path of a member leads out of its archive.
+
+    >>> is_outside("a/../../b.py"), is_outside("a..b.py")
+    (True, False)
+    """
     return path.startswith("/") or ".." in path.split("/") or path[1:2] == ":"
 
 

@@ -100,8 +100,9 @@ def total(points: Mapping[str, float | None], assignment: Assignment) -> float |
 def weight_shares(checks: Iterable[str], assigned: AssignedChallenge) -> dict[str, float]:
     """Return the share of all points of each due check. The shares sum to 1 or are all 0."""
     weights = {check: assigned.weights.get(check, WEIGHTS[check]) for check in checks}
-    largest = max(weights.values(), default=0.0) or 1.0
-    # Scaled like the worth in `total`, so that the sum of large numbers stays exact.
+    largest = max(weights.values(), default=0.0)
+    if not largest:
+        return weights
     parts = {check: weight / largest for check, weight in weights.items()}
-    whole = math.fsum(parts.values()) or 1.0
+    whole = math.fsum(parts.values())
     return {check: part / whole for check, part in parts.items()}

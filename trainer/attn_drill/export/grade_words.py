@@ -168,7 +168,11 @@ def details(grade: ChallengeGrade) -> tuple[tuple[str, str], ...]:
 
 
 def late_words(lateness: Lateness) -> str:
-    """Return the days and the penalty of a late submission, for example `2 days, −20 points`."""
+    """Return the days and the penalty of a late submission.
+
+    >>> late_words(Lateness(is_late=True, days=2, penalty=20.0))
+    '2 days, −20 points'
+    """
     if lateness.days is None:
         return "time unknown, no penalty"
     penalty = f"−{in_points(lateness.penalty)} points" if lateness.penalty else "no penalty"
