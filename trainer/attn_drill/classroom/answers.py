@@ -44,7 +44,7 @@ class Upload:
 
     @property
     def is_answer(self) -> bool:
-        """Whether this is a file that may be an answer or hold it."""
+        """True for a file that may be an answer or hold it."""
         return not self.is_folder and self.name.lower().endswith(ANSWERS)
 
 

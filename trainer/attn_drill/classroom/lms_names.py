@@ -62,7 +62,7 @@ class LmsName:
 
     @property
     def is_receipt(self) -> bool:
-        """Whether this is Blackboard's receipt of an attempt."""
+        """True for Blackboard's receipt of an attempt."""
         return self.system == "blackboard" and not self.file
 
     @property

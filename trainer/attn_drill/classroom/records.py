@@ -81,7 +81,7 @@ class StudentSubmission:
 
     @property
     def is_ungraded(self) -> bool:
-        """Whether a person must settle which text counts: nothing can be graded until then."""
+        """True if a person must settle which text counts: nothing can be graded until then."""
         return self.source is None and not self.is_missing
 
 
@@ -254,7 +254,7 @@ class ChallengeGrade:
 
     @property
     def has_unknown_time(self) -> bool:
-        """Whether nobody knows if the file came after its due time."""
+        """True if nobody knows whether the file came after its due time."""
         is_read = self.result is not None and not (self.result.error or self.submission.trouble)
         has_time = self.lateness.submitted is not None or self.lateness.is_late
         is_asked = self.lateness.due is not None and not self.submission.has_late_marks
