@@ -21,7 +21,6 @@ from attn_drill.report.coloured import coloured
 from attn_drill.report.pages import page
 
 _FILE = "feedback.html"
-_ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # the same feedback gives the same zip
 
 
 def feedback_html(grade: StudentGrade, assignment: Assignment) -> Iterator[str]:
@@ -62,5 +61,6 @@ def feedback_zip(files: Iterable[tuple[str, bytes]]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in files:
-            archive.writestr(zipfile.ZipInfo(path, _ZIP_DATE), content, zipfile.ZIP_DEFLATED)
+            # Without a date, the same feedback gives the same zip.
+            archive.writestr(zipfile.ZipInfo(path), content, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()

@@ -103,8 +103,7 @@ def points_lines(rows: Sequence[PointsRow]) -> tuple[str, ...]:
 
 def check_weights(assigned: AssignedChallenge, due: Iterable[str]) -> dict[str, float]:
     """Return the points of 100 that each of the due checks can bring, in their order."""
-    wanted = set(due)
-    shares = weight_shares((check for check in CHECK_ORDER if check in wanted), assigned)
+    shares = weight_shares(sorted(due, key=CHECK_ORDER.index), assigned)
     return {check: 100 * share for check, share in shares.items() if share}
 
 
