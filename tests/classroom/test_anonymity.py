@@ -5,7 +5,6 @@ import pytest
 from attn_drill.classroom.anonymity import (
     anonymous_gradebook,
     anonymous_ids,
-    anonymous_results,
     excerpt_of,
     name_hider,
     new_salt,
@@ -19,7 +18,7 @@ from attn_drill.classroom.records import (
     StudentSubmission,
 )
 from attn_drill.model.report import Outcome, Report
-from tests.support.class_results import assignment, result
+from tests.support.class_results import assignment, grade_of, result, student_grade
 
 STUDENTS = [
     Student("Ana Lee", id="1012", login="al77", email="ana.lee@uni.example", upload="Ana Lee.py"),
@@ -122,7 +121,12 @@ def test_results_of_a_marker_name_nobody() -> None:
     about = {"student": "Zoe Ng", "challenge": "first", "file": "zoe.py"}
     unread = StudentResult(**about, report=report, score=0.0, text=trouble)  # type: ignore[arg-type]
     ungraded = StudentResult(**about, error=trouble, is_ungraded=True)  # type: ignore[arg-type]
-    found = list(anonymous_results([wrong, unread, ungraded], IDS, name_hider(STUDENTS)))
+    rows = [
+        student_grade(Student(each.student), [grade_of(each)], assignment())
+        for each in (wrong, unread, ungraded)
+    ]
+    book = Gradebook(assignment(), (*rows,))
+    found = anonymous_gradebook(book, IDS, name_hider(STUDENTS)).results
     assert [each.student for each in found] == ["S-3", "S-3", "S-4"]
     assert found[2].text == "FAILED  first\nS-4.py\nX values\nprinted by …_proj of …\n"
     assert found[2].source == "# …\nx = 1\n"

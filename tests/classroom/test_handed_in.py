@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from attn_drill.classroom import handed_in
-from attn_drill.classroom.handed_in import HandedIn, files_in, inside, shown, single_file
+from attn_drill.classroom.handed_in import HandedIn, files_in, inside, single_file
 from attn_drill.model.errors import DrillError
 from attn_drill.practice.learner_files import MOST_SOURCE_BYTES
 from tests.support.collect import Files, write_files, write_zip
@@ -231,8 +231,3 @@ def test_other_places_are_refused(name: str, tmp_path: Path) -> None:
     write_files(tmp_path, {"x.py": "x"})
     with pytest.raises(DrillError, match=rf"no folder or \.zip .*{name}\. .*DIR/<student>\.py"):
         files_in(tmp_path / name)
-
-
-def test_names_can_be_written() -> None:
-    """Bytes that are not UTF-8 and NUL become U+FFFD."""
-    assert shown("a\udcff\0é") == "a\ufffd\ufffdé"

@@ -3,12 +3,7 @@
 import pytest
 
 from attn_drill.classroom.lateness import lateness_of
-from attn_drill.classroom.records import (
-    AssignedChallenge,
-    Assignment,
-    Lateness,
-    StudentSubmission,
-)
+from attn_drill.classroom.records import AssignedChallenge, Assignment, Lateness, StudentSubmission
 
 DUE = 1_800_000_000.0
 HOUR, DAY = 3600.0, 86_400.0

@@ -1,29 +1,24 @@
-"""Tests of the statuses of a result."""
+"""Tests of the values of a class that are computed from others."""
 
-import xml.etree.ElementTree as ElementTree
-
-from attn_drill.classroom.summary import CheckRate, summarise
-from attn_drill.export.junit import junit_xml
-from tests.support.class_outputs import rows
-from tests.support.class_results import (
-    assignment,
-    make_gradebook,
-    outcome,
-    result,
-)
+from attn_drill.classroom.records import Lateness, StudentResult, StudentSubmission
+from tests.support.class_results import grade_of, outcome, result
 
 
-def test_check_fails_if_it_fails_in_one_case() -> None:
-    """A check that failed in one of two cases failed in every output."""
-    ann = result(
-        "Ann",
-        verdict="failed",
-        outcomes=(outcome("runs", "passed", "a"), outcome("runs", "failed", "b", "no")),
-        diagnosis=None,
-    )
-    assert ann.statuses() == {"runs": "failed"}
-    assert rows([ann])[0]["checks_passed"] == "0"
-    assert summarise([ann], make_gradebook([ann], assignment())).challenges[0].checks == (
-        CheckRate("runs", 1, 1, 0),
-    )
-    assert ElementTree.fromstring(junit_xml([ann])).get("failures") == "1"
+def test_line_is_that_of_the_diagnosis_otherwise_of_the_first_failure() -> None:
+    """Without a report there is none."""
+    failure = outcome("runs", "failed", "a", "no", line=7)
+    assert result("Ann", verdict="failed", failed=("values",)).line == 34
+    assert result("Ann", verdict="error", outcomes=(failure,), diagnosis=None).line == 7
+    assert result("Ann").line is None
+    assert StudentResult(student="Ann", challenge="first", file="").line is None
+
+
+def test_time_is_unknown_only_if_it_matters() -> None:
+    """There must be a due time, a file that can be read, and no mark of the system."""
+    due = Lateness(due=1e9)
+    assert grade_of(result("Ann"), lateness=due).has_unknown_time
+    assert not grade_of(result("Ann"), lateness=Lateness()).has_unknown_time
+    assert not grade_of(result("Ann"), "It is empty.", lateness=due).has_unknown_time
+    assert not grade_of(result("Ann"), lateness=Lateness(True, due=1e9)).has_unknown_time
+    marked = StudentSubmission("Ann", "first", "f.py", None, has_late_marks=True)
+    assert not grade_of(result("Ann"), lateness=due, submission=marked).has_unknown_time

@@ -149,12 +149,6 @@ def test_two_of_three_columns_are_enough(tmp_path: Path, text: str) -> None:
     assert len(roster(tmp_path, text).students) == 1
 
 
-def test_students_with_the_same_name_get_distinct_names(tmp_path: Path) -> None:
-    """The id distinguishes them."""
-    students = roster(tmp_path, "id,name\n101,Ana Lee\n102,ana  lee\n103,Bo\n").students
-    assert [student.name for student in students] == ["Ana Lee (101)", "ana lee (102)", "Bo"]
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [

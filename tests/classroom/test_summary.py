@@ -4,8 +4,8 @@ import pytest
 
 from attn_drill.classroom.records import Gradebook, Override, Student, StudentResult
 from attn_drill.classroom.summary import CheckRate, ClassSummary, distribution, summarise
-from tests.support.class_outputs import EVERYONE
 from tests.support.class_results import (
+    EVERYONE,
     INVERTED,
     NO_SCALE,
     TILED,
@@ -22,7 +22,7 @@ def summary_of(
     results: list[StudentResult], challenges: tuple[str, ...] = ("first",)
 ) -> ClassSummary:
     """Return the summary of results without penalties and overrides."""
-    return summarise(results, make_gradebook(results, assignment(challenges)))
+    return summarise(make_gradebook(results, assignment(challenges)))
 
 
 def test_summary_of_five_students_has_the_right_counts() -> None:
@@ -59,26 +59,6 @@ def test_summary_of_five_students_has_the_right_counts() -> None:
     assert CheckRate("gradients", 4, 0, 1) in challenge.checks
     mistakes = [(mistake.id, mistake.students, mistake.says) for mistake in challenge.mistakes]
     assert mistakes == [(NO_SCALE.id, 2, NO_SCALE.says), (TILED.id, 1, TILED.says)]
-
-
-def test_total_of_several_challenges_is_weighted_by_worth() -> None:
-    """The second challenge is worth twice as much as the first.
-
-    A student without a score for a challenge has no total.
-    """
-    results = [
-        result("Ann", "first", score=40.0),
-        result("Ann", "second", score=100.0),
-        result("Ben", "first", score=40.0),
-        result("Cy", "first", score=10.0),
-        result("Cy", "second", None),
-    ]
-    summary = summary_of(results, ("first", "second"))
-    assert (summary.students, summary.submissions) == (3, 5)
-    assert [part.challenge for part in summary.challenges] == ["first", "second"]
-    assert summary.total.count == 1
-    assert summary.total.mean == pytest.approx(80.0)
-    assert summary.challenges[0].scores.mean == pytest.approx(30.0)
 
 
 def test_score_at_the_edge_of_a_bin_belongs_to_the_upper_bin() -> None:
@@ -136,7 +116,7 @@ def test_points_are_those_that_count() -> None:
         student_grade(Student("Ben"), [grade_of(results[1])], settings, Override("Ben", "", 40.0)),
         student_grade(Student("Cy"), [], settings),
     )
-    summary = summarise(results, Gradebook(settings, rows))
+    summary = summarise(Gradebook(settings, rows))
     assert summary.total.mean == pytest.approx(60.0)
     assert summary.challenges[0].scores.mean == pytest.approx(90.0)
     assert (summary.students, summary.total.count) == (2, 2)

@@ -17,10 +17,11 @@ from attn_drill.classroom.records import (
 )
 from attn_drill.export.feedback import feedback_html, feedback_path, feedback_zip
 from attn_drill.report.visible import visible
-from tests.support.class_outputs import FAILED, SHOWN
 from tests.support.class_results import (
     CHECKS,
+    FAILED,
     HOSTILE_NAMES,
+    SHOWN,
     assignment,
     grade_of,
     result,
@@ -36,7 +37,7 @@ LATE = Lateness(True, 1e9, 9e8, is_extended=True, days=2, penalty=20.0)
 def page(results: Sequence[StudentResult], settings: Assignment, **more: object) -> str:
     """Return the page of a student without penalties and overrides."""
     grade = student_grade(Student("Ann"), [grade_of(found) for found in results], settings, **more)
-    return "".join(feedback_html(grade, results, settings))
+    return "".join(feedback_html(grade, settings))
 
 
 def words(text: str) -> str:
@@ -50,14 +51,14 @@ def test_total_says_how_it_came_about() -> None:
     settings = assignment(("first", "second"))
     grades = [grade_of(results[0], lateness=LATE, points=80.0), grade_of(results[1])]
     by_checks = student_grade(Student("Ann"), grades, settings)
-    shown = words("".join(feedback_html(by_checks, results, settings)))
+    shown = words("".join(feedback_html(by_checks, settings)))
     assert "Ann 78.4 of 100 points" in shown
     assert "first 100 −20 80 33% second 77.6 77.6 67%" in shown
     assert "due: 1998-07-09" in shown
     assert "with an extension" in shown
     assert "late: 2 days, −20 points" in shown
     decided = replace(by_checks, override=Override("Ann", "", 85.0, "Well told."), total=85.0)
-    shown = words("".join(feedback_html(decided, results, settings)))
+    shown = words("".join(feedback_html(decided, settings)))
     assert "Ann 85 of 100 points Your teacher decided the total (override): 85 points." in shown
     assert "Well told." in shown
 
@@ -68,7 +69,7 @@ def test_override_of_a_challenge_takes_no_penalty() -> None:
     decided = Override("Ann", "first", 85.0, "Well told.")
     grades = [grade_of(ann, lateness=LATE, points=85.0, override=decided)]
     grade = student_grade(Student("Ann"), grades, settings)
-    shown = words("".join(feedback_html(grade, [ann], settings)))
+    shown = words("".join(feedback_html(grade, settings)))
     assert "first 100 85 override 100%" in shown
     assert "override: 85 points. Well told." in shown
 
@@ -117,7 +118,7 @@ def test_text_is_never_markup(name: str) -> None:
         )
         override = Override(text, "", 5.0, text)
         grade = student_grade(Student(text), [grade_of(found)], settings, override)
-        pages.append("".join(feedback_html(grade, [found], settings)))
+        pages.append("".join(feedback_html(grade, settings)))
     plain, parsed = map(Page, pages)
     assert [tag for tag, _ in parsed.tags] == [tag for tag, _ in plain.tags]
     assert not parsed.named("script")

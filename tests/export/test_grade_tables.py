@@ -16,15 +16,16 @@ from attn_drill.classroom.records import (
     StudentGrade,
     StudentResult,
 )
-from attn_drill.export.grade_tables import (
-    ENCODING,
-    grades_by_challenge_csv,
-    grades_csv,
-)
+from attn_drill.export.grade_tables import ENCODING, grades_by_challenge_csv, grades_csv
 from attn_drill.export.to_look_at import Reason
 from attn_drill.report.visible import visible
-from tests.support.class_outputs import EVERYONE, FAILED, rows
-from tests.support.class_results import SETTLE, result, ungraded
+from tests.support.class_results import EVERYONE, FAILED, SETTLE, grade_of, result, ungraded
+
+
+def rows(results: list[StudentResult]) -> list[dict[str, str]]:
+    """Return the rows of grades_by_challenge.csv as a program reads them."""
+    return list(csv.DictReader(io.StringIO(grades_by_challenge_csv(results), newline="")))
+
 
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
@@ -96,6 +97,12 @@ def test_no_cell_is_a_formula_with_other_delimiters(delimiter: str) -> None:
             assert cell.startswith("'") or not cell.lstrip(" \"'").startswith(FORMULA)
 
 
+def grade(challenge: str, file: str, score: float | None, **more: object) -> ChallengeGrade:
+    """Return the grade of a file."""
+    verdict = None if score is None else "failed"
+    return grade_of(result("Ann", challenge, verdict, file=file, score=score), **more)  # type: ignore[arg-type]
+
+
 def test_the_table_of_students_has_one_row_for_each() -> None:
     """Every cell is known: days, penalties, points after them, the total and the reasons."""
     two = Assignment("Week 3", (AssignedChallenge("gqa", worth=2), AssignedChallenge("mha")))
@@ -104,15 +111,13 @@ def test_the_table_of_students_has_one_row_for_each() -> None:
     ann = StudentGrade(
         Student("=Ann;", id="12"),
         {
-            "gqa": ChallengeGrade("gqa", "a/gqa.py", "passed", 100.0, late, None, 90.0),
-            "mha": ChallengeGrade("mha", "a/mha.py", "failed", 0.0, Lateness(), decided, 50.0),
+            "gqa": grade("gqa", "a/gqa.py", 100.0, lateness=late, points=90.0),
+            "mha": grade("mha", "a/mha.py", 0.0, override=decided, points=50.0),
         },
         None,
         76.7,
     )
-    ungraded = ChallengeGrade(
-        "mha", "b.pdf", None, None, Lateness(), None, None, "no Python", is_ungraded=True
-    )
+    ungraded = grade("mha", "b.pdf", None, points=None)
     rows = (ann, StudentGrade(Student("Bo"), {"mha": ungraded}, None, None))
     notes = [
         Reason("override", "=Ann;", "mha", "50 points: an oral exam"),

@@ -16,8 +16,10 @@ from attn_drill.classroom.records import (
 )
 from attn_drill.export.gradescope import gradescope_object
 from attn_drill.model.checks import CHECK_ORDER
-from tests.support.class_outputs import EVERYONE, FAILED, SHOWN
 from tests.support.class_results import (
+    EVERYONE,
+    FAILED,
+    SHOWN,
     assignment,
     grade_of,
     make_gradebook,
@@ -30,7 +32,7 @@ from tests.support.class_results import (
 def content_of(results: list[StudentResult], settings: Assignment) -> dict[str, Any]:
     """Return the object of a student without penalties and overrides."""
     (grade,) = make_gradebook(results, settings).rows
-    return gradescope_object(grade, results, settings)
+    return gradescope_object(grade, settings)
 
 
 @pytest.mark.parametrize("shown", SHOWN)
@@ -127,7 +129,7 @@ def test_penalty_and_override_decide_the_score() -> None:
     for override, score in ((None, 80.0), (decided, 85.0)):
         grades = [grade_of(result("Ann"), lateness=late, points=80.0)]
         grade = student_grade(Student("Ann"), grades, settings, override)
-        content = gradescope_object(grade, [result("Ann")], settings)
+        content = gradescope_object(grade, settings)
         assert content["score"] == score
         assert "late: 2 days, −20 points" in content["output"]
         assert ("override: 85 points. Well told." in content["output"]) == (override is not None)

@@ -7,8 +7,7 @@ import pytest
 from attn_drill.export.junit import junit_xml
 from attn_drill.report.visible import visible
 from tests.support import class_results
-from tests.support.class_outputs import EVERYONE, FAILED
-from tests.support.class_results import SETTLE, ungraded
+from tests.support.class_results import EVERYONE, FAILED, SETTLE, ungraded
 
 
 def test_several_submissions_of_the_same_name_are_an_error() -> None:

@@ -1,7 +1,5 @@
 """Tests of the import files for Canvas, Moodle and Blackboard."""
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -19,6 +17,7 @@ from attn_drill.classroom.records import (
     StudentGrade,
 )
 from attn_drill.export.lms_tables import LmsTable, lms_table
+from tests.support.class_results import grade_of, result
 from tests.support.lms_readers import blackboard_grades, canvas_grades, moodle_grades, table
 
 CANVAS_ROW = {
@@ -70,7 +69,7 @@ def graded(
     student: Student, total: float | None = 85.5, *grades: ChallengeGrade, **more: object
 ) -> StudentGrade:
     """Return the grades of a student."""
-    challenges = {grade.challenge: grade for grade in grades}
+    challenges = {grade.submission.challenge: grade for grade in grades}
     override = more.get("override")
     assert override is None or isinstance(override, Override)
     return StudentGrade(student, challenges, override, total)
@@ -81,8 +80,8 @@ def challenge(
 ) -> ChallengeGrade:
     """Return the grade of a challenge."""
     lateness = Lateness(**late)  # type: ignore[arg-type]
-    score = 85.5 + lateness.penalty
-    return ChallengeGrade(name, f"{name}.py", "failed", score, lateness, override, 85.5)
+    failed = result("Ana", name, "failed", score=85.5 + lateness.penalty)
+    return grade_of(failed, lateness=lateness, override=override, points=85.5)
 
 
 def book(*rows: StudentGrade, title: str = "Week 3") -> Gradebook:
@@ -145,24 +144,6 @@ def test_excused_student_of_canvas_stays_excused() -> None:
     assert canvas_grades(made.text)[1]["101"] == {"Week 3 (555)": "EX"}
 
 
-def test_canvas_table_without_a_roster_has_the_known_columns() -> None:
-    """Canvas finds a student by its own id, the school's id or the user name."""
-    made = canvas_csv(
-        book(
-            graded(Student("leeana", "101", system="canvas", system_id="101")),
-            graded(Student("Bo", "S2", is_in_roster=True), None),
-            graded(Student("Cy", login="cy", is_in_roster=True), 100.0),
-            graded(Student("Di", "12", system="moodle", system_id="12", is_in_roster=True)),
-            graded(Student("ed")),
-        )
-    )
-    assert canvas_grades(made.text) == (
-        {"Week 3": 100},
-        {"101": {"Week 3": "85.5"}, "S2": {"Week 3": ""}, "cy": {"Week 3": "100"}},
-    )
-    assert "does not know them: Di, ed." in made.notes[0]
-
-
 def test_moodle_worksheet_is_repeated() -> None:
     """Only the grade and the feedback change. A student's formula gets an apostrophe."""
     made = moodle_csv(book(graded(in_moodle())))
@@ -175,30 +156,6 @@ def test_moodle_worksheet_is_repeated() -> None:
         }
     ]
     assert moodle_grades(made.text) == {12345: (85.5, "attn-drill: 85.5 of 100 points")}
-
-
-def test_moodle_worksheet_without_a_roster_has_the_columns_of_the_importer() -> None:
-    """Moodle needs the number of the participant."""
-    ana = Student("Ana Lee", "12345", "", "ana@uni.example", "moodle", "12345")
-    made = moodle_csv(book(graded(ana, 85.5, challenge()), graded(Student("bo", "S1"))))
-    assert table(made.text) == [
-        {
-            "Identifier": "Participant 12345",
-            "Full name": "Ana Lee",
-            "Grade": "85.5",
-            "Last modified (grade)": "-",
-            "Feedback comments": "attn-drill: 85.5 of 100 points",
-        }
-    ]
-    assert moodle_grades(made.text)[12345][0] == 85.5
-    assert "does not know them: bo." in made.notes[0]
-
-
-def test_moodle_participants_are_no_worksheet() -> None:
-    """The list has no column for the grade."""
-    row = {"First name": "Ana", "Last name": "Lee", "Email address": "a@x"}
-    student = Student("Ana Lee", "", "", "a@x", "moodle", "7", "x", True, row)
-    assert moodle_grades(moodle_csv(book(graded(student))).text)[7][0] == 85.5
 
 
 @pytest.mark.parametrize(
@@ -262,34 +219,6 @@ def test_column_of_blackboard_has_the_title_or_is_the_only_one() -> None:
     assert "Blackboard will make a new column “Week 4 [" in made.notes[0]
 
 
-def test_blackboard_table_without_a_roster_has_the_known_columns() -> None:
-    """Blackboard needs the user name."""
-    made = blackboard_csv(
-        book(
-            graded(Student("alee", "alee", "alee", system="blackboard", system_id="alee")),
-            graded(Student("Bo Li (S2)", "S2", "boli", is_in_roster=True), None),
-            graded(Student("cy", "9", system="canvas", system_id="9")),
-        )
-    )
-    assert blackboard_grades(made.text) == {
-        "alee": {
-            "Last Name": "alee",
-            "First Name": "",
-            "Username": "alee",
-            "Student ID": "",
-            "Week 3 [Total Pts: 100 Score]": "85.5",
-        },
-        "boli": {
-            "Last Name": "Li",
-            "First Name": "Bo",
-            "Username": "boli",
-            "Student ID": "S2",
-            "Week 3 [Total Pts: 100 Score]": "",
-        },
-    }
-    assert "does not know them: cy." in made.notes[0]
-
-
 @pytest.mark.parametrize(
     ("make", "student", "cell"),
     [
@@ -349,14 +278,19 @@ def test_names_are_harmless_and_ids_exact() -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_title_that_is_a_formula_is_harmless(make: Callable[[Gradebook], LmsTable]) -> None:
-    """No cell of the table is a formula, even if a spreadsheet splits cells at semicolons."""
-    rows = book(
-        graded(Student("Bo;=1+1", "7", system="canvas", system_id="7", login="bo")),
-        graded(Student("=1+1 x", "8", system="moodle", system_id="8", login="eve")),
-        title="=1+1",
+def test_students_whom_the_export_does_not_have_are_named(
+    make: Callable[[Gradebook], LmsTable],
+) -> None:
+    """A table needs the system's own export. A list of Moodle's participants is none."""
+    participants = {"First name": "Ana", "Last name": "Lee", "Email address": "a@x"}
+    made = make(
+        book(
+            graded(Student("Ana", "7", system="moodle", is_in_roster=True, row=participants)),
+            graded(Student("ed", "101", system="canvas", system_id="101")),
+            title="=1+1",
+        )
     )
-    text = make(rows).text
-    for delimiter in ",;":
-        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
-            assert not [cell for cell in row if cell.startswith("=")]
+    (note,) = made.notes
+    assert "does not know them: Ana, ed. Use " in note
+    assert not made.text.startswith("=")
+    assert len(table(made.text)) == (make is canvas_csv)  # the points possible

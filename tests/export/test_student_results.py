@@ -11,12 +11,7 @@ from attn_drill.classroom.records import StudentResult
 from attn_drill.export.class_page import class_html
 from attn_drill.export.feedback import feedback_html
 from attn_drill.export.gradescope import gradescope_object
-from attn_drill.export.student_results import (
-    as_text,
-    with_failure,
-    with_report,
-    with_trouble,
-)
+from attn_drill.export.student_results import as_text, with_failure, with_report, with_trouble
 from attn_drill.model.checks import Verdict
 from attn_drill.model.report import Diagnosis, Frame, Outcome, Report
 from tests.support.class_results import CHECKS, NO_SCALE, assignment, make_gradebook
@@ -80,11 +75,11 @@ def texts_of(result: StudentResult) -> Iterator[str]:
     for shown in ("report", "checks", "verdict"):
         settings = assignment(shown=shown)
         book = make_gradebook([result], settings)
-        about = gradescope_object(book.rows[0], [result], settings)
+        about = gradescope_object(book.rows[0], settings)
         yield json.dumps(about, ensure_ascii=False).replace("\\n", " ")
-        feedback = "".join(feedback_html(book.rows[0], [result], settings))
+        feedback = "".join(feedback_html(book.rows[0], settings))
         yield re.sub("(?s)<head>.*</head>|<[^>]*>", " ", feedback)
-    page = "".join(class_html([result], make_gradebook([result], assignment())))
+    page = "".join(class_html(make_gradebook([result], assignment())))
     yield re.sub("<[^>]*>", " ", page.split('<section id="reports">')[1].split("<script>")[0])
 
 

@@ -10,11 +10,12 @@ from attn_drill.export.student_results import with_trouble
 from attn_drill.export.student_view import ChallengeView, student_view
 from attn_drill.model.checks import CHECK_ORDER
 from attn_drill.report.visible import visible
-from tests.support.class_outputs import FAILED, SHOWN
 from tests.support.class_results import (
     CHECKS,
+    FAILED,
     NO_SCALE,
     SETTLE,
+    SHOWN,
     assignment,
     make_gradebook,
     outcome,
@@ -42,7 +43,7 @@ def does_not_load(message: str) -> StudentResult:
 def view_of(found: StudentResult, settings: Assignment) -> ChallengeView:
     """Return a student's view of one result."""
     (grade,) = make_gradebook([found], settings).rows
-    (view,) = student_view(grade, [found], settings)
+    (view,) = student_view(grade, settings)
     return view
 
 
@@ -111,7 +112,7 @@ def test_missing_submission_has_the_next_step() -> None:
     """A teacher knows where the file is."""
     settings = assignment(("first", "second"))
     (grade,) = make_gradebook([result("Ann")], settings).rows
-    first, second = student_view(grade, [result("Ann")], settings)
+    first, second = student_view(grade, settings)
     assert [first.share, second.share] == pytest.approx([1 / 3, 2 / 3])
     assert "tell your teacher" in second.says
     assert second.symbol_and_word[1] == "no submission"

@@ -6,12 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from attn_drill.classroom.records import Gradebook, Lateness, Override, Student, StudentResult
-from attn_drill.export.to_look_at import (
-    KINDS,
-    by_kind,
-    near_miss,
-    notes_of,
-)
+from attn_drill.export.to_look_at import KINDS, by_kind, near_miss, notes_of
 from attn_drill.grading.checks_load import interface
 from attn_drill.model.challenge import Signature
 from attn_drill.report.class_words import VERDICTS
@@ -29,10 +24,10 @@ from tests.support.class_results import (
 ONE = assignment()
 
 
-def noted(gradebook: Gradebook, *results: StudentResult) -> dict[str, list[tuple[str, str]]]:
+def noted(gradebook: Gradebook) -> dict[str, list[tuple[str, str]]]:
     """Return the students and reasons of each kind."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for note in notes_of(gradebook, results):
+    for note in notes_of(gradebook):
         found.setdefault(note.kind, []).append((note.student, note.text))
     return found
 
@@ -46,9 +41,9 @@ def test_each_reason_has_its_kind() -> None:
     rows = (
         student_grade(Student("Ann"), [], ONE),
         student_grade(Student("Bo", notes=("Bo fits two.",)), [grade_of(result("Bo"))], ONE),
-        student_grade(Student("bob"), [grade_of(ungraded(), is_ungraded=True)], ONE),
+        student_grade(Student("bob"), [grade_of(ungraded())], ONE),
         student_grade(Student("Cy"), [grade_of(result("Cy", verdict=None, error="no room"))], ONE),
-        student_grade(Student("Di"), [grade_of(result("Di"), error="no file")], ONE),
+        student_grade(Student("Di"), [grade_of(result("Di"), "no file")], ONE),
         student_grade(Student("Ed"), [grade_of(result("Ed"), override=decided)], ONE),
         student_grade(
             Student("flo", is_in_roster=False), [grade_of(result("flo", file="flo.py"))], ONE
@@ -60,7 +55,7 @@ def test_each_reason_has_its_kind() -> None:
         student_grade(Student("Lu"), [grade_of(result("Lu"))], ONE),
     )
     gradebook = Gradebook(ONE, rows, ("old/: a folder",), has_roster=True)
-    assert noted(gradebook, kim) == {
+    assert noted(gradebook) == {
         "absent": [("Ann", "")],
         "clash": [("Bo", "Bo fits two.")],
         "ungraded": [("bob", SETTLE)],
@@ -79,7 +74,7 @@ def test_each_reason_has_its_kind() -> None:
         ],
         "files": [("", "old/: a folder")],
     }
-    groups = by_kind(notes_of(gradebook, [kim]))
+    groups = by_kind(notes_of(gradebook))
     assert [kind for kind, _ in groups] == [kind for kind in KINDS.values() if kind in dict(groups)]
     assert sum(len(notes) for _, notes in groups) == 12
 

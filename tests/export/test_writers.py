@@ -2,8 +2,6 @@
 
 import csv
 import io
-import json
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +9,14 @@ import pytest
 
 from attn_drill.classroom.records import Gradebook, Student
 from attn_drill.export.writers import WRITERS, GradedClass
-from tests.support.class_results import assignment, grade_of, make_class, result, student_grade
+from tests.support.class_results import (
+    assignment,
+    grade_of,
+    make_class,
+    make_gradebook,
+    result,
+    student_grade,
+)
 
 FILES = {
     "csv": ["grades.csv", "grades_by_challenge.csv"],
@@ -35,7 +40,7 @@ def graded_class(*names: str) -> GradedClass:
         student_grade(Student(found.student, id=f"id {found.student}"), [grade_of(found)], ONE)
         for found in results
     ]
-    return GradedClass(Gradebook(ONE, (*rows,)), results, {"first": {"solution.py": COPY}}, "salt")
+    return GradedClass(Gradebook(ONE, (*rows,)), {"first": {"solution.py": COPY}}, "salt")
 
 
 ONE = assignment()
@@ -54,28 +59,11 @@ def test_each_format_writes_its_files(name: str, tmp_path: Path) -> None:
     if name == "similar":
         pytest.importorskip("copydetect", reason="the extra `similar` is not installed")
     graded = graded_class("Ann", "Bo Lee")
-    everyone = make_class()
-    rows = [
-        student_grade(Student(found.student), [grade_of(found)], ONE) for found in everyone[:20]
-    ]
-    hostile = replace(graded, gradebook=Gradebook(ONE, (*rows,)), results=everyone[:20])
+    hostile = replace(graded, gradebook=make_gradebook(make_class()[:20], ONE))
     for each, folder in ((graded, tmp_path / "a"), (hostile, tmp_path / "b")):
         paths = WRITERS[name](each, folder)
         assert [path.relative_to(folder).as_posix() for path in paths] == FILES[name]
         assert all(path.exists() for path in paths)
-
-
-def test_files_of_students_who_left_are_removed(tmp_path: Path) -> None:
-    """A page of an earlier run would be outdated."""
-    for names in (("Ann", "Bo"), ("Ann",)):
-        for name in ("feedback", "gradescope"):
-            WRITERS[name](graded_class(*names), tmp_path)
-    assert {path.name for path in (tmp_path / "feedback").iterdir()} == {"Ann.html"}
-    assert {path.name for path in (tmp_path / "gradescope").iterdir()} == {"Ann"}
-    about = json.loads((tmp_path / "gradescope" / "Ann" / "results.json").read_text())
-    assert about["score"] == 100
-    with zipfile.ZipFile(tmp_path / "feedback.zip") as archive:
-        assert archive.namelist() == ["Ann.html"]
 
 
 def test_copies_are_listed_without_an_extra_package(tmp_path: Path) -> None:
@@ -100,18 +88,3 @@ def test_only_the_table_of_ids_has_names_for_the_markers(tmp_path: Path) -> None
     assert {row["anonymous_id"] for row in ids} == {
         row["student"] for row in table(tmp_path / "markers" / "grades.csv")
     }
-
-
-def test_students_who_are_not_in_the_table_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A stranger to the roster, and a student whom the system cannot find."""
-    rows = (
-        student_grade(Student("Ann", is_in_roster=False), [], ONE),
-        student_grade(Student("Bo"), [], ONE),
-    )
-    WRITERS["canvas"](replace(graded_class(), gradebook=Gradebook(ONE, rows)), tmp_path)
-    errors = capsys.readouterr().err
-    assert "canvas.csv: These students are missing, because Canvas" in errors
-    assert "Ann, Bo" in errors
-    assert "canvas.csv: Canvas will make a new column" in errors

@@ -284,18 +284,20 @@ def assignment(challenges: Sequence[str] = ("first",), **more: object) -> Assign
     return Assignment("Attention, week 3 <& more>", assigned, **more)  # type: ignore[arg-type]
 
 
-def grade_of(result: StudentResult, **more: object) -> ChallengeGrade:
+def grade_of(
+    result: StudentResult, trouble: str = "", alternatives: tuple[str, ...] = (), **more: object
+) -> ChallengeGrade:
     """Return the grade of a result. A late result has no penalty."""
     about: dict[str, object] = {
-        "verdict": result.verdict,
-        "score": result.score,
+        "submission": StudentSubmission(
+            result.student, result.challenge, result.file, None, trouble, alternatives=alternatives
+        ),
+        "result": result,
         "lateness": Lateness(is_late=result.late, days=1 if result.late else 0),
         "override": None,
         "points": result.score,
-        "error": result.error or "",
-        "is_ungraded": result.is_ungraded,
     }
-    return ChallengeGrade(result.challenge, result.file, **about | more)  # type: ignore[arg-type]
+    return ChallengeGrade(**about | more)  # type: ignore[arg-type]
 
 
 def student_grade(
@@ -306,7 +308,7 @@ def student_grade(
     **more: object,
 ) -> StudentGrade:
     """Return the grades of a student with their total."""
-    by_challenge = {grade.challenge: grade for grade in grades}
+    by_challenge = {grade.submission.challenge: grade for grade in grades}
     total = points.total({name: grade.points for name, grade in by_challenge.items()}, settings)
     total = total if override is None else override.points
     return StudentGrade(student, by_challenge, override, total, **more)  # type: ignore[arg-type]
@@ -350,3 +352,14 @@ def class_record(settings: Assignment, *names: str, **about_submission: object) 
         has_roster=False,
         salt="salt",
     )
+
+
+EVERYONE = make_class()
+FAILED = result(
+    "Ann",
+    verdict="failed",
+    failed=("values", "masks"),
+    skipped=("gradients",),
+    mistakes=(NO_SCALE, TILED),
+)
+SHOWN = ("report", "checks", "verdict")

@@ -8,8 +8,7 @@ from tests.support.class_results import assignment, make_gradebook
 
 def class_page(results: list[StudentResult], *challenges: str) -> str:
     """Return the HTML page of a class."""
-    gradebook = make_gradebook(results, assignment(challenges))
-    return "".join(class_html(results, gradebook))
+    return "".join(class_html(make_gradebook(results, assignment(challenges))))
 
 
 PROMPT = """\

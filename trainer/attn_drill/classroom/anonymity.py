@@ -13,12 +13,19 @@ import keyword
 import re
 import secrets
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
 
-from attn_drill.classroom.records import Gradebook, Override, Student, StudentGrade, StudentResult
+from attn_drill.classroom.records import (
+    Gradebook,
+    Override,
+    Student,
+    StudentGrade,
+    StudentResult,
+    StudentSubmission,
+)
 
 HIDDEN = "…"
 _UNREADABLE = "The file cannot be graded. The teacher's report gives the reason."
@@ -42,8 +49,7 @@ def new_salt() -> str:
 def anonymous_ids(names: Iterable[str], salt: str) -> dict[str, str]:
     """Return the anonymous id of each student, for example "S-3f9c01ab77d2", by name.
 
-    The ids stay the same when students are added. The salt is the secret of the class: without it,
-    nobody can compute the id of a name.
+    The salt is the secret of the class: without it, nobody can compute the id of a name.
     """
     digests = {
         name: hashlib.sha256(f"{salt} {name}".encode("utf-8", "surrogatepass")).hexdigest()
@@ -55,16 +61,15 @@ def anonymous_ids(names: Iterable[str], salt: str) -> dict[str, str]:
 def name_hider(students: Iterable[Student]) -> Hide:
     """Return a function that replaces the names and ids of all these students by `…`.
 
-    The function treats the text of every student alike: if a word were hidden only in the text of
-    the student who has this name, it would give the name away.
+    It treats all texts alike: a word that is hidden only in its student's text would give the name
+    away.
     """
     words: set[str] = set()
     for student in students:
         name = student.name.removesuffix(f" ({student.id})")  # which makes a name unique
         keys = (student.id, student.login, student.system_id, student.email)
         words |= {name, *keys, *re.findall(r"[^\W\d_]+", name), student.email.partition("@")[0]}
-    telling = [word for word in words if _is_telling(word)]
-    longest_first = map(re.escape, sorted(telling, key=len, reverse=True))
+    longest_first = map(re.escape, sorted(filter(_is_telling, words), key=len, reverse=True))
     # A text without blanks may have a name like 小明 inside, so only ASCII letters end a word.
     pattern = rf"(?<![A-Za-z0-9])(?:{'|'.join(longest_first) or '(?!)'})(?![A-Za-z0-9])"
     return partial(re.compile(pattern, re.IGNORECASE).sub, HIDDEN)
@@ -113,50 +118,59 @@ class _WithoutStrings(ast.NodeTransformer):
 
 
 def anonymous_gradebook(gradebook: Gradebook, ids: Mapping[str, str], hide: Hide) -> Gradebook:
-    """Return the gradebook with anonymous ids, sorted by id."""
-    rows = [_anonymous_row(row, ids[row.student.name], hide) for row in gradebook.rows]
+    """Return the gradebook with anonymous ids, sorted by id. Names in its texts become `…`."""
+
+    def decided(override: Override | None, anonymous_id: str) -> Override | None:
+        if override is None:
+            return None
+        return replace(override, student=anonymous_id, comment=hide(override.comment))
+
+    rows = []
+    for row in gradebook.rows:
+        student = Student(ids[row.student.name], is_in_roster=row.student.is_in_roster)
+        grades = {
+            challenge: replace(
+                grade,
+                submission=_anonymous_submission(grade.submission, student.name),
+                result=grade.result and _anonymous_result(grade.result, student.name, hide),
+                override=decided(grade.override, student.name),
+            )
+            for challenge, grade in row.challenges.items()
+        }
+        rows.append(StudentGrade(student, grades, decided(row.override, student.name), row.total))
     rows.sort(key=lambda row: row.student.name)
     assignment = replace(gradebook.assignment, extensions={})
     return replace(gradebook, assignment=assignment, rows=tuple(rows), other_files=())
 
 
-def _anonymous_row(row: StudentGrade, anonymous_id: str, hide: Hide) -> StudentGrade:
-    def decided(override: Override | None) -> Override | None:
-        if override is None:
-            return None
-        return replace(override, student=anonymous_id, comment=hide(override.comment))
-
-    grades = {
-        challenge: replace(
-            grade,
-            file=_file(grade.file, anonymous_id),
-            override=decided(grade.override),
-            error=grade.error and _UNREADABLE,
-            alternatives=(),
-        )
-        for challenge, grade in row.challenges.items()
-    }
-    student = Student(anonymous_id, is_in_roster=row.student.is_in_roster)
-    return StudentGrade(student, grades, decided(row.override), row.total)
+def _anonymous_submission(submission: StudentSubmission, anonymous_id: str) -> StudentSubmission:
+    return replace(
+        submission,
+        student=anonymous_id,
+        file=_file(submission.file, anonymous_id),
+        trouble=submission.trouble and _UNREADABLE,
+        alternatives=(),
+    )
 
 
-def anonymous_results(
-    results: Iterable[StudentResult], ids: Mapping[str, str], hide: Hide
-) -> Iterator[StudentResult]:
-    """Yield the results with anonymous ids, sorted by id. Names in their texts become `…`."""
-    for result in sorted(results, key=lambda result: ids[result.student]):
-        file = _file(result.file, ids[result.student])
-        # Without a seed nothing was run, and the reason may have a path or another name.
-        was_run = result.report is not None and result.report.seed is not None
-        text = hide(result.text.replace(result.file, file)) if was_run else _UNREADABLE
-        outcomes = tuple(
-            replace(outcome, message=hide(outcome.message) if was_run else _UNREADABLE)
-            for outcome in result.outcomes
-        )
-        report = result.report and replace(result.report, file=file, stdout="", outcomes=outcomes)
-        about = replace(result, student=ids[result.student], id="", file=file, report=report)
-        error = result.error and _UNREADABLE
-        yield replace(about, error=error, text=text, source=hide(result.source))
+def _anonymous_result(result: StudentResult, anonymous_id: str, hide: Hide) -> StudentResult:
+    file = _file(result.file, anonymous_id)
+    # Without a seed nothing was run, and the reason may have a path or another name.
+    was_run = result.report is not None and result.report.seed is not None
+    outcomes = tuple(
+        replace(outcome, message=hide(outcome.message) if was_run else _UNREADABLE)
+        for outcome in result.outcomes
+    )
+    return replace(
+        result,
+        student=anonymous_id,
+        id="",
+        file=file,
+        report=result.report and replace(result.report, file=file, stdout="", outcomes=outcomes),
+        error=result.error and _UNREADABLE,
+        text=hide(result.text.replace(result.file, file)) if was_run else _UNREADABLE,
+        source=hide(result.source),
+    )
 
 
 def _file(file: str, anonymous_id: str) -> str:

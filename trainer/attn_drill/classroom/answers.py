@@ -31,23 +31,15 @@ _NUMBERED = re.compile(r"(.+)-[0-9]{1,18}(\.[^.]+)", re.DOTALL)
 
 @dataclass
 class Upload:
-    """A file or a folder at the top of a class, with all files in it.
+    """A file or a folder at the top of a class, with all files in it."""
 
-    Attributes:
-        place: the path in messages. The path of a folder ends in a slash.
-        name: the name without the slash.
-        files: the files.
-        lms: the parts of the name.
-    """
-
-    place: str
-    name: str
+    place: str  # the path in messages; that of a folder ends in a slash
+    name: str  # without the slash
     files: list[HandedIn]
-    lms: LmsName = field(default_factory=LmsName)
+    lms: LmsName = field(default_factory=LmsName)  # the parts of the name
 
     @property
     def is_folder(self) -> bool:
-        """True for a folder."""
         return self.place.endswith("/")
 
     @property
@@ -61,22 +53,21 @@ class _Content(NamedTuple):
 
     source: str = ""  # of a notebook, only the part with the names that are asked for
     defines: frozenset[str] = frozenset()
-    is_broken: bool = False  # True if Python cannot read the source
+    is_broken: bool = False  # Python cannot read the source
     problem: str = ""
 
 
 @dataclass(frozen=True)
 class _File:
-    """A file of one student, with the student's own path of it."""
+    """A file of one student."""
 
     file: HandedIn
-    name: str
+    name: str  # the student's own path
     upload: Upload
     challenges: Sequence[Challenge]
 
     @property
     def path(self) -> str:
-        """The path in messages."""
         return self.file.path
 
     @cached_property
@@ -91,7 +82,6 @@ class _File:
 
     @cached_property
     def content(self) -> _Content:
-        """The source and the names that it defines, or the reason why it is no answer."""
         if not self.file.problem and self.file.suffix not in (PYTHON, NOTEBOOK):
             return _Content(problem=f"{self.path} is neither a Python file nor a notebook.")
         wanted = dict.fromkeys(name for each in self.challenges for name in each.entry)
@@ -108,11 +98,7 @@ class _File:
         return _Content(source, frozenset(names), not is_readable, problem)
 
     def fits(self, challenge: Challenge) -> tuple[int, bool, bool, int]:
-        """Return how well the file fits a challenge. Of two files, the greater counts.
-
-        The names that the file defines count most, then its own name. A Python file counts more
-        than a notebook, and a file at the top more than one in a folder.
-        """
+        """Return how well the file fits a challenge. Of two files, the greater counts."""
         return (
             len(self.content.defines.intersection(challenge.entry)),
             self.has_name_of(challenge),
@@ -121,12 +107,15 @@ class _File:
         )
 
     def has_name_of(self, challenge: Challenge) -> bool:
-        """Return whether the file has the name of the challenge."""
         return stem(self.own_name) == stem(challenge.file_name)
 
 
 def stem(path: str) -> str:
-    """Return the name of a file in small letters, without its suffix, with underscores."""
+    """Return the name of a file in small letters, without its suffix, with underscores.
+
+    >>> stem("hw/KV-cache.py")
+    'kv_cache'
+    """
     name = path.rpartition("/")[2].lower().replace("-", "_")
     return os.path.splitext(name)[0]
 
@@ -139,7 +128,12 @@ def submissions_of(
     Add the paths of the files that are no answer, and that no reason names, to `ignored`.
     """
     files = _files(uploads, challenges)
-    latest = _latest(files)
+    newest: dict[str, tuple[str, int]] = {}
+    for file in files:
+        order = file.upload.lms.order
+        newest[file.own_name] = max(newest.get(file.own_name, order), order)
+    # A later upload replaces a file of the same name.
+    latest = [file for file in files if file.upload.lms.order == newest[file.own_name]]
     python = [file for file in latest if file.file.suffix in (PYTHON, NOTEBOOK)]
     python = sorted(python, key=lambda file: file.name.count("/"))[:_MOST_READ]
     candidates = {challenge.id: _candidates(python, challenge) for challenge in challenges}
@@ -172,10 +166,8 @@ def submissions_of(
 
 
 def _files(uploads: Sequence[Upload], challenges: Sequence[Challenge]) -> list[_File]:
-    """Return all files of a student, with the files in each zip.
-
-    Blackboard's receipts do not count if there is anything else.
-    """
+    """Return all files of a student, with the files in each zip."""
+    # Blackboard's receipts do not count if there is anything else.
     without_receipts = [upload for upload in uploads if not upload.lms.is_receipt]
     files: list[_File] = []
     for upload in without_receipts or uploads:
@@ -187,15 +179,6 @@ def _files(uploads: Sequence[Upload], challenges: Sequence[Challenge]) -> list[_
                 for each in in_file
             ]
     return files
-
-
-def _latest(files: Sequence[_File]) -> list[_File]:
-    """Return the newest file of each name. A later upload replaces a file of the same name."""
-    newest: dict[str, tuple[str, int]] = {}
-    for file in files:
-        order = file.upload.lms.order
-        newest[file.own_name] = max(newest.get(file.own_name, order), order)
-    return [file for file in files if file.upload.lms.order == newest[file.own_name]]
 
 
 def _candidates(files: Sequence[_File], challenge: Challenge) -> list[_File]:

@@ -28,12 +28,7 @@ _A_TIME = "a day or a time without quotes: 2026-12-01 or 2026-12-01T23:59:00+01:
 
 
 class Moment:
-    """A day or a time. A day lasts until its end, and a time without an offset is local.
-
-    Attributes:
-        seconds: since the epoch.
-        utc_offset: seconds from UTC to the time zone that the file names, or None.
-    """
+    """A day or a time. A day lasts until its end, and a time without an offset is local."""
 
     def __init__(self, value: object) -> None:
         if not isinstance(value, date):  # datetime is a subclass of date
@@ -68,7 +63,6 @@ class ChallengeTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     weights: dict[str, float] = {}
 
     def __post_init__(self) -> None:
-        """Refuse unknown checks and negative weights."""
         for check in self.weights.keys() - set(CHECK_ORDER):
             raise ValueError(
                 f'`weights` name "{check}", which is not a check. {suggestion(check, CHECK_ORDER)}'
@@ -110,23 +104,15 @@ def parse_formats(text: str) -> tuple[Format, ...]:
 
 
 def plain_assignment(challenge_id: str, title: str = "") -> Assignment:
-    """Return an assignment with one challenge and default values for everything else."""
     return Assignment(title or challenge_id, (AssignedChallenge(challenge_id),))
 
 
 def read_assignment(
     path: Path, find: Callable[[str], Challenge], *, needs_due: bool = True
 ) -> Assignment:
-    """Read `assignment.toml`.
+    """Read `assignment.toml`, or raise DrillError. `find` returns the challenge with an id.
 
-    Args:
-        path: the file.
-        find: return the challenge with an id, or raise DrillError with the nearest id.
-        needs_due: refuse a penalty and a grace period without a due time. Gradescope gives a due
-            time of its own.
-
-    Raises:
-        DrillError: one sentence that names the file, the line, the key and the next step.
+    With `needs_due`, refuse a penalty without a due time. Gradescope gives one itself.
     """
     file = read_toml(path, AssignmentFile)
     for key in ("penalty", "grace"):
@@ -136,10 +122,18 @@ def read_assignment(
                 (key,),
                 f"`{key}` needs a due time. Add due = 2026-12-01, or remove `{key}`.",
             )
-    challenges = _challenges(file, path, find)
+    challenges: dict[str, AssignedChallenge] = {}
+    for index, table in enumerate(file.challenge):
+        try:
+            name = find(table.id).id
+            if name in challenges:
+                raise DrillError(f"`challenge` names {name} twice. Remove one of the two.")
+        except DrillError as error:
+            raise key_error(path, ("challenge", index, "id"), str(error)) from None
+        challenges[name] = AssignedChallenge(name, table.weights, table.worth)
     values = msgspec.structs.asdict(file) | {
-        "title": file.title.strip() or ", ".join(assigned.challenge for assigned in challenges),
-        "challenges": challenges,
+        "title": file.title.strip() or ", ".join(challenges),
+        "challenges": tuple(challenges.values()),
         "due": None if file.due is None else file.due.seconds,
         "utc_offset": None if file.due is None else file.due.utc_offset,
         "grace": file.grace * 60,
@@ -150,21 +144,6 @@ def read_assignment(
     }
     del values["challenge"], values["students_see"]
     return Assignment(**values)
-
-
-def _challenges(
-    file: AssignmentFile, path: Path, find: Callable[[str], Challenge]
-) -> tuple[AssignedChallenge, ...]:
-    challenges: dict[str, AssignedChallenge] = {}
-    for index, table in enumerate(file.challenge):
-        try:
-            name = find(table.id).id
-            if name in challenges:
-                raise DrillError(f"`challenge` names {name} twice. Remove one of the two.")
-        except DrillError as error:
-            raise key_error(path, ("challenge", index, "id"), str(error)) from None
-        challenges[name] = AssignedChallenge(name, table.weights, table.worth)
-    return tuple(challenges.values())
 
 
 def _extensions(file: AssignmentFile, path: Path) -> dict[str, float]:
@@ -189,11 +168,7 @@ def _extensions(file: AssignmentFile, path: Path) -> dict[str, float]:
 def check_weights(assignment: Assignment, due: Callable[[str], Sequence[str]], path: Path) -> None:
     """Refuse a weight for a check that its challenge does not have.
 
-    Args:
-        assignment: the assignment that was read from the file.
-        due: return the names of the checks of a challenge. It is called only for challenges whose
-            weights the assignment changes.
-        path: the file of the assignment.
+    `due` returns the names of the checks of a challenge. It costs a grading.
     """
     for index, assigned in enumerate(assignment.challenges):
         checks = due(assigned.challenge) if assigned.weights else ()

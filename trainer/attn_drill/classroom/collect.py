@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,13 +21,7 @@ from attn_drill.classroom.handed_in import (
     shown,
     single_file,
 )
-from attn_drill.classroom.lms_names import (
-    LmsName,
-    blackboard_user,
-    read_name,
-    system_of_names,
-    user_in_receipt,
-)
+from attn_drill.classroom.lms_names import LmsName, blackboard_user, read_name, system_of_names
 from attn_drill.classroom.records import Student, StudentSubmission
 from attn_drill.classroom.result_store import CLASS_FILE
 from attn_drill.classroom.roster import Roster
@@ -47,7 +40,7 @@ class Collected:
     Attributes:
         students: all students of the roster in its order, then all others, sorted by name.
         submissions: one for each student with files and each challenge, in the same order.
-        ignored: the paths of the files that are no answer, with the reason if it is not obvious.
+        ignored: the paths of the files that are no answer, sometimes with the reason.
         notes: sentences about names that have more than one possible reading.
     """
 
@@ -59,8 +52,6 @@ class Collected:
 
 @dataclass
 class _Owner:
-    """A student with all uploads."""
-
     student: Student
     uploads: list[Upload] = field(default_factory=list)
 
@@ -68,11 +59,7 @@ class _Owner:
 def collect(
     folder_or_zip: Path, challenges: Sequence[Challenge], roster: Roster | None = None
 ) -> Collected:
-    """Return the submissions of a class for these challenges.
-
-    Raises:
-        DrillError: the folder or zip does not exist, holds no submission, or is broken as a whole.
-    """
+    """Return the submissions of a class, or raise DrillError if there are none."""
     ignored: list[str] = []
     uploads = _uploads(folder_or_zip, challenges, ignored)
     notes = _read_names(uploads, roster)
@@ -95,11 +82,7 @@ def collect(
 
 
 def collect_single(path: Path, challenges: Sequence[Challenge]) -> Collected:
-    """Return the submissions of one student. The name of the student is the name of the path.
-
-    Raises:
-        DrillError: the path does not exist or is another file.
-    """
+    """Return the submissions of one student, who has the name of the path, or raise DrillError."""
     name = shown(os.path.basename(os.path.abspath(path)))
     if path.is_file() and path.suffix.lower() in (PYTHON, NOTEBOOK):
         upload = Upload(name, name, [single_file(path)])
@@ -159,27 +142,20 @@ def _read_names(uploads: Sequence[Upload], roster: Roster | None) -> list[str]:
     for upload in uploads:
         name = upload.name if upload.is_folder else os.path.splitext(upload.name)[0]
         upload.lms = read_name(upload.name, upload.is_folder, system) or LmsName(student=name)
-    if system != "blackboard":
-        return []
     users = [student.login for student in roster.students] if roster else []
-    for upload in uploads:
-        if upload.lms.is_receipt:
-            with suppress(DrillError):
-                users.append(user_in_receipt(upload.files[0].read().decode(errors="replace")))
     guesses: dict[str, str] = {}
     for upload in uploads:
-        if upload.lms.system:
+        if upload.lms.system == "blackboard":
             head = upload.lms.student
-            user, is_guess = blackboard_user(head, users)
+            user = blackboard_user(head, users)
             upload.lms = replace(upload.lms, student=user, id=user)
-            if is_guess:
+            if user not in users and head.count("_") > 1:
                 guesses[head] = f"{user} from {head}"
     if not guesses:
         return []
     return [
         "Blackboard's file names do not show where the user name begins. Guessed:"
-        f" {first_of([*guesses.values()], _MOST_NAMED)}. If a guess is wrong, give a --roster, or"
-        " put Blackboard's .txt receipts next to the files."
+        f" {first_of([*guesses.values()], _MOST_NAMED)}. If a guess is wrong, give a --roster."
     ]
 
 
@@ -193,7 +169,15 @@ def _owners(uploads: Sequence[Upload], roster: Roster | None, ignored: list[str]
     others: dict[tuple[str, str], _Owner] = {}
     for upload in sorted(uploads, key=lambda upload: upload.lms.order):
         student = _with_upload(Student(upload.lms.student), upload)
-        fitting = _fitting(student, index, roster)
+        fitting = index.find_all(student.name)
+        if roster and student.system and student.system == roster.system:
+            # The id decides: a person with another id is another person, even with the same name.
+            by_id = [
+                each
+                for each in roster.students
+                if key_form(each.system_id) == key_form(student.system_id)
+            ]
+            fitting = by_id or [each for each in fitting if not each.system_id]
         if len(fitting) == 1:
             owner = in_roster[fitting[0].name]
             student = _with_upload(owner.student, upload)
@@ -217,22 +201,7 @@ def _owners(uploads: Sequence[Upload], roster: Roster | None, ignored: list[str]
     return [*in_roster.values(), *by_name]
 
 
-def _fitting(student: Student, index: StudentIndex, roster: Roster | None) -> list[Student]:
-    """Return the students of the roster whom the student of an upload may be.
-
-    If the roster is the export of the system that wrote the name, the id decides: a person with
-    another id is another person, even with the same name.
-    """
-    fitting = index.find_all(student.name)
-    if roster and student.system and student.system == roster.system:
-        key = key_form(student.system_id)
-        by_id = [each for each in roster.students if key_form(each.system_id) == key]
-        return by_id or [each for each in fitting if not each.system_id]
-    return fitting
-
-
 def _with_upload(student: Student, upload: Upload) -> Student:
-    """Return a student with the data in the name of an upload."""
     lms = upload.lms
     login = lms.id if lms.system == "blackboard" else ""
     return replace(

@@ -18,15 +18,10 @@ _MOST_COLUMNS = 12  # in one sentence
 
 @dataclass(frozen=True)
 class CsvLine:
-    """One line of a table.
+    """One line of a table."""
 
-    Attributes:
-        number: the number of its last line in the file, from 1. A cell may hold line ends.
-        cells: the cells exactly as read, by the heading of their column.
-    """
-
-    number: int
-    cells: Mapping[str, str]
+    number: int  # of its last line in the file, from 1: a cell may hold line ends
+    cells: Mapping[str, str]  # exactly as read, by heading
 
     def cell(self, *names: str) -> str:
         """Return the cell of the first of these plain headings that is not empty, or ""."""
@@ -59,17 +54,27 @@ def plain_heading(heading: str) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names of columns for a sentence."""
+    """Return names of columns for a sentence.
+
+    >>> listed(["id", " ", "name"])
+    '“id”, “name”'
+    """
     return first_of([f"“{name.strip()}”" for name in names if name.strip()], _MOST_COLUMNS)
 
 
 def read_csv(path: Path, next_step: str) -> CsvTable:
-    """Read a table with commas, semicolons or tabs, in UTF-8 or UTF-16.
-
-    Raises:
-        DrillError: one sentence that names the file, the line and the next step.
-    """
-    text = _text(path, next_step)
+    """Read a table with commas, semicolons or tabs, in UTF-8 or UTF-16, or raise DrillError."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DrillError(f"{path} cannot be read: {error.strerror or error}. {next_step}") from None
+    # Blackboard writes UTF-16, with or without a mark. A heading begins with a letter of ASCII.
+    is_marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    encoding = "utf-16" if is_marked else "utf-16-le" if data[1:2] == b"\0" else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        raise DrillError(f"{path} is no CSV file in UTF-8 or UTF-16. {_SAVE_AS}") from None
     first = next((line for line in text.splitlines() if line.strip()), "")
     delimiter = max(",;\t", key="".join(first.split('"')[::2]).count)  # outside of quotes
     reader = csv.DictReader(
@@ -95,17 +100,3 @@ def read_csv(path: Path, next_step: str) -> CsvTable:
             f"{path}, line {reader.line_num + 1} cannot be read: {error}. {_SAVE_AS}"
         ) from None
     return CsvTable(headings, tuple(lines))
-
-
-def _text(path: Path, next_step: str) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise DrillError(f"{path} cannot be read: {error.strerror or error}. {next_step}") from None
-    # Blackboard writes UTF-16, with or without a mark. A heading begins with a letter of ASCII.
-    is_marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    encoding = "utf-16" if is_marked else "utf-16-le" if data[1:2] == b"\0" else "utf-8-sig"
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError:
-        raise DrillError(f"{path} is no CSV file in UTF-8 or UTF-16. {_SAVE_AS}") from None

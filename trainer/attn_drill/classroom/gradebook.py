@@ -28,7 +28,7 @@ TOTAL = ""  # in place of a challenge
 
 
 class ChangedMark(NamedTuple):
-    """A mark that changed, and the cause in a few words. The challenge of the total is ""."""
+    """A mark that changed. The challenge of the total is ""."""
 
     student: str
     challenge: str
@@ -107,10 +107,8 @@ def grades_of(
             key = (student.name, challenge)
             if key in graded or key in decided:
                 submission = submitted.get(key) or StudentSubmission(*key, file="", source=None)
-                result = graded.get(key) or StudentResult(
-                    student=student.name, challenge=challenge, file=submission.file
-                )
-                grades[challenge] = _grade(result, submission, assignment, decided.get(key))
+                result, override = graded.get(key), decided.get(key)
+                grades[challenge] = _grade(submission, result, override, assignment)
         points = total({name: grade.points for name, grade in grades.items()}, assignment)
         override = decided.get((student.name, TOTAL))
         points = points if override is None else override.points
@@ -119,32 +117,22 @@ def grades_of(
 
 
 def _grade(
-    result: StudentResult,
     submission: StudentSubmission,
-    assignment: Assignment,
+    result: StudentResult | None,
     override: Override | None,
+    assignment: Assignment,
 ) -> ChallengeGrade:
     lateness = lateness_of(submission, assignment)
-    points = result.score
-    if result.is_ungraded and assignment.ungraded == "zero":
-        points = 0.0
     if override is not None:
         # No penalty is taken from points that a person decided.
-        points, lateness = override.points, replace(lateness, penalty=0.0)
-    elif points is not None:
+        lateness = replace(lateness, penalty=0.0)
+        return ChallengeGrade(submission, result, lateness, override, override.points)
+    points = None if result is None else result.score
+    if points is not None:
         points = round(max(0.0, points - lateness.penalty), 1)
-    return ChallengeGrade(
-        challenge=result.challenge,
-        file=submission.file,
-        verdict=result.verdict,
-        score=result.score,
-        lateness=lateness,
-        override=override,
-        points=points,
-        error=result.error or submission.trouble,
-        alternatives=submission.alternatives,
-        is_ungraded=result.is_ungraded,
-    )
+    elif result is not None and result.is_ungraded and assignment.ungraded == "zero":
+        points = 0.0
+    return ChallengeGrade(submission, result, lateness, override, points)
 
 
 def marks_of(gradebook: Gradebook, record: ClassRecord) -> dict[str, dict[str, Mark]]:
@@ -173,21 +161,20 @@ def changed_marks(before: ClassRecord, now: ClassRecord) -> list[ChangedMark]:
     """
     changes: list[ChangedMark] = []
     for student in dict.fromkeys((*now.marks, *before.marks)):
-        own: list[ChangedMark] = []
+        of_student: list[ChangedMark] = []
         for challenge in (*now.challenges, TOTAL):
             old, new = (
                 record.marks.get(student, {}).get(challenge, Mark(None)) for record in (before, now)
             )
-            if old.points != new.points and (challenge != TOTAL or not own):
+            if old.points != new.points and (challenge != TOTAL or not of_student):
                 reason = _reason(old, new, before, now)
                 reason = reason if student in now.marks else "not in the class any more"
-                own.append(ChangedMark(student, challenge, old.points, new.points, reason))
-        changes += own
+                of_student.append(ChangedMark(student, challenge, old.points, new.points, reason))
+        changes += of_student
     return changes
 
 
 def _reason(old: Mark, new: Mark, before: ClassRecord, now: ClassRecord) -> str:
-    """Return what differs between the two marks, otherwise between the two runs."""
     if new.override != old.override:
         return "override" if new.override is not None else "override taken back"
     if new.text != old.text:

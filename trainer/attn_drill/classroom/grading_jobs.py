@@ -33,20 +33,13 @@ _CLOSE_SECONDS = 3
 
 @dataclass(frozen=True)
 class GradingPlan:
-    """The settings with which a class is graded.
-
-    Attributes:
-        packs: the folders in which challenges are looked up.
-        content: the digest of each challenge, by id.
-        seed: the seed of the class.
-        allow_weaker: True if submissions are graded on machines with weaker isolation, too.
-    """
+    """The settings with which a class is graded."""
 
     assignment: Assignment
-    packs: tuple[Path, ...]
-    content: Mapping[str, str]
-    seed: int
-    allow_weaker: bool = False
+    packs: tuple[Path, ...]  # the folders in which challenges are looked up
+    content: Mapping[str, str]  # the digest of each challenge, by id
+    seed: int  # of the class
+    allow_weaker: bool = False  # grade on machines with weaker isolation, too
 
 
 def plan_of(
@@ -72,26 +65,24 @@ def jobs_of(plan: GradingPlan, submissions: Sequence[StudentSubmission]) -> list
     Jobs of the same challenge are next to each other, because they share prepared cases.
     """
     order = plan.assignment.challenge_ids
-    by_challenge = sorted(submissions, key=lambda submission: order.index(submission.challenge))
-    return [_job(plan, submission) for submission in by_challenge]
-
-
-def _job(plan: GradingPlan, submission: StudentSubmission) -> Job:
-    seed = plan.seed
-    if plan.assignment.cases == "own":
-        seed = random.Random(f"{plan.seed} {submission.student}").randrange(_MOST_SEED)
-    decisive = (
-        submission.challenge,
-        plan.content[submission.challenge],
-        seed,
-        plan.assignment.seconds,
-        plan.assignment.memory_mib,
-        submission.file,
-        submission.source,
-        submission.trouble if submission.source is None else "",
-    )
-    digest = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()
-    return Job(submission, seed, digest, text_digest(submission.source))
+    jobs = []
+    for submission in sorted(submissions, key=lambda each: order.index(each.challenge)):
+        seed = plan.seed
+        if plan.assignment.cases == "own":
+            seed = random.Random(f"{plan.seed} {submission.student}").randrange(_MOST_SEED)
+        decisive = (
+            submission.challenge,
+            plan.content[submission.challenge],
+            seed,
+            plan.assignment.seconds,
+            plan.assignment.memory_mib,
+            submission.file,
+            submission.source,
+            submission.trouble if submission.source is None else "",
+        )
+        digest = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()
+        jobs.append(Job(submission, seed, digest, text_digest(submission.source)))
+    return jobs
 
 
 def pending_jobs(jobs: Sequence[Job], store: ResultStore) -> list[Job]:
@@ -109,10 +100,7 @@ def grade_jobs(
 ) -> Iterator[tuple[Job, Reply | None]]:
     """Yield each job with its reply, in the order in which the jobs finish.
 
-    The reply is None if there is no text to grade. Such submissions are not sent.
-
-    Raises:
-        GraderError: the executor cancelled a job, as a cluster does that is lost.
+    The reply is None if there is no text to grade. Raise GraderError if the cluster is lost.
     """
     packs = tuple(str(folder) for folder in plan.packs)
     under_way: dict[Future[bytes], Job] = {}
@@ -124,24 +112,22 @@ def grade_jobs(
             request = packed(_request(plan, job, job.submission.source))
             under_way[executor.submit(answer, packs, request)] = job
         for future in as_completed(list(under_way)):
-            yield under_way.pop(future), _reply_of(future)
+            job = under_way.pop(future)
+            if future.cancelled():
+                raise GraderError(
+                    "The cluster is lost or was restarted. Start its scheduler and workers again,"
+                    " then run the same command with --resume."
+                )
+            error = future.exception()
+            if error is None:
+                yield job, unpacked_reply(future.result())
+            else:
+                # For example, a machine was lost too often. The submission is not to blame.
+                reason = f"{type(error).__name__}: {str(error)[:300]}"
+                yield job, Refused(0, f"The submission could not be graded: {reason}.")
     finally:
         for future in under_way:
             future.cancel()
-
-
-def _reply_of(future: Future[bytes]) -> Reply:
-    """Return the reply that a job produced."""
-    if future.cancelled():
-        raise GraderError(
-            "The cluster is lost or was restarted. Start its scheduler and workers again, then run"
-            " the same command with --resume."
-        )
-    # For example, a machine was lost too often. The submission is not to blame.
-    if (error := future.exception()) is not None:
-        reason = f"{type(error).__name__}: {str(error)[:300]}"
-        return Refused(0, f"The submission could not be graded: {reason}.")
-    return unpacked_reply(future.result())
 
 
 def _request(plan: GradingPlan, job: Job, source: str) -> Grade:
@@ -166,21 +152,15 @@ def check_executor(where: str) -> None:
 
 @contextmanager
 def executor_for(where: str, jobs: int) -> Iterator[Executor]:
-    """Yield the executor for a value of `--executor`.
+    """Yield the executor for a value of `--executor`, or raise DrillError.
 
-    A cluster grades as many jobs at a time as its workers have threads.
-
-    Raises:
-        DrillError: the cluster cannot be reached.
+    Here, each thread waits for its own grading server. A cluster grades as many jobs at a time as
+    its workers have threads.
     """
-    match = _DASK.fullmatch(where)
-    with _local(jobs) if match is None else _dask(f"tcp://{match[1]}:{match[2]}") as executor:
-        yield executor
-
-
-@contextmanager
-def _local(jobs: int) -> Iterator[Executor]:
-    """Yield an executor with threads. Each thread waits for its own grading server."""
+    if match := _DASK.fullmatch(where):
+        with _dask(f"tcp://{match[1]}:{match[2]}") as cluster:
+            yield cluster
+        return
     executor = ThreadPoolExecutor(jobs)
     try:
         yield executor

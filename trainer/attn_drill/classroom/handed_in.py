@@ -44,32 +44,22 @@ _BROKEN = (
 
 @dataclass(frozen=True)
 class HandedIn:
-    """A file that somebody handed in.
+    """A file that somebody handed in."""
 
-    Attributes:
-        path: the path in the folder or in the zip, as messages show it.
-        open: opens the file.
-        modified: the time that the zip of the class gives, in seconds since the epoch, or None. The
-            time of a file on the disk does not count, because every copy changes it.
-        problem: the reason why the file cannot be read, in one sentence, or "".
-    """
-
-    path: str
+    path: str  # in the folder or in the zip, as messages show it
     open: Callable[[], IO[bytes]]
+    # The time in the zip of the class, in seconds since the epoch. The time of a file on the disk
+    # does not count, because every copy changes it.
     modified: float | None = None
-    problem: str = ""
+    problem: str = ""  # the reason why the file cannot be read, in one sentence
 
     @property
     def suffix(self) -> str:
-        """The ending of the file name in lower case, for example ".py"."""
+        """The ending of the path in lower case, for example ".py"."""
         return os.path.splitext(self.path)[1].lower()
 
     def read(self) -> bytes:
-        """Return the content.
-
-        Raises:
-            DrillError: the file cannot be read or is too large.
-        """
+        """Return the content, or raise DrillError if it cannot be read or is too large."""
         if self.problem:
             raise DrillError(self.problem)
         most = MOST_BYTES.get(self.suffix, MOST_SOURCE_BYTES)
@@ -86,8 +76,7 @@ class HandedIn:
 def files_in(place: Path) -> list[HandedIn]:
     """Return all files in a folder or in a zip, sorted by path, without hidden files.
 
-    Raises:
-        DrillError: the folder or the zip cannot be read, or holds too many files.
+    Raise DrillError if the folder or the zip as a whole cannot be read.
     """
     name = shown(str(place))
     with _reading(name, LAYOUTS):
@@ -121,12 +110,20 @@ def inside(zipped: HandedIn) -> list[HandedIn]:
 
 
 def shown(text: str) -> str:
-    """Return a name as messages and results hold it: bytes that are not UTF-8 become U+FFFD."""
+    """Return a name as messages and results hold it: bytes that are not UTF-8 become U+FFFD.
+
+    >>> shown("a\\udcff")
+    'a\ufffd'
+    """
     return re.sub("[\0\ud800-\udfff]", "\ufffd", text)
 
 
 def is_outside(path: str) -> bool:
-    """Return whether the path of a member leads out of its archive."""
+    """Return whether the path of a member leads out of its archive.
+
+    >>> is_outside("a/../../b.py"), is_outside("a..b.py")
+    (True, False)
+    """
     return path.startswith("/") or ".." in path.split("/") or path[1:2] == ":"
 
 
@@ -187,16 +184,12 @@ def _files_of_zip(archive: zipfile.ZipFile, above: str) -> Iterator[HandedIn]:
 
 
 def _name(info: zipfile.ZipInfo) -> str:
-    """Return the path of a member.
-
-    A zip that does not name its encoding mostly uses UTF-8, otherwise code page 437. Some tools of
-    Windows write backslashes.
-    """
     name = info.filename
+    # A zip that does not name its encoding mostly uses UTF-8, otherwise code page 437.
     if not info.flag_bits & _UTF8_FLAG:
         with suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
-    return name.replace("\\", "/")
+    return name.replace("\\", "/")  # some tools of Windows write backslashes
 
 
 def _modified(info: zipfile.ZipInfo) -> float | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,6 +20,7 @@ _FORMS: Mapping[System, re.Pattern[str]] = {
     "moodle": re.compile(
         r"(?P<student>.+?)_(?P<id>[0-9]{1,18})_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.DOTALL
     ),
+    # The receipt of an attempt ends in .txt at once.
     "blackboard": re.compile(
         r"(?P<student>.+?)_attempt_(?P<attempt>[0-9]{4}(?:-[0-9]{2}){5})"
         r"(?:_(?P<file>.+)|\.txt)",
@@ -31,8 +32,6 @@ _FORMS: Mapping[System, re.Pattern[str]] = {
         re.DOTALL,
     ),
 }
-# The first line of Blackboard's receipt, in any language: `Name: Ana Lee (alee)`.
-_RECEIPT = re.compile(r"[^:：\n]{1,100}[:：][^\n]{0,500}\((?P<user>[^()\n]+)\)\s*?(?:\n|$)")
 
 
 @dataclass(frozen=True)
@@ -40,13 +39,12 @@ class LmsName:
     """The parts of a name that a learning management system wrote.
 
     Attributes:
-        system: the system; "" for a name that a person chose.
-        student: the name of the student; for Blackboard, `<assignment>_<user>`.
-        id: Canvas' user id, the number of Moodle's participant; "" for Blackboard.
+        system: "" for a name that a person chose.
+        student: for Blackboard, `<assignment>_<user>`.
+        id: Canvas' user id, or the number of Moodle's participant.
         file: the student's own name of the file; "" for a folder and for a receipt.
-        attempt: the time of Blackboard's attempt as text that sorts by time, or "".
-        upload: Canvas' number of the upload, which grows with time, or 0.
-        is_marked_late: True if the name says that the file is late.
+        attempt: the time of Blackboard's attempt as text that sorts by time.
+        upload: Canvas' number of the upload, which grows with time.
     """
 
     system: System = ""
@@ -69,7 +67,7 @@ class LmsName:
 
     @property
     def submitted(self) -> float | None:
-        """The time of the attempt, which is local, in seconds since the epoch; None if unknown."""
+        """The time of the attempt, which is local, in seconds since the epoch, or None."""
         try:
             return datetime.strptime(self.attempt, "%Y-%m-%d-%H-%M-%S").timestamp()
         except (ValueError, OverflowError, OSError):
@@ -91,8 +89,8 @@ def system_of_names(names: Collection[tuple[str, bool]]) -> System:
 
 def read_name(name: str, is_folder: bool, system: System) -> LmsName | None:
     """Return the parts of a name that the system wrote, or None."""
-    parts = _FORMS[system].fullmatch(name) if system else None
-    if parts is None or (is_folder if system != "moodle" else not (is_folder or parts["file"])):
+    parts = _FORMS[system].fullmatch(name) if system in _FORMS else None
+    if parts is None or (is_folder and system != "moodle"):
         return None
     groups = parts.groupdict()
     return LmsName(
@@ -106,23 +104,15 @@ def read_name(name: str, is_folder: bool, system: System) -> LmsName | None:
     )
 
 
-def user_in_receipt(text: str) -> str:
-    """Return the user whom Blackboard's receipt names, or ""."""
-    line = _RECEIPT.match(text.lstrip())
-    return line["user"] if line else ""
+def blackboard_user(head: str, users: Iterable[str]) -> str:
+    """Return the user in `<assignment>_<user>`. Both parts may have underscores.
 
+    The longest user of the roster that fits counts. Otherwise the user begins after the last
+    underscore.
 
-def blackboard_user(head: str, users: Sequence[str]) -> tuple[str, bool]:
-    """Return the user in `<assignment>_<user>`, and whether this is a guess.
-
-    Both parts may have underscores. If no known user fits, the user begins after the last one.
-
-    Args:
-        head: the text before `_attempt_`.
-        users: the users of the roster and of the receipts.
+    >>> blackboard_user("HW_3_jane_doe", ["doe", "jane_doe"]), blackboard_user("HW_3_bob", [])
+    ('jane_doe', 'bob')
     """
     end = f"_{head}".casefold()
     fitting = [user for user in users if user and end.endswith(f"_{user}".casefold())]
-    if fitting:
-        return max(fitting, key=len), False
-    return head.rpartition("_")[2] or head, head.count("_") > 1
+    return max(fitting, key=len, default=head.rpartition("_")[2] or head)

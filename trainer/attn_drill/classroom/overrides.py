@@ -29,7 +29,7 @@ _HEAD = """\
 
 
 class Entry(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
-    """The keys below `[[override]]`."""
+    """The keys below `[[override]]` in `overrides.toml`."""
 
     student: Annotated[str, Meta(min_length=1)]
     points: Annotated[float, Meta(ge=0, le=100)]
@@ -39,23 +39,11 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaul
 
 
 class OverridesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The key of `overrides.toml`."""
-
     override: tuple[Entry, ...] = ()
 
 
 def read_overrides(out: Path, record: ClassRecord) -> list[Override]:
-    """Return the decisions that count, each with the name of its student.
-
-    If there is only one challenge, its points and the total are the same.
-
-    Args:
-        out: the folder of the results. A missing file gives an empty list.
-        record: the students, the challenges and the submissions.
-
-    Raises:
-        DrillError: one sentence that names the file, the line and the next step.
-    """
+    """Return the decisions that count, each with the name of its student, or raise DrillError."""
     path = out / OVERRIDES_FILE
     if not path.exists():
         return []
@@ -72,6 +60,7 @@ def read_overrides(out: Path, record: ClassRecord) -> list[Override]:
         except DrillError as error:
             sentence = f"{error} Correct the entry, or remove it."
             raise key_error(path, ("override", index), sentence) from None
+        # The points of an only challenge and the total are the same.
         challenge = record.challenges[0] if len(record.challenges) == 1 else entry.challenge
         is_outdated = bool(entry.file) and entry.file != decided_file(record, student, challenge)
         counting[student, challenge] = Override(
@@ -81,10 +70,7 @@ def read_overrides(out: Path, record: ClassRecord) -> list[Override]:
 
 
 def decided_file(record: ClassRecord, student: str, challenge: str) -> str:
-    """Return the digest of the texts for which points are decided; "" if there is no text.
-
-    The challenge `TOTAL` means the texts of all challenges.
-    """
+    """Return the digest of the texts for which points are decided; "" if there is no text."""
     texts = [
         job.text
         for job in record.jobs
@@ -96,11 +82,7 @@ def decided_file(record: ClassRecord, student: str, challenge: str) -> str:
 
 
 def append_entry(path: Path, entry: Entry) -> None:
-    """Add an entry to the file, or begin the file.
-
-    Raises:
-        GraderError: the file cannot be written.
-    """
+    """Add an entry to the file, or begin the file."""
     text = path.read_bytes().decode() if path.exists() else _HEAD
     keys = msgspec.to_builtins(entry)
     lines = ["[[override]]", *(f"{key} = {as_toml(value)}" for key, value in keys.items())]

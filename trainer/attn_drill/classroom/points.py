@@ -34,19 +34,12 @@ _ABOUT_VALUES = ("values", "masks", "gradients", "train/eval", "properties")
 
 @dataclass(frozen=True)
 class CheckPoints:
-    """The points of one check.
-
-    Attributes:
-        check: the name of the check.
-        status: the status over all cases.
-        share: the share of all points that the check can bring, 0 to 1.
-        right: the share of the check that counts as right, 0 to 1.
-    """
+    """The points of one check."""
 
     check: str
     status: Status
-    share: float
-    right: float
+    share: float  # of all points, that the check can bring: 0 to 1
+    right: float  # the share of the check that counts as right, 0 to 1
 
     @property
     def points(self) -> float:
@@ -57,26 +50,20 @@ class CheckPoints:
 def check_points(report: Report, assigned: AssignedChallenge) -> tuple[CheckPoints, ...]:
     """Return the points of each due check, in the order of the checks.
 
-    If the library did the work (verdict "not-allowed"), no check brings points.
-
-    Args:
-        report: the report on the submission, with the shares of its checks unless it passed.
-        assigned: the challenge with the weights that its assignment changes.
+    If the library did the work (verdict "not-allowed"), no check brings points. The report has the
+    shares of its checks unless it passed.
     """
     statuses = report.statuses()
     weights = weight_shares(statuses, assigned)
-    right = {check: _right(check, report) for check in statuses}
-    return tuple(
-        CheckPoints(check, status, weights[check], right[check])
-        for check, status in statuses.items()
-    )
-
-
-def _right(check: str, report: Report) -> float:
-    if report.verdict in ("passed", "not-allowed"):
-        return float(report.verdict == "passed")
-    right = report.shares.get(check, 0.0)
-    return right if check in _ABOUT_VALUES else right * report.shares.get("values", 1.0)
+    parts = []
+    for check, status in statuses.items():
+        right = float(report.verdict == "passed")
+        if report.verdict not in ("passed", "not-allowed"):
+            right = report.shares.get(check, 0.0)
+            if check not in _ABOUT_VALUES:
+                right *= report.shares.get("values", 1.0)
+        parts.append(CheckPoints(check, status, weights[check], right))
+    return tuple(parts)
 
 
 def score(report: Report, assigned: AssignedChallenge, assignment: Assignment) -> float:
@@ -84,12 +71,6 @@ def score(report: Report, assigned: AssignedChallenge, assignment: Assignment) -
 
     A pass always gives 100. An answer that one known mistake explains completely gets at least the
     points that the assignment gives for one mistake.
-
-    Args:
-        report: the report on the submission.
-        assigned: the challenge with the weights that its assignment changes. If no due check has a
-            weight, only a pass gives points.
-        assignment: the assignment of the class.
     """
     if report.verdict == "passed":
         return 100.0
@@ -102,9 +83,8 @@ def score(report: Report, assigned: AssignedChallenge, assignment: Assignment) -
 def total(points: Mapping[str, float | None], assignment: Assignment) -> float | None:
     """Return the points of a student over all challenges, 0 to 100, rounded to one decimal.
 
-    Each challenge counts by its worth. Return None if the points of a challenge are missing or
-    None: the grader failed on that challenge, or a person must settle it, and the rest is not
-    enough for a mark.
+    Each challenge counts by its worth. Return None if the points of a challenge are not known: the
+    rest is not enough for a mark.
     """
     largest = max(assigned.worth for assigned in assignment.challenges)
     weighted: list[float] = []
@@ -118,17 +98,11 @@ def total(points: Mapping[str, float | None], assignment: Assignment) -> float |
 
 
 def weight_shares(checks: Iterable[str], assigned: AssignedChallenge) -> dict[str, float]:
-    """Return the share of all points of each check. The shares sum to 1 or are all 0.
-
-    Args:
-        checks: the checks that are due.
-        assigned: the challenge with the weights that its assignment changes.
-    """
+    """Return the share of all points of each due check. The shares sum to 1 or are all 0."""
     weights = {check: assigned.weights.get(check, WEIGHTS[check]) for check in checks}
     largest = max(weights.values(), default=0.0)
     if not largest:
         return weights
-    # Divide by the largest weight so that no sum is infinite.
     parts = {check: weight / largest for check, weight in weights.items()}
     whole = math.fsum(parts.values())
     return {check: part / whole for check, part in parts.items()}

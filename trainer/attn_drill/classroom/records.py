@@ -30,17 +30,15 @@ class Student:
     """A student of the class: the name, and everything that identifies the student elsewhere.
 
     Attributes:
-        name: unique within the class. It comes from the roster, otherwise from the file name.
-        id: the id in the roster, otherwise the id that the system wrote into the file names; "" if
-            neither is known.
+        name: unique within the class.
+        id: the id in the roster, otherwise the id in the file names, or "".
         system: the system that wrote the file names of this student.
-        system_id: the id in these file names: Canvas' user id, the number of Moodle's participant,
+        system_id: the id in these names: Canvas' user id, the number of Moodle's participant,
             Blackboard's user name; or "".
-        upload: the name of the student's newest file or folder as the system wrote it, for example
-            "leeana_101_555_gqa.py" or "Ana Lee_12_assignsubmission_file"; "" if the student handed
-            in nothing.
+        upload: the name of the newest file or folder as the system wrote it, for example
+            "leeana_101_555_gqa.py"; "" if the student handed in nothing.
         is_in_roster: None without a roster.
-        row: the student's row of the roster, by the names of its columns.
+        row: the student's row of the roster, by heading.
         notes: sentences about a clash of names.
     """
 
@@ -61,16 +59,13 @@ class StudentSubmission:
     """One file that a student handed in for a challenge, or the reason why there is none.
 
     Attributes:
-        file: the path that messages show, relative to the folder or inside the archive.
-        source: the text, or None if it cannot be read.
-        trouble: the reason why there is no source, in one sentence, or "".
-        submitted: the time of the submission in seconds since the epoch, from the learning
-            management system or from the file of times; None if unknown.
-        is_marked_late: True if the system's file name says that the submission is late.
-        is_missing: True if the student handed in other files, but none for this challenge.
+        source: None in `class.json`, and if there is nothing to grade.
+        trouble: the reason why there is nothing to grade, in one sentence, or "".
+        submitted: in seconds since the epoch, or None if unknown.
+        is_missing: the student handed in other files, but none for this challenge.
         alternatives: the paths of other files that define the answer, too.
-        has_late_marks: True if the system marks every late file in its name, so a file without a
-            mark is in time.
+        has_late_marks: the system marks every late file in its name, so a file without a mark is in
+            time.
     """
 
     student: str
@@ -92,17 +87,12 @@ class StudentSubmission:
 
 @dataclass(frozen=True)
 class AssignedChallenge:
-    """One challenge of an assignment.
-
-    Attributes:
-        weights: the weights that the assignment changes, by check. All other checks have the
-            weights of `points.WEIGHTS`.
-        worth: the relative weight of this challenge among the challenges of the assignment.
-    """
+    """One challenge of an assignment."""
 
     challenge: str
+    # By check. All other checks have the weights of `points.WEIGHTS`.
     weights: Mapping[str, float] = field(default_factory=dict)
-    worth: float = 1.0
+    worth: float = 1.0  # relative to the other challenges
 
 
 @dataclass(frozen=True)
@@ -112,11 +102,11 @@ class Assignment:
     The other settings are as in `assignment.AssignmentFile`.
 
     Attributes:
-        due: the due time in seconds since the epoch, or None.
+        due: in seconds since the epoch, or None.
         shown: the part of a report that students see.
-        grace: seconds after the due time in which a submission is not late.
-        extensions: the due times of single students, by id, user name, e-mail address or name in
-            the file, and by name once the class has been read.
+        grace: in seconds.
+        extensions: the due times of single students, by the words of the file, and by name once the
+            class has been read.
         utc_offset: seconds from UTC to the time zone in which times are shown; None for the time
             zone of this machine.
         roster: the path of the file with the students, or "".
@@ -144,24 +134,18 @@ class Assignment:
 
     @property
     def challenge_ids(self) -> list[str]:
-        """The ids of the challenges, in order."""
         return [assigned.challenge for assigned in self.challenges]
 
 
 @dataclass(frozen=True)
 class Override:
-    """Points that a person decided for a challenge, or for the total if `challenge` is "".
-
-    Attributes:
-        comment: the reason, or "".
-        is_outdated: True if the student has handed in another text since.
-    """
+    """Points that a person decided for a challenge, or for the total if `challenge` is ""."""
 
     student: str
     challenge: str
     points: float
     comment: str = ""
-    is_outdated: bool = False
+    is_outdated: bool = False  # the student has handed in another text since
 
 
 @dataclass(frozen=True)
@@ -169,13 +153,11 @@ class Lateness:
     """The time of a submission, compared with the due time of its student.
 
     Attributes:
-        is_late: True after the due time and the grace period, or if only the system's file name
-            says so.
+        is_late: after the due time and the grace period, or if only the file name says so.
         submitted: in seconds since the epoch, or None if unknown.
-        due: the due time of this student, with an extension; None without a due time.
-        days: the started days after the due time; None if the time is unknown.
+        due: the due time of this student, with an extension; or None.
+        days: the days after the due time that have begun; None if the time is unknown.
         utc_offset: as in the assignment.
-        is_known: True if the system would have marked a late submission, so this one is in time.
     """
 
     is_late: bool = False
@@ -185,41 +167,98 @@ class Lateness:
     days: int | None = 0
     penalty: float = 0.0
     utc_offset: float | None = None
-    is_known: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudentResult:
+    """One file of `results/`: the report on a submission, and the data that the class needs.
+
+    Attributes:
+        report: None if nothing was graded; `error` gives the reason then.
+        id: as in `Student`.
+        score: the points from the checks, 0 to 100; None without a report.
+        text: the report as plain text in 80 columns, without the likely mistake and without
+            commands.
+        source: the text that was graded, or "".
+        task: the digest of everything that decides the result. `--resume` compares it.
+        is_ungraded: a person must settle which file counts, or get a readable file. Otherwise a
+            result without a report is a fault of the grader.
+    """
+
+    student: str
+    challenge: str
+    file: str
+    report: Report | None = None
+    error: str | None = None
+    id: str = ""
+    score: float | None = None
+    late: bool = False
+    text: str = ""
+    source: str = ""
+    task: str = ""
+    is_ungraded: bool = False
+
+    @property
+    def verdict(self) -> Verdict | None:
+        return None if self.report is None else self.report.verdict
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        return () if self.report is None else self.report.outcomes
+
+    @property
+    def mistakes(self) -> tuple[Mistake, ...]:
+        diagnosis = None if self.report is None else self.report.diagnosis
+        return () if diagnosis is None else diagnosis.mistakes
+
+    @property
+    def line(self) -> int | None:
+        """The number of the line that the report is about, or None."""
+        if self.report is None:
+            return None
+        if self.report.diagnosis is not None and self.report.diagnosis.first_line is not None:
+            return self.report.diagnosis.first_line.line
+        failure = self.report.first_failure()
+        return failure.frames[-1].line if failure is not None and failure.frames else None
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if self.report is None else self.report.elapsed_seconds
+
+    def statuses(self) -> dict[str, Status]:
+        """Return the status of each due check over all cases, in the order of the checks."""
+        return {} if self.report is None else self.report.statuses()
 
 
 @dataclass(frozen=True)
 class ChallengeGrade:
-    """The grade of a student in one challenge. The attributes without words are as in the result.
+    """The grade of a student in one challenge.
 
     Attributes:
-        score: the points from the checks, 0 to 100; None if the submission was not graded.
-        points: the points that count: the override, otherwise the score without the penalty; None
-            if neither is known.
-        error: the reason why the submission was not graded or has no readable file, or "".
-        alternatives: the paths of other files that define the answer, too.
+        submission: without its text.
+        result: None if there is nothing to grade, and a person decided the points.
+        points: the points that count, 0 to 100: the override, otherwise the score without the
+            penalty; None if neither is known.
     """
 
-    challenge: str
-    file: str
-    verdict: Verdict | None
-    score: float | None
+    submission: StudentSubmission
+    result: StudentResult | None
     lateness: Lateness
     override: Override | None
     points: float | None
-    error: str = ""
-    alternatives: tuple[str, ...] = ()
-    is_ungraded: bool = False
+
+    @property
+    def score(self) -> float | None:
+        """The points from the checks, 0 to 100, or None."""
+        return None if self.result is None else self.result.score
 
     @property
     def has_unknown_time(self) -> bool:
         """True if nobody knows whether the file came after its due time."""
-        time = self.lateness
-        return (
-            bool(self.file and not self.error)
-            and time.due is not None
-            and (time.submitted is None and not time.is_late and not time.is_known)
-        )
+        is_read = self.result is not None and not (self.result.error or self.submission.trouble)
+        has_time = self.lateness.submitted is not None or self.lateness.is_late
+        is_asked = self.lateness.due is not None and not self.submission.has_late_marks
+        return is_read and is_asked and not has_time
 
 
 @dataclass(frozen=True)
@@ -227,7 +266,7 @@ class StudentGrade:
     """The grades of one student: one row of `grades.csv`.
 
     Attributes:
-        challenges: the grades by challenge. Empty if the student handed in nothing.
+        challenges: by challenge. Empty if the student handed in nothing.
         override: the total that a person decided, or None.
         total: the points that count, 0 to 100; None if they are not known.
     """
@@ -238,14 +277,13 @@ class StudentGrade:
     total: float | None
 
     @property
-    def is_late(self) -> bool:
-        """True if one of the submissions is late."""
-        return any(grade.lateness.is_late for grade in self.challenges.values())
-
-    @property
     def files(self) -> tuple[str, ...]:
         """The files of the submissions, each once."""
-        return tuple(dict.fromkeys(grade.file for grade in self.challenges.values()))
+        return tuple(dict.fromkeys(grade.submission.file for grade in self.challenges.values()))
+
+    @property
+    def results(self) -> list[StudentResult]:
+        return [grade.result for grade in self.challenges.values() if grade.result]
 
     @property
     def overrides(self) -> tuple[Override, ...]:
@@ -270,70 +308,7 @@ class Gradebook:
     has_roster: bool = False
     possible: Mapping[str, str] = field(default_factory=dict)
 
-
-@dataclass(frozen=True, kw_only=True)
-class StudentResult:
-    """One file of `results/`: the report on a submission, and the data that the class needs.
-
-    Attributes:
-        file: the path of the submission that messages show.
-        report: the report, or None if the grader failed. The submission is not to blame then.
-        error: the reason why there is no report, or None.
-        id: the id of the student in the roster or in the system's file names, or "".
-        score: 0 to 100, or None without a report.
-        late: True if the submission came after the due time of its student.
-        text: the report as plain text in 80 columns, without the likely mistake and without
-            commands.
-        source: the text that was graded; "" if nothing could be read.
-        task: the digest of everything that decides the result. `--resume` compares it.
-        is_ungraded: True if a person must settle which file counts, or get a readable file. There
-            is no report then, and `error` gives the reason and the next step.
-    """
-
-    student: str
-    challenge: str
-    file: str
-    report: Report | None = None
-    error: str | None = None
-    id: str = ""
-    score: float | None = None
-    late: bool = False
-    text: str = ""
-    source: str = ""
-    task: str = ""
-    is_ungraded: bool = False
-
     @property
-    def verdict(self) -> Verdict | None:
-        """The verdict, or None without a report."""
-        return None if self.report is None else self.report.verdict
-
-    @property
-    def outcomes(self) -> tuple[Outcome, ...]:
-        """The outcomes of all checks."""
-        return () if self.report is None else self.report.outcomes
-
-    @property
-    def mistakes(self) -> tuple[Mistake, ...]:
-        """The likely mistakes."""
-        diagnosis = None if self.report is None else self.report.diagnosis
-        return () if diagnosis is None else diagnosis.mistakes
-
-    @property
-    def line(self) -> int | None:
-        """The number of the line that the report is about, or None."""
-        if self.report is None:
-            return None
-        if self.report.diagnosis is not None and self.report.diagnosis.first_line is not None:
-            return self.report.diagnosis.first_line.line
-        failure = self.report.first_failure()
-        return failure.frames[-1].line if failure is not None and failure.frames else None
-
-    @property
-    def seconds(self) -> float:
-        """The duration of the grading in seconds."""
-        return 0.0 if self.report is None else self.report.elapsed_seconds
-
-    def statuses(self) -> dict[str, Status]:
-        """Return the status of each due check over all cases, in the order of the checks."""
-        return {} if self.report is None else self.report.statuses()
+    def results(self) -> list[StudentResult]:
+        """The results of all students, in the order of the rows."""
+        return [result for row in self.rows for result in row.results]

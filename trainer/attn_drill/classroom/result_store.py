@@ -36,8 +36,10 @@ _FORBIDDEN = frozenset('/\\:*?"<>|')
 def safe_name(student: str) -> str:
     """Return a file name for a student that is valid on every usual file system.
 
-    Return the student's name itself if it is valid. Otherwise replace its forbidden characters and
-    add a digest, so that two names never give the same file name.
+    Another name than the student's own has a digest, so two students never have the same file.
+
+    >>> safe_name("Ana Lee"), safe_name("Ana/Lee")
+    ('Ana Lee', 'Ana_Lee-f1161376')
     """
     safe = "".join(
         "_"
@@ -54,7 +56,7 @@ def safe_name(student: str) -> str:
 
 
 # The keys of a result's file that `check --json` does not have, and their fields of the result.
-_OWN_KEYS = {
+_MORE_KEYS = {
     "text": "text",
     "source": "source",
     "points": "score",
@@ -65,24 +67,23 @@ _OWN_KEYS = {
 
 
 def encode_result(result: StudentResult) -> bytes:
-    """Return a result as the bytes of a JSON file.
+    """Return a result as a JSON file: the object of `check --json`, and what the class needs.
 
-    The file holds the object of `check --json` and the data that the class needs. The student
-    comes first, so that a teacher who opens the file sees whose result it is. The text is ASCII,
-    so that nothing in the file controls a terminal.
+    The student comes first, for a teacher who opens the file. The text is ASCII, so nothing in the
+    file controls a terminal.
     """
     content = to_object(result.report or Report(result.challenge, result.file, None, "error", ()))
     if result.report is None:
         content |= {"verdict": None, "error": result.error}
     content = {"student": result.student, "id": result.id} | content
-    content |= {key: getattr(result, field) for key, field in _OWN_KEYS.items()}
+    content |= {key: getattr(result, field) for key, field in _MORE_KEYS.items()}
     return json.dumps(content, allow_nan=False).encode("ascii") + b"\n"
 
 
 def decode_result(text: bytes) -> StudentResult:
     """Return the result that a JSON file holds, or raise ValueError, KeyError or TypeError."""
     content = json.loads(text)
-    own = {field: content[key] for key, field in _OWN_KEYS.items()}
+    more = {field: content[key] for key, field in _MORE_KEYS.items()}
     return StudentResult(
         student=content["student"],
         challenge=content["challenge"],
@@ -90,7 +91,7 @@ def decode_result(text: bytes) -> StudentResult:
         report=None if content["verdict"] is None else from_object(content),
         error=content.get("error"),
         id=content["id"],
-        **own,
+        **more,
     )
 
 
@@ -111,22 +112,17 @@ class ResultStore:
         self._several = len(challenges) > 1
 
     def path(self, student: str, challenge: str) -> Path:
-        """Return the path of a result: `results/<student>.json`.
-
-        With several challenges, each challenge has its own folder below `results/`.
-        """
+        # With several challenges, each has its own folder.
         folder = self.out / "results"
         return (folder / challenge if self._several else folder) / f"{safe_name(student)}.json"
 
     def write(self, result: StudentResult) -> None:
-        """Write a result."""
         write_atomically(self.path(result.student, result.challenge), encode_result(result))
 
     def read(self, job: Job) -> StudentResult | None:
         """Return the stored result of a submission, or None if it must be graded again.
 
-        A result counts if it is readable and nothing that decides it has changed since. Points and
-        lateness are computed whenever a result is read, so they decide nothing.
+        Points and lateness are computed whenever a result is read, so they decide nothing.
         """
         submission = job.submission
         key = (submission.student, submission.challenge)
@@ -140,11 +136,11 @@ class ResultStore:
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The points that count in a challenge or in total, the decision, and the text's digest."""
+    """The points that count in a challenge or in total, and everything that decides them."""
 
     points: float | None
     override: float | None = None
-    text: str = ""
+    text: str = ""  # the digest of the submission's text
 
 
 class SavedOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,13 +158,6 @@ class ClassRecord(msgspec.Struct, frozen=True, kw_only=True):
     """`class.json`: everything about a grading except its results.
 
     With this file, the tables can be written again without the submissions.
-
-    Attributes:
-        students: all students, in the order of the tables.
-        other_files: the files and folders that were not graded and belong to no submission.
-        possible: the points possible of each column of the roster, by heading.
-        salt: random text, from which the anonymous ids are computed.
-        marks: the marks in the tables, by student and challenge; "" is the total.
     """
 
     schema: Literal["attn-drill.class/4"] = "attn-drill.class/4"
@@ -176,17 +165,16 @@ class ClassRecord(msgspec.Struct, frozen=True, kw_only=True):
     options: SavedOptions
     seed: int
     assignment: Assignment
-    students: list[Student]
+    students: list[Student]  # in the order of the tables
     jobs: list[Job]
-    other_files: list[str]
+    other_files: list[str]  # that were not graded and belong to no submission
     has_roster: bool
-    possible: dict[str, str] = {}
-    salt: str = ""
-    marks: dict[str, dict[str, Mark]] = {}
+    possible: dict[str, str] = {}  # the points possible of each column of the roster, by heading
+    salt: str = ""  # random text, from which the anonymous ids are computed
+    marks: dict[str, dict[str, Mark]] = {}  # by student and challenge; "" is the total
 
     @property
     def challenges(self) -> list[str]:
-        """The ids of the challenges."""
         return self.assignment.challenge_ids
 
 
@@ -205,7 +193,6 @@ def read_record(out: Path) -> ClassRecord | None:
 
 
 def write_record(out: Path, record: ClassRecord) -> None:
-    """Write `class.json` into the folder of the results."""
     text = msgspec.json.format(msgspec.json.encode(record), indent=2)
     write_atomically(out / CLASS_FILE, text + b"\n")
 
@@ -232,9 +219,7 @@ def remove_others(folder: Path, pattern: str, kept: Iterable[Path]) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name, then rename it.
-
-    A reader sees the old file or the new file, never a part of the new file.
+    """Write a file under a temporary name, then rename it: a reader never sees a part of it.
 
     Raises:
         GraderError: the disk is full or the permission is missing. An earlier file is unchanged.

@@ -1,24 +1,19 @@
-"""Read the roster of a class.
-
-The exports of the systems have these columns:
+"""Read the roster of a class: a CSV file with any columns, or the export of a system.
 
 - Canvas, gradebook: "Student" (or "LastName" and "FirstName"), "ID", "SIS User ID",
-  "SIS Login ID", "Section", then a column `Title (12345)` for each assignment. A row
-  "Points Possible" comes before the students, and "Student, Test" is not a student.
-  source: Canvas Instructor Guide, "How do I import grades in the Gradebook?", and the gradebook
-  exporter in the source of Canvas.
-- Moodle, grading worksheet: "Identifier" ("Participant 12345"), "Full name", sometimes
-  "ID number", "Email address", "Status", "Grade", "Last modified (submission)", and others.
-  source: MoodleDocs, "Assignment settings: Offline grading worksheet", and the importer
-  `assignfeedback_offline` in the source of Moodle.
-- Moodle, participants: "First name", "Last name" (older: "Surname"), "ID number", "Email address".
-  source: MoodleDocs, "Participants".
+  "SIS Login ID", "Section", then `Title (12345)` for each assignment. A row "Points Possible" comes
+  first, and "Student, Test" is not a student.
+- Moodle, grading worksheet: "Identifier" ("Participant 12345"), "Full name", "Grade", "Last
+  modified (submission)" and others. Its list of participants: "First name", "Last name" (older:
+  "Surname"), "ID number", "Email address".
 - Blackboard, grade centre: "Last Name", "First Name", "Username", "Student ID", "Last Access",
-  "Availability", then `Title [Total Pts: 100 Score] |12345` for each column. The file is
-  tab-delimited in UTF-16 with the ending .xls, or a CSV file.
-  source: Blackboard Help for Instructors, "Work Offline With Grade Data".
+  "Availability", then `Title [Total Pts: 100 Score] |12345`. The file has tabs, is in UTF-16 and
+  ends in .xls, or is a CSV file.
 - Gradescope, roster: "First Name" and "Last Name" or "Name", "SID", "Email", "Role".
-  source: Gradescope Help, "Adding Students and Staff".
+
+Sources: Canvas Instructor Guide, "How do I import grades in the Gradebook?"; MoodleDocs, "Offline
+grading worksheet" and "Participants"; Blackboard Help, "Work Offline With Grade Data"; Gradescope
+Help, "Adding Students and Staff".
 """
 
 from __future__ import annotations
@@ -28,7 +23,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from attn_drill.classroom.csv_file import CsvLine, CsvTable, listed, plain_heading, read_csv
+from attn_drill.classroom.csv_file import CsvLine, listed, plain_heading, read_csv
 from attn_drill.classroom.records import Student, System
 from attn_drill.classroom.students import ID, folded, in_order, key_form, with_unique_names
 from attn_drill.model.errors import DrillError
@@ -59,27 +54,16 @@ _SYSTEM_ID: Mapping[System, str] = {
 
 @dataclass(frozen=True)
 class Roster:
-    """The students of a class.
-
-    Attributes:
-        students: the students with distinct names, in the order of the file: "Ana Lee (101)" and
-            "Ana Lee (102)". Each row has all cells and headings exactly as read.
-        system: the system whose export the roster is; "" for none.
-        possible: the points possible of each assignment's column, by heading, as Canvas writes
-            them. Empty for other systems.
-    """
+    """The students of a class, with distinct names, in the order of the file."""
 
     students: tuple[Student, ...]
-    system: System = ""
+    system: System = ""  # whose export the roster is
+    # The points possible of each assignment's column in Canvas' gradebook, by heading.
     possible: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_roster(path: Path) -> Roster:
-    """Read a roster.
-
-    Raises:
-        DrillError: one sentence that names the file, the line and the next step.
-    """
+    """Read a roster, or raise DrillError."""
     table = read_csv(path, NEXT_STEP)
     system = system_of(table.headings)
     has_name = table.has(*NAME) or (table.has(*FIRST_NAME) and table.has(*LAST_NAME))
@@ -105,7 +89,13 @@ def read_roster(path: Path) -> Roster:
         students.append(student)
     if not students:
         raise DrillError(f"{path} lists no student. {NEXT_STEP}")
-    return Roster(tuple(with_unique_names(students)), system, _possible(table, system))
+    possible = {
+        heading: line.cells[heading].strip()
+        for line in table.lines
+        for heading in assignment_columns(system, table.headings)
+        if system == "canvas" and "Points Possible" in next(iter(line.cells.values()))
+    }
+    return Roster(tuple(with_unique_names(students)), system, possible)
 
 
 def system_of(headings: Collection[str]) -> System:
@@ -140,9 +130,6 @@ def most_points(blackboard_heading: str) -> str:
     return (parts["points"] or "") if parts else ""
 
 
-# Reading
-
-
 def _is_student(line: CsvLine, system: System) -> bool:
     """Return whether a line is about a student, and not about the columns or the staff."""
     if system == "canvas":  # a line about the columns has no id
@@ -155,23 +142,7 @@ def _is_student(line: CsvLine, system: System) -> bool:
     return True
 
 
-def _possible(table: CsvTable, system: System) -> dict[str, str]:
-    """Return the points possible of each assignment's column in Canvas' gradebook."""
-    columns = assignment_columns(system, table.headings)
-    return {
-        heading: line.cells[heading].strip()
-        for line in table.lines
-        for heading in columns
-        if system == "canvas" and "Points Possible" in next(iter(line.cells.values()))
-    }
-
-
 def _student(path: Path, line: CsvLine, system: System) -> Student:
-    """Return the student of a line.
-
-    Raises:
-        DrillError: the line has neither a name nor an id.
-    """
     login, email = line.cell(*LOGIN), line.cell(*EMAIL)
     if system == "canvas" and not email and "@" in login:
         email = login

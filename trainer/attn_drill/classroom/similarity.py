@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,44 +41,31 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class SameText:
-    """Files that differ in layout, comments and names only.
+    """Files that differ in layout, comments and names only."""
 
-    Attributes:
-        students: the students who handed in the files, at least one.
-        answers: the names of the published answers with this text, for example "solution.py".
-    """
-
-    students: tuple[str, ...]
-    answers: tuple[str, ...]
+    students: tuple[str, ...]  # who handed in the files, at least one
+    answers: tuple[str, ...]  # the published answers with this text, for example "solution.py"
 
 
 class Pair(NamedTuple):
-    """Two students whose files share more than the known texts explain.
-
-    `share` is the greater share of a file that the other file has, too, 0 to 1.
-    """
+    """Two students whose files share more than the known texts explain."""
 
     student: str
     other: str
-    share: float
+    share: float  # the greater share of a file that the other file has, too, 0 to 1
 
 
 def same_text(sources: Mapping[str, str], answers: Mapping[str, str]) -> list[SameText]:
     """Return the groups of files with the same text as each other or as an answer.
 
-    The sources are by student, for one challenge. The answers are the published texts by name:
-    right answers and stubs.
+    The sources are by student. The answers are the published texts by name: right answers, stubs.
     """
-    students, published = _by_form(sources), _by_form(answers)
+    students, published = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    for names, texts in ((students, sources), (published, answers)):
+        for name, text in texts.items():
+            names[_normal_form(text)].append(name)
     groups = (SameText(tuple(names), tuple(published[form])) for form, names in students.items())
     return [group for group in groups if len(group.students) > 1 or group.answers]
-
-
-def _by_form(texts: Mapping[str, str]) -> defaultdict[str, list[str]]:
-    names = defaultdict[str, list[str]](list)
-    for name, text in texts.items():
-        names[_normal_form(text)].append(name)
-    return names
 
 
 def _normal_form(source: str) -> str:
@@ -88,7 +76,7 @@ def _normal_form(source: str) -> str:
     try:
         nodes = list(ast.walk(parsed(source)))
         named = [(node, _NAMES[type(node)]) for node in nodes if type(node) in _NAMES]
-        own = {
+        bound = {
             getattr(node, field)
             for node, field in named
             if not isinstance(getattr(node, "ctx", node), ast.Load | ast.keyword)
@@ -96,14 +84,14 @@ def _normal_form(source: str) -> str:
         numbers: dict[str, str] = {}
         for node, field in named:
             name = getattr(node, field)
-            if name and name in own:
+            if name and name in bound:
                 setattr(node, field, numbers.setdefault(name, f"name {len(numbers)}"))
         for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 node.value = node.value if "->" in node.value else ""  # keep a pattern of einsum
             body = getattr(node, "body", None)
             if isinstance(body, list):
-                node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
+                node.body = list(filterfalse(_is_text, body))  # type: ignore[attr-defined]
         return ast.dump(nodes[0])
     except NOT_PYTHON:
         return source.strip()
@@ -122,15 +110,12 @@ def check_similarity() -> None:
         )
 
 
-def similar_pairs(sources: Mapping[str, str], known: Iterable[str]) -> list[Pair]:
+def similar_pairs(sources: Mapping[str, str], public: Iterable[str]) -> list[Pair]:
     """Return the pairs of students whose files are similar, the most similar pair first.
 
     The library copydetect writes one letter for each name and each string of a file, drops layout
-    and comments, and compares runs of the rest. The known texts explain a similarity: stubs and
-    right answers.
-
-    Raises:
-        DrillError: the library is not installed.
+    and comments, and compares runs of the rest. The public texts, which are stubs and right
+    answers, explain a similarity.
     """
     check_similarity()
     from copydetect import CopyDetector  # noqa: PLC0415  # an extra; slow to import
@@ -138,10 +123,10 @@ def similar_pairs(sources: Mapping[str, str], known: Iterable[str]) -> list[Pair
     students = list(sources)
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
         _write_files(Path(folder) / "handed_in", sources.values())
-        _write_files(Path(folder) / "known", known)
+        _write_files(Path(folder) / "public", public)
         detector = CopyDetector(
             test_dirs=[f"{folder}/handed_in"],
-            boilerplate_dirs=[f"{folder}/known"],
+            boilerplate_dirs=[f"{folder}/public"],
             extensions=["py"],
             noise_t=_RUN,
             guarantee_t=_RUN,

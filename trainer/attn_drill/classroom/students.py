@@ -72,11 +72,7 @@ class StudentIndex:
 
     A student may be named by id, user name, e-mail address, the part of the address before the @,
     anonymous id, or name. A name has its first or its last word first, with or without blanks,
-    punctuation and accents.
-
-    Args:
-        students: the students of the class.
-        salt: the secret of the anonymous ids, or "" for none.
+    punctuation and accents. With "" for the salt, there are no anonymous ids.
     """
 
     def __init__(self, students: Sequence[Student], salt: str = "") -> None:
@@ -85,7 +81,12 @@ class StudentIndex:
         self._by_name: dict[str, list[Student]] = defaultdict(list)
         hidden = anonymous_ids(self._by_exact_name, salt) if salt else {}
         for student in students:
-            keys = (*_keys(student), hidden.get(student.name, ""))
+            # A row may have several ids, for example Canvas' own id and the university's.
+            ids = [cell for heading, cell in student.row.items() if plain_heading(heading) in ID]
+            keys = (
+                *(student.id, student.system_id, *ids, student.login, student.email),
+                *(student.email.partition("@")[0], hidden.get(student.name, "")),
+            )
             for key in {key_form(key) for key in keys} - {""}:
                 self._by_key[key].append(student)
             for name in _name_forms(student.name) | _name_forms(_ADDITION.sub("", student.name)):
@@ -110,11 +111,7 @@ class StudentIndex:
         return list({student.name: student for student in fitting}.values())
 
     def find(self, words: str) -> Student:
-        """Return the only student whom the words fit.
-
-        Raises:
-            DrillError: no student fits, or several do.
-        """
+        """Return the only student whom the words fit, or raise DrillError."""
         fitting = self.find_all(words)
         if len(fitting) == 1:
             return fitting[0]
@@ -132,13 +129,7 @@ def by_student(
 ) -> tuple[dict[str, Value], list[str]]:
     """Return a table of a person by the names of the students, and its keys that fit nobody.
 
-    Args:
-        table: pairs of a key, which names a student, and a value.
-        students: the students of the class.
-        source: the name of the table in messages.
-
-    Raises:
-        DrillError: a key fits several students, or a student has two different values.
+    Raise DrillError if a key fits several students, or a student has two different values.
     """
     index = StudentIndex(students)
     values: dict[str, Value] = {}
@@ -158,7 +149,6 @@ def by_student(
 
 
 def _several(words: str, students: Sequence[Student]) -> str:
-    """Return the sentence about words that fit several students."""
     names = [
         f"{student.name.removesuffix(f' ({student.id})')} ({student.id or student.email})"
         for student in students
@@ -179,13 +169,6 @@ def with_unique_names(students: Sequence[Student]) -> list[Student]:
             student = replace(student, name=f"{student.name} ({addition})")
         unique.append(student)
     return unique
-
-
-def _keys(student: Student) -> tuple[str, ...]:
-    # A row may have several ids, for example Canvas' own id and the university's.
-    ids = (cell for heading, cell in student.row.items() if plain_heading(heading) in ID)
-    local_part = student.email.partition("@")[0]
-    return (student.id, student.system_id, *ids, student.login, student.email, local_part)
 
 
 def _name_forms(name: str) -> set[str]:

@@ -10,7 +10,7 @@ https://gradescope-autograders.readthedocs.io/en/latest/submission_metadata/
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -72,19 +72,7 @@ def read_time(text: str) -> float | None:
 
 
 def with_times(collected: Collected, file: Path) -> tuple[Collected, list[str]]:
-    """Return the submissions with the times of a file, and its words that fit no student.
-
-    The times replace those of the system.
-
-    Raises:
-        DrillError: one sentence that names the file and the fault.
-    """
-    times, unknown = by_student(_lines(file), collected.students, str(file))
-    return _with(collected, times), unknown
-
-
-def _lines(file: Path) -> Iterator[tuple[str, float]]:
-    """Yield the words that name a student and the time, for each line with a time."""
+    """Return the submissions with the times of a file, and its words that fit no student."""
     table = read_csv(file, _NEXT_STEP)
     of_student = ("student", *ID, *LOGIN, *EMAIL, *NAME)
     if not (table.has(*of_student) and table.has(*_TIME)):
@@ -92,16 +80,19 @@ def _lines(file: Path) -> Iterator[tuple[str, float]]:
             f"{file}, line 1 has the columns {listed(table.headings)}. Name two of them student and"
             " submitted."
         )
+    times: list[tuple[str, float]] = []
     for line in table.lines:
         student, text = line.cell(*of_student), line.cell(*_TIME)
         time = read_time(text)
         if time is not None and student:
-            yield student, time
+            times.append((student, time))
         elif text not in ("", "-"):
             raise DrillError(
                 f"{file}, line {line.number} has the time {text!r} for {student or 'nobody'}; it"
                 " must be like 2026-12-01 23:59 or 2026-12-01T23:59:00+01:00."
             )
+    by_name, unknown = by_student(times, collected.students, str(file))
+    return _with(collected, by_name), unknown
 
 
 def with_gradescope(
@@ -111,9 +102,6 @@ def with_gradescope(
 
     The due time of the assignment counts before Gradescope's due time. In a group, the latest due
     time with an extension counts.
-
-    Raises:
-        DrillError: one sentence that names the file.
     """
     try:
         data = msgspec.json.decode(file.read_bytes(), type=_Metadata)
@@ -129,11 +117,11 @@ def with_gradescope(
             for student in collected.students
         ]
         collected = replace(collected, students=students)
-    own = [user.assignment.due_date for user in data.users if user.assignment]
+    of_users = [user.assignment.due_date for user in data.users if user.assignment]
     of_class = [data.assignment.due_date] if data.assignment else []
-    dues = [due.timestamp() for due in own if due] or [due.timestamp() for due in of_class if due]
+    dues = list(filter(None, of_users)) or list(filter(None, of_class))
     if assignment.due is None and dues:
-        assignment = replace(assignment, due=max(dues))
+        assignment = replace(assignment, due=max(due.timestamp() for due in dues))
     if data.created_at is None:
         return collected, assignment
     submitted = data.created_at.timestamp()
@@ -141,7 +129,6 @@ def with_gradescope(
 
 
 def _with(collected: Collected, times: Mapping[str, float]) -> Collected:
-    """Return the submissions with these times, by the name of the student."""
     submissions = [
         submission
         if submission.is_missing

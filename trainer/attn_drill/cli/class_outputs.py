@@ -25,7 +25,7 @@ from attn_drill.classroom.result_store import (
     write_atomically,
     write_record,
 )
-from attn_drill.export.grade_tables import ENCODING, cell_of, csv_line
+from attn_drill.export.grade_tables import ENCODING, cell_of, csv_text
 from attn_drill.export.writers import WRITERS, GradedClass
 from attn_drill.model.errors import DrillError
 from attn_drill.model.listing import first_of
@@ -54,7 +54,7 @@ def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord |
     """
     results, overrides = current_results(store, record), read_overrides(store.out, record)
     gradebook = class_gradebook(record, results, overrides)
-    graded = GradedClass(gradebook, results, _public_texts(record), record.salt)
+    graded = GradedClass(gradebook, _public_texts(record), record.salt)
     kept = [store.path(result.student, result.challenge) for result in results]
     remove_others(store.out / "results", "**/*.json", kept)
     paths = [store.out / "results"]
@@ -100,5 +100,5 @@ def _write_changes(out: Path, changes: list[ChangedMark]) -> Path:
     for student, challenge, before, after, reason in lines[1 : _MOST_CHANGES + 1]:
         typer.echo(f"  {visible(student)}, {challenge}: {before or '–'} → {after or '–'}, {reason}")
     path = out / "changed_marks.csv"
-    write_atomically(path, "".join(map(csv_line, lines)).encode(ENCODING))
+    write_atomically(path, csv_text(lines).encode(ENCODING))
     return path

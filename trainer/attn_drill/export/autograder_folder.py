@@ -22,17 +22,10 @@ _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
 
 
 def write_autograder(folder: Path, assignment_toml: str, others: Sequence[Challenge] = ()) -> None:
-    """Write all files that the platform needs into a folder. Replace an earlier autograder.
+    """Write all files that the platform needs into a new folder, or over an earlier autograder.
 
-    Args:
-        folder: missing, empty, or an earlier autograder. Its README.md explains how to zip it.
-        assignment_toml: the text of the assignment's file.
-        others: the challenges of the assignment from other packs. They become the pack of the
-            autograder.
-
-    Raises:
-        DrillError: the folder holds other files or cannot be written, or attn-drill is not
-            installed.
+    The challenges from other packs become the pack of the autograder. Raise DrillError if the
+    folder holds other files or cannot be written, or if attn-drill is not installed.
     """
     requirements = _requirements()
     _clear(folder)
@@ -41,9 +34,9 @@ def write_autograder(folder: Path, assignment_toml: str, others: Sequence[Challe
     if PACKAGE not in pack.parents:  # the pack of a wheel is inside the package
         for part in ("challenges", "solutions"):
             copies[pack / part] = f"package/attn_drill/_pack/{part}"
-    for own in others:
-        copies[own.folder] = f"pack/challenges/{own.folder.name}"
-        copies[own.solutions] = f"pack/solutions/{own.folder.name}"
+    for other in others:
+        copies[other.folder] = f"pack/challenges/{other.folder.name}"
+        copies[other.solutions] = f"pack/solutions/{other.folder.name}"
     try:
         for source, target in copies.items():
             shutil.copytree(source, folder / target, ignore=_LEFT_OUT)

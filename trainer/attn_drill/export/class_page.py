@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from attn_drill.classroom.records import Gradebook, StudentResult
+from attn_drill.classroom.records import Gradebook
 from attn_drill.classroom.similarity import SameText
-from attn_drill.classroom.summary import Distribution, summarise
+from attn_drill.classroom.summary import summarise
 from attn_drill.export.grade_words import (
     challenge_shares,
     check_weights,
@@ -29,22 +28,20 @@ Reader = Literal["teacher", "class", "markers"]
 
 
 def class_html(
-    results: Sequence[StudentResult],
     gradebook: Gradebook,
     reader: Reader = "teacher",
-    same_texts: Mapping[str, Sequence[SameText]] | None = None,
+    same_texts: Sequence[tuple[str, SameText]] = (),
 ) -> Iterator[str]:
     """Yield the page in small pieces.
 
     Args:
-        results: the results, in the order of the students.
         gradebook: the grades of the class.
         reader: the person for whom the page is.
-        same_texts: the files with the same text, by challenge. Only the teacher sees them.
+        same_texts: the files with the same text, each with its challenge, for the teacher.
     """
-    summary = summarise(results, gradebook)
+    summary = summarise(gradebook)
     assignment = gradebook.assignment
-    assigned = {own.challenge: own for own in assignment.challenges}
+    assigned = {each.challenge: each for each in assignment.challenges}
     mistakes = [
         (challenge.challenge, mistake)
         for challenge in summary.challenges
@@ -52,56 +49,28 @@ def class_html(
     ]
     return page(
         "class",
-        title=assignment.title.strip() or "Results of the class",
+        title=assignment.title,
         reader=reader,
         summary=summary,
         challenges=assignment.challenge_ids,
         mistakes=sorted(mistakes, key=lambda pair: -pair[1].students),
         shares=challenge_shares(assignment),
-        # The checks that were due for a submission of the class.
-        weights={
-            own.challenge: check_weights(
-                assigned[own.challenge], (check.check for check in own.checks)
-            )
-            for own in summary.challenges
-        },
+        assigned=assigned,
+        check_weights=check_weights,
         rules=rules(assignment),
-        looks=by_kind(notes_of(gradebook, results)),
-        same_texts=[
-            (challenge, group)
-            for challenge, groups in (same_texts or {}).items()
-            for group in groups
-        ],
+        looks=by_kind(notes_of(gradebook)),
+        same_texts=same_texts,
         gradebook=gradebook,
-        results=results,
-        result_of={(result.student, result.challenge): result for result in results},
-        grades={
-            (row.student.name, grade.challenge): grade
-            for row in gradebook.rows
-            for grade in row.challenges.values()
-        },
         details=details,
         points_lines=lambda result: points_lines(points_rows(result, assigned[result.challenge])),
         verdicts=VERDICTS,
-        anchor=anchor,
-        bins_in_words=_bins_in_words,
+        # A link must not have the name of a student.
+        anchors={
+            (result.student, result.challenge): f"report-{number}"
+            for number, result in enumerate(gradebook.results, 1)
+        },
         coloured=coloured,
         points=points,
         likely=likely,
         remarks=remarks,
     )
-
-
-def anchor(student: str, challenge: str) -> str:
-    """Return the id of a report on the page.
-
-    The id is the same on every page, and does not reveal the name of the student.
-    """
-    key = f"{student}\0{challenge}".encode(errors="surrogatepass")
-    return f"r-{hashlib.sha256(key).hexdigest()[:16]}"
-
-
-def _bins_in_words(scores: Distribution) -> str:
-    """Return the counts of a histogram as text, for example `0 to 10: 12, 90 to 100: 30`."""
-    filled = [(10 * index, count) for index, count in enumerate(scores.bins) if count]
-    return ", ".join(f"{low} to {low + 10}: {count}" for low, count in filled) or "none"

@@ -8,11 +8,11 @@ the feedback of a whole class, so its files are sorted by user name.
 from __future__ import annotations
 
 import io
-import re
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from attn_drill.classroom.records import Assignment, Student, StudentGrade, StudentResult
+from attn_drill.classroom.lms_names import read_name
+from attn_drill.classroom.records import Assignment, Student, StudentGrade
 from attn_drill.classroom.result_store import safe_name
 from attn_drill.export.grade_words import override_words, penalty_taken
 from attn_drill.export.student_view import student_view
@@ -21,23 +21,16 @@ from attn_drill.report.coloured import coloured
 from attn_drill.report.pages import page
 
 _FILE = "feedback.html"
-# Canvas finds the student by the two numbers at the beginning of the file name.
-_CANVAS = re.compile(r"(.+?)((?:_LATE)?_[0-9]{1,18}_[0-9]{1,18})_.+", re.DOTALL)
-# Moodle finds the student by the number of the participant.
-_MOODLE = re.compile(r"(.+?)(_[0-9]{1,18}_assignsubmission)_[a-z]+.*", re.DOTALL)
-_ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # the same feedback gives the same zip
 
 
-def feedback_html(
-    grade: StudentGrade, results: Sequence[StudentResult], assignment: Assignment
-) -> Iterator[str]:
+def feedback_html(grade: StudentGrade, assignment: Assignment) -> Iterator[str]:
     """Yield the page of one student in small pieces."""
     return page(
         "feedback",
-        title=assignment.title.strip() or "Feedback",
+        title=assignment.title,
         student=grade.student.name,
         grade=grade,
-        parts=student_view(grade, results, assignment),
+        parts=student_view(grade, assignment),
         decided=None if grade.override is None else override_words(grade.override),
         penalty_taken=penalty_taken,
         points=points,
@@ -51,13 +44,16 @@ def feedback_path(student: Student) -> str:
     Canvas and Moodle accept a zip with these paths. The names of files in a class's zip may lead
     anywhere, so every name passes through `safe_name`.
     """
-    if student.system == "canvas" and (canvas := _CANVAS.fullmatch(student.upload)):
-        return f"{safe_name(canvas[1])}{canvas[2]}_{_FILE}"
-    if student.system == "moodle" and (moodle := _MOODLE.fullmatch(student.upload)):
-        return f"{safe_name(moodle[1])}{moodle[2]}_file_/{_FILE}"
     if student.system == "blackboard" and student.system_id:
         return f"{safe_name(student.system_id)}/{_FILE}"
-    return f"{safe_name(student.name)}.html"
+    lms = read_name(student.upload, False, student.system)
+    if lms is None:
+        return f"{safe_name(student.name)}.html"
+    head = safe_name(lms.student)
+    if lms.system == "moodle":  # the number of the participant
+        return f"{head}_{lms.id}_assignsubmission_file_/{_FILE}"
+    late = "_LATE" if lms.is_marked_late else ""
+    return f"{head}{late}_{lms.id}_{lms.upload}_{_FILE}"
 
 
 def feedback_zip(files: Iterable[tuple[str, bytes]]) -> bytes:
@@ -65,5 +61,6 @@ def feedback_zip(files: Iterable[tuple[str, bytes]]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in files:
-            archive.writestr(zipfile.ZipInfo(path, _ZIP_DATE), content, zipfile.ZIP_DEFLATED)
+            # Without a date, the same feedback gives the same zip.
+            archive.writestr(zipfile.ZipInfo(path), content, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()

@@ -11,12 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from attn_drill.classroom.points import total
-from attn_drill.classroom.records import (
-    Assignment,
-    Gradebook,
-    StudentGrade,
-    StudentResult,
-)
+from attn_drill.classroom.records import Assignment, Gradebook, StudentGrade, StudentResult
 from attn_drill.export.grade_words import penalty_taken
 from attn_drill.export.to_look_at import KINDS, Reason
 from attn_drill.report.class_words import checks_passed, likely, points
@@ -32,47 +27,36 @@ _FORMULA = re.compile(r"[\s\"'`\u200c\u200d]*[=+\-@＝＋－＠].", re.DOTALL)
 
 
 def grades_csv(gradebook: Gradebook, notes: Iterable[Reason] = ()) -> str:
-    """Return the text of `grades.csv`. Write the text with `ENCODING` and newline="".
-
-    Args:
-        gradebook: the grades of the class.
-        notes: the reasons to look, for the last column.
-    """
-    challenges = gradebook.assignment.challenge_ids
-    look: dict[str, dict[str, None]] = {}  # each reason once, in order
+    """Return the text of `grades.csv`, with the reasons to look in the last column."""
+    assignment = gradebook.assignment
+    challenges = assignment.challenge_ids
+    look: dict[str, list[str]] = {}
     for note in notes:
-        if note.kind == "time" and not note.text:  # about the download, and not about the student
-            continue
-        about = f"{note.challenge}: " if note.challenge and len(challenges) > 1 else ""
-        words = f"{about}{KINDS[note.kind].label}{note.text}"
-        look.setdefault(note.student, {})[words] = None
+        # A time that nobody knows is about the download, and not about the student.
+        if note.kind != "time" or note.text:
+            about = f"{note.challenge}: " if note.challenge and len(challenges) > 1 else ""
+            words = f"{about}{KINDS[note.kind].label}{note.text}"
+            look.setdefault(note.student, []).append(words)
     header = ("student", "id", "file", "late", "days_late", "penalty", *challenges, "total", "look")
-    rows = (
-        _row(row, gradebook.assignment, list(look.get(row.student.name, ())))
-        for row in gradebook.rows
-    )
-    return "".join(map(csv_line, (header, *rows)))
-
-
-def _row(grade: StudentGrade, assignment: Assignment, look: Sequence[str]) -> tuple[str, ...]:
-    """Return the cells of one student. Unknown points are empty cells.
-
-    With several challenges, the days are the most of them.
-    """
-    days = max((own.lateness.days or 0 for own in grade.challenges.values()), default=0)
-    penalty = _penalty(grade, assignment)
-    in_order = map(grade.challenges.get, assignment.challenge_ids)
-    return (
-        cell_of(grade.student.name),
-        cell_of(grade.student.id),
-        cell_of(", ".join(file for file in grade.files if file)),
-        "yes" if grade.is_late else "",
-        str(days or ""),
-        _points(penalty or None),
-        *(_points(None if own is None else own.points) for own in in_order),
-        _points(grade.total),
-        cell_of("; ".join(look)),
-    )
+    lines: list[Sequence[str]] = [header]
+    for row in gradebook.rows:
+        days = [grade.lateness.days or 0 for grade in row.challenges.values()]
+        is_late = any(grade.lateness.is_late for grade in row.challenges.values())
+        in_order = map(row.challenges.get, challenges)
+        lines.append(
+            (
+                cell_of(row.student.name),
+                cell_of(row.student.id),
+                cell_of(", ".join(filter(None, row.files))),
+                "yes" if is_late else "",
+                str(max(days, default=0) or ""),
+                _points(_penalty(row, assignment) or None),
+                *(_points(None if grade is None else grade.points) for grade in in_order),
+                _points(row.total),
+                cell_of("; ".join(dict.fromkeys(look.get(row.student.name, ())))),
+            )
+        )
+    return csv_text(lines)
 
 
 def _penalty(grade: StudentGrade, assignment: Assignment) -> float:
@@ -80,22 +64,20 @@ def _penalty(grade: StudentGrade, assignment: Assignment) -> float:
     if grade.total is None or grade.override is not None:
         return 0.0
     before = {
-        challenge: None if own.points is None else own.points + penalty_taken(own)
-        for challenge, own in grade.challenges.items()
+        challenge: None if each.points is None else each.points + penalty_taken(each)
+        for challenge, each in grade.challenges.items()
     }
     return round((total(before, assignment) or 0.0) - grade.total, 1)
 
 
 def _points(value: float | None) -> str:
-    """Return points for a cell, which is empty if they are not known."""
     return "" if value is None else points(value)
 
 
 def grades_by_challenge_csv(results: Iterable[StudentResult]) -> str:
     """Return the text of `grades_by_challenge.csv`, with the score that the checks brought.
 
-    Each row is exactly one line: line ends in names are escaped. So tools that read line by line
-    work, too. Without a verdict, unknown values are empty cells.
+    Each row is exactly one line: line ends in names are escaped.
     """
     header = ("student", "challenge", "verdict", "score", "checks_passed", "checks_total")
     lines: list[Sequence[str]] = [(*header, "likely_mistake", "seconds")]
@@ -113,24 +95,29 @@ def grades_by_challenge_csv(results: Iterable[StudentResult]) -> str:
                 f"{result.seconds:.2f}",
             )
         )
-    return "".join(map(csv_line, lines))
+    return csv_text(lines)
 
 
 def cell_of(text: str) -> str:
     """Return a text that a spreadsheet shows and does not compute.
 
-    A text that could be a formula gets an apostrophe at its beginning.
+    >>> cell_of("=1+1")
+    "'=1+1"
     """
     return f"'{visible(text)}" if _FORMULA.match(text) else visible(text)
 
 
-def csv_line(row: Sequence[str], *, quoted: bool = False) -> str:
-    """Return a row as a line of a CSV file."""
-    # In some countries, spreadsheets split cells at semicolons. Quotes keep a name with a
-    # semicolon in one cell.
-    quoted = quoted or any(";" in cell for cell in row)
+def csv_text(rows: Iterable[Sequence[str]], *, quoted: bool = False) -> str:
+    """Return rows as the text of a CSV file."""
     buffer = io.StringIO()
-    csv.writer(
-        buffer, quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL, lineterminator="\n"
-    ).writerow(row)
+    for row in rows:
+        # In some countries, spreadsheets split cells at semicolons. Quotes keep a name with a
+        # semicolon in one cell.
+        is_quoted = quoted or any(";" in cell for cell in row)
+        writer = csv.writer(
+            buffer,
+            quoting=csv.QUOTE_ALL if is_quoted else csv.QUOTE_MINIMAL,
+            lineterminator="\n",
+        )
+        writer.writerow(row)
     return buffer.getvalue()

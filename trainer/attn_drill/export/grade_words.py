@@ -33,19 +33,13 @@ _TENTHS = 1000  # of 100 points
 
 @dataclass(frozen=True)
 class PointsRow:
-    """A row of a student's table of points. The points of all rows add up exactly.
-
-    Attributes:
-        words: the status in words. If the check passed and brings no points, they say why.
-        points: the points that the student gets, 0 to 100.
-        most: the points that the check can bring; 0 for a check without a weight.
-    """
+    """A row of a student's table of points. The points of all rows add up exactly."""
 
     check: str
     status: Status
-    words: str
-    points: float
-    most: float
+    words: str  # the status, and why a check that passed brings no points
+    points: float  # 0 to 100
+    most: float  # the points that the check can bring; 0 for a check without a weight
 
 
 def points_rows(result: StudentResult, assigned: AssignedChallenge) -> tuple[PointsRow, ...]:
@@ -59,16 +53,10 @@ def points_rows(result: StudentResult, assigned: AssignedChallenge) -> tuple[Poi
     missing = apportioned(
         [100 * part.share - part.points for part in parts], _TENTHS - score + rest
     )
-    rows = [
-        PointsRow(
-            part.check,
-            part.status,
-            _status_words(part, result.verdict),
-            own / 10,
-            (own + more) / 10,
-        )
-        for part, own, more in zip(parts, gained, missing, strict=True)
-    ]
+    rows = []
+    for part, tenths, more in zip(parts, gained, missing, strict=True):
+        words = _status_words(part, result.verdict)
+        rows.append(PointsRow(part.check, part.status, words, tenths / 10, (tenths + more) / 10))
     if rest:
         rows.append(PointsRow(_LEAST, "passed", "in addition", rest / 10, rest / 10))
     return tuple(rows)
@@ -115,13 +103,12 @@ def points_lines(rows: Sequence[PointsRow]) -> tuple[str, ...]:
 
 def check_weights(assigned: AssignedChallenge, due: Iterable[str]) -> dict[str, float]:
     """Return the points of 100 that each of the due checks can bring, in their order."""
-    wanted = set(due)
-    shares = weight_shares((check for check in CHECK_ORDER if check in wanted), assigned)
+    shares = weight_shares(sorted(due, key=CHECK_ORDER.index), assigned)
     return {check: 100 * share for check, share in shares.items() if share}
 
 
 def challenge_shares(assignment: Assignment) -> dict[str, float]:
-    """Return the share of the total that each challenge counts, 0 to 1."""
+    """Return the share of each challenge in the total, 0 to 1."""
     whole = sum(assigned.worth for assigned in assignment.challenges)
     return {assigned.challenge: assigned.worth / whole for assigned in assignment.challenges}
 
@@ -158,8 +145,9 @@ def penalty_taken(grade: ChallengeGrade) -> float:
     return round(grade.score - grade.points, 1)
 
 
-def lateness_rows(lateness: Lateness) -> tuple[tuple[str, str], ...]:
-    """Return labels and words for the due time, the time of the submission and the penalty."""
+def details(grade: ChallengeGrade) -> tuple[tuple[str, str], ...]:
+    """Return labels and words about the times, an override, and the points that count."""
+    lateness = grade.lateness
     rows: list[tuple[str, str]] = []
     if lateness.due is not None:
         extended = ", with an extension" if lateness.is_extended else ""
@@ -171,12 +159,6 @@ def lateness_rows(lateness: Lateness) -> tuple[tuple[str, str], ...]:
         rows.append(("handed in", f"{submitted}{in_time}"))
     if lateness.is_late:
         rows.append(("late", late_words(lateness)))
-    return tuple(rows)
-
-
-def details(grade: ChallengeGrade) -> tuple[tuple[str, str], ...]:
-    """Return labels and words about the time, an override, and the points that count."""
-    rows = list(lateness_rows(grade.lateness))
     if grade.override is not None:
         rows.append(("override", override_words(grade.override)))
     if grade.points is not None and grade.points != grade.score:
@@ -185,7 +167,11 @@ def details(grade: ChallengeGrade) -> tuple[tuple[str, str], ...]:
 
 
 def late_words(lateness: Lateness) -> str:
-    """Return the days and the penalty of a late submission, for example `2 days, −20 points`."""
+    """Return the days and the penalty of a late submission.
+
+    >>> late_words(Lateness(is_late=True, days=2, penalty=20.0))
+    '2 days, −20 points'
+    """
     if lateness.days is None:
         return "time unknown, no penalty"
     penalty = f"−{in_points(lateness.penalty)} points" if lateness.penalty else "no penalty"
@@ -193,7 +179,11 @@ def late_words(lateness: Lateness) -> str:
 
 
 def time_in_words(seconds: float, utc_offset: float | None = None) -> str:
-    """Return a time as `2026-12-01 23:59 (UTC+01:00)`; None is the zone of this machine."""
+    """Return a time in words; None is the zone of this machine.
+
+    >>> time_in_words(0.0, 3600.0)
+    '1970-01-01 01:00 (UTC+01:00)'
+    """
     zone = None if utc_offset is None else timezone(timedelta(seconds=utc_offset))
     time = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
     offset = time.strftime("%z")
@@ -201,7 +191,11 @@ def time_in_words(seconds: float, utc_offset: float | None = None) -> str:
 
 
 def override_words(override: Override) -> str:
-    """Return a person's decision, for example `85 points. A good idea.`"""
+    """Return a person's decision in words.
+
+    >>> override_words(Override("Ana", "", 85.0, "A good idea."))
+    '85 points. A good idea.'
+    """
     comment = f" {override.comment}" if override.comment else ""
     return f"{in_points(override.points)} points.{comment}"
 
@@ -210,9 +204,9 @@ def remarks(grade: StudentGrade) -> list[str]:
     """Return short words about the late submissions and the overrides of a student."""
     several = len(grade.challenges) > 1
     late = [
-        f"late{f' in {name}' if several else ''}: {late_words(own.lateness)}"
-        for name, own in grade.challenges.items()
-        if own.lateness.is_late
+        f"late{f' in {name}' if several else ''}: {late_words(each.lateness)}"
+        for name, each in grade.challenges.items()
+        if each.lateness.is_late
     ]
     return late + [
         f"{f'{override.challenge}, ' if override.challenge and several else ''}"

@@ -5,28 +5,26 @@ The maximum of the assignment on Gradescope must be 100 points.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from attn_drill.classroom.records import Assignment, StudentGrade, StudentResult
+from attn_drill.classroom.records import Assignment, StudentGrade
 from attn_drill.export.grade_words import override_words, points_lines
 from attn_drill.export.student_view import ChallengeView, student_view
 from attn_drill.report.visible import visible
 
 
-def gradescope_object(
-    grade: StudentGrade, results: Iterable[StudentResult], assignment: Assignment
-) -> dict[str, Any]:
+def gradescope_object(grade: StudentGrade, assignment: Assignment) -> dict[str, Any]:
     """Return the object with the keys of Gradescope's documentation.
 
-    The object has no score if a challenge has no points, because no student may get 0 points for a
-    fault of the grader.
+    It has no score if a challenge has no points: no student may get 0 points for a fault of the
+    grader.
     """
-    results = list(results)
-    views = student_view(grade, results, assignment)
+    views = student_view(grade, assignment)
     content: dict[str, Any] = {} if grade.total is None else {"score": round(grade.total, 2)}
     if assignment.shown == "report":
-        content["execution_time"] = round(sum(result.seconds for result in results), 1)
+        seconds = sum(result.seconds for result in grade.results)
+        content["execution_time"] = round(seconds, 1)
     decided = [] if grade.override is None else [f"override: {override_words(grade.override)}"]
     content |= {
         "output": "\n\n".join([*map(visible, decided), *(_says(view) for view in views)]),

@@ -18,21 +18,14 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("i
 
 @dataclass(frozen=True)
 class HandoutTask:
-    """A challenge as the students get it.
-
-    Attributes:
-        file: the name of the file to hand in.
-        entry: the names that the file must define.
-        prompt: the task, in Markdown.
-        checks: the names of the challenge's checks.
-    """
+    """A challenge as the students get it."""
 
     assigned: AssignedChallenge
     title: str
-    file: str
-    entry: tuple[str, ...]
-    prompt: str
-    checks: Sequence[str]
+    file: str  # the name of the file to hand in
+    entry: tuple[str, ...]  # the names that the file must define
+    prompt: str  # in Markdown
+    checks: Sequence[str]  # their names
 
     @property
     def html(self) -> Markup:

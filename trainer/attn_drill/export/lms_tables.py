@@ -1,18 +1,14 @@
 """Write the grades of a class for the gradebook import of Canvas, Moodle and Blackboard.
 
-If the roster is the system's own export, only the points and the feedback change. The columns of
-other assignments are left out, because their grades may have changed since the export. The
-docstring of `trainer/classroom/roster.py` has the columns.
+The roster must be the system's own export. Only the points and the feedback change. The columns of
+other assignments are left out, because their grades may have changed since the export.
 
-An import must not remove a grade. Moodle ignores an empty cell, so a student without a total has
-an empty cell. Canvas and Blackboard may remove the grade of an empty cell. So their tables repeat
-the grade that the roster has for such a student; without one, the cell is empty.
+An import must not remove a grade. Moodle ignores an empty cell. Canvas and Blackboard may remove
+the grade, so their tables repeat the grade that the roster has for a student without a total.
 
-Sources: Canvas Instructor Guide, "How do I import grades in the Gradebook?"; MoodleDocs,
-"Assignment settings: Offline grading worksheet" (the importer reads "Identifier", "Grade", "Last
-modified (grade)" and "Feedback comments"); Blackboard Help for Instructors, "Work Offline With
-Grade Data" (every cell of a CSV file must have quotes, and feedback is possible only in the file of
-a single column).
+Sources: those of `classroom/roster.py`. Moodle's importer reads "Identifier", "Grade", "Last
+modified (grade)" and "Feedback comments". For Blackboard, every cell must have quotes, and feedback
+is possible only in the file of a single column.
 """
 
 from __future__ import annotations
@@ -25,7 +21,7 @@ from typing import NamedTuple
 from attn_drill.classroom.records import Gradebook, Student, StudentGrade, System
 from attn_drill.classroom.roster import assignment_columns, most_points, system_of
 from attn_drill.classroom.students import folded
-from attn_drill.export.grade_tables import cell_of, csv_line
+from attn_drill.export.grade_tables import cell_of, csv_text
 from attn_drill.export.grade_words import remarks
 from attn_drill.model.listing import first_of
 from attn_drill.report.class_words import points
@@ -46,42 +42,33 @@ class Layout:
     """The table of one system.
 
     Attributes:
-        keys: the columns that identify a student. At least one cell must not be empty.
-        headings: the columns of a table without a roster of this system, before the points.
-        column: the heading of the points, or of a new column for an assignment with this title.
+        identifier: the column that identifies a student.
+        new_column: the heading of a new column for an assignment with this title.
         identity: the columns of the roster that are repeated; () for all.
-        exact: more columns in which an apostrophe would do harm.
+        exact: the columns in which an apostrophe would do harm.
     """
 
-    keys: tuple[str, ...]
-    headings: tuple[str, ...]
-    column: str
+    identifier: str
+    new_column: str
     identity: tuple[str, ...] = ()
     exact: tuple[str, ...] = ()
 
 
-_CANVAS_IDS = ("ID", "SIS User ID", "SIS Login ID")
 LAYOUTS: Mapping[System, Layout] = {
     "canvas": Layout(
-        keys=_CANVAS_IDS,
-        headings=("Student", *_CANVAS_IDS, "Section"),
-        column="{}",
+        identifier="ID",
+        new_column="{}",
         identity=(
-            *("Student", "LastName", "FirstName", *_CANVAS_IDS, "Section"),
+            *("Student", "LastName", "FirstName", "ID", "SIS User ID", "SIS Login ID", "Section"),
             *("Integration ID", "Root Account"),
         ),
-        exact=("Integration ID", "Root Account"),
+        exact=("ID", "SIS User ID", "SIS Login ID", "Integration ID", "Root Account"),
     ),
-    "moodle": Layout(
-        keys=("Identifier",),
-        headings=("Identifier", "Full name", "Last modified (grade)", "Feedback comments"),
-        column="Grade",
-    ),
+    "moodle": Layout(identifier="Identifier", new_column="Grade", exact=("Identifier",)),
     "blackboard": Layout(
-        keys=("Username",),
-        headings=("Last Name", "First Name", "Username", "Student ID"),
-        column=f"{{}} [Total Pts: {_MOST} Score]",
-        exact=("Student ID", "Grading Notes"),
+        identifier="Username",
+        new_column=f"{{}} [Total Pts: {_MOST} Score]",
+        exact=("Username", "Student ID", "Grading Notes"),
     ),
 }
 
@@ -97,24 +84,31 @@ def lms_table(gradebook: Gradebook, system: System) -> LmsTable:
     """Return the table for a system: "canvas", "moodle" or "blackboard"."""
     layout, title = LAYOUTS[system], system.capitalize()
     exported = [_exported_row(grade.student, system) for grade in gradebook.rows]
-    own_headings = tuple(next(filter(None, exported), ()))
-    column, fitting = _column(system, gradebook.assignment.title, own_headings)
-    headings = _headings(system, own_headings, column)
-    lines = [[cell_of(heading) for heading in headings]]
+    roster_headings = tuple(next(filter(None, exported), ()))
+    fitting = _fitting_columns(system, gradebook.assignment.title, roster_headings)
+    is_one = len(fitting) == 1
+    column = fitting[0] if is_one else layout.new_column.format(gradebook.assignment.title)
+    others = assignment_columns(system, roster_headings).keys() - {column}
+    repeated = [
+        heading
+        for heading in roster_headings
+        if heading not in others and (not layout.identity or heading.strip() in layout.identity)
+    ]
+    headings = tuple(dict.fromkeys((*repeated, column)))
+    rows: list[_Row] = [{heading: cell_of(heading) for heading in headings}]
     if system == "canvas":  # a row with the points possible comes first
-        lines.append(["    Points Possible", *[""] * (len(headings) - 2), str(_MOST)])
+        rows.append({"Student": "    Points Possible", column: str(_MOST)})
     left_out: list[str] = []
-    for grade, own_row in zip(gradebook.rows, exported, strict=True):
-        cells = dict(own_row or _new_row(grade.student, system))
-        # A file that belongs to nobody must not become a new student of the system.
-        if grade.student.is_in_roster is False or not any(cells.get(key) for key in layout.keys):
+    for grade, row in zip(gradebook.rows, exported, strict=True):
+        if not row.get(layout.identifier):
             left_out.append(grade.student.name)
             continue
-        cells[column] = _points(grade, cells.get(column, ""), system)
-        if system == "moodle" or column in own_headings:
+        cells = {**row, column: _points(grade, row.get(column, ""), system)}
+        if column in roster_headings:
             cells |= _feedback_cells(grade, cells, headings)
-        lines.append([_cell(cells.get(heading, ""), heading, layout) for heading in headings])
-    text = "".join(csv_line(line, quoted=system == "blackboard") for line in lines)
+        rows.append({name: _cell(cell, name, layout) for name, cell in cells.items()})
+    lines = [[row.get(heading, "") for heading in headings] for row in rows]
+    text = csv_text(lines, quoted=system == "blackboard")
     notes: list[str] = []
     if left_out:
         notes.append(
@@ -122,90 +116,48 @@ def lms_table(gradebook: Gradebook, system: System) -> LmsTable:
             f" {first_of(left_out, _MOST_NAMED)}. Use {title}'s own export as the roster, or"
             " correct their rows in it."
         )
-    if system != "moodle" and column not in own_headings:
+    if roster_headings and column not in roster_headings:
         notes.append(
             f"{title} will make a new column “{column}”, because {len(fitting)} columns of the"
             " roster have this title. To fill a column, give the assignment its whole heading as"
             " the title."
         )
-    return LmsTable(text, notes + _about_maximum(gradebook, column, exported))
-
-
-def _about_maximum(gradebook: Gradebook, column: str, exported: Sequence[_Row]) -> list[str]:
-    """Return a sentence if the column has another maximum than 100 points."""
     maxima = {gradebook.possible.get(column, ""), most_points(column)}
     maxima |= {row.get("Maximum Grade", row.get("Maximum grade", "")) for row in exported}
-    return [
+    notes += [
         f"The maximum of the column {column} is {maximum} points. Change it to {_MOST} before the"
         " import."
         for maximum in sorted(maxima)
         if _NUMBER.fullmatch(maximum) and float(maximum.replace(",", ".")) != _MOST
     ]
+    return LmsTable(text, notes)
 
 
 def _cell(text: str, heading: str, layout: Layout) -> str:
     """Return a cell exactly, or with an apostrophe if a spreadsheet could compute it."""
-    is_exact = heading in (*layout.keys, *layout.exact, *_FEEDBACK) or _NUMBER.fullmatch(text)
+    is_exact = heading in (*layout.exact, *_FEEDBACK) or _NUMBER.fullmatch(text)
     return text if is_exact else cell_of(text)
 
 
 def _exported_row(student: Student, system: System) -> _Row:
     """Return the student's row of the roster if the system can import it, otherwise {}."""
-    # A list of Moodle's participants has no grades.
-    needed = {"Identifier", "Grade"} if system == "moodle" else {LAYOUTS[system].keys[0]}
-    return student.row if system_of(student.row) == system and needed <= set(student.row) else {}
+    is_whole = LAYOUTS[system].identifier in student.row  # a list of Moodle's participants is not
+    return student.row if is_whole and system_of(student.row) == system else {}
 
 
-def _column(system: System, title: str, own_headings: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the heading of the column for the points, and the roster's columns that fit.
-
-    A column of the roster fits if it has the title of the assignment. A file of Blackboard with
-    columns for feedback has a single column, which the teacher chose. So its title does not matter.
-    """
-    columns = assignment_columns(system, own_headings)
+def _fitting_columns(system: System, title: str, headings: Sequence[str]) -> list[str]:
+    """Return the columns of the roster with the title of the assignment."""
+    if system == "moodle":
+        return ["Grade"]
+    columns = assignment_columns(system, headings)
     fitting = [heading for heading in columns if heading.strip() == title.strip()]
-    fitting = fitting or [name for name, own in columns.items() if folded(own) == folded(title)]
-    if not fitting and "Feedback to Learner" in own_headings:
-        fitting = list(columns)
-    is_one = len(fitting) == 1
-    return fitting[0] if is_one else LAYOUTS[system].column.format(title), fitting
-
-
-def _headings(system: System, own_headings: Sequence[str], column: str) -> tuple[str, ...]:
-    """Return the headings of the table, without those of other assignments."""
-    identity = LAYOUTS[system].identity
-    others = assignment_columns(system, own_headings).keys() - {column}
-    repeated = [
-        heading
-        for heading in own_headings
-        if heading not in others and (not identity or heading.strip() in identity)
-    ]
-    return tuple(dict.fromkeys((*(repeated or LAYOUTS[system].headings), column)))
-
-
-def _new_row(student: Student, system: System) -> dict[str, str]:
-    """Return the cells of a student whom the roster does not have, for all systems."""
-    system_id = student.system_id if student.system == system else ""
-    # The id of the roster, unless it is only the number of a learning management system.
-    school_id = student.id if student.is_in_roster and student.id != student.system_id else ""
-    first, _, last = student.name.removesuffix(f" ({student.id})").rpartition(" ")
-    return {
-        "Student": student.name,
-        "ID": system_id,
-        "SIS User ID": school_id,
-        "SIS Login ID": student.login,
-        "Identifier": f"Participant {system_id}" if system_id else "",
-        "Full name": student.name,
-        "Last modified (grade)": "-",
-        "Last Name": last,
-        "First Name": first,
-        "Username": student.login or system_id,
-        "Student ID": school_id,
-    }
+    fitting = fitting or [name for name, words in columns.items() if folded(words) == folded(title)]
+    # A file of Blackboard with feedback has a single column, which the teacher chose.
+    return list(columns) if not fitting and "Feedback to Learner" in headings else fitting
 
 
 def _points(grade: StudentGrade, old: str, system: System) -> str:
-    """Return the points of a student, or the roster's own cell if there are none."""
+    """Return the points of a student, or the roster's cell if there are none."""
     if system == "canvas" and old.strip().upper() == "EX":  # the student is excused
         return old
     if grade.total is not None:
@@ -216,13 +168,11 @@ def _points(grade: StudentGrade, old: str, system: System) -> str:
 
 
 def _feedback_cells(grade: StudentGrade, cells: _Row, headings: Sequence[str]) -> dict[str, str]:
-    """Return the cells with the feedback, if the table has a column for it.
-
-    The text of a person stays.
-    """
+    """Return the cells with the feedback, if the table has a column for it."""
     heading = next((name for name in _FEEDBACK if name in headings), "")
     old = cells.get(heading, "")
-    if not heading or grade.total is None or (old.strip() and not old.startswith(_SIGNATURE)):
+    is_of_a_person = bool(old.strip()) and not old.startswith(_SIGNATURE)
+    if not heading or grade.total is None or is_of_a_person:
         return {}
     text = "; ".join((f"{points(grade.total)} of {_MOST} points", *remarks(grade)))
     new = {heading: visible(f"{_SIGNATURE}{text}")}

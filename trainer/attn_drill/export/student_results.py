@@ -19,9 +19,17 @@ _WIDTH = 80
 def with_report(result: StudentResult, report: Report, source: str) -> StudentResult:
     """Return the result of a submission that was graded, with the text of the submission."""
     graded = replace(result, report=report, source=source, text=as_text(report))
-    if result.file.endswith(NOTEBOOK) and (cells := _cell_words(graded)):
-        return replace(graded, text=f"{graded.text}\n{cells}\n")
-    return graded
+    if not result.file.endswith(NOTEBOOK):
+        return graded
+    failure = report.first_failure()
+    numbers = {graded.line, *(frame.line for frame in (failure.frames if failure else ()))}
+    # The report names lines of all cells together.
+    sentences = []
+    for number in sorted(filter(None, numbers)):
+        if place := cell_line(source, number):
+            sentences.append(f"Line {number} is line {place[1]} of code cell {place[0]}.")
+    text = f"{graded.text}\n{' '.join(sentences)}\n" if sentences else graded.text
+    return replace(graded, text=text)
 
 
 def with_trouble(result: StudentResult, trouble: str) -> StudentResult:
@@ -50,16 +58,3 @@ def as_text(report: Report) -> str:
     with out.capture() as capture:
         out.print(render(report, _WIDTH, stage="line", has_commands=False))
     return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip() + "\n"
-
-
-def _cell_words(result: StudentResult) -> str:
-    """Return a sentence for each line that the report names, with the cell of the notebook."""
-    failure = None if result.report is None else result.report.first_failure()
-    frames = () if failure is None else failure.frames
-    lines = {result.line, *(frame.line for frame in frames)} - {None}
-    places = {line: cell_line(result.source, line) for line in sorted(filter(None, lines))}
-    return " ".join(
-        f"Line {line} is line {place[1]} of code cell {place[0]}."
-        for line, place in places.items()
-        if place is not None
-    )

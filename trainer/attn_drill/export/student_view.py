@@ -9,7 +9,7 @@ students have no command line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from attn_drill.classroom.records import (
@@ -40,57 +40,41 @@ _NOT_LOADED = (
 
 @dataclass(frozen=True)
 class ChallengeView:
-    """A student's view of one challenge.
-
-    Attributes:
-        challenge: the id of the challenge.
-        share: the share of the total that the challenge counts, 0 to 1.
-        says: the text for the student.
-        verdict: None if the challenge was not graded.
-        grade: None without a submission.
-        rows: all checks with their points. Empty if the student sees only the verdict.
-        reasons: the reason of each check that failed or brings no points, or "".
-        report: the report as text, or "" if the student does not see it.
-        details: labels and words about the times, an override, and the points that count.
-    """
+    """A student's view of one challenge. Everything that the student must not see is empty."""
 
     challenge: str
-    share: float
-    says: str = ""
-    verdict: Verdict | None = None
-    grade: ChallengeGrade | None = None
-    rows: tuple[PointsRow, ...] = ()
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    share: float  # of the total, 0 to 1
+    says: str = ""  # the text for the student
+    verdict: Verdict | None = None  # None if the challenge was not graded
+    grade: ChallengeGrade | None = None  # None without a submission
+    rows: tuple[PointsRow, ...] = ()  # all checks with their points
+    reasons: Mapping[str, str] = field(default_factory=dict)  # why a check failed or brings nothing
     report: str = ""
-    details: tuple[tuple[str, str], ...] = ()
+    details: tuple[tuple[str, str], ...] = ()  # labels and words about times and decisions
 
     @property
     def symbol_and_word(self) -> tuple[str, str]:
-        """The verdict as a symbol and a word."""
         return ("–", "no submission") if self.grade is None else VERDICTS[self.verdict]
 
 
-def student_view(
-    grade: StudentGrade, results: Iterable[StudentResult], assignment: Assignment
-) -> tuple[ChallengeView, ...]:
+def student_view(grade: StudentGrade, assignment: Assignment) -> tuple[ChallengeView, ...]:
     """Return a student's view of all challenges of the assignment."""
-    by_challenge = {result.challenge: result for result in results}
-    views = []
-    for assigned in assignment.challenges:
-        name = assigned.challenge
-        own = grade.challenges.get(name)
-        about = () if own is None else details(own)
-        view = ChallengeView(name, challenge_shares(assignment)[name], grade=own, details=about)
-        views.append(_with_result(view, assigned, by_challenge.get(name), assignment))
-    return tuple(views)
+    return tuple(
+        _view(assigned, grade.challenges.get(assigned.challenge), assignment)
+        for assigned in assignment.challenges
+    )
 
 
-def _with_result(
-    view: ChallengeView,
-    assigned: AssignedChallenge,
-    result: StudentResult | None,
-    assignment: Assignment,
+def _view(
+    assigned: AssignedChallenge, grade: ChallengeGrade | None, assignment: Assignment
 ) -> ChallengeView:
+    view = ChallengeView(
+        assigned.challenge,
+        challenge_shares(assignment)[assigned.challenge],
+        grade=grade,
+        details=() if grade is None else details(grade),
+    )
+    result = None if grade is None else grade.result
     if result is None:
         return replace(view, says=NOT_HANDED_IN)
     if result.verdict is None:

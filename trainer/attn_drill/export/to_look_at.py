@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,17 +24,11 @@ _ALMOST_THE_NAME = re.compile(r"the file defines no (\w+);.* Rename (\w+)\.")
 
 
 class Kind(NamedTuple):
-    """A reason to look.
+    """A kind of reasons to look."""
 
-    Attributes:
-        heading: the heading of the list of all notes of this kind.
-        advice: an explanation, and the next step.
-        label: the reason in words, which stands before the text of a note outside of this list.
-    """
-
-    heading: str
-    advice: str
-    label: str = ""
+    heading: str  # of the list of these reasons
+    advice: str  # an explanation, and the next step
+    label: str = ""  # before the text of a reason outside of this list
 
 
 _AGAIN = "Then grade again with `class grade --resume`."
@@ -101,35 +95,31 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Reason:
-    """A reason to look at a submission, a student or a file.
+    """A reason to look at a submission, a student or a file."""
 
-    Attributes:
-        kind: a key of `KINDS`.
-        student: the name of the student, or "" for a file that belongs to nobody.
-        challenge: the id of the challenge, or "" if the note is not about a submission.
-        text: the details of the reason, or "".
-    """
-
-    kind: str
-    student: str
-    challenge: str
-    text: str
+    kind: str  # a key of `KINDS`
+    student: str  # "" for a file that belongs to nobody
+    challenge: str  # "" if the reason is not about a submission
+    text: str  # the details, or ""
 
 
-def notes_of(gradebook: Gradebook, results: Iterable[StudentResult]) -> list[Reason]:
+def notes_of(gradebook: Gradebook) -> list[Reason]:
     """Return all notes in the order of the students."""
-    by_key = {(result.student, result.challenge): result for result in results}
-    submitted = [grade for row in gradebook.rows for grade in row.challenges.values() if grade.file]
+    submitted = [
+        grade
+        for row in gradebook.rows
+        for grade in row.challenges.values()
+        if grade.submission.file
+    ]
     has_no_times = all(grade.lateness.submitted is None for grade in submitted)
     notes: list[Reason] = []
     for row in gradebook.rows:
         name = row.student.name
         notes += [Reason(kind, name, "", text) for kind, text in _about_student(row, gradebook)]
-        for grade in row.challenges.values():
-            result = by_key.get((name, grade.challenge))
+        for challenge, grade in row.challenges.items():
             notes += [
-                Reason(kind, name, grade.challenge, text)
-                for kind, text in _about_grade(grade, result)
+                Reason(kind, name, challenge, text)
+                for kind, text in _about_grade(grade)
                 if not (kind == "time" and has_no_times and not text)
             ]
     if has_no_times and any(grade.has_unknown_time for grade in submitted):
@@ -157,25 +147,31 @@ def _about_student(row: StudentGrade, gradebook: Gradebook) -> Iterator[tuple[st
         yield "override", _decided(row.override, points)
 
 
-def _about_grade(grade: ChallengeGrade, result: StudentResult | None) -> Iterator[tuple[str, str]]:
+def _about_grade(grade: ChallengeGrade) -> Iterator[tuple[str, str]]:
     """Yield the notes about a submission. A person has already looked at one with an override."""
     if grade.override is not None:
         yield "override", _decided(grade.override, grade.score)
+    result, submission = grade.result, grade.submission
+    if grade.override is not None or result is None:
         return
-    if grade.is_ungraded:
-        yield "ungraded", grade.error
-    elif grade.verdict is None:
-        yield "failed", grade.error or "no reason is known"
-    elif grade.error:
-        yield "missing", grade.error
-    elif result is not None and (words := near_miss(result)):
+    if result.is_ungraded:
+        yield "ungraded", result.error or ""
+    elif result.verdict is None:
+        yield "failed", result.error or "no reason is known"
+    elif submission.trouble:
+        yield "missing", submission.trouble
+    elif words := near_miss(result):
         yield "near", words
+    elif grade.points == 0 and grade.score and grade.lateness.is_late:
+        yield "zero", f"late: {late_words(grade.lateness)}"
     elif grade.points == 0:
-        yield "zero", _reason(grade, result)
+        failure = result.report and result.report.first_failure()
+        words = f"{failure.check}: {failure.message}" if failure else VERDICTS[result.verdict][1]
+        yield "zero", _shortened(words)
     if grade.has_unknown_time or (grade.lateness.is_late and grade.lateness.days is None):
         yield "time", " (late by its name)" if grade.lateness.is_late else ""
-    if grade.alternatives:
-        yield "answers", ", ".join(grade.alternatives)
+    if submission.alternatives:
+        yield "answers", ", ".join(submission.alternatives)
 
 
 def _decided(override: Override, from_checks: float | None) -> str:
@@ -189,11 +185,7 @@ def _decided(override: Override, from_checks: float | None) -> str:
 
 
 def near_miss(result: StudentResult) -> str:
-    """Return the small slip that costs an answer its points, or "" if there is none.
-
-    A slip is a name that is nearly right, a missing colon, an error in the last line, or the time
-    limit.
-    """
+    """Return the small slip that costs an answer its points, or ""."""
     failure = None if result.report is None else result.report.first_failure()
     if failure is None or result.verdict not in ("error", "failed", "timeout"):
         return ""
@@ -209,16 +201,6 @@ def near_miss(result: StudentResult) -> str:
         return f"a colon is missing at line {line}"
     is_last = not "".join(result.source.split("\n")[line:]).strip()
     return f"the error is in the last line: {_shortened(failure.message)}" if is_last else ""
-
-
-def _reason(grade: ChallengeGrade, result: StudentResult | None) -> str:
-    """Return the reason for 0 points."""
-    if grade.score and grade.lateness.is_late:
-        return f"late: {late_words(grade.lateness)}"
-    failure = None if result is None or result.report is None else result.report.first_failure()
-    if failure is None:
-        return VERDICTS[grade.verdict][1]
-    return _shortened(f"{failure.check}: {failure.message}")
 
 
 def _shortened(message: str) -> str:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from attn_drill.classroom.anonymity import (
-    anonymous_gradebook,
-    anonymous_ids,
-    anonymous_results,
-    name_hider,
-)
-from attn_drill.classroom.records import Gradebook, StudentGrade, StudentResult, System
+from attn_drill.classroom.anonymity import anonymous_gradebook, anonymous_ids, name_hider
+from attn_drill.classroom.records import Gradebook, System
 from attn_drill.classroom.result_store import remove_others, safe_name, write_atomically
 from attn_drill.classroom.similarity import same_text, similar_pairs
 from attn_drill.export.class_page import class_html
@@ -23,7 +18,7 @@ from attn_drill.export.feedback import feedback_html, feedback_path, feedback_zi
 from attn_drill.export.grade_tables import (
     ENCODING,
     cell_of,
-    csv_line,
+    csv_text,
     grades_by_challenge_csv,
     grades_csv,
 )
@@ -36,34 +31,18 @@ from attn_drill.report.visible import visible
 
 @dataclass(frozen=True)
 class GradedClass:
-    """Everything that the formats show.
-
-    Attributes:
-        gradebook: the grades.
-        results: the results, in the order of the students of the gradebook.
-        answers: the texts that everybody can read, by challenge and by name: right answers, and
-            stubs.
-        salt: the secret of the anonymous ids.
-    """
+    """Everything that the formats show."""
 
     gradebook: Gradebook
-    results: Sequence[StudentResult]
+    # The texts that everybody can read, by challenge and by name: right answers, and stubs.
     answers: Mapping[str, Mapping[str, str]]
-    salt: str
-
-    def by_student(self) -> Iterator[tuple[StudentGrade, list[StudentResult]]]:
-        """Yield the grades and the results of each student."""
-        results: dict[str, list[StudentResult]] = {}
-        for result in self.results:
-            results.setdefault(result.student, []).append(result)
-        for grade in self.gradebook.rows:
-            yield grade, results.get(grade.student.name, [])
+    salt: str  # the secret of the anonymous ids
 
     def sources(self, challenge: str) -> dict[str, str]:
         """Return the text of each student's file for a challenge."""
         return {
             result.student: result.source
-            for result in self.results
+            for result in self.gradebook.results
             if result.challenge == challenge and result.source
         }
 
@@ -71,26 +50,27 @@ class GradedClass:
 Writer = Callable[[GradedClass, Path], list[Path]]  # writes into a folder, returns what it wrote
 
 
-def _csv(graded: GradedClass, out: Path) -> list[Path]:
-    notes = notes_of(graded.gradebook, graded.results)
+def write_tables(graded: GradedClass, out: Path) -> list[Path]:
+    notes = notes_of(graded.gradebook)
     return [
         _table(out / "grades.csv", grades_csv(graded.gradebook, notes)),
-        _table(out / "grades_by_challenge.csv", grades_by_challenge_csv(graded.results)),
+        _table(out / "grades_by_challenge.csv", grades_by_challenge_csv(graded.gradebook.results)),
     ]
 
 
-def _html(graded: GradedClass, out: Path) -> list[Path]:
+def write_pages(graded: GradedClass, out: Path) -> list[Path]:
     """Write the page for the teacher, and its first half as a page for the class."""
-    same_texts = {
-        challenge: same_text(graded.sources(challenge), graded.answers.get(challenge, {}))
+    same_texts = [
+        (challenge, group)
         for challenge in graded.gradebook.assignment.challenge_ids
-    }
-    page = class_html(graded.results, graded.gradebook, "teacher", same_texts)
-    for_class = class_html(graded.results, graded.gradebook, "class")
+        for group in same_text(graded.sources(challenge), graded.answers.get(challenge, {}))
+    ]
+    page = class_html(graded.gradebook, "teacher", same_texts)
+    for_class = class_html(graded.gradebook, "class")
     return [_write(out / "report.html", page), _write(out / "class.html", for_class)]
 
 
-def _lms(system: System, graded: GradedClass, out: Path) -> list[Path]:
+def write_import_file(system: System, graded: GradedClass, out: Path) -> list[Path]:
     """Write the import file of a system, and print what a person must know about it."""
     table = lms_table(graded.gradebook, system)
     for note in table.notes:
@@ -98,32 +78,30 @@ def _lms(system: System, graded: GradedClass, out: Path) -> list[Path]:
     return [_table(out / f"{system}.csv", table.text)]
 
 
-def _gradescope(graded: GradedClass, out: Path) -> list[Path]:
+def write_gradescope(graded: GradedClass, out: Path) -> list[Path]:
     assignment = graded.gradebook.assignment
     written = [
         _write(
             out / "gradescope" / safe_name(grade.student.name) / "results.json",
-            [json.dumps(gradescope_object(grade, results, assignment), indent=1)],
+            [json.dumps(gradescope_object(grade, assignment), indent=1)],
         )
-        for grade, results in graded.by_student()
-        if results
+        for grade in graded.gradebook.rows
+        if grade.results
     ]
     remove_others(out / "gradescope", "*/results.json", written)
     return [out / "gradescope"]
 
 
-def _junit(graded: GradedClass, out: Path) -> list[Path]:
-    return [_write(out / "junit.xml", [junit_xml(graded.results)])]
+def write_junit(graded: GradedClass, out: Path) -> list[Path]:
+    return [_write(out / "junit.xml", [junit_xml(graded.gradebook.results)])]
 
 
-def _feedback(graded: GradedClass, out: Path) -> list[Path]:
+def write_feedback(graded: GradedClass, out: Path) -> list[Path]:
     """Write a page of feedback for each student who handed in something or has an override."""
     pages = {
-        feedback_path(grade.student): "".join(
-            feedback_html(grade, results, graded.gradebook.assignment)
-        )
-        for grade, results in graded.by_student()
-        if results or grade.overrides
+        feedback_path(grade.student): "".join(feedback_html(grade, graded.gradebook.assignment))
+        for grade in graded.gradebook.rows
+        if grade.results or grade.overrides
     }
     written = [_write(out / "feedback" / path, [page]) for path, page in pages.items()]
     remove_others(out / "feedback", "**/*.html", written)
@@ -132,44 +110,43 @@ def _feedback(graded: GradedClass, out: Path) -> list[Path]:
     return [out / "feedback", out / "feedback.zip"]
 
 
-def _markers(graded: GradedClass, out: Path) -> list[Path]:
+def write_markers(graded: GradedClass, out: Path) -> list[Path]:
     """Write the page and the table without names, and the names that belong to the ids."""
     students = [row.student for row in graded.gradebook.rows]
     ids = anonymous_ids((student.name for student in students), graded.salt)
     hide = name_hider(students)
     gradebook = anonymous_gradebook(graded.gradebook, ids, hide)
-    results = list(anonymous_results(graded.results, ids, hide))
     names = [("anonymous_id", "student", "id")]
-    names += [(ids[own.name], cell_of(own.name), cell_of(own.id)) for own in students]
+    names += [(ids[each.name], cell_of(each.name), cell_of(each.id)) for each in students]
     return [
-        _write(out / "markers" / "report.html", class_html(results, gradebook, "markers")),
+        _write(out / "markers" / "report.html", class_html(gradebook, "markers")),
         _table(out / "markers" / "grades.csv", grades_csv(gradebook)),
-        _table(out / "anonymous_ids.csv", "".join(map(csv_line, names))),
+        _table(out / "anonymous_ids.csv", csv_text(names)),
     ]
 
 
-def _similar(graded: GradedClass, out: Path) -> list[Path]:
+def write_similar(graded: GradedClass, out: Path) -> list[Path]:
     rows = [("challenge", "student", "other", "share")]
     for challenge in graded.gradebook.assignment.challenge_ids:
-        known = graded.answers.get(challenge, {}).values()
+        public = graded.answers.get(challenge, {}).values()
         rows += [
             (challenge, cell_of(pair.student), cell_of(pair.other), f"{pair.share:.2f}")
-            for pair in similar_pairs(graded.sources(challenge), known)
+            for pair in similar_pairs(graded.sources(challenge), public)
         ]
-    return [_table(out / "similar.csv", "".join(map(csv_line, rows)))]
+    return [_table(out / "similar.csv", csv_text(rows))]
 
 
 WRITERS: Mapping[str, Writer] = {
-    "csv": _csv,
-    "html": _html,
-    "canvas": partial(_lms, "canvas"),
-    "moodle": partial(_lms, "moodle"),
-    "blackboard": partial(_lms, "blackboard"),
-    "gradescope": _gradescope,
-    "junit": _junit,
-    "feedback": _feedback,
-    "markers": _markers,
-    "similar": _similar,
+    "csv": write_tables,
+    "html": write_pages,
+    "canvas": partial(write_import_file, "canvas"),
+    "moodle": partial(write_import_file, "moodle"),
+    "blackboard": partial(write_import_file, "blackboard"),
+    "gradescope": write_gradescope,
+    "junit": write_junit,
+    "feedback": write_feedback,
+    "markers": write_markers,
+    "similar": write_similar,
 }
 
 
