@@ -1,7 +1,4 @@
-"""Define the facts of the journal: one record for each thing that happened.
-
-A fact never changes. A later fact may overrule it: `Replaced` an attempt, `Overruled` a review.
-"""
+"""Define the facts of the journal. A fact never changes, but a later fact may overrule it."""
 
 from __future__ import annotations
 
@@ -25,16 +22,11 @@ def _new_id() -> str:
 
 
 class Fact(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
-    """A thing that happened.
+    """A thing that happened."""
 
-    Attributes:
-        subject: The id of the challenge, the item or the interview that the fact is about.
-        at: The time in seconds since the epoch.
-        id: A random id, so that journals can be merged in any order, any number of times.
-    """
-
-    subject: str
-    at: Time
+    subject: str  # the id of a challenge, an item or an interview
+    at: Time  # seconds since the epoch
+    # Random, so that journals can be merged in any order, any number of times.
     id: str = msgspec.field(default_factory=_new_id)
 
 
@@ -50,28 +42,18 @@ class Resumed(Fact, tag="resumed", frozen=True):
 
 
 class Attempted(Fact, tag="attempted", frozen=True, kw_only=True):
-    """A file was graded.
-
-    Attributes:
-        seed: The seed of the cases.
-        verdict: The verdict.
-        source: The text of the file.
-        checks: Each check that was due, with its status.
-        seconds: The time at work since the stub was handed out; None without a stub.
-        hints: The highest level of the hints that were shown since then.
-        solution: True if the reference was shown.
-        purpose: The mode in which the attempt was made.
-        mistakes: The ids of the named mistakes. `progress.attempts` takes them from `Diagnosed`.
-    """
+    """A file was graded."""
 
     seed: int
     verdict: Verdict
     source: str = ""
-    checks: Mapping[str, Status] = {}
+    checks: Mapping[str, Status] = {}  # each check that was due
+    # The time at work since the stub was handed out; None without a stub.
     seconds: Time | None = None
-    hints: int = 0
-    solution: bool = False
+    hints: int = 0  # the highest level since then
+    solution: bool = False  # the reference was shown
     purpose: Purpose = "practice"
+    # `counted_attempts` takes them from `Diagnosed`.
     mistakes: tuple[str, ...] = ()
 
     @property
@@ -108,14 +90,11 @@ class Reviewed(Fact, tag="reviewed", frozen=True, kw_only=True):
     """An item was reviewed.
 
     The subject is `challenge:ID`, `question:ID`, `line:ID:MISTAKE` or `follow-up:ID:NUMBER`.
-
-    Attributes:
-        rating: The rating. `progress.reviews` puts the rating of an overrule in its place.
-        reason: The reason for the first rating.
     """
 
+    # `rated_reviews` puts the rating of an overrule in its place.
     rating: Rating
-    reason: str = ""
+    reason: str = ""  # for the first rating
 
     @property
     def item(self) -> str:
@@ -144,23 +123,16 @@ class InterviewBegan(Fact, tag="interview", frozen=True, kw_only=True):
 
 
 class InterviewEvent(Fact, frozen=True, kw_only=True):
-    """Something that happened in an interview.
+    """Something that happened in an interview."""
 
-    Attributes:
-        interview: The id of the fact that the interview began.
-    """
-
-    interview: str
+    interview: str  # the id of its `InterviewBegan`
 
 
 class StageEvent(InterviewEvent, frozen=True, kw_only=True):
-    """Something that happened in a problem of an interview. The subject is the challenge.
+    """Something that happened in a problem of an interview. The subject is the challenge."""
 
-    Attributes:
-        seconds: The time at work on the problem so far, so that a kill loses little of it. 0 if
-            the event does not tell.
-    """
-
+    # The time at work on the problem so far, so that a kill loses little of it. 0 if the event
+    # does not tell.
     seconds: Time = 0.0
 
 
@@ -169,23 +141,15 @@ class StageBegan(StageEvent, tag="stage-began", frozen=True):
 
 
 class StageAttempted(StageEvent, tag="stage-attempted", frozen=True, kw_only=True):
-    """A text was graded.
-
-    Attributes:
-        verdict: The verdict.
-        passed: The number of checks that passed.
-        total: The number of all checks.
-        failed: The names of the checks that failed.
-        bugs_left: The number of planted mistakes that are left, or None if it is not known.
-        count: The number of attempts. It is 0 for a file that is not finished; old journals have
-            one event for all attempts of a session.
-    """
+    """A text was graded."""
 
     verdict: Verdict
-    passed: int
-    total: int
+    passed: int  # checks
+    total: int  # checks
     failed: tuple[str, ...] = ()
-    bugs_left: int | None = None
+    bugs_left: int | None = None  # None if it is not known
+    # 0 for a file that is not finished. Old journals have one event for all attempts of a
+    # session.
     count: int = 1
 
 
@@ -216,27 +180,18 @@ class StageLeft(StageEvent, tag="stage-left", frozen=True):
 
 
 class StageEnded(StageEvent, tag="stage-ended", frozen=True, kw_only=True):
-    """The learner handed in the file, and the problem is over.
+    """The learner handed in the file, and the problem is over."""
 
-    Attributes:
-        code: The text of the file, or None if nothing was handed in.
-        note: A sentence if nothing was handed in, or if the file could not be graded.
-        reference_seen: True if the reference was shown during the problem.
-    """
-
-    code: str | None
+    code: str | None  # None if nothing was handed in
+    # A sentence if nothing was handed in, or if the file could not be graded.
     note: str
     reference_seen: bool
 
 
 class QuestionEvent(InterviewEvent, frozen=True, kw_only=True):
-    """Something that happened while questions were asked.
+    """Something that happened while questions were asked."""
 
-    Attributes:
-        seconds: The time for all questions so far.
-    """
-
-    seconds: Time
+    seconds: Time  # for all questions so far
 
 
 class QuestionAnswered(QuestionEvent, tag="question-answered", frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -45,11 +46,7 @@ class Journal:
     """The journal in a home folder.
 
     The file is opened when it is first needed. A problem with the file raises no error: `facts`
-    returns an empty list, and `trouble` describes the problem.
-
-    Attributes:
-        path: The file of the journal.
-        trouble: A sentence that describes the last problem with the file, or None.
+    returns an empty list, and `trouble` is a sentence about the last problem.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -60,14 +57,17 @@ class Journal:
 
     def add(self, fact: Fact) -> str:
         """Add a fact, and return its id."""
-        self.add_rows([_row(fact)])
+        text = json.dumps(msgspec.to_builtins(fact), ensure_ascii=False)
+        # SQLite stores no lone surrogates, as in a file name that is not UTF-8.
+        data = text.encode("utf-8", "replace").decode()
+        kind = str(fact.__struct_config__.tag)
+        self.add_rows([(fact.id, fact.at, kind, fact.subject, data)])
         return fact.id
 
     def add_rows(self, rows: list[Row]) -> int | None:
         """Add the rows whose ids the journal does not have yet, all of them or none.
 
-        Returns:
-            The number of rows that were added, or None if the journal cannot be used.
+        Return the number of rows that were added, or None if the journal cannot be used.
         """
         return self._use(lambda connection: add_rows(connection, rows))
 
@@ -78,11 +78,8 @@ class Journal:
     def facts(self, *kinds: type[F], subject: str | None = None) -> list[F]:
         """Return facts in order of time; at the same time, in the order of recording.
 
-        Skip facts of a later version that this version does not know.
-
-        Args:
-            *kinds: The kinds of facts; by default all kinds.
-            subject: Return only the facts about this subject.
+        Skip facts of a later version that this version does not know. Without `kinds` or without a
+        `subject`, return the facts of all.
         """
         conditions, values = ["1"], []
         if kinds:
@@ -93,7 +90,10 @@ class Journal:
             values.append(subject)
         query = f"SELECT data FROM fact WHERE {' AND '.join(conditions)} ORDER BY rowid"
         rows = self._read(lambda connection: connection.execute(query, values).fetchall())
-        facts = [fact for (data,) in rows or () if (fact := _fact(data)) is not None]
+        facts: list[F] = []
+        for (data,) in rows or ():
+            with suppress(msgspec.DecodeError):
+                facts.append(_DECODER.decode(data))
         # SQLite takes longer to sort, because it sorts the texts of the attempts too.
         return sorted(facts, key=lambda fact: fact.at)
 
@@ -115,7 +115,6 @@ class Journal:
         return self._read(copy)
 
     def close(self) -> None:
-        """Close the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -151,18 +150,3 @@ class Journal:
             )
             self.close()
             return None
-
-
-def _row(fact: Fact) -> Row:
-    data = json.dumps(msgspec.to_builtins(fact), ensure_ascii=False)
-    # SQLite stores no lone surrogates, as in a file name that is not UTF-8.
-    data = data.encode("utf-8", "replace").decode()
-    return fact.id, fact.at, str(fact.__struct_config__.tag), fact.subject, data
-
-
-def _fact(data: str) -> Any:
-    """Return a fact, or None if this version does not know such facts."""
-    try:
-        return _DECODER.decode(data)
-    except msgspec.DecodeError:
-        return None

@@ -20,11 +20,7 @@ def read_source(
 ) -> str:
     """Return the text of a submission.
 
-    Args:
-        path: The file.
-        name: The name of the file in messages. If empty, messages use the path.
-        if_empty: The advice in the message about an empty file.
-        most_bytes: The greatest size of the file.
+    Messages call it `name`, or else by its path. `if_empty` is the advice about an empty file.
 
     Raises:
         DrillError: If the file does not exist, is larger than `most_bytes`, or is no text.
@@ -56,10 +52,7 @@ def read_source(
 def decode_source(data: bytes, name: str, if_empty: str) -> str:
     """Return the text of a submission, which is UTF-8 with or without a byte order mark.
 
-    Args:
-        data: The bytes of the submission.
-        name: The name of the submission in messages.
-        if_empty: The advice in the message if the text is empty.
+    Messages call it `name`. `if_empty` is the advice about an empty text.
 
     Raises:
         DrillError: If the data is not UTF-8, or is empty.

@@ -55,12 +55,7 @@ def python_of(text: str, name: str, wanted: Collection[str]) -> str:
     """Return the Python source of the wanted names of a notebook, and of everything they need.
 
     Before each cell comes the comment `# cell N`; N counts the code cells. A line of the result is
-    as far below this comment as in the cell.
-
-    Args:
-        text: the text of the .ipynb.
-        name: the name of the file in messages.
-        wanted: the names that the challenges ask for.
+    as far below this comment as in the cell. Messages call the notebook `name`.
 
     Raises:
         DrillError: the text is not a notebook, is too large, or defines no wanted name.
@@ -98,12 +93,7 @@ def python_of(text: str, name: str, wanted: Collection[str]) -> str:
 
 
 def cell_line(source: str, line: int) -> tuple[int, int] | None:
-    """Return the number of a code cell and the line in it, both from 1, or None.
-
-    Args:
-        source: a result of `python_of`.
-        line: a line of the source, from 1.
-    """
+    """Return the code cell and the line in it of a line of `python_of`, all from 1, or None."""
     for below, text in enumerate(reversed(source.split("\n")[:line])):
         if header := _CELL_HEADER.fullmatch(text):
             return (int(header[1]), below) if below else None
@@ -136,7 +126,6 @@ def undefined(name: str, wanted: Collection[str], defined: Iterable[str]) -> str
 
 
 def _code_cells(text: str, name: str) -> list[str]:
-    """Return the texts of the code cells."""
     try:
         data = text.removeprefix("\ufeff").encode()
         notebook = msgspec.json.decode(data, type=_Notebook)
