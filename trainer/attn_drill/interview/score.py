@@ -35,14 +35,7 @@ _DEBUGGING_RULE = " A file with bugs gets the points for the bugs that are repai
 
 @dataclass(frozen=True)
 class ScorePart:
-    """A part of the score.
-
-    Attributes:
-        name: The name of the part.
-        points: The points.
-        most: The highest possible number of points.
-        rule: The rule in words.
-    """
+    """A part of the score."""
 
     name: str
     points: float
@@ -52,29 +45,20 @@ class ScorePart:
 
 @dataclass(frozen=True)
 class ProblemRow:
-    """A problem on the score sheet.
-
-    Attributes:
-        stage: The problem as it was planned.
-        title: The title of the challenge.
-        weight: The weight of the problem among all problems, 0 to 1.
-        overtime_seconds: The time at work after the allowed time.
-        state: The final state of the problem.
-        reference: The text of the reference, or "" if the pack no longer has the challenge.
-        bugs: The planted mistakes of a debugging round in words; () for another problem.
-    """
+    """A problem on the score sheet."""
 
     stage: Stage
     title: str
-    weight: float
+    weight: float  # among all problems, 0 to 1
     overtime_seconds: float
     state: StageState
+    # "" if the pack no longer has the challenge.
     reference: str
+    # The planted mistakes of a debugging round in words.
     bugs: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
-        """True if all checks passed."""
         return self.state.result is not None and self.state.result.verdict == "passed"
 
     @property
@@ -99,12 +83,7 @@ class ProblemRow:
 
 @dataclass(frozen=True)
 class QuestionRow:
-    """A question on the score sheet.
-
-    Attributes:
-        follow_up: The question with its model answer.
-        rating: The learner's own rating, 1 again to 4 easy, or None if there was no answer.
-    """
+    """A question on the score sheet, with the learner's own rating; None without an answer."""
 
     follow_up: FollowUp
     rating: int | None
@@ -112,25 +91,15 @@ class QuestionRow:
 
 @dataclass(frozen=True)
 class ScoreSheet:
-    """The score sheet of an interview.
+    """The score sheet of an interview."""
 
-    Attributes:
-        began: The start of the interview in seconds since the epoch.
-        plan: The plan of the interview.
-        state: The final state of the interview.
-        problems: The problems in order.
-        questions: The questions in order. They give no points.
-        parts: The parts of the score.
-        practise: Commands to practise with, each with its reason.
-    """
-
-    began: float
+    began: float  # seconds since the epoch
     plan: InterviewPlan
     state: InterviewState
     problems: tuple[ProblemRow, ...]
-    questions: tuple[QuestionRow, ...]
+    questions: tuple[QuestionRow, ...]  # they give no points
     parts: tuple[ScorePart, ...]
-    practise: tuple[str, ...]
+    practise: tuple[str, ...]  # commands, each with its reason
 
     @property
     def solved(self) -> int:
@@ -154,14 +123,8 @@ def score_sheet(
 ) -> ScoreSheet:
     """Return the score sheet of an interview.
 
-    Args:
-        plan: The plan of the interview.
-        state: The final state of the interview.
-        challenges: The challenges by id. A challenge that no pack has any more may be missing.
-        references: The texts of the references by challenge id. The same may be missing.
-        asked: The questions in order.
-        began: The start of the interview in seconds since the epoch.
-        mistakes: The planted mistakes in words, by id. By default the sheet shows the ids.
+    A challenge that no pack has any more may be missing in `challenges` and in the texts of the
+    references. `mistakes` are the planted mistakes in words, by id; by default the sheet shows ids.
     """
     in_words = mistakes or {}
     all_seconds = sum(stage.seconds for stage in plan.stages)
@@ -192,12 +155,7 @@ def score_sheet(
 
 
 def score_parts(problems: Sequence[ProblemRow], share_of_time: float) -> tuple[ScorePart, ...]:
-    """Return the parts of the score. Nothing that the learner rates gives points.
-
-    Args:
-        problems: The problems.
-        share_of_time: The time at work divided by the planned time.
-    """
+    """Return the parts of the score. `share_of_time` is the time at work over the planned time."""
     correct = sum(problem.weight * problem.correctness for problem in problems)
     passed = sum(problem.weight for problem in problems if problem.passed)
     unaided = sum(problem.weight * problem.unaided for problem in problems if problem.passed)
@@ -247,7 +205,6 @@ def _advice(
 
 
 def _command(stage: Stage) -> str:
-    """Return the command that practises the same problem."""
     if stage.bugs:
         return f"attn-drill hunt {stage.challenge} --bugs {len(stage.bugs)}"
     return f"attn-drill start {stage.challenge}"

@@ -23,45 +23,27 @@ _LEAST_SECONDS = 60.0  # of every problem, even if the problems before took all 
 
 @dataclass(frozen=True)
 class StageState:
-    """The state of one problem.
-
-    Attributes:
-        begun: True if the problem began.
-        ended: True if the problem ended.
-        seconds: The time at work.
-        attempts: The number of attempts.
-        hints: The highest level of the hints that were shown.
-        revealed_mistakes: The number of times that the likely mistake was shown.
-        result: The last attempt, with the number of planted mistakes that are left.
-        reference_seen: True if the reference was shown during the problem.
-        code: The text of the file that was handed in, or None.
-        note: The reason if no file was handed in.
-    """
+    """The state of one problem."""
 
     begun: bool = False
     ended: bool = False
     seconds: float = 0.0
     attempts: int = 0
-    hints: int = 0
-    revealed_mistakes: int = 0
+    hints: int = 0  # the highest level
+    revealed_mistakes: int = 0  # how often the likely mistake was shown
+    # The last attempt, with the number of planted mistakes that are left.
     result: facts.StageAttempted | None = None
     reference_seen: bool = False
-    code: str | None = None
-    note: str = ""
+    code: str | None = None  # of the file that was handed in
+    note: str = ""  # the reason if no file was handed in
 
 
 @dataclass(frozen=True)
 class InterviewState:
-    """The state of an interview.
-
-    Attributes:
-        stages: The state of each problem.
-        ratings: The learner's own rating of each answered question, 1 again to 4 easy, by item.
-        question_seconds: The time for the questions so far.
-        finished: True if the interview is finished.
-    """
+    """The state of an interview."""
 
     stages: tuple[StageState, ...]
+    # 1 again to 4 easy, by item
     ratings: Mapping[str, int] = field(default_factory=dict)
     question_seconds: float = 0.0
     finished: bool = False
@@ -73,7 +55,6 @@ class InterviewState:
 
     @property
     def seconds(self) -> float:
-        """The time at work so far."""
         return sum(stage.seconds for stage in self.stages) + self.question_seconds
 
 
@@ -97,7 +78,6 @@ def state_of(plan: InterviewPlan, events: Iterable[facts.InterviewEvent]) -> Int
 
 
 def _stage_after(stage: StageState, event: facts.StageEvent) -> StageState:
-    """Return the state of a problem after one event."""
     stage = replace(stage, begun=True, seconds=max(stage.seconds, event.seconds))
     match event:
         case facts.StageAttempted(count=count):

@@ -18,20 +18,13 @@ class Phase(Enum):
 
 @dataclass(frozen=True)
 class Action:
-    """An action of the session, and its key.
-
-    Attributes:
-        name: the name of the action.
-        key: the key as the learner reads it.
-        label: its words in the line of keys.
-        explains: a sentence for the list of all keys.
-        bound: the keys as Textual names them, if they differ from `key`.
-    """
+    """An action of the session, and its key."""
 
     name: str
-    key: str
-    label: str
-    explains: str
+    key: str  # as the learner reads it
+    label: str  # in the line of keys
+    explains: str  # in the list of all keys
+    # The keys as Textual names them, if they differ from `key`.
     bound: str = ""
 
 
@@ -74,11 +67,6 @@ _ORDER = {
 
 
 def key_line(phase: Phase, working: set[str]) -> list[Action]:
-    """Return at most five actions for the line of keys, the next step first.
-
-    Args:
-        phase: the phase of the session.
-        working: the names of the actions that do something now.
-    """
+    """Return at most five of the actions that do something now, the next step first."""
     names = [name for name in _ORDER[phase] if name in working][: _MOST_SHOWN - len(_LAST)]
     return [ACTIONS[name] for name in (*names, *_LAST)]

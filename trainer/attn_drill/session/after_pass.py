@@ -1,7 +1,4 @@
-"""The state of a session after a pass: the lesson, pages of other answers, follow-up questions.
-
-This module draws nothing and waits for nothing.
-"""
+"""The state of a session after a pass: the lesson, pages of other answers, follow-up questions."""
 
 from __future__ import annotations
 
@@ -44,28 +41,18 @@ Page = OtherAnswer | MistakesPage | AttemptsPage
 
 @dataclass
 class AfterPass:
-    """The state after a pass.
-
-    Attributes:
-        challenge: the challenge that was passed.
-        source: the text that passed.
-        next_line: progress, the next challenges, the next review and the grade in one line.
-        questions: the follow-up questions that have answers.
-        lesson: the lesson, or None while it is measured.
-        page_index: the page of the other answers, from 0.
-        question_index: the question that is shown, from 0.
-        is_revealed: True if the answer of this question is shown.
-        ratings: the ratings of the questions by their index.
-    """
+    """The state after a pass."""
 
     challenge: Challenge
     source: str
+    # Progress, the next challenges, the next review and the grade in one line.
     next_line: str
-    questions: tuple[FollowUp, ...]
-    lesson: Lesson | None = None
+    questions: tuple[FollowUp, ...]  # those that have answers
+    lesson: Lesson | None = None  # None while it is measured
     page_index: int = 0
     question_index: int = 0
     is_revealed: bool = False
+    # by the index of the question
     ratings: dict[int, int] = field(default_factory=dict)
     _pages: list[Page] | None = None
 
@@ -99,13 +86,7 @@ class AfterPass:
         return None
 
     def rate(self, rating: int, journal: Journal, now: float) -> None:
-        """Record the learner's own rating of the answer, and go on to the next question.
-
-        Args:
-            rating: 1 again, 2 hard, 3 good, 4 easy.
-            journal: the learner's journal.
-            now: the current time in seconds since the epoch.
-        """
+        """Record the own rating of the answer, 1 to 4, and go on to the next question."""
         question = self.question
         if question is None:
             return
@@ -121,7 +102,6 @@ class AfterPass:
 
 
 def after_pass(challenge: Challenge, source: str, next_line: str, language: str) -> AfterPass:
-    """Return the state after a pass, with the follow-up questions in a language."""
     try:
         questions = tuple(entry for entry in follow_ups(challenge, language) if entry.answer)
     except PackError:
@@ -150,7 +130,6 @@ def _mistakes_page(challenge: Challenge, journal: Journal) -> list[Page]:
 
 
 def _attempts_page(state: AfterPass, journal: Journal) -> AttemptsPage:
-    """Return the last attempts. Equal texts in a row count once."""
     sources: list[tuple[str, str]] = []
     for attempt in counted_attempts(journal.facts(subject=state.challenge.id)):
         is_new = not sources or sources[-1][1] != attempt.source

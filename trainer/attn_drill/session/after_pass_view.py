@@ -30,7 +30,6 @@ def render_lesson(after: AfterPass) -> RenderableType:
 
 
 def render_answers(after: AfterPass, journal: Journal, width: int) -> RenderableType:
-    """Return a page of the other answers."""
     pages = after.pages(journal)
     if not pages:
         return Text("The pack has no other answers.", style=QUIET)

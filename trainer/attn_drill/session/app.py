@@ -45,7 +45,6 @@ class DrillApp(App[Any]):
         self.console.push_theme(Theme({"markdown.code": "bold"}))
 
     def on_mount(self) -> None:
-        """Show the first screen."""
         for signal_number in (signal.SIGTERM, signal.SIGHUP):
             # In tests the app may run in another thread, which cannot set a handler.
             with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
@@ -53,23 +52,17 @@ class DrillApp(App[Any]):
         self.push_screen(self.first, self.exit)
 
     def action_interrupt(self) -> None:
-        """End without a result."""
         self.exit(None)
 
     def action_shade(self) -> None:
-        """Switch between the dark and the light theme."""
         self.theme = theme("light" if self.current_theme.dark else "dark", {})
 
 
 def run_screen(screen: Screen[T], advice: str) -> T | None:
     """Show a screen on this terminal, and return its result; None after an interrupt.
 
-    Args:
-        screen: the screen.
-        advice: the next step if the screen fails.
-
     Raises:
-        GraderError: if the screen fails. The terminal is then restored.
+        GraderError: if the screen fails, with `advice` as the next step. The terminal is restored.
     """
     app = DrillApp(screen)
     result: T | None = app.run()

@@ -27,10 +27,6 @@ def find_editor(
 ) -> list[str]:
     """Return the command that VISUAL or EDITOR names, or a usual editor of the system.
 
-    Args:
-        environment: the environment variables.
-        which: finds a program by its name.
-
     Raises:
         DrillError: if the named editor cannot be run, or if there is no editor.
     """

@@ -30,10 +30,6 @@ _REVEAL = ("enter", "show a model answer")
 def ask_and_score(interview: Interview, score: Callable[[], ScoreSheet]) -> Ending:
     """Ask the open questions, then show the score sheet. Return "next" if the sheet was shown.
 
-    Args:
-        interview: the interview.
-        score: makes the score sheet when all questions are answered.
-
     Raises:
         GraderError: if the screen fails.
     """
@@ -68,7 +64,6 @@ class EndScreen(Screen[Ending]):
         self._left_at_start = interview.seconds_left
 
     def compose(self) -> ComposeResult:
-        """Yield the place and time, the text, the status, the keys."""
         yield Static(id="top", markup=False)
         with VerticalScroll(id="questions"):
             yield Static(id="text", markup=False)
@@ -76,12 +71,10 @@ class EndScreen(Screen[Ending]):
         yield KeyLine([])
 
     def on_mount(self) -> None:
-        """Show the first open question, and start the clock."""
         self.set_interval(1.0, self._draw_top)
         self._next()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw the text at the new width."""
         self._draw()
 
     @property
@@ -91,7 +84,6 @@ class EndScreen(Screen[Ending]):
 
     @property
     def current(self) -> FollowUp:
-        """The shown question."""
         return self.interview.questions[self.question_number - 1]
 
     def _next(self) -> None:
@@ -141,7 +133,6 @@ class EndScreen(Screen[Ending]):
         self.query_one("#status", Static).update(Text(" ".join(sentences)))
 
     def action_reveal(self) -> None:
-        """Show the model answer."""
         if self.sheet is not None:
             return
         self.status = "Rate your own answer with 1, 2, 3 or 4." if self.is_revealed else ""
@@ -149,7 +140,6 @@ class EndScreen(Screen[Ending]):
         self._draw()
 
     def action_rate(self, rating: int) -> None:
-        """Record the learner's own rating, and show the next question."""
         if self.sheet is not None:
             return
         if not self.is_revealed:
@@ -162,7 +152,6 @@ class EndScreen(Screen[Ending]):
         self._next()
 
     def action_leave(self) -> None:
-        """Leave the screen."""
         self.dismiss(self.ended("quit"))
 
     def ended(self, ending: Ending) -> Ending:

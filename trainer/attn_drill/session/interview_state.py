@@ -61,31 +61,19 @@ q leaves. `attn-drill interview --resume` goes on later, and the pause does not 
 
 @dataclass
 class Interview:
-    """A mock interview.
-
-    Attributes:
-        id: the id of the interview in the journal.
-        began: the seconds since the epoch at its begin.
-        plan: its stages, questions and minutes.
-        questions: the follow-up questions in their order, with their answers.
-        challenges: all known challenges by id.
-        journal: the learner's journal.
-        events: all events in order. The journal has the same events.
-        news: sentences for the next page.
-        wall: returns the seconds since the epoch.
-        clock: returns seconds that only go forwards.
-    """
+    """A mock interview. `news` are sentences for the next page."""
 
     id: str
-    began: float
+    began: float  # seconds since the epoch
     plan: InterviewPlan
-    questions: Sequence[FollowUp]
+    questions: Sequence[FollowUp]  # with their answers
     challenges: Mapping[str, Challenge]
     journal: Journal
+    # in order, as in the journal
     events: list[facts.InterviewEvent] = field(default_factory=list)
     news: list[str] = field(default_factory=list)
-    wall: Callable[[], float] = time.time
-    clock: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time  # seconds since the epoch
+    clock: Callable[[], float] = time.monotonic  # only goes forwards
 
     @property
     def state(self) -> InterviewState:
@@ -104,22 +92,14 @@ class Interview:
         return {"subject": subject, "at": at, "interview": self.id}
 
     def record(self, event: facts.InterviewEvent) -> None:
-        """Add an event here and in the journal."""
         self.events.append(event)
         self.journal.add(event)
 
     def record_of(self, challenge: Challenge, kind: type[facts.StageEvent], **values: Any) -> None:
-        """Record an event of a problem: its type, and the values that only this type has."""
         self.record(kind(**self.about(challenge.id), **values))
 
     def rate(self, question: FollowUp, rating: int, seconds: float) -> None:
-        """Record the learner's own rating of an answer, as an event and as a review.
-
-        Args:
-            question: the question.
-            rating: 1 again, 2 hard, 3 good, 4 easy.
-            seconds: the time for all questions so far.
-        """
+        """Record the learner's own rating of an answer, as an event and as a review."""
         self.record(
             facts.QuestionAnswered(**self.about(question.item), seconds=seconds, rating=rating)
         )
@@ -128,23 +108,18 @@ class Interview:
         )
 
     def leave_questions(self, seconds: float) -> None:
-        """Record the time for all questions so far."""
         self.record(facts.QuestionsLeft(**self.about(), seconds=seconds))
 
     def finish(self) -> None:
-        """Record that all problems and questions are over."""
         self.record(facts.InterviewFinished(**self.about()))
 
     def is_recorded(self) -> bool:
-        """Return whether the journal has all events."""
         return len(recorded_events(self.journal, self.id)) == len(self.events)
 
     def challenge(self, index: int) -> Challenge:
-        """Return the problem of a stage."""
         return self.challenges[self.plan.stages[index].challenge]
 
     def path(self, index: int) -> Path:
-        """Return the learner's file of a stage."""
         return Path(self.plan.folder) / self.challenge(index).file_name
 
     def handed_out(self, index: int) -> str:
@@ -187,14 +162,7 @@ def recorded_events(journal: Journal, interview: str) -> list[facts.InterviewEve
 
 
 def solve_problems(run: Interview, roots: tuple[Path, ...], language: str, grade: Grade) -> Ending:
-    """Show the problems one after the other. Return "next" after the last problem.
-
-    Args:
-        run: the interview.
-        roots: the folders of all known packs.
-        language: the language of the prompts, e.g. "en".
-        grade: grades the text of a file that is handed in.
-    """
+    """Show the problems one after the other. Return "next" after the last problem."""
     ending: Ending = "next"
     while ending == "next" and (index := run.state.stage) is not None:
         ending = _solve(run, index, roots, language, grade)
@@ -234,7 +202,6 @@ def _solve(
 
 
 def _task(challenge: Challenge, path: Path, stage: Stage, language: str) -> str:
-    """Return the task without its follow-up questions: the interview asks them at its end."""
     prompt = pack_reader.prompt(challenge, language)
     if answers_path(challenge).exists():
         prompt = without_questions(prompt)
@@ -298,7 +265,6 @@ def _opening(run: Interview, index: int, file_sentence: str) -> str:
 
 
 def _time_of_problem(run: Interview, index: int) -> str:
-    """Return a sentence: the planned time, the time that is carried over, and the time left."""
     state, planned = run.state, run.plan.stages[index].seconds
     carried = carried_seconds(run.plan, state, index)
     allowed, spent = planned + carried, state.stages[index].seconds

@@ -42,7 +42,6 @@ def last_interview(journal: Journal, catalogue: Catalogue) -> Interview | None:
 def _interview(
     journal: Journal, catalogue: Catalogue, name: str, began: float, plan: InterviewPlan
 ) -> Interview:
-    """Return an interview of the journal, with its questions and events."""
     questions, _ = read_follow_ups(tuple(catalogue.challenges), language())
     asked = planned_questions(plan, questions)
     challenges = {challenge.id: challenge for challenge in catalogue.challenges}
@@ -89,8 +88,7 @@ def begun(
 ) -> Interview:
     """Write the first file of an interview, record the interview, and return it.
 
-    Args:
-        folder: the folder of the files; None for a new folder in this one.
+    Without a folder, its files get a new folder in this one.
 
     Raises:
         DrillError: if the folder already has one of the files.
@@ -118,7 +116,6 @@ def begun(
 
 
 def _new_folder(now: float) -> Path:
-    """Return `interview-<date>` in this folder, or a name with a suffix if the folder exists."""
     name = time.strftime("interview-%Y-%m-%d", time.localtime(now))
     folder, suffix = Path(name), 2
     while os.path.lexists(folder):
@@ -149,10 +146,7 @@ def resumed(last: Interview | None) -> Interview:
 
 
 def sheet_of(run: Interview) -> ScoreSheet:
-    """Return the score sheet.
-
-    A challenge that no pack has any more gets no reference on the sheet.
-    """
+    """Return the score sheet. A challenge that no pack has any more gets no reference on it."""
     problems = {
         stage: run.challenges[stage.challenge]
         for stage in run.plan.stages

@@ -39,13 +39,7 @@ _MORE: dict[CommandName, str] = {
 
 @dataclass(frozen=True)
 class MenuChoice:
-    """The row that the learner chose.
-
-    Attributes:
-        command: The command to run; `start` for a challenge.
-        entry: The challenge to start or to hunt. None if the command needs no challenge, or if
-            any passed challenge will do.
-    """
+    """The row that the learner chose: a command, and the challenge to start or to hunt, if any."""
 
     command: CommandName
     entry: AgendaEntry | None = None
@@ -53,25 +47,15 @@ class MenuChoice:
 
 @dataclass(frozen=True)
 class Menu:
-    """The content of the menu.
-
-    Attributes:
-        entries: all challenges.
-        recommended: the challenge to do next, or None if nothing is left to do.
-        topics: the title of each topic, by the topic's name.
-        plan: says in a sentence what Enter does with a challenge and its file.
-        stats: the learner's statistics.
-        now: the current time in seconds since the epoch.
-        notice: a sentence about the last command, or "".
-    """
+    """The content of the menu."""
 
     entries: Sequence[AgendaEntry]
-    recommended: AgendaEntry | None
-    topics: Mapping[str, str]
-    plan: Callable[[AgendaEntry], str]
+    recommended: AgendaEntry | None  # None if nothing is left to do
+    topics: Mapping[str, str]  # the titles by name
+    plan: Callable[[AgendaEntry], str]  # says what Enter does
     stats: Stats
     now: float
-    notice: str = ""
+    notice: str = ""  # a sentence about the last command
 
 
 def choose(menu: Menu) -> MenuChoice | None:
@@ -99,7 +83,6 @@ class MenuScreen(Screen[MenuChoice]):
         self._choices: dict[str, MenuChoice] = {}  # by the id of the row
 
     def compose(self) -> ComposeResult:
-        """Yield the progress, the line to type in, the list, what Enter does, the keys."""
         yield Static(_overview(self.menu.stats), id="overview", markup=False)
         yield Input(
             placeholder="Type to filter by name, topic or level", id="filter", select_on_focus=False
@@ -109,21 +92,17 @@ class MenuScreen(Screen[MenuChoice]):
         yield KeyLine([("enter", "start"), ("ctrl+t", "bug hunt"), ("esc", "leave")])
 
     def on_mount(self) -> None:
-        """Show all rows. The focus stays in the line, because typing filters."""
         self.query_one("#list").can_focus = False
         self.query_one("#filter").focus()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw the rows at the new width."""
         self._fill(self.query_one("#filter", Input).value)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show the matching rows."""
         self.menu = replace(self.menu, notice="")
         self._fill(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Start the row under the cursor. This comes after the rows match what was typed."""
         self.action_start()
 
     def _fill(self, words: str) -> None:
@@ -166,7 +145,6 @@ class MenuScreen(Screen[MenuChoice]):
             option_list.add_option(Option(line, id=row_id))
 
     def _line(self, entry: AgendaEntry) -> Text:
-        """Return a mark for the state, the id, the title, and how long it takes."""
         challenge = entry.challenge
         mark, style = _MARKS[entry.section]
         line = Text(f"{mark} ", style=style, no_wrap=True)
@@ -196,24 +174,20 @@ class MenuScreen(Screen[MenuChoice]):
         return max(map(len, [*_MORE, *(entry.challenge.id for entry in self.menu.entries)]))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Say what Enter does with the row under the cursor."""
         chosen = self._under_the_cursor()
         entry = chosen.entry if chosen is not None else None
         plan = self.menu.plan(entry) if entry is not None else ""
         self.query_one("#status", Static).update(self.menu.notice or plan)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Start the clicked row."""
         self.action_start()
 
     def action_move(self, by: int) -> None:
-        """Move the cursor down if `by` is positive, else up."""
         self.menu = replace(self.menu, notice="")
         option_list = self.query_one("#list", OptionList)
         option_list.action_cursor_down() if by > 0 else option_list.action_cursor_up()
 
     def action_start(self) -> None:
-        """Choose the row under the cursor."""
         chosen = self._under_the_cursor()
         if chosen is not None:
             self.dismiss(chosen)
@@ -228,18 +202,15 @@ class MenuScreen(Screen[MenuChoice]):
         return None if option is None or option.id is None else self._choices.get(option.id)
 
     def action_leave(self) -> None:
-        """Leave without a choice."""
         self.dismiss(None)
 
 
 def _matches(name: CommandName, words: str) -> bool:
-    """Return whether every word occurs in the name or the description of a command."""
     text = f"{name} {_MORE[name]}".lower()
     return all(word in text for word in words.lower().split())
 
 
 def _overview(stats: Stats) -> Text:
-    """Return a sentence about attn-drill, and the learner's progress."""
     line = Text(f"{_ABOUT}\n", style=QUIET)
     line.append(f"{len(stats.passed)} of {stats.challenges} passed", style="not dim bold")
     if stats.streak:

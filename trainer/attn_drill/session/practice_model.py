@@ -51,34 +51,7 @@ _HELP_COSTS = "It costs a quarter of this problem's points for work without help
 
 
 class PracticeModel:
-    """The state of one session.
-
-    Attributes:
-        request: the request of the session.
-        journal: the learner's journal.
-        record: the attempts, the hints, the grade and the time at work.
-        has_begun: the opening page of an interview is closed.
-        is_warm: the grader is ready.
-        is_grading: the verdict on the last text is not there yet.
-        is_searching: the verdict is there, and its cause is still being looked for.
-        report: the report with the last verdict.
-        source: the text that `report` is about.
-        unfinished: the report on the current text if this text is not finished, else None.
-        stage: how much of the diagnosis the report shows.
-        trace: the trace that was asked for last.
-        after: the state after a pass.
-        page: the content of the report pane.
-        front: the pane that a narrow screen shows. On a wide screen, the arrow keys scroll it.
-        is_wide: the screen shows both panes.
-        status: the sentence of the status line.
-
-    Args:
-        request: the request of the session.
-        journal: the learner's journal.
-        send: sends a request to the grader.
-        wall: returns the seconds since the epoch.
-        clock: returns seconds that only go forwards.
-    """
+    """The state of one session. `send` sends a request to the grader."""
 
     def __init__(
         self,
@@ -100,7 +73,6 @@ class PracticeModel:
         self._clear()
 
     def _clear(self) -> None:
-        """Forget all verdicts."""
         self.report: Report | None = None
         self.source: str | None = None
         self.unfinished: Report | None = None
@@ -113,7 +85,6 @@ class PracticeModel:
 
     @property
     def file_name(self) -> str:
-        """The name of the learner's file."""
         return self.request.path.name
 
     @property
@@ -126,7 +97,6 @@ class PracticeModel:
 
     @property
     def state_text(self) -> str:
-        """The state of the file in a few words."""
         if self.is_grading:
             return "grading …"
         if self.unfinished is not None:
@@ -139,7 +109,6 @@ class PracticeModel:
         return f"{VERDICTS[self.report.verdict]} {statuses.count('passed')}/{len(statuses)}"
 
     def result(self, ending: Ending) -> SessionResult:
-        """Return the result of the session."""
         return self.record.result(ending)
 
     # Saves
@@ -153,9 +122,7 @@ class PracticeModel:
     def look(self, *, is_requested: bool = False) -> None:
         """Grade the current text of the file. A text that is still being graded is superseded.
 
-        Args:
-            is_requested: the learner pressed a key. Otherwise a stub, and the text that was graded
-                last, are not graded.
+        A stub, and the text that was graded last, are graded only if the learner requested it by a key.
         """
         request = self.request
         if not self.has_begun:
@@ -238,12 +205,7 @@ class PracticeModel:
             self.status = f"The grading process ended{reason}; another one starts."
 
     def _take_verdict(self, report: Report, *, is_final: bool) -> None:
-        """Record a verdict. So every verdict on the screen is in the journal.
-
-        Args:
-            report: the report with the verdict.
-            is_final: the report has its diagnosis, or needs none.
-        """
+        """Record a verdict. So every verdict on the screen is in the journal."""
         is_first, self.is_grading = self.is_grading, False
         self.is_searching = not is_final
         if report.unfinished:  # this is no attempt
@@ -269,7 +231,6 @@ class PracticeModel:
                 self._begin_lesson(self.source or "")
 
     def _begin_lesson(self, source: str) -> None:
-        """Begin the part after a pass, and let the grader measure the answer."""
         earlier = self.after
         if earlier is None or earlier.source != source:
             request, now = self.request, self._wall()
@@ -295,7 +256,6 @@ class PracticeModel:
 
     @property
     def phase(self) -> Phase:
-        """The phase of the session."""
         if self.request.sitting is not None:
             return Phase.INTERVIEW
         if self._is_question_shown:
@@ -453,7 +413,6 @@ class PracticeModel:
         self.page, self.front, self.status = page, "report", ""
 
     def _show_more(self) -> None:
-        """Show the next stage of the report."""
         following = None if self.report is None else next_stage(self.report, self.stage)
         if following is not None:
             self.stage = following

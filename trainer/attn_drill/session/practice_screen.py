@@ -47,12 +47,7 @@ def run_session(request: SessionRequest, journal: Journal) -> SessionResult:
 
 
 class PracticeScreen(Screen[SessionResult]):
-    """The screen of one session, for one challenge.
-
-    Args:
-        model: the state of the session.
-        link: the connection to the grader.
-    """
+    """The screen of one session, for one challenge."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         # Textual binds Tab too, and would move the focus to a hidden pane. So Tab has priority.
@@ -78,7 +73,6 @@ class PracticeScreen(Screen[SessionResult]):
         self._stop = asyncio.Event()
 
     def compose(self) -> ComposeResult:
-        """Yield the top line, both panes, the status, the keys."""
         yield TopLine(markup=False)
         with Horizontal(id="body"):
             yield TaskPane()
@@ -88,7 +82,6 @@ class PracticeScreen(Screen[SessionResult]):
         yield Static(id="small", markup=False)
 
     def on_mount(self) -> None:
-        """Start to watch the file, to listen to the grader, and to show the time."""
         for coroutine in (self._listen(), self._watch()):
             self.run_worker(coroutine)  # unlike in a task, an exception ends the session
         self.set_interval(1.0, self._show_time)
@@ -107,7 +100,6 @@ class PracticeScreen(Screen[SessionResult]):
             self.action_leave()
 
     def on_unmount(self) -> None:
-        """Stop watching the file. Textual ends the listener."""
         self._stop.set()
 
     async def _watch(self) -> None:
@@ -123,15 +115,12 @@ class PracticeScreen(Screen[SessionResult]):
     # The screen
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw the layout for the new size."""
         self.show()
 
     def on_key(self) -> None:
-        """Note that the learner is at work."""
         self.model.record.stopwatch.touch()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Note that a click brought another pane to the front."""
         front = "task" if isinstance(event.widget, TaskPane) else "report"
         if front != self.model.front:
             self.model.press("pane")
@@ -139,7 +128,6 @@ class PracticeScreen(Screen[SessionResult]):
 
     @property
     def is_too_small(self) -> bool:
-        """True if the terminal is too small for a session."""
         return self.app.size.width < LEAST_SIZE[0] or self.app.size.height < LEAST_SIZE[1]
 
     def show(self) -> None:
@@ -204,7 +192,6 @@ class PracticeScreen(Screen[SessionResult]):
         self.show()
 
     def action_rate(self, rating: int) -> None:
-        """Rate the answer to the open question, or give the pass another grade."""
         if self.is_too_small:
             return
         self.model.status = self.model.refusal("rate")
@@ -213,14 +200,12 @@ class PracticeScreen(Screen[SessionResult]):
         self.show()
 
     def action_back(self) -> None:
-        """Close the open page, else leave."""
         if self.model.close_page():
             self.show()
         else:
             self.action_leave()
 
     def action_leave(self) -> None:
-        """Leave the session."""
         self.dismiss(self.model.result("quit"))
 
     def _edit(self) -> None:

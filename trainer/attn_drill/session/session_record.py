@@ -1,7 +1,4 @@
-"""The entries that a session makes in the journal: attempts, hints, ratings.
-
-In an interview, the interview records them too.
-"""
+"""The entries that a session makes in the journal: attempts, hints, ratings."""
 
 from __future__ import annotations
 
@@ -26,17 +23,7 @@ SETTLE_SECONDS = 5.0
 class SessionRecord:
     """The attempts, the hints and the grade of one session, and their entries in the journal.
 
-    Attributes:
-        attempts: how many attempts count.
-        passed: the learner's file passed.
-        grade_text: the grade of the pass in words, or "".
-        stopwatch: the time at work. In an interview it starts after the opening page.
-
-    Args:
-        request: the request of the session.
-        journal: the learner's journal.
-        wall: returns the seconds since the epoch.
-        clock: returns seconds that only go forwards.
+    In an interview, the interview records them too.
     """
 
     def __init__(
@@ -64,23 +51,19 @@ class SessionRecord:
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """The hints that were taken."""
         return self._challenge.hints[: self._hint_level]
 
     @property
     def has_hint(self) -> bool:
-        """True if there is another hint."""
         return self._hint_level < len(self._challenge.hints)
 
     def take_hint(self) -> None:
-        """Record that the next hint is shown."""
         self._hint_level += 1
         self._tell_interview(facts.StageHinted, level=self._hint_level)
         if not self._is_interview:
             self._add(facts.Hinted, level=self._hint_level)
 
     def show_mistake(self) -> None:
-        """Record that the likely mistake is shown."""
         self._tell_interview(facts.MistakeShown)
 
     def take_back(self) -> None:
@@ -102,10 +85,7 @@ class SessionRecord:
     def add_attempt(self, report: Report, source: str, *, is_requested: bool) -> None:
         """Record an attempt with its verdict. `add_diagnosis` may follow.
 
-        Args:
-            report: the report with the verdict.
-            source: the text that was graded.
-            is_requested: the learner pressed a key for this verdict. Otherwise the file was saved.
+        Without a request by a key, the file was saved.
         """
         is_pass = report.verdict == "passed"
         seconds = self.stopwatch.seconds
@@ -132,11 +112,10 @@ class SessionRecord:
 
     @property
     def can_overrule(self) -> bool:
-        """True if there is a grade that the learner may change."""
         return self._review_id is not None
 
     def overrule(self, rating: int) -> None:
-        """Replace the grade of the pass by the learner's own: 1 again, 2 hard, 3 good, 4 easy."""
+        """Replace the grade of the pass by the own rating, 1 to 4."""
         if self._review_id is not None:
             item = item_of(self._challenge.id)
             self._journal.add(
@@ -159,7 +138,6 @@ class SessionRecord:
             self.stopwatch = Stopwatch(self._clock)
 
     def result(self, ending: Ending) -> SessionResult:
-        """Return the result of the session."""
         self._tell_interview(facts.StageLeft)
         seconds = self.stopwatch.seconds
         return SessionResult(ending, self.passed, seconds, self.attempts, self._graded)
@@ -169,7 +147,6 @@ class SessionRecord:
         return self._request.sitting is not None
 
     def _add(self, kind: type[facts.Fact], **values: Any) -> None:
-        """Record a fact about the challenge."""
         self._journal.add(kind(self._challenge.id, self._wall(), **values))
 
     def _tell_interview(self, kind: type[facts.StageEvent], **values: Any) -> None:

@@ -9,9 +9,7 @@ from typing import Literal
 def theme(shade: Literal["dark", "light"] | None, environment: Mapping[str, str]) -> str:
     """Return the name of the Textual theme.
 
-    Args:
-        shade: the shade to use. If it is None, the environment decides, with dark as the default.
-        environment: COLORFGBG has the colour of the terminal's background.
+    Without a shade, COLORFGBG decides, which has the colour of the terminal's background.
     """
     if shade is None:
         background = environment.get("COLORFGBG", "").rpartition(";")[2]

@@ -42,11 +42,9 @@ class KeyLine(Static):
         self.keys = keys
 
     def on_mount(self) -> None:
-        """Draw the keys."""
         self.show(self.keys)
 
     def show(self, keys: list[tuple[str, str]]) -> None:
-        """Draw these keys. A key and its label stay together."""
         self.keys = keys
         parts = [
             Text(key, style="bold").append(f" {label}", style="not bold" if index else "bold")
@@ -55,7 +53,6 @@ class KeyLine(Static):
         self.update(side_by_side(parts, self.app.size.width - 2))
 
     def on_resize(self) -> None:
-        """Draw the keys at the new width."""
         self.show(self.keys)
 
 
@@ -63,7 +60,6 @@ class TopLine(Static):
     """The challenge, the verdict and the clock."""
 
     def show(self, model: PracticeModel) -> None:
-        """Draw the model."""
         request = model.request
         seconds = model.record.stopwatch.seconds
         is_over = seconds > request.par_seconds
@@ -83,7 +79,6 @@ class TopLine(Static):
 
 
 def _place(sitting: Sitting, seconds_left: float) -> Text:
-    """Return the number of the problem, and the time that is left of the interview."""
     left = clock_text(abs(seconds_left)) + (" left" if seconds_left >= 0 else " over")
     style = f"bold {WRONG}" if seconds_left < 0 else "bold"
     return Text(f"{sitting.stage_number} of {sitting.stage_count} · {left}", style=style)
@@ -101,7 +96,6 @@ class TaskPane(VerticalScroll):
     BORDER_TITLE = "task"
 
     def compose(self) -> ComposeResult:
-        """Yield the text."""
         self._drawn_hints = -1
         yield Static(markup=False)
 
@@ -125,7 +119,6 @@ class ReportPane(VerticalScroll):
     BORDER_TITLE = "report"
 
     def compose(self) -> ComposeResult:
-        """Yield the text."""
         self._page: object = None
         yield Static(markup=False)
 
@@ -143,7 +136,6 @@ class ReportPane(VerticalScroll):
 
 
 def render_page(model: PracticeModel, width: int) -> RenderableType:
-    """Return the content of the report pane."""
     if model.page == "trace" and model.trace is not None:
         return render_trace(model.trace)
     parts: list[RenderableType] = []
@@ -170,7 +162,6 @@ def _nothing_yet(model: PracticeModel) -> list[RenderableType]:
 
 
 def _unfinished(model: PracticeModel, report: Report) -> list[RenderableType]:
-    """Return lines about a file that is not finished."""
     lines = [Text(f"{model.file_name} {visible(report.unfinished)}", style="bold")]
     failure = report.first_failure()
     for frame in failure.frames[-1:] if failure is not None else ():
@@ -180,7 +171,6 @@ def _unfinished(model: PracticeModel, report: Report) -> list[RenderableType]:
 
 
 def _report(model: PracticeModel, report: Report, width: int) -> list[RenderableType]:
-    """Return the report, and after a pass what follows it."""
     parts: list[RenderableType] = [render(report, width, stage=model.stage, how_to_see="press w")]
     is_passed = report.verdict == "passed"
     if model.request.hunted and is_passed:
