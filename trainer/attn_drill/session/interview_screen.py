@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from attn_drill.interview.score import ScoreSheet
 from attn_drill.packs.follow_up import FollowUp
+from attn_drill.practice.facts import QuestionsLeft
 from attn_drill.report.follow_up_text import render_follow_up
 from attn_drill.report.score_sheet import minutes, render
 from attn_drill.report.styles import WRONG
@@ -158,5 +159,5 @@ class EndScreen(Screen[Ending]):
         """Return "next" after the score sheet, else record the time and return the ending."""
         if self.sheet is not None:
             return "next"
-        self.interview.leave_questions(self.seconds)
+        self.interview.record("", QuestionsLeft, seconds=self.seconds)
         return ending

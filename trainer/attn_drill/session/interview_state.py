@@ -26,6 +26,7 @@ from attn_drill.interview.state import (
 )
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, GraderError
+from attn_drill.model.quantities import plural
 from attn_drill.model.report import Report
 from attn_drill.packs import pack_reader
 from attn_drill.packs.follow_up import FollowUp, answers_path, without_questions
@@ -85,33 +86,24 @@ class Interview:
         """The time left of the whole interview; negative if its time is up."""
         return self.plan.seconds - self.state.seconds
 
-    def about(self, subject: str = "") -> dict[str, Any]:
-        """Return the values that each event has: its subject, its time and this interview."""
+    def record(self, subject: str, kind: type[facts.InterviewEvent], **values: Any) -> None:
+        """Add an event, with the values that only its kind has, here and in the journal."""
         # The journal returns events in order of time, whatever the clock of the machine does.
         at = max([self.wall(), *(event.at for event in self.events)])
-        return {"subject": subject, "at": at, "interview": self.id}
-
-    def record(self, event: facts.InterviewEvent) -> None:
+        event = kind(subject=subject, at=at, interview=self.id, **values)
         self.events.append(event)
         self.journal.add(event)
 
-    def record_of(self, challenge: Challenge, kind: type[facts.StageEvent], **values: Any) -> None:
-        self.record(kind(**self.about(challenge.id), **values))
-
     def rate(self, question: FollowUp, rating: int, seconds: float) -> None:
         """Record the learner's own rating of an answer, as an event and as a review."""
-        self.record(
-            facts.QuestionAnswered(**self.about(question.item), seconds=seconds, rating=rating)
-        )
+        self.record(question.item, facts.QuestionAnswered, seconds=seconds, rating=rating)
         self.journal.add(
             facts.Reviewed(question.item, self.wall(), rating=rating, reason="own rating")
         )
 
-    def leave_questions(self, seconds: float) -> None:
-        self.record(facts.QuestionsLeft(**self.about(), seconds=seconds))
-
     def finish(self) -> None:
-        self.record(facts.InterviewFinished(**self.about()))
+        """Record that all problems and questions are over."""
+        self.record("", facts.InterviewFinished)
 
     def is_recorded(self) -> bool:
         return len(recorded_events(self.journal, self.id)) == len(self.events)
@@ -176,11 +168,16 @@ def _solve(
     challenge, path, stage = run.challenge(index), run.path(index), run.plan.stages[index]
     handed_out = run.handed_out(index)
     opening = _opening(run, index, _hand_out(run, index, handed_out))
-    record = partial(run.record_of, challenge)
+    prompt = pack_reader.prompt(challenge, language)
+    if answers_path(challenge).exists():  # the interview asks the questions at its end
+        prompt = without_questions(prompt)
+    if stage.bugs:
+        prompt = hunt_task(challenge, path.name, len(stage.bugs)) + prompt
+    record = partial(run.record, challenge.id)
     request = SessionRequest(
         challenge,
         path,
-        _task(challenge, path, stage, language),
+        prompt,
         run.state.stages[index].seconds,
         # The clock of the session includes the seconds before, so the limit includes them too.
         allowed_seconds(run.plan, run.state, index),
@@ -199,13 +196,6 @@ def _solve(
         except KeyboardInterrupt:
             return "interrupted"
     return result.ending
-
-
-def _task(challenge: Challenge, path: Path, stage: Stage, language: str) -> str:
-    prompt = pack_reader.prompt(challenge, language)
-    if answers_path(challenge).exists():
-        prompt = without_questions(prompt)
-    return (hunt_task(challenge, path.name, len(stage.bugs)) if stage.bugs else "") + prompt
 
 
 def _purpose(stage: Stage) -> facts.Purpose:
@@ -228,7 +218,7 @@ def _hand_out(run: Interview, index: int, text: str) -> str:
     if not path.exists():
         write_new(path, text)
     if not run.state.stages[index].begun:
-        run.record_of(challenge, facts.StageBegan)
+        run.record(challenge.id, facts.StageBegan)
     shown = near(path)
     try:
         is_changed = read_source(path) != text
@@ -246,6 +236,10 @@ def _hand_out(run: Interview, index: int, text: str) -> str:
 def _opening(run: Interview, index: int, file_sentence: str) -> str:
     """Return the opening page of a problem: the file, the time left, all problems, the rules."""
     stage = run.plan.stages[index]
+    rules = _GRADED_RULES if run.plan.is_graded else _UNGRADED_RULES
+    if run.plan.is_graded and stage.bugs:
+        many, them = in_words(len(stage.bugs))
+        rules = _DEBUGGING_RULES.format(many=many, them=them)
     time_left = f"The {run.plan.minutes} minutes are over. You can go on, and overtime is noted."
     if run.seconds_left > 0:
         time_left = (
@@ -257,7 +251,7 @@ def _opening(run: Interview, index: int, file_sentence: str) -> str:
         f"{run.challenge(index).title}.\n{file_sentence}",
         f"{_time_of_problem(run, index)}\n{time_left}\nThe clock starts when you press Enter.",
         _stage_list(run, index),
-        f"{_rules(run.plan, stage)}\n{_KEY_RULES}",
+        f"{rules}\n{_KEY_RULES}",
         *run.news,
     ]
     run.news.clear()
@@ -280,15 +274,6 @@ def _time_of_problem(run: Interview, index: int) -> str:
     return f"{sentence}."
 
 
-def _rules(plan: InterviewPlan, stage: Stage) -> str:
-    if not plan.is_graded:
-        return _UNGRADED_RULES
-    if not stage.bugs:
-        return _GRADED_RULES
-    many, them = in_words(len(stage.bugs))
-    return _DEBUGGING_RULES.format(many=many, them=them)
-
-
 def _stage_list(run: Interview, index: int) -> str:
     lines = []
     for stage_index, stage in enumerate(run.plan.stages):
@@ -296,8 +281,8 @@ def _stage_list(run: Interview, index: int) -> str:
         title = f": {run.challenge(stage_index).title}" if stage_index <= index else ""
         lines.append(f"  {stage_index + 1}. {stage.role}{title}, {_rounded(stage.seconds)}")
     if count := len(run.plan.questions):
-        questions = "question" if count == 1 else "questions"
-        lines.append(f"  then {count} {questions}, {_rounded(run.plan.question_seconds)}")
+        seconds = run.plan.question_seconds
+        lines.append(f"  then {plural(count, 'question')}, {_rounded(seconds)}")
     return "\n".join(lines)
 
 
@@ -331,7 +316,7 @@ def _hand_in(
             code = source
     if code is not None and code != result.graded:
         note = _grade_code(run, index, code, result.seconds, grade)
-    record = partial(run.record_of, challenge, seconds=result.seconds)
+    record = partial(run.record, challenge.id, seconds=result.seconds)
     since = since_start(run.journal.facts(subject=challenge.id), in_interview=True)
     if since.hint > run.state.stages[index].hints:  # from `attn-drill hint` in another window
         record(facts.StageHinted, level=since.hint)
@@ -351,5 +336,5 @@ def _grade_code(run: Interview, index: int, code: str, seconds: float, grade: Gr
         run.journal, challenge, report, code, run.wall(), seconds, _purpose(stage)
     )
     record_diagnosis(run.journal, recorded.attempt, report, run.wall())
-    run.record_of(challenge, facts.StageAttempted, seconds=seconds, **values_of_attempt(report))
+    run.record(challenge.id, facts.StageAttempted, seconds=seconds, **values_of_attempt(report))
     return ""

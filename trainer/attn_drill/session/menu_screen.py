@@ -18,6 +18,7 @@ from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from attn_drill.model.quantities import plural
 from attn_drill.practice.agenda import AgendaEntry, in_days
 from attn_drill.practice.statistics import Stats
 from attn_drill.report.styles import QUIET, RIGHT, WRONG
@@ -83,7 +84,12 @@ class MenuScreen(Screen[MenuChoice]):
         self._choices: dict[str, MenuChoice] = {}  # by the id of the row
 
     def compose(self) -> ComposeResult:
-        yield Static(_overview(self.menu.stats), id="overview", markup=False)
+        stats = self.menu.stats
+        overview = Text(f"{_ABOUT}\n", style=QUIET)
+        overview.append(f"{len(stats.passed)} of {stats.challenges} passed", style="not dim bold")
+        if stats.streak:
+            overview.append(f"   {plural(stats.streak, 'day')} in a row")
+        yield Static(overview, id="overview", markup=False)
         yield Input(
             placeholder="Type to filter by name, topic or level", id="filter", select_on_focus=False
         )
@@ -111,33 +117,36 @@ class MenuScreen(Screen[MenuChoice]):
         self._choices = {}
         menu = self.menu
         if menu.recommended is not None and not words:
-            self._add(Text("Recommended"), [menu.recommended])
+            self._add("Recommended", [menu.recommended])
         shown = [entry for entry in menu.entries if entry.matches(words)]
         for section, title in (("due", "Due today"), ("under way", "Under way")):
-            self._add(Text(title), [entry for entry in shown if entry.section == section])
+            self._add(title, [entry for entry in shown if entry.section == section])
         rest = sorted(
             (entry for entry in shown if entry.section in ("new", "passed")),
             key=lambda entry: list(menu.topics).index(entry.challenge.topic),
         )
         for topic, entries in groupby(rest, key=lambda entry: entry.challenge.topic):
-            self._add(Text(menu.topics[topic]), list(entries))
-        commands = [name for name in _MORE if _matches(name, words)]
-        self._add_rows(Text("More"), [(self._command_line(c), MenuChoice(c)) for c in commands])
+            self._add(menu.topics[topic], list(entries))
+        commands: list[tuple[Text, MenuChoice]] = []
+        for name, says in _MORE.items():
+            if all(word in f"{name} {says}".lower() for word in words.lower().split()):
+                line = Text(f"  {name:<{self._longest}}", no_wrap=True)
+                commands.append((line.append(f"  {says}", style=QUIET), MenuChoice(name)))
+        self._add_rows("More", commands)
         if not self._choices:
             nothing = Text(f"Nothing matches {words!r}.", style=QUIET)
             option_list.add_option(Option(nothing, disabled=True))
         option_list.action_first()
 
-    def _add(self, title: Text, entries: Sequence[AgendaEntry]) -> None:
+    def _add(self, title: str, entries: Sequence[AgendaEntry]) -> None:
         rows = [(self._line(entry), MenuChoice("start", entry)) for entry in entries]
         self._add_rows(title, rows)
 
-    def _add_rows(self, title: Text, rows: Sequence[tuple[Text, MenuChoice]]) -> None:
+    def _add_rows(self, title: str, rows: Sequence[tuple[Text, MenuChoice]]) -> None:
         """Add rows after their title. A section without rows has no title."""
         option_list = self.query_one("#list", OptionList)
         if rows:
-            title.stylize("bold")
-            option_list.add_option(Option(title, disabled=True))
+            option_list.add_option(Option(Text(title, style="bold"), disabled=True))
         for line, choice in rows:
             row_id = str(len(self._choices))
             self._choices[row_id] = choice
@@ -164,10 +173,6 @@ class MenuScreen(Screen[MenuChoice]):
             due = "" if entry.item is None else f", due {in_days(entry.item.due_at, self.menu.now)}"
             return f"best {max(1, round(best / 60))} min{due}"
         return f"{challenge.level:<6} {challenge.minutes:>3} min"
-
-    def _command_line(self, name: CommandName) -> Text:
-        line = Text(f"  {name:<{self._longest}}", no_wrap=True)
-        return line.append(f"  {_MORE[name]}", style=QUIET)
 
     @property
     def _longest(self) -> int:
@@ -203,17 +208,3 @@ class MenuScreen(Screen[MenuChoice]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
-
-
-def _matches(name: CommandName, words: str) -> bool:
-    text = f"{name} {_MORE[name]}".lower()
-    return all(word in text for word in words.lower().split())
-
-
-def _overview(stats: Stats) -> Text:
-    line = Text(f"{_ABOUT}\n", style=QUIET)
-    line.append(f"{len(stats.passed)} of {stats.challenges} passed", style="not dim bold")
-    if stats.streak:
-        days = "day" if stats.streak == 1 else "days"
-        line.append(f"   {stats.streak} {days} in a row")
-    return line

@@ -22,6 +22,7 @@ from attn_drill.practice.learner_files import read_source, write_afresh
 from attn_drill.report.stages import Stage, next_stage
 from attn_drill.report.terminal import VERDICTS
 from attn_drill.report.visible import visible
+from attn_drill.report.wording import sentence
 from attn_drill.server.messages import (
     Grade,
     Ready,
@@ -42,11 +43,13 @@ from attn_drill.session.session_record import SessionRecord
 from attn_drill.session.stopwatch import Clock, clock_text
 
 _SEARCHING = "Looking for the cause …"
+_DOCTOR = "`attn-drill doctor` shows more; q leaves."
 _WHY_LABELS: dict[Stage | None, str] = {
     "line": "the line",
     "question": "a question",
     "cause": "the mistake",
 }
+Page = Literal["report", "trace", "answers", "questions"]
 _HELP_COSTS = "It costs a quarter of this problem's points for work without help."
 
 
@@ -64,21 +67,24 @@ class PracticeModel:
         self.request, self.journal = request, journal
         self.record = SessionRecord(request, journal, wall, clock)
         self._send, self._wall = send, wall
-        self.has_begun = request.sitting is None
-        self.is_warm = self.is_searching = self.is_wide = False
-        self.stage = request.stage
+        self.has_begun = request.sitting is None  # the opening page is closed
+        self.is_warm = False  # the grader is ready
+        self.is_searching = False  # the verdict is there, and its cause is looked for
+        self.is_wide = False  # the screen shows both panes
+        self.stage = request.stage  # of the report
         self.status = "The grader is starting …"
         self._request_id = 0  # of the last request for a verdict
         self._is_requested = False  # the learner made the last request with a key
         self._clear()
 
     def _clear(self) -> None:
-        self.report: Report | None = None
-        self.source: str | None = None
-        self.unfinished: Report | None = None
+        self.report: Report | None = None  # with the last verdict
+        self.source: str | None = None  # that `report` is about
+        self.unfinished: Report | None = None  # on the current text
         self.trace: Trace | None = None
         self.after: AfterPass | None = None
-        self.page: Literal["report", "trace", "answers", "questions"] = "report"
+        self.page: Page = "report"
+        # The pane that a narrow screen shows. On a wide screen, the arrow keys scroll it.
         self.front: Literal["task", "report"] = "task"
         self.is_grading = False
         self._sent_source: str | None = None  # graded last, or being graded
@@ -101,8 +107,9 @@ class PracticeModel:
             return "grading …"
         if self.unfinished is not None:
             reason = self.unfinished.unfinished
-            is_gap = reason.startswith("is not finished")
-            return "not finished" if is_gap else reason.partition(",")[0]
+            if reason.startswith("is not finished"):
+                return "not finished"
+            return reason.partition(",")[0]
         if self.report is None:
             return "not graded yet"
         statuses = list(self.report.statuses().values())
@@ -122,7 +129,7 @@ class PracticeModel:
     def look(self, *, is_requested: bool = False) -> None:
         """Grade the current text of the file. A text that is still being graded is superseded.
 
-        A stub, and the text that was graded last, are graded only if the learner requested it by a key.
+        A stub, and the text that was graded last, are graded only if a key requested it.
         """
         request = self.request
         if not self.has_begun:
@@ -169,8 +176,13 @@ class PracticeModel:
         """Take a reply of the grader. A reply to an earlier request is ignored."""
         is_current = getattr(reply, "id", 0) in (0, self._request_id)
         match reply:
-            case Ended():
-                self._end_of_process(reply)
+            case Ended(last_words=words, is_last=is_last):
+                self.is_warm = self.is_grading = False
+                self._sent_source = None  # the next process grades the file again
+                reason = f" ({words})" if words else ""
+                self.status = f"The grading process ended{reason}; another one starts."
+                if is_last:
+                    self.status = f"The grading process keeps ending{reason}. {_DOCTOR}"
             case Ready():
                 self.is_warm = True
                 if self.request.is_graded:
@@ -185,24 +197,11 @@ class PracticeModel:
                 self._ask_for_lesson()  # the trace has ended a measurement
             case Taught(lesson=lesson) if is_current and self.after is not None:
                 self.after.lesson = lesson
-            case Refused(sentence=sentence) if is_current:
+            case Refused(sentence=words) if is_current:
                 if self.after is not None and self.after.lesson is None and not self.is_grading:
                     self.after.lesson = Lesson(is_measured=False)
                 self.is_grading = False
-                self.status = sentence
-
-    def _end_of_process(self, ended: Ended) -> None:
-        """Say that the grading process ended. The next process grades the file again."""
-        self.is_warm = self.is_grading = False
-        self._sent_source = None
-        reason = f" ({ended.last_words})" if ended.last_words else ""
-        if ended.is_last:
-            self.status = (
-                f"The grading process keeps ending{reason}. "
-                "`attn-drill doctor` shows more; q leaves."
-            )
-        else:
-            self.status = f"The grading process ended{reason}; another one starts."
+                self.status = words
 
     def _take_verdict(self, report: Report, *, is_final: bool) -> None:
         """Record a verdict. So every verdict on the screen is in the journal."""
@@ -347,11 +346,11 @@ class PracticeModel:
         is_interview = self.request.sitting is not None
         report, hints = self.report, self.record.hints
         match name:
-            case "reset" if self.request.untouched:
-                return f"Write {self.file_name} as it was handed out? {self._kept}"
             case "reset":
-                level = self._fresh_level
-                return f"Write a fresh stub of the level {level} to {self.file_name}? {self._kept}"
+                fresh = f"a fresh stub of the level {self._fresh_level} to {self.file_name}"
+                if self.request.untouched:
+                    fresh = f"{self.file_name} as it was handed out"
+                return f"Write {fresh}? Your file is kept under another name."
             case "next" if is_interview:
                 state = f" It is {self.state_text}." if self.request.is_graded else ""
                 return f"Hand in {self.file_name} and go on? You cannot come back to it.{state}"
@@ -362,10 +361,6 @@ class PracticeModel:
                 is_named = next_stage(report, self.stage) == "cause"
                 return f"Name the likely mistake? {_HELP_COSTS}" if is_named else ""
         return ""
-
-    @property
-    def _kept(self) -> str:
-        return "Your file is kept under another name."
 
     @property
     def _fresh_level(self) -> Level:
@@ -379,12 +374,22 @@ class PracticeModel:
             case "hint":
                 self.record.take_hint()
                 self.front = "task"
-            case "why":
-                self._show_more()
-            case "trace":
-                self._toggle_trace()
-            case "answers" if self.after is not None:
-                self._turn_page(self.after)
+            case "why" if self.report is not None:
+                self.stage = next_stage(self.report, self.stage) or self.stage
+                self._show("report")
+                if self.stage == "cause":
+                    self.record.show_mistake()
+            case "trace" if self.page == "trace":
+                self._show("report")
+            case "trace" if self.report is not None:
+                self.status = "Tracing …"
+                seed, challenge = self.report.seed or 0, self.request.challenge.id
+                submission = Submission(self.file_name, self.source or "")
+                self._send(TraceLines(challenge, submission, seed, id=self._request_id))
+            case "answers" if (after := self.after) is not None:
+                after.page_index = after.page_index + 1 if self.page == "answers" else 0
+                is_past = after.page_index >= len(after.pages(self.journal))
+                self._show("report" if is_past else "answers")
             case "questions":
                 self._show("report" if self.page == "questions" else "questions")
             case "reveal" if self.after is not None:
@@ -400,7 +405,7 @@ class PracticeModel:
             self.after.rate(rating, self.journal, self._wall())
             return
         self.record.overrule(rating)
-        self.status = f"{self.record.grade_text[:1].upper()}{self.record.grade_text[1:]}."
+        self.status = sentence(self.record.grade_text)
 
     def close_page(self) -> bool:
         """Show the report in place of another page. Return False if no page is open."""
@@ -409,32 +414,8 @@ class PracticeModel:
             self._show("report")
         return is_open
 
-    def _show(self, page: Literal["report", "trace", "answers", "questions"]) -> None:
+    def _show(self, page: Page) -> None:
         self.page, self.front, self.status = page, "report", ""
-
-    def _show_more(self) -> None:
-        following = None if self.report is None else next_stage(self.report, self.stage)
-        if following is not None:
-            self.stage = following
-            self._show("report")
-            if following == "cause":
-                self.record.show_mistake()
-
-    def _toggle_trace(self) -> None:
-        """Ask for the trace of the graded text, or close the trace."""
-        if self.page == "trace" or self.report is None:
-            self._show("report")
-            return
-        submission = Submission(self.file_name, self.source or "")
-        seed = self.report.seed or 0
-        self.status = "Tracing …"
-        self._send(TraceLines(self.request.challenge.id, submission, seed, id=self._request_id))
-
-    def _turn_page(self, after: AfterPass) -> None:
-        """Show the other right answers, or the next page of them. The report follows the last."""
-        after.page_index = after.page_index + 1 if self.page == "answers" else 0
-        is_last = after.page_index >= len(after.pages(self.journal))
-        self._show("report" if is_last else "answers")
 
     def _reset(self) -> None:
         """Write the file as it was handed out. Keep the old file under another name."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
@@ -138,20 +137,21 @@ class PracticeScreen(Screen[SessionResult]):
         model.is_wide = width >= WIDE and model.page != "answers"
         self.set_class(model.is_wide, "-beside")
         self.set_class(self.is_too_small, "-small")
-        for pane in self.query(TaskPane), self.query(ReportPane):
-            pane.set_class(isinstance(pane.first(), TaskPane) == (model.front == "task"), "front")
+        task, report = self.query_one(TaskPane), self.query_one(ReportPane)
+        task.set_class(model.front == "task", "front")
+        report.set_class(model.front == "report", "front")
         self.query_one("#small", Static).update(
             f"This terminal is {width} x {height}; the session needs "
             f"{LEAST_SIZE[0]} x {LEAST_SIZE[1]}. Make it larger, or q to leave."
         )
         self.query_one(TopLine).show(model)
-        self.query_one(TaskPane).show(model)
-        self.query_one(ReportPane).show(model)
+        task.show(model)
+        report.show(model)
         self.query_one("#status", Static).update(
             " ".join(filter(None, [model.status, model.journal.trouble]))
         )
         self.query_one(KeyLine).show(model.shown_keys())
-        front = self.query_one(TaskPane if model.front == "task" else ReportPane)
+        front = task if model.front == "task" else report
         if self.focused is not front:
             self.set_focus(front, scroll_visible=False)
 
@@ -169,15 +169,13 @@ class PracticeScreen(Screen[SessionResult]):
             self.model.status = refusal
             self.show()
         elif question := self.model.question(name):
-            self.app.push_screen(Confirm(question), partial(self._run_if, name))
+            self.app.push_screen(Confirm(question), partial(self._run, name))
         else:
             self._run(name)
 
-    def _run_if(self, name: str, is_wanted: bool | None) -> None:
-        if is_wanted:
-            self._run(name)
-
-    def _run(self, name: str) -> None:
+    def _run(self, name: str, is_wanted: bool | None = True) -> None:
+        if not is_wanted:
+            return
         match name:
             case "edit":
                 self._edit()
@@ -221,24 +219,19 @@ class PracticeScreen(Screen[SessionResult]):
         try:
             with self.app.suspend():
                 # After an exception in this block the screen would not come back.
-                trouble = _sentence_of(lambda: run_editor(editor, path))
+                try:
+                    trouble = run_editor(editor, path)
+                except Exception as error:
+                    trouble = (
+                        f"The editor could not be run ({type(error).__name__}: {error}). "
+                        "Edit the file in another window."
+                    )
         except SuspendNotSupported:
             trouble = (
                 "An editor cannot run in this terminal. "
                 "Edit the file in another window and save it there."
             )
-        is_unchanged = mark_of(path) == before
-        unchanged = f"{editor[0]} has ended; {path.name} is unchanged." if is_unchanged else ""
-        self.model.status = trouble or unchanged
+        if not trouble and mark_of(path) == before:
+            trouble = f"{editor[0]} has ended; {path.name} is unchanged."
+        self.model.status = trouble
         self.model.look()
-
-
-def _sentence_of(action: Callable[[], str]) -> str:
-    """Return the result of an action, or a sentence about its exception."""
-    try:
-        return action()
-    except Exception as error:
-        return (
-            f"The editor could not be run ({type(error).__name__}: {error}). "
-            "Edit the file in another window."
-        )

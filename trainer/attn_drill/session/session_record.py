@@ -61,7 +61,8 @@ class SessionRecord:
         self._hint_level += 1
         self._tell_interview(facts.StageHinted, level=self._hint_level)
         if not self._is_interview:
-            self._add(facts.Hinted, level=self._hint_level)
+            hinted = facts.Hinted(self._challenge.id, self._wall(), level=self._hint_level)
+            self._journal.add(hinted)
 
     def show_mistake(self) -> None:
         self._tell_interview(facts.MistakeShown)
@@ -88,12 +89,16 @@ class SessionRecord:
         Without a request by a key, the file was saved.
         """
         is_pass = report.verdict == "passed"
-        seconds = self.stopwatch.seconds
         self.attempts += 1
         self._verdict_at = None if is_requested or is_pass else self._clock()
-        purpose = self._request.purpose
         recorded = write_attempt(
-            self._journal, self._challenge, report, source, self._wall(), seconds, purpose
+            self._journal,
+            self._challenge,
+            report,
+            source,
+            self._wall(),
+            self.stopwatch.seconds,
+            self._request.purpose,
         )
         self._attempt_id = recorded.attempt
         self.passed = self.passed or is_pass
@@ -145,9 +150,6 @@ class SessionRecord:
     @property
     def _is_interview(self) -> bool:
         return self._request.sitting is not None
-
-    def _add(self, kind: type[facts.Fact], **values: Any) -> None:
-        self._journal.add(kind(self._challenge.id, self._wall(), **values))
 
     def _tell_interview(self, kind: type[facts.StageEvent], **values: Any) -> None:
         """Record an event of the interview. Do nothing outside an interview."""

@@ -15,7 +15,7 @@ from attn_drill.report.styles import QUIET, RIGHT, WRONG
 from attn_drill.report.terminal import render
 from attn_drill.report.trace_text import render_trace
 from attn_drill.report.visible import visible
-from attn_drill.report.wording import near
+from attn_drill.report.wording import near, sentence
 from attn_drill.session.after_pass_view import render_answers, render_lesson, render_questions
 from attn_drill.session.model import Sitting
 from attn_drill.session.practice_model import PracticeModel
@@ -65,7 +65,9 @@ class TopLine(Static):
         is_over = seconds > request.par_seconds
         time = f"{clock_text(seconds)} of {clock_text(request.par_seconds)}"
         time += " over" * is_over
-        verdict = Text(model.state_text, style=_verdict_style(model))
+        verdict = Text(model.state_text, style=QUIET)
+        if model.report is not None and not model.is_grading and model.unfinished is None:
+            verdict.style = f"bold {RIGHT if model.report.verdict == 'passed' else WRONG}"
         parts = [
             Text(request.challenge.id, style="bold"),
             verdict,
@@ -82,12 +84,6 @@ def _place(sitting: Sitting, seconds_left: float) -> Text:
     left = clock_text(abs(seconds_left)) + (" left" if seconds_left >= 0 else " over")
     style = f"bold {WRONG}" if seconds_left < 0 else "bold"
     return Text(f"{sitting.stage_number} of {sitting.stage_count} · {left}", style=style)
-
-
-def _verdict_style(model: PracticeModel) -> str:
-    if model.report is None or model.is_grading or model.unfinished is not None:
-        return QUIET
-    return f"bold {RIGHT if model.report.verdict == 'passed' else WRONG}"
 
 
 class TaskPane(VerticalScroll):
@@ -177,8 +173,8 @@ def _report(model: PracticeModel, report: Report, width: int) -> list[Renderable
         challenge = model.request.challenge
         parts += [Text(), Text(describe_mistakes(challenge, model.request.hunted, width))]
     if grade := model.record.grade_text:
-        sentence = f"{grade[:1].upper()}{grade[1:]}. Disagree? 1 again, 2 hard, 3 good, 4 easy"
-        parts += [Text(), Text(sentence, style=QUIET)]
+        disagree = "Disagree? 1 again, 2 hard, 3 good, 4 easy"
+        parts += [Text(), Text(f"{sentence(grade)} {disagree}", style=QUIET)]
     if model.after is not None and is_passed:
         parts += [Text(), render_lesson(model.after)]
     return parts
