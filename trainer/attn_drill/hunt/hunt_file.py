@@ -20,9 +20,6 @@ def write_hunt(
     """Write the reference with mistakes into a folder, and record the hunt.
 
     Return the path of the file, and the new name of the old file if it has the learner's work.
-
-    Raises:
-        DrillError: if the file cannot be written.
     """
     path = folder / file_name(challenge)
     last = journal.last(Hunted, subject=challenge.id)

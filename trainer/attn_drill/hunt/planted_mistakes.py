@@ -55,7 +55,7 @@ class BrokenReference:
     # The line numbers that are wrong, from 1. If lines are missing, the numbers of the lines
     # before and after the gap.
     changed: tuple[int, ...]
-    missing: bool  # lines are missing somewhere
+    missing: bool
 
 
 def fair_mistakes(mistakes: Sequence[Mistake]) -> list[Mistake]:
@@ -125,10 +125,7 @@ def strip_comments(source: str) -> str:
 
 
 def _lines_without_comments(source: str) -> tuple[list[str], set[int]]:
-    """Remove comments and trailing spaces, but change no string of several lines.
-
-    Return all lines, and the line numbers of the strings of several lines.
-    """
+    """Return lines without comments, and the line numbers of strings of several lines."""
     lines = source.splitlines()
     protected: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -235,9 +232,9 @@ def first_paragraph(source: str) -> str:
 
 def mistakes_by_ids(challenge: Challenge, ids: Sequence[str]) -> tuple[Mistake, ...] | None:
     """Return the mistakes with these ids, or None if the pack no longer has all of them."""
-    known = {mistake.id: mistake for mistake in read_mistakes(challenge)}
-    if all(mistake_id in known for mistake_id in ids):
-        return tuple(known[mistake_id] for mistake_id in ids)
+    by_id = {mistake.id: mistake for mistake in read_mistakes(challenge)}
+    if all(mistake_id in by_id for mistake_id in ids):
+        return tuple(by_id[mistake_id] for mistake_id in ids)
     return None
 
 

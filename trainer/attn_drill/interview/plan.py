@@ -1,7 +1,4 @@
-"""Plan a mock interview: its problems, the time for each problem, and its questions.
-
-The functions are pure: the caller passes the journal's entries, the current time and the seed.
-"""
+"""Plan a mock interview: its problems, the time for each problem, and its questions."""
 
 from __future__ import annotations
 
@@ -113,21 +110,21 @@ def familiarity(
     A due item counts as not known. A pass without any review fades within a month. The attempts
     are in order of time.
     """
-    known: dict[str, float] = {}
+    recall: dict[str, float] = {}
     for attempt in attempts:
         if attempt.verdict == "passed":
             days = max(0.0, now - attempt.at) / 86400
-            known[item_of(attempt.challenge)] = max(0.0, 1 - days / _DAYS_KNOWN)
+            recall[item_of(attempt.challenge)] = max(0.0, 1 - days / _DAYS_KNOWN)
     for name, item in items.items():
-        known[name] = 0.0 if item.is_due(now) else item.strength
-    return known
+        recall[name] = 0.0 if item.is_due(now) else item.strength
+    return recall
 
 
 def make_plan(
     chosen: Choice,
     questions: Sequence[FollowUp],
     minutes: int,
-    known: Mapping[str, float],
+    recall: Mapping[str, float],
     seed: int,
     bugs: tuple[str, ...] = (),
 ) -> InterviewPlan:
@@ -137,7 +134,11 @@ def make_plan(
     the file of a debugging round.
     """
     count = max(1, int(minutes * _QUESTIONS_SHARE / _MINUTES_PER_QUESTION))
-    items = _choose_questions(questions, chosen, count, known)
+    place = {chosen[role].id: index for index, role in enumerate(_ASKED_ABOUT) if role in chosen}
+    fitting = [question for question in questions if question.challenge in place]
+    fitting.sort(key=lambda each: (place[each.challenge], recall.get(each.item, 0.0), each.number))
+    asked = sorted(fitting[:count], key=lambda each: (place[each.challenge], each.number))
+    items = tuple(question.item for question in asked)
     seconds = minutes * 60.0 * (1 - _QUESTIONS_SHARE if items else 1)
     seconds_per_minute = seconds / _par_minutes(chosen)
     stages: list[Stage] = []
@@ -162,17 +163,14 @@ def choose_problems(
     challenges: Sequence[Challenge],
     minutes: int,
     mains: Sequence[Challenge],
-    known: Mapping[str, float],
+    recall: Mapping[str, float],
     seed: int,
 ) -> Choice:
-    """Return the problems of an interview: as many as fit into the time, and those that suit best.
-
-    The seed decides among those that suit equally well.
-    """
+    """Return the problems that fit into the time and suit best. The seed decides among equals."""
     before = prerequisites(challenges)
     most = 3 if minutes >= 40 else 2 if minutes >= 25 else 1
     ranks = [
-        ((-len(choice), *_rank(choice, minutes, known, before)), choice)
+        ((-len(choice), *_rank(choice, minutes, recall, before)), choice)
         for choice in _choices(mains, challenges, before)
         if len(choice) == 1
         or (len(choice) <= most and _par_minutes(choice) <= _MOST_OF_TIME * minutes)
@@ -220,7 +218,7 @@ def _choices(
 
 
 def _rank(
-    choice: Choice, minutes: int, known: Mapping[str, float], before: Mapping[str, set[str]]
+    choice: Choice, minutes: int, recall: Mapping[str, float], before: Mapping[str, set[str]]
 ) -> tuple[int, int, int]:
     """Return how little a choice suits: it is foreign, unfit, familiar. The least suits best.
 
@@ -238,22 +236,8 @@ def _rank(
         abs(problem.minutes / minutes - _WEIGHTS[role] / weights)
         for role, problem in choice.items()
     )
-    familiar = sum(known.get(item_of(problem.id), 0.0) for problem in choice.values())
+    familiar = sum(recall.get(item_of(problem.id), 0.0) for problem in choice.values())
     return foreign, int(unfit / _TIME_STEP), int(familiar / _FAMILIARITY_STEP)
-
-
-def _choose_questions(
-    questions: Sequence[FollowUp], chosen: Choice, count: int, known: Mapping[str, float]
-) -> tuple[str, ...]:
-    """Return the items of at most `count` questions on the problems, the main problem first.
-
-    Of the questions on a problem, those that the learner knows least are asked.
-    """
-    place = {chosen[role].id: index for index, role in enumerate(_ASKED_ABOUT) if role in chosen}
-    fitting = [question for question in questions if question.challenge in place]
-    fitting.sort(key=lambda each: (place[each.challenge], known.get(each.item, 0.0), each.number))
-    asked = sorted(fitting[:count], key=lambda each: (place[each.challenge], each.number))
-    return tuple(question.item for question in asked)
 
 
 def planned_questions(plan: InterviewPlan, questions: Iterable[FollowUp]) -> tuple[FollowUp, ...]:

@@ -59,6 +59,7 @@ class ProblemRow:
 
     @property
     def passed(self) -> bool:
+        """True if all checks passed."""
         return self.state.result is not None and self.state.result.verdict == "passed"
 
     @property
@@ -97,9 +98,9 @@ class ScoreSheet:
     plan: InterviewPlan
     state: InterviewState
     problems: tuple[ProblemRow, ...]
-    questions: tuple[QuestionRow, ...]  # they give no points
+    questions: tuple[QuestionRow, ...]
     parts: tuple[ScorePart, ...]
-    practise: tuple[str, ...]  # commands, each with its reason
+    practise: tuple[str, ...]
 
     @property
     def solved(self) -> int:

@@ -29,13 +29,13 @@ class StageState:
     ended: bool = False
     seconds: float = 0.0
     attempts: int = 0
-    hints: int = 0  # the highest level
-    revealed_mistakes: int = 0  # how often the likely mistake was shown
+    hints: int = 0
+    revealed_mistakes: int = 0
     # The last attempt, with the number of planted mistakes that are left.
     result: facts.StageAttempted | None = None
     reference_seen: bool = False
-    code: str | None = None  # of the file that was handed in
-    note: str = ""  # the reason if no file was handed in
+    code: str | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class InterviewState:
 
     @property
     def seconds(self) -> float:
+        """The time at work so far."""
         return sum(stage.seconds for stage in self.stages) + self.question_seconds
 
 
@@ -99,10 +100,7 @@ def _stage_after(stage: StageState, event: facts.StageEvent) -> StageState:
 
 
 def carried_seconds(plan: InterviewPlan, state: InterviewState, index: int) -> float:
-    """Return the time that the problems before left over; negative if they took too long.
-
-    A problem gets at least a minute.
-    """
+    """Return the time that the problems before left over; negative if they took too long."""
     earlier = zip(plan.stages[:index], state.stages[:index], strict=True)
     left_over = sum(planned.seconds - done.seconds for planned, done in earlier)
     return max(_LEAST_SECONDS - plan.stages[index].seconds, left_over)

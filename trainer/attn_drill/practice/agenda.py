@@ -1,7 +1,4 @@
-"""List the challenges that are due, under way, new or passed.
-
-The functions are pure: the caller passes the journal's entries and the current time.
-"""
+"""List the challenges that are due, under way, new or passed."""
 
 from __future__ import annotations
 

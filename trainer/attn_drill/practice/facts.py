@@ -17,17 +17,13 @@ Purpose = Literal["practice", "review", "interview", "hunt"]
 Time = Annotated[float, Meta(ge=0, le=1e11)]
 
 
-def _new_id() -> str:
-    return os.urandom(12).hex()
-
-
 class Fact(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
     """A thing that happened."""
 
     subject: str  # the id of a challenge, an item or an interview
     at: Time  # seconds since the epoch
     # Random, so that journals can be merged in any order, any number of times.
-    id: str = msgspec.field(default_factory=_new_id)
+    id: str = msgspec.field(default_factory=lambda: os.urandom(12).hex())
 
 
 class Started(Fact, tag="started", frozen=True, kw_only=True):
@@ -50,8 +46,8 @@ class Attempted(Fact, tag="attempted", frozen=True, kw_only=True):
     checks: Mapping[str, Status] = {}  # each check that was due
     # The time at work since the stub was handed out; None without a stub.
     seconds: Time | None = None
-    hints: int = 0  # the highest level since then
-    solution: bool = False  # the reference was shown
+    hints: int = 0
+    solution: bool = False
     purpose: Purpose = "practice"
     # `counted_attempts` takes them from `Diagnosed`.
     mistakes: tuple[str, ...] = ()
@@ -94,7 +90,7 @@ class Reviewed(Fact, tag="reviewed", frozen=True, kw_only=True):
 
     # `rated_reviews` puts the rating of an overrule in its place.
     rating: Rating
-    reason: str = ""  # for the first rating
+    reason: str = ""
 
     @property
     def item(self) -> str:
@@ -147,7 +143,7 @@ class StageAttempted(StageEvent, tag="stage-attempted", frozen=True, kw_only=Tru
     passed: int  # checks
     total: int  # checks
     failed: tuple[str, ...] = ()
-    bugs_left: int | None = None  # None if it is not known
+    bugs_left: int | None = None
     # 0 for a file that is not finished. Old journals have one event for all attempts of a
     # session.
     count: int = 1
@@ -182,7 +178,7 @@ class StageLeft(StageEvent, tag="stage-left", frozen=True):
 class StageEnded(StageEvent, tag="stage-ended", frozen=True, kw_only=True):
     """The learner handed in the file, and the problem is over."""
 
-    code: str | None  # None if nothing was handed in
+    code: str | None
     # A sentence if nothing was handed in, or if the file could not be graded.
     note: str
     reference_seen: bool
@@ -191,7 +187,7 @@ class StageEnded(StageEvent, tag="stage-ended", frozen=True, kw_only=True):
 class QuestionEvent(InterviewEvent, frozen=True, kw_only=True):
     """Something that happened while questions were asked."""
 
-    seconds: Time  # for all questions so far
+    seconds: Time
 
 
 class QuestionAnswered(QuestionEvent, tag="question-answered", frozen=True, kw_only=True):

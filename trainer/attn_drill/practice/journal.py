@@ -65,10 +65,7 @@ class Journal:
         return fact.id
 
     def add_rows(self, rows: list[Row]) -> int | None:
-        """Add the rows whose ids the journal does not have yet, all of them or none.
-
-        Return the number of rows that were added, or None if the journal cannot be used.
-        """
+        """Add all rows with new ids, or none. Return their number, or None without a journal."""
         return self._use(lambda connection: add_rows(connection, rows))
 
     @overload
@@ -103,10 +100,7 @@ class Journal:
         return facts[-1] if facts else None
 
     def copy_to(self, path: Path) -> int | None:
-        """Write a copy of the journal to a new file, and return the number of its facts.
-
-        Return None if there is no journal, or if it cannot be copied.
-        """
+        """Write a copy to a new file. Return the number of its facts, or None without a journal."""
 
         def copy(connection: sqlite3.Connection) -> int:
             connection.execute("VACUUM INTO ?", (str(path),))
@@ -115,6 +109,7 @@ class Journal:
         return self._read(copy)
 
     def close(self) -> None:
+        """Close the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -142,14 +142,14 @@ def _without_magics(text: str) -> str:
     text = "\n".join(re.split("\r\n?|\n", text.replace("\0", "\ufffd")))
     if _FOREIGN.match(text):
         return ""
+
+    def blank(magic: re.Match[str]) -> str:
+        """Return as many lines as the magic has. In a block, `pass` takes its place."""
+        return (f"{magic[1]}pass" if magic[1] else "") + "\n" * magic[0].count("\n")
+
     if _parsed(text) is None:  # a line of a formula may look like a magic
-        text = _MAGIC.sub(_blank, text)
+        text = _MAGIC.sub(blank, text)
     return textwrap.dedent(text)
-
-
-def _blank(magic: re.Match[str]) -> str:
-    """Return as many lines as the magic has. In a block, `pass` takes its place."""
-    return (f"{magic[1]}pass" if magic[1] else "") + "\n" * magic[0].count("\n")
 
 
 def _parsed(text: str) -> ast.Module | None:
@@ -200,10 +200,7 @@ def _bound_by(node: ast.AST, *, imports: bool = True) -> Iterator[str]:
 def _needed(
     statements: Sequence[ast.stmt], wanted: Collection[str]
 ) -> tuple[set[ast.stmt], set[str]]:
-    """Return the statements that the wanted names need, and the needed names that none binds.
-
-    No statement is needed if no wanted name is defined.
-    """
+    """Return the statements that the wanted names need, and the needed names that none binds."""
     definitions = _defined_by(node for node in statements if isinstance(node, _Definition))
     by_name: dict[str, list[ast.stmt]] = defaultdict(list)
     for node in statements:
@@ -212,6 +209,7 @@ def _needed(
             # module that `%%writefile` makes of a cell does not exist when the file is graded.
             if not (name in definitions and _is_result(node)):
                 by_name[name].append(node)
+    # No statement is needed if no wanted name is defined.
     if all(isinstance(node, _Import) for name in wanted for node in by_name[name]):
         return set(), set(wanted)
     kept = set(by_name["*"])

@@ -44,15 +44,15 @@ class ChallengeProgress:
 class SinceStart:
     """The events of a challenge since its stub was last handed out."""
 
-    started_at: float | None = None  # None without a start
-    last_at: float | None = None  # the last entry, or None
+    started_at: float | None = None
+    last_at: float | None = None
     # The time at work until the last entry. A long gap without an entry counts as a pause.
     seconds: float = 0.0
-    attempts: int = 0  # that count
+    attempts: int = 0
     failed: int = 0
     passed: bool = False
     hint: int = 0  # the highest level that was shown
-    solution: bool = False  # the reference was shown
+    solution: bool = False
 
     def seconds_at(self, now: float) -> float:
         """Return the seconds at work if the next entry is made now."""

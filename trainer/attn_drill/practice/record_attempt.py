@@ -37,7 +37,7 @@ class RecordedAttempt:
 
     attempt: str | None
     review: str | None = None
-    graded: str = ""  # the grade of the review in words
+    graded: str = ""
 
 
 def write_attempt(
@@ -91,11 +91,7 @@ def write_attempt(
 
 
 def _grade_of_hunt(facts: Sequence[Fact]) -> tuple[Grade, str] | None:
-    """Return the grade of the first pass of a hunt of a challenge, and the reason.
-
-    Return None for a later pass, and for a challenge that was never passed: its review begins with
-    a pass from the stub.
-    """
+    """Return the grade of the first pass of a hunt of a challenge and the reason, or None."""
     begun = max((fact.at for fact in facts if isinstance(fact, Hunted | StageBegan)), default=0.0)
     verdicts = [
         attempt.verdict
@@ -103,6 +99,7 @@ def _grade_of_hunt(facts: Sequence[Fact]) -> tuple[Grade, str] | None:
         if attempt.purpose == "hunt" and attempt.at >= begun
     ]
     was_solved = any(progress.state == "passed" for progress in progress_of(facts).values())
+    # The review of a challenge that was never passed begins with a pass from the stub.
     if "passed" in verdicts or not was_solved:
         return None
     attempts = len(verdicts) + 1

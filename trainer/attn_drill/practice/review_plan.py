@@ -57,10 +57,10 @@ def due_forms(
     Leave out questions and lines, which belong to the quiz, and items that no pack has, where
     `follow_ups` are the follow-up questions of the packs.
     """
-    known = {challenge.id: challenge for challenge in challenges}
+    by_id = {challenge.id: challenge for challenge in challenges}
     forms: list[tuple[ReviewPart, ...]] = []
     for item in sorted(scheduled.values(), key=lambda item: (item.due_at, item.name)):
-        challenge = known.get(challenge_of(item.name) or "")
+        challenge = by_id.get(challenge_of(item.name) or "")
         if not item.is_due(now):
             continue
         if challenge is not None:

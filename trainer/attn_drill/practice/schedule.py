@@ -28,14 +28,12 @@ class ScheduledItem:
     name: str  # for example `challenge:gqa`
     due_at: float  # seconds since the epoch
     strength: float  # the probability of a recall now, 0 to 1
-    reviews: int  # how many
+    reviews: int
     last: Reviewed
 
     def is_due(self, now: float) -> bool:
-        """Return whether the item is due today or earlier.
-
-        Only the date counts, so the learner need not wait for the hour of the last review.
-        """
+        """Return whether the item is due today or earlier."""
+        # Only the date counts, so the learner need not wait for the hour of the last review.
         return days_until(self.due_at, now) <= 0
 
 

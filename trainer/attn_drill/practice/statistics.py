@@ -1,7 +1,4 @@
-"""Compute the statistics of a learner: days, topics, times, mistakes and next challenges.
-
-The functions are pure: the caller passes the facts, the current time and the time zone.
-"""
+"""Compute the statistics of a learner: days, topics, times, mistakes and next challenges."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ class OwnMistake:
     says: str
     # Several saves in a row with the same mistake count once.
     count: int
-    last_at: float  # the last attempt with it
+    last_at: float
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ class Stats:
     active_days: int = 0
     # The days in a row with an attempt, up to today, or up to yesterday.
     streak: int = 0
-    passed: tuple[str, ...] = ()  # in the order of the packs
+    passed: tuple[str, ...] = ()
     challenges: int = 0  # in the packs
     # The least time of a pass without a look at the reference, by challenge.
     best_seconds: Mapping[str, float] = field(default_factory=dict)
@@ -106,9 +103,9 @@ def statistics(
     daylight saving time.
     """
     in_order = counted_attempts(facts)
-    known = {challenge.id: challenge for challenge in challenges}
+    by_id = {challenge.id: challenge for challenge in challenges}
     solved = [
-        attempt for attempt in in_order if attempt.purpose != "hunt" and attempt.challenge in known
+        attempt for attempt in in_order if attempt.purpose != "hunt" and attempt.challenge in by_id
     ]
     passed = {attempt.challenge for attempt in solved if attempt.verdict == "passed"}
     runs = _runs(solved, start_times(facts))
@@ -123,11 +120,11 @@ def statistics(
     listed = [
         item
         for item in reviewed.values()
-        if (challenge_of(item.name) or follow_up_challenge(item.name)) in {None, *known}
+        if (challenge_of(item.name) or follow_up_challenge(item.name)) in {None, *by_id}
     ]
     bases_to_pass = {
-        name: tuple(base for base in challenge.builds_on if base in known and base not in passed)
-        for name, challenge in known.items()
+        name: tuple(base for base in challenge.builds_on if base in by_id and base not in passed)
+        for name, challenge in by_id.items()
         if name not in passed
     }
     days = Counter(_day(attempt.at, zone) for attempt in in_order)
@@ -137,11 +134,11 @@ def statistics(
         attempts=len(in_order),
         active_days=len(days),
         streak=_streak(days, today),
-        passed=tuple(name for name in known if name in passed),
+        passed=tuple(name for name in by_id if name in passed),
         challenges=len(challenges),
         best_seconds=best,
         topics=_topics(challenges, passed, reviewed),
-        trends=_trends(first_passes, known),
+        trends=_trends(first_passes, by_id),
         mistakes=_mistakes(runs, mistakes),
         next=tuple(name for name, bases in bases_to_pass.items() if not bases),
         later={name: bases for name, bases in bases_to_pass.items() if bases},
@@ -151,10 +148,8 @@ def statistics(
 
 
 def _first_passes(runs: Sequence[Sequence[Attempted]]) -> list[Attempted]:
-    """Return the first pass after each start, in order of time.
-
-    A later pass after the same start is only another save, so it does not count.
-    """
+    """Return the first pass after each start, in order of time."""
+    # A later pass after the same start is only another save.
     passes = [[attempt for attempt in run if attempt.verdict == "passed"] for run in runs]
     return sorted((run[0] for run in passes if run), key=lambda attempt: attempt.at)
 
@@ -207,14 +202,14 @@ def _runs(
     return list(runs.values())
 
 
-def _trends(first_passes: Sequence[Attempted], known: Mapping[str, Challenge]) -> tuple[Trend, ...]:
+def _trends(first_passes: Sequence[Attempted], by_id: Mapping[str, Challenge]) -> tuple[Trend, ...]:
     shares = [
-        (attempt.challenge, attempt.seconds / (known[attempt.challenge].minutes * 60))
+        (attempt.challenge, attempt.seconds / (by_id[attempt.challenge].minutes * 60))
         for attempt in first_passes
-        if attempt.seconds is not None and known[attempt.challenge].minutes
+        if attempt.seconds is not None and by_id[attempt.challenge].minutes
     ]
     trends = [Trend(None, tuple(share for _, share in shares))] if shares else []
-    for challenge in known:
+    for challenge in by_id:
         challenge_shares = tuple(share for name, share in shares if name == challenge)
         if len(challenge_shares) > 1:
             trends.append(Trend(challenge, challenge_shares))
@@ -222,7 +217,7 @@ def _trends(first_passes: Sequence[Attempted], known: Mapping[str, Challenge]) -
 
 
 def _mistakes(
-    runs: Sequence[Sequence[Attempted]], known: Mapping[str, Sequence[Mistake]]
+    runs: Sequence[Sequence[Attempted]], listed: Mapping[str, Sequence[Mistake]]
 ) -> tuple[OwnMistake, ...]:
     counts: Counter[tuple[str, str]] = Counter()
     last: dict[tuple[str, str], float] = {}
@@ -236,9 +231,9 @@ def _mistakes(
             before = named
     says = {
         (challenge, mistake.id): mistake.says
-        for challenge, mistakes in known.items()
+        for challenge, mistakes in listed.items()
         for mistake in mistakes
     }
-    own = [OwnMistake(*key, says.get(key, _GONE), counts[key], last[key]) for key in counts]
-    own.sort(key=lambda mistake: (-mistake.count, -mistake.last_at, mistake.challenge, mistake.id))
-    return tuple(own)
+    rows = [OwnMistake(*key, says.get(key, _GONE), counts[key], last[key]) for key in counts]
+    rows.sort(key=lambda row: (-row.count, -row.last_at, row.challenge, row.id))
+    return tuple(rows)

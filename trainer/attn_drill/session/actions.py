@@ -21,9 +21,9 @@ class Action:
     """An action of the session, and its key."""
 
     name: str
-    key: str  # as the learner reads it
-    label: str  # in the line of keys
-    explains: str  # in the list of all keys
+    key: str
+    label: str
+    explains: str
     # The keys as Textual names them, if they differ from `key`.
     bound: str = ""
 

@@ -47,7 +47,7 @@ class AfterPass:
     source: str
     # Progress, the next challenges, the next review and the grade in one line.
     next_line: str
-    questions: tuple[FollowUp, ...]  # those that have answers
+    questions: tuple[FollowUp, ...]
     lesson: Lesson | None = None  # None while it is measured
     page_index: int = 0
     question_index: int = 0

@@ -24,15 +24,13 @@ LEAST_SIZE = (40, 10)  # columns and lines of a terminal in which a learner can 
 
 
 class DrillApp(App[Any]):
-    """Shows a screen until it is dismissed. Ctrl-C, SIGTERM and SIGHUP end it without a result.
-
-    Every screen and dialog has the action `leave`.
-    """
+    """Shows a screen until it is dismissed. Ctrl-C, SIGTERM and SIGHUP end it without a result."""
 
     ENABLE_COMMAND_PALETTE = False
     CSS_PATH = "session.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", show=False, priority=True),
+        # Every screen and dialog has the action `leave`.
         Binding("ctrl+q", "screen.leave", show=False, priority=True),
         Binding("d", "shade", show=False),
     ]

@@ -22,14 +22,11 @@ class Ended:
 
 
 class GradingLink:
-    """Sends requests to a grading process and yields its replies.
-
-    The first process starts at once, so it imports torch while the screen is drawn.
-    """
+    """Sends requests to a grading process and yields its replies."""
 
     def __init__(self, challenge: str, connect: Callable[[], AsyncClient]) -> None:
         self._challenge, self._connect = challenge, connect
-        self._start()
+        self._start()  # so that it imports torch while the screen is drawn
 
     def _start(self) -> None:
         self.client = self._connect()

@@ -29,11 +29,7 @@ _REVEAL = ("enter", "show a model answer")
 
 
 def ask_and_score(interview: Interview, score: Callable[[], ScoreSheet]) -> Ending:
-    """Ask the open questions, then show the score sheet. Return "next" if the sheet was shown.
-
-    Raises:
-        GraderError: if the screen fails.
-    """
+    """Ask the open questions, then show the score sheet. Return "next" if the sheet was shown."""
     screen = EndScreen(interview, score)
     ending = run_screen(
         screen,
@@ -110,15 +106,12 @@ class EndScreen(Screen[Ending]):
             text.update(render(self.sheet, max(20, self.app.size.width - 4)))
             keys.show([("q", "leave"), ("↑↓", "scroll")])
             return
-        title = self._title(self.current.challenge)
+        challenge = self.interview.challenges.get(self.current.challenge)
+        title = self.current.challenge if challenge is None else challenge.title
         text.update(render_follow_up(self.current, title, is_revealed=self.is_revealed))
         step = ("1-4", "again, hard, good, easy") if self.is_revealed else _REVEAL
         keys.show([step, ("↑↓", "scroll"), ("q", "leave")])
         self._draw_top()
-
-    def _title(self, challenge_id: str) -> str:
-        challenge = self.interview.challenges.get(challenge_id)
-        return challenge_id if challenge is None else challenge.title
 
     def _draw_top(self) -> None:
         if self.sheet is not None or not self.is_running:

@@ -67,14 +67,14 @@ class Interview:
     id: str
     began: float  # seconds since the epoch
     plan: InterviewPlan
-    questions: Sequence[FollowUp]  # with their answers
+    questions: Sequence[FollowUp]
     challenges: Mapping[str, Challenge]
     journal: Journal
     # in order, as in the journal
     events: list[facts.InterviewEvent] = field(default_factory=list)
     news: list[str] = field(default_factory=list)
-    wall: Callable[[], float] = time.time  # seconds since the epoch
-    clock: Callable[[], float] = time.monotonic  # only goes forwards
+    wall: Callable[[], float] = time.time
+    clock: Callable[[], float] = time.monotonic
 
     @property
     def state(self) -> InterviewState:
@@ -106,20 +106,19 @@ class Interview:
         self.record("", facts.InterviewFinished)
 
     def is_recorded(self) -> bool:
+        """Return whether the journal has all events."""
         return len(recorded_events(self.journal, self.id)) == len(self.events)
 
     def challenge(self, index: int) -> Challenge:
+        """Return the problem of a stage."""
         return self.challenges[self.plan.stages[index].challenge]
 
     def path(self, index: int) -> Path:
+        """Return the learner's file of a stage."""
         return Path(self.plan.folder) / self.challenge(index).file_name
 
     def handed_out(self, index: int) -> str:
-        """Return the text with which a stage begins.
-
-        It is a stub, or a reference with bugs. After a debugging stage it is the repaired file, or
-        the reference if the file was not repaired.
-        """
+        """Return the text with which a stage begins: a stub, a broken or a repaired file."""
         stage, challenge = self.plan.stages[index], self.challenge(index)
         earlier = self.plan.stages[index - 1] if index else None
         if earlier is None or not earlier.bugs:
@@ -132,11 +131,7 @@ class Interview:
 
 
 def first_text(challenge: Challenge, stage: Stage) -> str:
-    """Return the text of the first stage: a stub, or a reference with bugs.
-
-    Raises:
-        DrillError: if the pack no longer has these bugs.
-    """
+    """Return the text of the first stage: a stub, or a reference with bugs."""
     if not stage.bugs:
         return pack_reader.stub(challenge)
     mistakes = mistakes_by_ids(challenge, stage.bugs)
@@ -204,11 +199,7 @@ def _purpose(stage: Stage) -> facts.Purpose:
 
 
 def _hand_out(run: Interview, index: int, text: str) -> str:
-    """Write the text of the problem, unless the file is there. Return a sentence about the file.
-
-    Raises:
-        DrillError: if the file cannot be written.
-    """
+    """Write the text of the problem, unless the file is there. Return a sentence about the file."""
     challenge, path, stage = run.challenge(index), run.path(index), run.plan.stages[index]
     if path.is_dir():
         raise DrillError(
@@ -291,17 +282,11 @@ def _rounded(seconds: float) -> str:
 
 
 def _hand_in(
-    run: Interview,
-    index: int,
-    handed_out: str,
-    result: SessionResult,
-    grade: Grade,
+    run: Interview, index: int, handed_out: str, result: SessionResult, grade: Grade
 ) -> None:
-    """End a problem with the learner's file.
-
-    If the file changed after its last verdict, it is graded. The time for this does not count.
-    """
+    """End a problem with the learner's file. Grade it if it changed after its last verdict."""
     challenge, path = run.challenge(index), run.path(index)
+    record = partial(run.record, challenge.id, seconds=result.seconds)
     code: str | None = None
     note = ""
     try:
@@ -314,27 +299,20 @@ def _hand_in(
             note = f"Nothing was handed in: {path.name} is the unchanged {kind}."
         else:
             code = source
-    if code is not None and code != result.graded:
-        note = _grade_code(run, index, code, result.seconds, grade)
-    record = partial(run.record, challenge.id, seconds=result.seconds)
+    if code is not None and code != result.graded:  # the time for this does not count
+        purpose = _purpose(run.plan.stages[index])
+        try:
+            report = grade(challenge, code, path, run.plan.stages[index].bugs)
+        except (DrillError, GraderError) as error:
+            note = f"Your file could not be graded: {error}"
+        else:
+            now, seconds = run.wall(), result.seconds
+            recorded = write_attempt(run.journal, challenge, report, code, now, seconds, purpose)
+            record_diagnosis(run.journal, recorded.attempt, report, now)
+            record(facts.StageAttempted, **values_of_attempt(report))
     since = since_start(run.journal.facts(subject=challenge.id), in_interview=True)
     if since.hint > run.state.stages[index].hints:  # from `attn-drill hint` in another window
         record(facts.StageHinted, level=since.hint)
     record(facts.StageEnded, code=code, note=note, reference_seen=since.solution)
     if note:
         run.news.append(note)
-
-
-def _grade_code(run: Interview, index: int, code: str, seconds: float, grade: Grade) -> str:
-    """Grade a file that is handed in and record the attempt. Return why it failed, or ""."""
-    challenge, stage = run.challenge(index), run.plan.stages[index]
-    try:
-        report = grade(challenge, code, run.path(index), stage.bugs)
-    except (DrillError, GraderError) as error:
-        return f"Your file could not be graded: {error}"
-    recorded = write_attempt(
-        run.journal, challenge, report, code, run.wall(), seconds, _purpose(stage)
-    )
-    record_diagnosis(run.journal, recorded.attempt, report, run.wall())
-    run.record(challenge.id, facts.StageAttempted, seconds=seconds, **values_of_attempt(report))
-    return ""

@@ -57,11 +57,7 @@ def plan_interview(
     bugs: int,
     is_graded: bool = True,
 ) -> InterviewPlan:
-    """Return the plan of an interview, without its folder. With bugs, it is a debugging round.
-
-    Raises:
-        DrillError: if no challenge fits.
-    """
+    """Return the plan of an interview, without its folder. With bugs, it is a debugging round."""
     challenges = catalogue.challenges
     mains = planning.main_problems(challenges, topic)
     questions, troubles = read_follow_ups(tuple(challenges), language())
@@ -86,15 +82,14 @@ def plan_interview(
 def begun(
     journal: Journal, catalogue: Catalogue, plan: InterviewPlan, folder: Path | None
 ) -> Interview:
-    """Write the first file of an interview, record the interview, and return it.
-
-    Without a folder, its files get a new folder in this one.
-
-    Raises:
-        DrillError: if the folder already has one of the files.
-    """
+    """Write the first file and record the interview. By default it gets a new folder."""
     now = time.time()
-    place = _new_folder(now) if folder is None else folder
+    place, suffix = folder, 2
+    if place is None:
+        name = time.strftime("interview-%Y-%m-%d", time.localtime(now))
+        place = Path(name)
+        while os.path.lexists(place):
+            place, suffix = Path(f"{name}-{suffix}"), suffix + 1
     by_id = {challenge.id: challenge for challenge in catalogue.challenges}
     problems = [by_id[stage.challenge] for stage in plan.stages]
     for name in [*(problem.file_name for problem in problems), SHEET_NAME]:
@@ -115,21 +110,8 @@ def begun(
     return run
 
 
-def _new_folder(now: float) -> Path:
-    name = time.strftime("interview-%Y-%m-%d", time.localtime(now))
-    folder, suffix = Path(name), 2
-    while os.path.lexists(folder):
-        folder = Path(f"{name}-{suffix}")
-        suffix += 1
-    return folder
-
-
 def resumed(last: Interview | None) -> Interview:
-    """Return the last interview, which goes on.
-
-    Raises:
-        DrillError: if no interview is under way, or if no pack has a challenge of it any more.
-    """
+    """Return the last interview, or raise a DrillError if none is under way or it cannot go on."""
     if last is None or last.state.finished:
         raise DrillError("No interview is under way. `attn-drill interview` begins an interview.")
     for stage in last.plan.stages:

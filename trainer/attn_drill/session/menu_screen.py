@@ -1,7 +1,4 @@
-"""The menu: what to do next, all challenges by topic, and the other commands.
-
-Typing filters the rows, and Enter starts the row under the cursor.
-"""
+"""The menu: what to do next, all challenges by topic, and the other commands."""
 
 from __future__ import annotations
 
@@ -51,20 +48,16 @@ class Menu:
     """The content of the menu."""
 
     entries: Sequence[AgendaEntry]
-    recommended: AgendaEntry | None  # None if nothing is left to do
-    topics: Mapping[str, str]  # the titles by name
+    recommended: AgendaEntry | None
+    topics: Mapping[str, str]
     plan: Callable[[AgendaEntry], str]  # says what Enter does
     stats: Stats
     now: float
-    notice: str = ""  # a sentence about the last command
+    notice: str = ""
 
 
 def choose(menu: Menu) -> MenuChoice | None:
-    """Show the menu on this terminal. Return the choice, or None.
-
-    Raises:
-        GraderError: if the screen fails.
-    """
+    """Show the menu on this terminal. Return the choice, or None."""
     return run_screen(MenuScreen(menu), "`attn-drill list` shows the challenges.")
 
 

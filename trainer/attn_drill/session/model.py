@@ -26,7 +26,7 @@ class Sitting:
     """The place of a session in a mock interview."""
 
     stage_number: int  # from 1
-    stage_count: int  # all problems
+    stage_count: int
     # Of the whole interview when the session begins; negative if the time is up.
     seconds_left: float
     opening: str  # the text of the opening page
@@ -69,6 +69,6 @@ class SessionResult:
 
     ending: Ending  # "interrupted" after Ctrl-C
     passed: bool
-    seconds: float  # with those before the session
-    attempts: int  # that count
+    seconds: float
+    attempts: int
     graded: str | None = None  # the text with the last verdict

@@ -151,24 +151,19 @@ class PracticeModel:
         elif self.is_warm and is_stub and not is_requested:
             self._sent_source = None  # the next save is graded, even with a text graded before
         elif self.is_warm and (is_new or is_requested):
-            self._grade(source, is_requested=is_requested)
-
-    def _grade(self, source: str, *, is_requested: bool) -> None:
-        request = self.request
-        self.record.stopwatch.touch()
-        self._request_id += 1
-        self._is_requested, self._sent_source = is_requested, source
-        self.is_grading = True
-        self.status = "Your file is graded once more, on fresh cases." if is_requested else ""
-        self._send(
-            Grade(
+            self.record.stopwatch.touch()
+            self._request_id += 1
+            self._is_requested, self._sent_source = is_requested, source
+            self.is_grading = True
+            self.status = "Your file is graded once more, on fresh cases." if is_requested else ""
+            grade = Grade(
                 request.challenge.id,
                 Submission(self.file_name, source),
                 id=self._request_id,
                 is_early_wanted=True,
                 planted=request.hunted,
             )
-        )
+            self._send(grade)
 
     # Replies
 

@@ -31,11 +31,7 @@ _ADVICE = "Your file and the journal are whole. Go on with --no-watch."
 
 
 def run_session(request: SessionRequest, journal: Journal) -> SessionResult:
-    """Show a session on this terminal until the learner leaves.
-
-    Raises:
-        GraderError: if the screen fails. The terminal is then restored.
-    """
+    """Show a session on this terminal until the learner leaves."""
     link = GradingLink(request.challenge.id, partial(AsyncClient, *request.packs))
     model = PracticeModel(request, journal, link.send)
     try:

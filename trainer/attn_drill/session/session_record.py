@@ -84,10 +84,7 @@ class SessionRecord:
             self._tell_interview(facts.StageReplaced)
 
     def add_attempt(self, report: Report, source: str, *, is_requested: bool) -> None:
-        """Record an attempt with its verdict. `add_diagnosis` may follow.
-
-        Without a request by a key, the file was saved.
-        """
+        """Record an attempt with its verdict. `add_diagnosis` may follow."""
         is_pass = report.verdict == "passed"
         self.attempts += 1
         self._verdict_at = None if is_requested or is_pass else self._clock()

@@ -17,7 +17,6 @@ from attn_drill.report.trace_text import render_trace
 from attn_drill.report.visible import visible
 from attn_drill.report.wording import near, sentence
 from attn_drill.session.after_pass_view import render_answers, render_lesson, render_questions
-from attn_drill.session.model import Sitting
 from attn_drill.session.practice_model import PracticeModel
 from attn_drill.session.stopwatch import clock_text
 
@@ -75,15 +74,13 @@ class TopLine(Static):
             Text(request.path.name, style=QUIET),
         ]
         if request.sitting is not None:
-            parts.insert(0, _place(request.sitting, model.seconds_left))
+            left = clock_text(abs(model.seconds_left))
+            left += " left" if model.seconds_left >= 0 else " over"
+            style = f"bold {WRONG}" if model.seconds_left < 0 else "bold"
+            place = f"{request.sitting.stage_number} of {request.sitting.stage_count}"
+            parts.insert(0, Text(f"{place} · {left}", style=style))
             parts[3] = Text("this problem ").append_text(parts[3])
         self.update(side_by_side(parts, self.app.size.width - 2))
-
-
-def _place(sitting: Sitting, seconds_left: float) -> Text:
-    left = clock_text(abs(seconds_left)) + (" left" if seconds_left >= 0 else " over")
-    style = f"bold {WRONG}" if seconds_left < 0 else "bold"
-    return Text(f"{sitting.stage_number} of {sitting.stage_count} · {left}", style=style)
 
 
 class TaskPane(VerticalScroll):
