@@ -102,13 +102,13 @@ def statistics(
     begins a challenge anew. Days are counted in `zone`; None is the zone of this machine, with its
     daylight saving time.
     """
-    in_order = counted_attempts(facts)
+    attempts = counted_attempts(facts)
     by_id = {challenge.id: challenge for challenge in challenges}
-    solved = [
-        attempt for attempt in in_order if attempt.purpose != "hunt" and attempt.challenge in by_id
+    tries = [
+        attempt for attempt in attempts if attempt.purpose != "hunt" and attempt.challenge in by_id
     ]
-    passed = {attempt.challenge for attempt in solved if attempt.verdict == "passed"}
-    runs = _runs(solved, start_times(facts))
+    passed = {attempt.challenge for attempt in tries if attempt.verdict == "passed"}
+    runs = _runs(tries, start_times(facts))
     first_passes = _first_passes(runs)
     best: dict[str, float] = {}
     for attempt in first_passes:
@@ -116,22 +116,25 @@ def statistics(
             best_before = best.get(attempt.challenge, attempt.seconds)
             best[attempt.challenge] = min(best_before, attempt.seconds)
     reviewed = items(rated_reviews(facts), now)
-    # A question of the quiz belongs to no challenge.
-    listed = [
-        item
-        for item in reviewed.values()
-        if (challenge_of(item.name) or follow_up_challenge(item.name)) in {None, *by_id}
-    ]
-    bases_to_pass = {
-        name: tuple(base for base in challenge.builds_on if base in by_id and base not in passed)
-        for name, challenge in by_id.items()
-        if name not in passed
-    }
-    days = Counter(_day(attempt.at, zone) for attempt in in_order)
+    due: list[ScheduledItem] = []
+    due_later: list[ScheduledItem] = []
+    for item in reviewed.values():
+        about = challenge_of(item.name) or follow_up_challenge(item.name)
+        if about is None or about in by_id:  # a question of the quiz is about no challenge
+            (due if item.is_due(now) else due_later).append(item)
+    ready: list[str] = []
+    later: dict[str, tuple[str, ...]] = {}
+    for challenge in challenges:
+        bases = tuple(base for base in challenge.builds_on if base in by_id and base not in passed)
+        if bases and challenge.id not in passed:
+            later[challenge.id] = bases
+        elif challenge.id not in passed:
+            ready.append(challenge.id)
+    days = Counter(_day(attempt.at, zone) for attempt in attempts)
     today = _day(now, zone)
     return Stats(
         weeks=_weeks(days, today),
-        attempts=len(in_order),
+        attempts=len(attempts),
         active_days=len(days),
         streak=_streak(days, today),
         passed=tuple(name for name in by_id if name in passed),
@@ -140,10 +143,10 @@ def statistics(
         topics=_topics(challenges, passed, reviewed),
         trends=_trends(first_passes, by_id),
         mistakes=_mistakes(runs, mistakes),
-        next=tuple(name for name, bases in bases_to_pass.items() if not bases),
-        later={name: bases for name, bases in bases_to_pass.items() if bases},
-        due=tuple(item for item in listed if item.is_due(now)),
-        next_due=next((item for item in listed if not item.is_due(now)), None),
+        next=tuple(ready),
+        later=later,
+        due=tuple(due),
+        next_due=due_later[0] if due_later else None,
     )
 
 
@@ -203,16 +206,15 @@ def _runs(
 
 
 def _trends(first_passes: Sequence[Attempted], by_id: Mapping[str, Challenge]) -> tuple[Trend, ...]:
-    shares = [
-        (attempt.challenge, attempt.seconds / (by_id[attempt.challenge].minutes * 60))
-        for attempt in first_passes
-        if attempt.seconds is not None and by_id[attempt.challenge].minutes
-    ]
-    trends = [Trend(None, tuple(share for _, share in shares))] if shares else []
-    for challenge in by_id:
-        challenge_shares = tuple(share for name, share in shares if name == challenge)
-        if len(challenge_shares) > 1:
-            trends.append(Trend(challenge, challenge_shares))
+    all_shares: list[float] = []
+    shares: dict[str, list[float]] = {name: [] for name in by_id}
+    for attempt in first_passes:
+        par_seconds = by_id[attempt.challenge].minutes * 60
+        if attempt.seconds is not None and par_seconds:
+            all_shares.append(attempt.seconds / par_seconds)
+            shares[attempt.challenge].append(attempt.seconds / par_seconds)
+    trends = [Trend(None, tuple(all_shares))] if all_shares else []
+    trends += [Trend(name, tuple(times)) for name, times in shares.items() if len(times) > 1]
     return tuple(trends)
 
 
@@ -229,11 +231,9 @@ def _mistakes(
             last |= {(attempt.challenge, name): attempt.at for name in named}
             counts.update((attempt.challenge, name) for name in named - before)
             before = named
-    says = {
-        (challenge, mistake.id): mistake.says
-        for challenge, mistakes in listed.items()
-        for mistake in mistakes
-    }
+    says: dict[tuple[str, str], str] = {}
+    for challenge, mistakes in listed.items():
+        says |= {(challenge, mistake.id): mistake.says for mistake in mistakes}
     rows = [OwnMistake(*key, says.get(key, _GONE), counts[key], last[key]) for key in counts]
     rows.sort(key=lambda row: (-row.count, -row.last_at, row.challenge, row.id))
     return tuple(rows)

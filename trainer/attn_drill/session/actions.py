@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, auto
+from typing import Literal
 
-
-class Phase(Enum):
-    """A phase of a session. It decides which keys are shown."""
-
-    WRITING = auto()
-    FAILED = auto()
-    PASSED = auto()
-    QUESTION = auto()
-    INTERVIEW = auto()
+# The phases of a session, each with its own line of keys.
+Phase = Literal["writing", "failed", "passed", "question", "interview"]
 
 
 @dataclass(frozen=True)
@@ -57,12 +50,12 @@ ACTIONS = {
 _LAST = ("help", "leave")
 _MOST_SHOWN = 5
 # The keys of each phase. The first that does something is the next step.
-_ORDER = {
-    Phase.WRITING: ("edit", "hint", "pane", "again"),
-    Phase.FAILED: ("why", "edit", "trace", "hint", "pane"),
-    Phase.PASSED: ("next", "answers", "questions", "edit"),
-    Phase.QUESTION: ("reveal", "rate", "questions"),
-    Phase.INTERVIEW: ("next", "why", "hint", "pane", "edit"),
+_ORDER: dict[Phase, tuple[str, ...]] = {
+    "writing": ("edit", "hint", "pane", "again"),
+    "failed": ("why", "edit", "trace", "hint", "pane"),
+    "passed": ("next", "answers", "questions", "edit"),
+    "question": ("reveal", "rate", "questions"),
+    "interview": ("next", "why", "hint", "pane", "edit"),
 }
 
 

@@ -129,18 +129,14 @@ def resumed(last: Interview | None) -> Interview:
 
 def sheet_of(run: Interview) -> ScoreSheet:
     """Return the score sheet. A challenge that no pack has any more gets no reference on it."""
-    problems = {
-        stage: run.challenges[stage.challenge]
-        for stage in run.plan.stages
-        if stage.challenge in run.challenges
-    }
-    references = {problem.id: pack_reader.solution(problem) for problem in problems.values()}
-    mistakes = {
-        mistake.id: mistake.says
-        for stage, problem in problems.items()
-        if stage.bugs
-        for mistake in read_mistakes(problem)
-    }
+    references: dict[str, str] = {}
+    mistakes: dict[str, str] = {}
+    for stage in run.plan.stages:
+        if (problem := run.challenges.get(stage.challenge)) is None:
+            continue
+        references[problem.id] = pack_reader.solution(problem)
+        if stage.bugs:
+            mistakes |= {mistake.id: mistake.says for mistake in read_mistakes(problem)}
     return score_sheet(
         run.plan, run.state, run.challenges, references, run.questions, run.began, mistakes
     )

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import ClassVar, Literal
 
 from rich.text import Text
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -101,9 +101,6 @@ class MenuScreen(Screen[MenuChoice]):
         self.menu = replace(self.menu, notice="")
         self._fill(event.value)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        self.action_start()
-
     def _fill(self, words: str) -> None:
         option_list = self.query_one("#list", OptionList)
         option_list.clear_options()
@@ -177,14 +174,13 @@ class MenuScreen(Screen[MenuChoice]):
         plan = self.menu.plan(entry) if entry is not None else ""
         self.query_one("#status", Static).update(self.menu.notice or plan)
 
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        self.action_start()
-
     def action_move(self, by: int) -> None:
         self.menu = replace(self.menu, notice="")
         option_list = self.query_one("#list", OptionList)
         option_list.action_cursor_down() if by > 0 else option_list.action_cursor_up()
 
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
     def action_start(self) -> None:
         chosen = self._under_the_cursor()
         if chosen is not None:

@@ -251,12 +251,12 @@ class PracticeModel:
     @property
     def phase(self) -> Phase:
         if self.request.sitting is not None:
-            return Phase.INTERVIEW
+            return "interview"
         if self._is_question_shown:
-            return Phase.QUESTION
+            return "question"
         if self.report is None:
-            return Phase.WRITING
-        return Phase.PASSED if self.report.verdict == "passed" else Phase.FAILED
+            return "writing"
+        return "passed" if self.report.verdict == "passed" else "failed"
 
     @property
     def _is_question_shown(self) -> bool:
