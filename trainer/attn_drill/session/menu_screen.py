@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import ClassVar, Literal
 
 from rich.text import Text
@@ -91,6 +90,7 @@ class MenuScreen(Screen[MenuChoice]):
         yield KeyLine([("enter", "start"), ("ctrl+t", "bug hunt"), ("esc", "leave")])
 
     def on_mount(self) -> None:
+        # The focus stays in the line, because typing filters.
         self.query_one("#list").can_focus = False
         self.query_one("#filter").focus()
 
@@ -111,12 +111,9 @@ class MenuScreen(Screen[MenuChoice]):
         shown = [entry for entry in menu.entries if entry.matches(words)]
         for section, title in (("due", "Due today"), ("under way", "Under way")):
             self._add(title, [entry for entry in shown if entry.section == section])
-        rest = sorted(
-            (entry for entry in shown if entry.section in ("new", "passed")),
-            key=lambda entry: list(menu.topics).index(entry.challenge.topic),
-        )
-        for topic, entries in groupby(rest, key=lambda entry: entry.challenge.topic):
-            self._add(menu.topics[topic], list(entries))
+        rest = [entry for entry in shown if entry.section in ("new", "passed")]
+        for topic, title in menu.topics.items():
+            self._add(title, [entry for entry in rest if entry.challenge.topic == topic])
         commands: list[tuple[Text, MenuChoice]] = []
         for name, says in _MORE.items():
             if all(word in f"{name} {says}".lower() for word in words.lower().split()):

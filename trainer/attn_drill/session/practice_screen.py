@@ -116,6 +116,7 @@ class PracticeScreen(Screen[SessionResult]):
         self.model.record.stopwatch.touch()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        # A click may have brought another pane to the front.
         front = "task" if isinstance(event.widget, TaskPane) else "report"
         if front != self.model.front:
             self.model.press("pane")
