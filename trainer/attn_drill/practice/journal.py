@@ -18,7 +18,7 @@ from typing import Any, TypeVar, overload
 import msgspec
 
 from attn_drill.practice.facts import AnyFact, Fact
-from attn_drill.practice.journal_file import NewerJournalError, add_rows, open_journal
+from attn_drill.practice.journal_file import NewerJournalError, open_journal
 from attn_drill.practice.old_journal import Row
 
 T = TypeVar("T")
@@ -66,7 +66,14 @@ class Journal:
 
     def add_rows(self, rows: list[Row]) -> int | None:
         """Add all rows with new ids, or none. Return their number, or None without a journal."""
-        return self._use(lambda connection: add_rows(connection, rows))
+
+        def insert(connection: sqlite3.Connection) -> int:
+            before = connection.total_changes
+            with connection:
+                connection.executemany("INSERT OR IGNORE INTO fact VALUES (?, ?, ?, ?, ?)", rows)
+            return connection.total_changes - before
+
+        return self._use(insert, may_create=True)
 
     @overload
     def facts(self, *, subject: str | None = None) -> list[Fact]: ...
@@ -86,7 +93,7 @@ class Journal:
             conditions.append("subject = ?")
             values.append(subject)
         query = f"SELECT data FROM fact WHERE {' AND '.join(conditions)} ORDER BY rowid"
-        rows = self._read(lambda connection: connection.execute(query, values).fetchall())
+        rows = self._use(lambda connection: connection.execute(query, values).fetchall())
         facts: list[F] = []
         for (data,) in rows or ():
             with suppress(msgspec.DecodeError):
@@ -106,7 +113,7 @@ class Journal:
             connection.execute("VACUUM INTO ?", (str(path),))
             return int(connection.execute("SELECT COUNT(*) FROM fact").fetchone()[0])
 
-        return self._read(copy)
+        return self._use(copy)
 
     def close(self) -> None:
         """Close the file."""
@@ -114,19 +121,16 @@ class Journal:
             self._connection.close()
             self._connection = None
 
-    def _read(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
+    def _use(
+        self, action: Callable[[sqlite3.Connection], T], *, may_create: bool = False
+    ) -> T | None:
         """Do an action, unless there is no journal: a question must not create one."""
-        try:
-            is_there = self._connection is not None or self.path.exists()
-        except OSError:
-            is_there = True  # opening the file reports the problem
-        return self._use(action) if is_there else None
-
-    def _use(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
         if self._given_up:
             return None
         try:
             if self._connection is None:
+                if not may_create and not self.path.exists():
+                    return None
                 self._connection, self.trouble = open_journal(self.path)
         except (sqlite3.Error, OSError, NewerJournalError) as error:
             self._given_up = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -48,14 +48,6 @@ def open_journal(path: Path) -> tuple[sqlite3.Connection, str | None]:
                 f"It is kept as {aside.name}, and a new journal was created."
             )
         return _opened(path), trouble
-
-
-def add_rows(connection: sqlite3.Connection, rows: Iterable[Row]) -> int:
-    """Add the rows with new ids in one transaction, and return their number."""
-    before = connection.total_changes
-    with connection:
-        connection.executemany("INSERT OR IGNORE INTO fact VALUES (?, ?, ?, ?, ?)", rows)
-    return connection.total_changes - before
 
 
 def read_rows(connection: sqlite3.Connection) -> list[Row]:
