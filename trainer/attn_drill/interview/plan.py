@@ -19,8 +19,10 @@ Choice = dict[Role, Challenge]  # the problems of an interview, in their order
 
 _QUESTIONS_SHARE = 0.1  # of the time, if there are questions
 _MINUTES_PER_QUESTION = 1.0  # to think, to read the model answer, and to rate
-_QUESTION_PREFIX = "follow-up:"  # of the items; older versions kept ids of the question bank
-_MOST_OF_TIME = 1.2  # the par times of all problems together, over the minutes of the interview
+# Of the items; older versions kept ids of the question bank.
+_QUESTION_PREFIX = "follow-up:"
+# The par times of all problems together, over the minutes of the interview.
+_MOST_OF_TIME = 1.2
 _SHORT_MINUTES = 15
 _DAYS_KNOWN = 30.0
 _LEVELS = ("easy", "medium", "hard")

@@ -17,8 +17,10 @@ from attn_drill.interview.plan import InterviewPlan
 from attn_drill.model.report import Report
 from attn_drill.practice import facts
 
-_GRACE_SECONDS = 60.0  # overtime that is not reported, so that the learner can finish a line
-_LEAST_SECONDS = 60.0  # of every problem, even if the problems before took all the time
+# Overtime that is not reported, so that the learner can finish a line.
+_GRACE_SECONDS = 60.0
+# Of every problem, even if the problems before took all the time.
+_LEAST_SECONDS = 60.0
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class Attempted(Fact, tag="attempted", frozen=True, kw_only=True):
     seed: int
     verdict: Verdict
     source: str = ""
-    checks: Mapping[str, Status] = {}  # each check that was due
+    checks: Mapping[str, Status] = {}
     # The time at work since the stub was handed out; None without a stub.
     seconds: Time | None = None
     hints: int = 0
@@ -140,8 +140,8 @@ class StageAttempted(StageEvent, tag="stage-attempted", frozen=True, kw_only=Tru
     """A text was graded."""
 
     verdict: Verdict
-    passed: int  # checks
-    total: int  # checks
+    passed: int
+    total: int
     failed: tuple[str, ...] = ()
     bugs_left: int | None = None
     # 0 for a file that is not finished. Old journals have one event for all attempts of a

@@ -36,7 +36,7 @@ class TopicStrength:
     """The learner's knowledge of a topic."""
 
     name: str
-    challenges: int  # how many, as in the next two
+    challenges: int
     passed: int
     reviewed: int
     # The mean probability that the learner recalls a reviewed challenge now.
@@ -73,18 +73,18 @@ class Stats:
     # The days in a row with an attempt, up to today, or up to yesterday.
     streak: int = 0
     passed: tuple[str, ...] = ()
-    challenges: int = 0  # in the packs
+    challenges: int = 0
     # The least time of a pass without a look at the reference, by challenge.
     best_seconds: Mapping[str, float] = field(default_factory=dict)
     topics: tuple[TopicStrength, ...] = ()
     # First over all challenges, then of each challenge with several passes.
     trends: tuple[Trend, ...] = ()
-    mistakes: tuple[OwnMistake, ...] = ()  # the most frequent first
+    mistakes: tuple[OwnMistake, ...] = ()
     # The challenges that build on passed challenges only, and are not passed.
     next: tuple[str, ...] = ()
     # The other challenges that are not passed, with those to pass before.
     later: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    due: tuple[ScheduledItem, ...] = ()  # the longest due first
+    due: tuple[ScheduledItem, ...] = ()
     next_due: ScheduledItem | None = None
 
 

@@ -188,7 +188,8 @@ class PracticeModel:
             case Verdict(report=report, is_final=is_final) if is_current:
                 self._take_verdict(report, is_final=is_final)
             case Traced(trace=trace) if is_current:
-                self.trace, self.page, self.front, self.status = trace, "trace", "report", ""
+                self.trace = trace
+                self._show("trace")
                 self._ask_for_lesson()  # the trace has ended a measurement
             case Taught(lesson=lesson) if is_current and self.after is not None:
                 self.after.lesson = lesson
@@ -370,10 +371,11 @@ class PracticeModel:
                 self.record.take_hint()
                 self.front = "task"
             case "why" if self.report is not None:
-                self.stage = next_stage(self.report, self.stage) or self.stage
-                self._show("report")
-                if self.stage == "cause":
+                following = next_stage(self.report, self.stage)
+                if following == "cause":
                     self.record.show_mistake()
+                self.stage = following or self.stage
+                self._show("report")
             case "trace" if self.page == "trace":
                 self._show("report")
             case "trace" if self.report is not None:
@@ -410,7 +412,9 @@ class PracticeModel:
         return is_open
 
     def _show(self, page: Page) -> None:
-        self.page, self.front, self.status = page, "report", ""
+        self.page = page
+        self.front = "report"
+        self.status = ""
 
     def _reset(self) -> None:
         """Write the file as it was handed out. Keep the old file under another name."""

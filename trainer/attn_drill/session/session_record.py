@@ -29,18 +29,22 @@ class SessionRecord:
     def __init__(
         self, request: SessionRequest, journal: Journal, wall: Clock, clock: Clock
     ) -> None:
-        self._request, self._journal, self._wall, self._clock = request, journal, wall, clock
+        self._request, self._journal = request, journal
+        self._wall, self._clock = wall, clock
         self._challenge = request.challenge
         self.stopwatch = Stopwatch(
             clock, request.seconds_before, is_running=request.sitting is None
         )
-        self.attempts, self.passed, self.grade_text = 0, False, ""
+        self.attempts = 0
+        self.passed = False
+        self.grade_text = ""
         before = journal.facts(subject=self._challenge.id)
         self._hint_level = since_start(before, in_interview=self._is_interview).hint
         self._graded: str | None = None
         self._review_id: str | None = None
         self._attempt_id: str | None = None
-        self._verdict_at: float | None = None  # of the attempt that the next save may take back
+        # Of the attempt that the next save may take back.
+        self._verdict_at: float | None = None
 
     @property
     def level(self) -> Level:
@@ -130,7 +134,10 @@ class SessionRecord:
 
         The number of attempts stays. In an interview the stopwatch continues.
         """
-        self.passed, self.grade_text, self._review_id, self._verdict_at = False, "", None, None
+        self.passed = False
+        self.grade_text = ""
+        self._review_id = None
+        self._verdict_at = None
         self._hint_level = 0
         if not self._is_interview:
             path = str(self._request.path)
