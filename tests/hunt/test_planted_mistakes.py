@@ -9,7 +9,14 @@ from random import Random
 
 import pytest
 
-from attn_drill.hunt import planted_mistakes
+from attn_drill.hunt.planted_mistakes import (
+    choose_mistakes,
+    fair_mistakes,
+    hunt_file_text,
+    plant_mistakes,
+    reference_changes,
+    strip_comments,
+)
 from attn_drill.model.challenge import Challenge, Mistake
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import patch, patch_all, read_mistakes
@@ -44,7 +51,7 @@ def test_hunt_file_does_not_show_where_the_mistake_is(challenge: Challenge) -> N
     reference = pack_reader.solution(challenge)
     assert comments(reference), "the reference has no comments to remove"
     for mistake in read_mistakes(challenge):
-        text = planted_mistakes.hunt_file_text(challenge, (mistake,))
+        text = hunt_file_text(challenge, (mistake,))
         patched = patch(reference, mistake, challenge.id)
         assert code(text) == code(patched), mistake.id
         assert comments(text) == [], mistake.id
@@ -62,13 +69,9 @@ def test_hunt_file_does_not_show_where_the_mistake_is(challenge: Challenge) -> N
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=IDS)
 def test_changed_lines_are_the_only_difference(challenge: Challenge) -> None:
     """All other lines are in the reference too. Every changed line is a line of code."""
-    reference = Counter(
-        planted_mistakes.strip_comments(pack_reader.solution(challenge)).splitlines()
-    )
+    reference = Counter(strip_comments(pack_reader.solution(challenge)).splitlines())
     for mistake in read_mistakes(challenge):
-        planted = planted_mistakes.plant_mistakes(
-            pack_reader.solution(challenge), (mistake,), challenge.id
-        )
+        planted = plant_mistakes(pack_reader.solution(challenge), (mistake,), challenge.id)
         lines = planted.source.splitlines()
         assert planted.changed, mistake.id
         assert all(lines[line_number - 1].strip() for line_number in planted.changed), mistake.id
@@ -91,9 +94,7 @@ def test_reported_lines_have_the_numbers_of_the_reference(challenge: Challenge) 
     """The line numbers are those that `solution` shows."""
     lines = pack_reader.solution(challenge).splitlines()
     for mistake in read_mistakes(challenge):
-        changes = planted_mistakes.reference_changes(
-            pack_reader.solution(challenge), mistake, challenge.id
-        )
+        changes = reference_changes(pack_reader.solution(challenge), mistake, challenge.id)
         assert changes, mistake.id
         for change in changes:
             for line_number, line in enumerate(change.was, start=change.first):
@@ -110,10 +111,10 @@ def test_two_mistakes_are_planted_together() -> None:
     assert (
         both == patch_all(source, (tiled, scale), "") == patch(patch(source, scale, ""), tiled, "")
     )
-    changed = planted_mistakes.plant_mistakes(source, (scale, tiled), "").changed
-    assert set(changed) > set(planted_mistakes.plant_mistakes(source, (tiled,), "").changed)
-    assert "two mistakes" in planted_mistakes.hunt_file_text(challenge, (scale, tiled))
-    assert "one mistake " in planted_mistakes.hunt_file_text(challenge, (scale,))
+    changed = plant_mistakes(source, (scale, tiled), "").changed
+    assert set(changed) > set(plant_mistakes(source, (tiled,), "").changed)
+    assert "two mistakes" in hunt_file_text(challenge, (scale, tiled))
+    assert "one mistake " in hunt_file_text(challenge, (scale,))
 
 
 @pytest.mark.sampled(28)
@@ -124,17 +125,17 @@ def test_two_chosen_mistakes_change_different_lines(challenge: Challenge) -> Non
     pairs = [
         chosen
         for seed in range(40)
-        if len(chosen := planted_mistakes.choose_mistakes(mistakes, source, (), Random(seed))) == 2
+        if len(chosen := choose_mistakes(mistakes, source, (), Random(seed))) == 2
     ]
     assert pairs
     for first, second in pairs:
-        both = code(planted_mistakes.hunt_file_text(challenge, (first, second)))
+        both = code(hunt_file_text(challenge, (first, second)))
         assert (
             len(
                 {
                     both,
-                    code(planted_mistakes.hunt_file_text(challenge, (first,))),
-                    code(planted_mistakes.hunt_file_text(challenge, (second,))),
+                    code(hunt_file_text(challenge, (first,))),
+                    code(hunt_file_text(challenge, (second,))),
                 }
             )
             == 3
@@ -151,18 +152,16 @@ def test_mistakes_are_not_chosen_twice_in_a_row() -> None:
     last: tuple[str, ...] = ()
     sizes: Counter[int] = Counter()
     for _ in range(200):
-        chosen = tuple(
-            mistake.id for mistake in planted_mistakes.choose_mistakes(mistakes, source, last, rng)
-        )
+        chosen = tuple(mistake.id for mistake in choose_mistakes(mistakes, source, last, rng))
         assert set(chosen) != set(last)
         sizes[len(chosen)] += 1
         last = chosen
     assert set(sizes) == {1, 2}
     assert 0.25 < sizes[2] / 200 < 0.42
     for seed in range(10):
-        first = planted_mistakes.choose_mistakes(mistakes, source, (), Random(seed))
-        assert planted_mistakes.choose_mistakes(mistakes, source, (), Random(seed)) == first
-        again = planted_mistakes.choose_mistakes(
+        first = choose_mistakes(mistakes, source, (), Random(seed))
+        assert choose_mistakes(mistakes, source, (), Random(seed)) == first
+        again = choose_mistakes(
             mistakes, source, [mistake.id for mistake in reversed(first)], Random(seed)
         )
         assert {mistake.id for mistake in again} != {mistake.id for mistake in first}
@@ -174,31 +173,29 @@ def test_two_mistakes_on_one_line_alternate() -> None:
         Mistake(name, "x * 2", now, "", "") for name, now in (("a", "x * 3"), ("b", "x * 4"))
     )
     for seed in range(20):
-        assert planted_mistakes.choose_mistakes((first, second), SOURCE, ("a",), Random(seed)) == (
-            second,
-        )
-        assert planted_mistakes.choose_mistakes((first,), SOURCE, ("a",), Random(seed)) == (first,)
+        assert choose_mistakes((first, second), SOURCE, ("a",), Random(seed)) == (second,)
+        assert choose_mistakes((first,), SOURCE, ("a",), Random(seed)) == (first,)
         # `plant_mistakes` reports a mistake that does not fit.
         other = (replace(first, was="gone"),)
-        assert planted_mistakes.choose_mistakes(other, SOURCE, (), Random(seed)) == other
+        assert choose_mistakes(other, SOURCE, (), Random(seed)) == other
 
 
 def test_contrived_mistakes_are_planted_only_if_there_are_no_others() -> None:
     """A reader sees `if False:` at once, so that no challenge of the built-in pack plants it."""
     plain = Mistake("b", "x * 2", "x * 3", "", "")
     contrived = Mistake("a", "x * 2", "x * 2 * 0.37", "", "", contrived=True)
-    assert planted_mistakes.fair_mistakes([contrived, plain]) == [plain]
-    assert planted_mistakes.fair_mistakes([contrived]) == [contrived]
+    assert fair_mistakes([contrived, plain]) == [plain]
+    assert fair_mistakes([contrived]) == [contrived]
     for challenge in CHALLENGES:
         mistakes = read_mistakes(challenge)
-        fair = planted_mistakes.fair_mistakes(mistakes)
+        fair = fair_mistakes(mistakes)
         assert not any("if False" in mistake.now for mistake in fair), challenge.id
         assert max(8, len(mistakes) / 3) <= len(fair) < len(mistakes), challenge.id
 
 
 def test_comments_are_removed_and_strings_stay() -> None:
     """The spaces before a comment are removed too. Empty lines in a docstring stay."""
-    bare = planted_mistakes.strip_comments(SOURCE)
+    bare = strip_comments(SOURCE)
     assert comments(bare) == []
     assert bare == SOURCE.replace("    # why it is so\n", "").replace("  # [B, L]", "").replace(
         "  # [B]", ""
@@ -208,9 +205,7 @@ def test_comments_are_removed_and_strings_stay() -> None:
 def test_removed_line_leaves_no_gap() -> None:
     """There is no empty line, no line of spaces, and no double gap."""
     gone = Mistake("gone", "y = x * 2", "", "", "")
-    planted = planted_mistakes.plant_mistakes(
-        SOURCE.replace("return y, z", "return z"), (gone,), ""
-    )
+    planted = plant_mistakes(SOURCE.replace("return y, z", "return z"), (gone,), "")
     assert '# no comment"""\n    z = ' in planted.source.replace("\n\n", "\n")
     assert "    \n" not in planted.source
     assert planted.missing

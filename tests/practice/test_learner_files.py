@@ -43,7 +43,11 @@ def test_unreadable_sources_are_refused(tmp_path: Path) -> None:
     [
         pytest.param(b" \n", "The cell is empty. Write an answer.", id="empty"),
         pytest.param(b"x\0", "NUL byte at offset 1", id="NUL"),
-        pytest.param(b"ab\xff", "not UTF-8: byte 0xff at offset 2", id="Latin-1"),
+        pytest.param(
+            "# -*- coding: latin-1 -*-\nx = 'größe'\n".encode("latin-1"),
+            "not UTF-8: byte 0xf6 at offset 33. Save it as UTF-8",
+            id="a declared encoding does not matter",
+        ),
     ],
 )
 def test_data_that_is_no_text_is_refused(data: bytes, message: str) -> None:
@@ -96,11 +100,3 @@ def test_write_afresh_restores_the_old_file_after_an_error(
         write_afresh(path, "stub\n")
     assert [file.name for file in tmp_path.iterdir()] == ["gqa.py"]
     assert path.read_text() == "my work\n"
-
-
-def test_declared_encoding_does_not_matter() -> None:
-    """The text is UTF-8, whatever a comment in its first lines says."""
-    text = "# -*- coding: latin-1 -*-\nx = 'größe'\n"
-    assert decode_source(text.encode(), "The cell", "") == text
-    with pytest.raises(DrillError, match=r"not UTF-8: byte 0xf6 at offset 33\. Save it as UTF-8"):
-        decode_source(text.encode("latin-1"), "The cell", "")

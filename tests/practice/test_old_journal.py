@@ -171,87 +171,49 @@ def test_questions_have_the_answers_of_version_4(opened: Open, home: Path) -> No
     ]
 
 
-OLD_EVENTS: tuple[tuple[str, dict[str, Any], InterviewEvent | None], ...] = (
-    ("begun", {"stage": 1, "seconds": 0.0}, StageBegan("gqa", 2.0, "e", interview="i")),
+RESULT = {"verdict": "failed", "passed": 1, "total": 2, "failed": ("values",)}
+# The old kind, the old values that are gone, and the new kind with the values that stay.
+OLD_EVENTS: tuple[tuple[str, dict[str, Any], type[InterviewEvent] | None, dict[str, Any]], ...] = (
+    ("begun", {"stage": 1}, StageBegan, {"seconds": 0.0}),
     (
         "attempt",
-        {
-            "stage": 1,
-            "seconds": 7.5,
-            "verdict": "failed",
-            "passed": 1,
-            "total": 2,
-            "failed": ["values"],
-            "bugs_left": 3,
-            "count": 0,
-        },
-        StageAttempted(
-            "gqa",
-            2.0,
-            "e",
-            interview="i",
-            seconds=7.5,
-            verdict="failed",
-            passed=1,
-            total=2,
-            failed=("values",),
-            bugs_left=3,
-            count=0,
-        ),
+        {"stage": 1},
+        StageAttempted,
+        {"seconds": 7.5, **RESULT, "bugs_left": 3, "count": 0},
     ),
-    (
-        "hint",
-        {"stage": 1, "seconds": 8.0, "level": 2},
-        StageHinted("gqa", 2.0, "e", interview="i", seconds=8.0, level=2),
-    ),
-    (
-        "why",
-        {"stage": 1, "seconds": 8.5, "count": 2},
-        MistakeShown("gqa", 2.0, "e", interview="i", seconds=8.5, count=2),
-    ),
-    (
-        "left",
-        {"stage": 1, "seconds": None},
-        StageLeft("gqa", 2.0, "e", interview="i"),
-    ),
+    ("hint", {"stage": 1}, StageHinted, {"seconds": 8.0, "level": 2}),
+    ("why", {"stage": 1}, MistakeShown, {"seconds": 8.5, "count": 2}),
+    ("left", {"stage": 1, "seconds": None}, StageLeft, {}),
     (
         "ended",
-        {"stage": 1, "seconds": 9.0, "code": None, "note": "gone", "reference_seen": True},
-        StageEnded(
-            "gqa",
-            2.0,
-            "e",
-            interview="i",
-            seconds=9.0,
-            code=None,
-            note="gone",
-            reference_seen=True,
-        ),
+        {"stage": 1},
+        StageEnded,
+        {"seconds": 9.0, "code": None, "note": "gone", "reference_seen": True},
     ),
-    (
-        "answer",
-        {"seconds": 20.0, "item": "follow-up:gqa:1", "rating": 3},
-        QuestionAnswered("follow-up:gqa:1", 2.0, "e", interview="i", seconds=20.0, rating=3),
-    ),
-    ("left", {"seconds": 21.0}, QuestionsLeft("", 2.0, "e", interview="i", seconds=21.0)),
-    ("finished", {}, InterviewFinished("", 2.0, "e", interview="i")),
-    ("of a later version", {"stage": 1}, None),
-    ("hint", {"stage": 5, "seconds": 8.0, "level": 2}, None),
-    ("hint", {"stage": 1, "seconds": 8.0}, None),
+    ("answer", {"item": "follow-up:gqa:1"}, QuestionAnswered, {"seconds": 20.0, "rating": 3}),
+    ("left", {}, QuestionsLeft, {"seconds": 21.0}),
+    ("finished", {}, InterviewFinished, {}),
+    ("of a later version", {"stage": 1}, None, {}),
+    ("hint", {"stage": 5, "seconds": 8.0, "level": 2}, None, {}),
+    ("hint", {"stage": 1, "seconds": 8.0}, None, {}),
 )
 
 
 @pytest.mark.parametrize("version", [4, 5])
-@pytest.mark.parametrize(("kind", "values", "fact"), OLD_EVENTS, ids=str)
+@pytest.mark.parametrize(("kind", "gone", "new_kind", "kept"), OLD_EVENTS)
 def test_event_of_an_old_interview_is_a_fact_of_its_kind(
     opened: Open,
     home: Path,
     version: int,
     kind: str,
-    values: dict[str, Any],
-    fact: InterviewEvent | None,
+    gone: dict[str, Any],
+    new_kind: type[InterviewEvent] | None,
+    kept: dict[str, Any],
 ) -> None:
     """The problem is named by its place in the plan. An event that nobody can read is kept."""
+    values = {**gone, **kept}
+    subject = "gqa" if "stage" in gone else gone.get("item", "")
+    events = [new_kind(subject, 2.0, "e", interview="i", **kept)] if new_kind else []
     stages = [{"challenge": "sdpa"}, {"challenge": "gqa"}]
     home.mkdir()
     with contextlib.closing(sqlite3.connect(home / "journal.sqlite3")) as connection, connection:
@@ -278,8 +240,7 @@ def test_event_of_an_old_interview_is_a_fact_of_its_kind(
                     {**row, "data": json.dumps(row)},
                 )
         connection.execute(f"PRAGMA user_version = {version}")
-    facts = opened().facts()
-    assert facts[1:] == ([] if fact is None else [fact])
+    assert opened().facts()[1:] == events
     assert query(home / "journal.sqlite3", "SELECT COUNT(*) FROM fact") == [(2,)]
 
 

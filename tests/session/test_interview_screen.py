@@ -21,8 +21,8 @@ def end_screen(tmp_path: Path, home: Path, count: int = 3) -> EndScreen:
     """Return the screen with `count` questions. Both problems have ended."""
     run = interview(tmp_path, home, count)
     for index in (0, 1):
-        about = run.about(run.plan.stages[index].challenge)
-        run.record(StageEnded(**about, seconds=600.0, **END))
+        subject = run.plan.stages[index].challenge
+        run.record(subject, StageEnded, seconds=600.0, **END)
     run.news.append("News.")
 
     def score() -> ScoreSheet:

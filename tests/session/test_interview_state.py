@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,14 +126,28 @@ class Learner:
         return report_on(challenge.id, path.name, source, 1)
 
 
+LearnerOf = Callable[..., Learner]
+
+
+@pytest.fixture
+def run(tmp_path: Path, home: Path) -> Interview:
+    """Return an interview of two problems."""
+    return interview(tmp_path, home)
+
+
+@pytest.fixture
+def learner_of(monkeypatch: pytest.MonkeyPatch) -> LearnerOf:
+    """Return a function that puts a learner into an interview."""
+    return partial(Learner, monkeypatch)
+
+
 def test_opening_page_has_stages_minutes_path_and_rules(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Interview, learner_of: LearnerOf, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The page does not show the titles of later problems, and nothing is printed."""
-    run = interview(tmp_path, home)
-    learner = Learner(monkeypatch, run, ended(seconds=125.0), ended())
+    learner = learner_of(run, ended(seconds=125.0), ended())
     assert learner.solve() == "quit"
-    assert [path.name for path in (tmp_path / "stubs").iterdir()] == ["sdpa.py"]
+    assert [path.name for path in run.path(0).parent.iterdir()] == ["sdpa.py"]
     run.news.append("News.")
     learner.solve()
     assert capsys.readouterr().out == ""
@@ -164,26 +179,21 @@ def test_opening_page_has_stages_minutes_path_and_rules(
     ],
 )
 def test_time_that_carries_over_is_said(
-    tmp_path: Path,
-    home: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    run: Interview,
+    learner_of: LearnerOf,
     seconds: float,
     says: str,
 ) -> None:
     """The page has the planned time, the difference, and the time that results."""
-    learner = Learner(
-        monkeypatch, interview(tmp_path, home), ended("next", seconds=seconds), ended()
-    )
+    learner = learner_of(run, ended("next", seconds=seconds), ended())
     learner.solve()
     assert says in learner.opening(1)
     assert learner.pages[1].par_seconds == max(60.0, 1600.0 - seconds)
 
 
-def test_task_has_no_follow_up_questions(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_task_has_no_follow_up_questions(run: Interview, learner_of: LearnerOf) -> None:
     """The interview asks them at its end. The rest of the task is whole."""
-    learner = Learner(monkeypatch, interview(tmp_path, home), ended())
+    learner = learner_of(run, ended())
     learner.solve()
     prompt = pack_reader.prompt(CHALLENGES["sdpa"])
     task, _, questions = prompt.partition("An interviewer may ask next:")
@@ -191,13 +201,10 @@ def test_task_has_no_follow_up_questions(
     assert learner.pages[0].prompt.strip() == task.strip()
 
 
-def test_file_of_an_interview_is_no_file_of_practice(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_of_an_interview_is_no_file_of_practice(run: Interview, learner_of: LearnerOf) -> None:
     """Commands that look for the file of a challenge do not find it."""
-    run = interview(tmp_path, home)
     solved = ended("next", verdict_on("right"), save("right"), graded="right")
-    Learner(monkeypatch, run, solved, ended()).solve()
+    learner_of(run, solved, ended()).solve()
     found = run.journal.facts()
     assert path_of(found) is None
     assert last_started(found) is None
@@ -214,9 +221,8 @@ def test_file_of_an_interview_is_no_file_of_practice(
     ],
 )
 def test_handed_in_file_is_scored(
-    tmp_path: Path,
-    home: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    run: Interview,
+    learner_of: LearnerOf,
     last: str | None,
     now: str,
     attempts: int,
@@ -224,9 +230,8 @@ def test_handed_in_file_is_scored(
     graded: bool,
 ) -> None:
     """A file that changed since its verdict is graded. An unfinished file is not an attempt."""
-    run = interview(tmp_path, home)
     actions = [save(now)] if last is None else [verdict_on(last), save(now)]
-    learner = Learner(monkeypatch, run, ended("next", *actions, graded=last), ended())
+    learner = learner_of(run, ended("next", *actions, graded=last), ended())
     assert learner.solve() == "quit"
     stage = run.state.stages[0]
     assert stage.result is not None
@@ -250,16 +255,14 @@ def test_handed_in_file_is_scored(
     ],
 )
 def test_file_without_a_verdict_has_a_note(
-    tmp_path: Path,
-    home: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    run: Interview,
+    learner_of: LearnerOf,
     saved: str | None,
     note: str,
 ) -> None:
     """The note is recorded, and the next page shows it."""
-    run = interview(tmp_path, home)
     actions = [] if saved is None else [save(saved)]
-    learner = Learner(monkeypatch, run, ended("next", *actions), ended())
+    learner = learner_of(run, ended("next", *actions), ended())
     learner.solve()
     stage = run.state.stages[0]
     assert (stage.code, stage.result, learner.graded) == (
@@ -271,11 +274,8 @@ def test_file_without_a_verdict_has_a_note(
     assert " ".join(stage.note.split()) in learner.opening(1)
 
 
-def test_events_are_in_the_journal_at_once(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_events_are_in_the_journal_at_once(run: Interview, learner_of: LearnerOf) -> None:
     """A kill at any moment loses no attempt, hint or shown mistake."""
-    run = interview(tmp_path, home)
     seen = []
 
     def work(request: SessionRequest, record: Record) -> None:
@@ -289,10 +289,12 @@ def test_events_are_in_the_journal_at_once(
             (facts.MistakeShown, 54.0, {}),
         ):
             record(kind, seconds=seconds, **more)
-            stage = state_of(run.plan, recorded_events(Journal(home), run.id)).stages[0]
+            stage = state_of(
+                run.plan, recorded_events(Journal(run.journal.path.parent), run.id)
+            ).stages[0]
             seen.append((stage.attempts, stage.hints, stage.revealed_mistakes, stage.seconds))
 
-    Learner(monkeypatch, run, ended("quit", work)).solve()
+    learner_of(run, ended("quit", work)).solve()
     assert seen == [
         (1, 0, 0, 50.0),
         (2, 0, 0, 51.0),
@@ -303,27 +305,21 @@ def test_events_are_in_the_journal_at_once(
     ]
 
 
-def test_hint_in_another_window_counts(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hint_in_another_window_counts(run: Interview, learner_of: LearnerOf) -> None:
     """`attn-drill hint` does not know the interview. Hints of an earlier practice do not count."""
-    run = interview(tmp_path, home)
     run.journal.add(Hinted("sdpa", 1.0, level=3))
 
     def hint(request: SessionRequest, record: Record) -> None:
         record(facts.StageHinted, seconds=10.0, level=1)
         run.journal.add(Hinted("sdpa", run.wall(), level=2))
 
-    Learner(monkeypatch, run, ended("next", hint), ended()).solve()
+    learner_of(run, ended("next", hint), ended()).solve()
     assert run.state.stages[0].hints == 2
 
 
-def test_ctrl_c_while_grading_leaves_the_interview(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_while_grading_leaves_the_interview(run: Interview, learner_of: LearnerOf) -> None:
     """After Ctrl-C while a file is graded, the problem can be handed in again."""
-    run = interview(tmp_path, home)
-    Learner(monkeypatch, run, ended("next")).run.path(0).parent.mkdir()
+    learner_of(run, ended("next")).run.path(0).parent.mkdir()
     run.path(0).write_text("right")
 
     def interrupted(challenge: Challenge, source: str, path: Path, planted: object) -> Report:
@@ -336,11 +332,10 @@ def test_ctrl_c_while_grading_leaves_the_interview(
 
 @pytest.mark.parametrize("text", ["mine", " ", None, "folder"])
 def test_learners_file_is_never_overwritten(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
+    run: Interview, learner_of: LearnerOf, text: str | None
 ) -> None:
     """A file of the learner stays, a missing file becomes the stub, a folder is refused."""
-    run = interview(tmp_path, home)
-    learner = Learner(monkeypatch, run, ended(), ended())
+    learner = learner_of(run, ended(), ended())
     learner.solve()
     run.path(0).unlink()
     if text == "folder":
@@ -357,11 +352,11 @@ def test_learners_file_is_never_overwritten(
 
 @pytest.mark.parametrize(("source", "verdict"), [("right", "passed"), ("wrong", "failed")])
 def test_without_a_grader_only_the_handed_in_file_is_graded(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, source: str, verdict: str
+    run: Interview, learner_of: LearnerOf, source: str, verdict: str
 ) -> None:
     """The next page does not show the verdict, and a pass counts as a review."""
-    run = interview(tmp_path, home, is_graded=False)
-    learner = Learner(monkeypatch, run, ended("next", save(source)), ended())
+    run = replace(run, plan=replace(run.plan, is_graded=False))
+    learner = learner_of(run, ended("next", save(source)), ended())
     learner.solve()
     assert [page.is_graded for page in learner.pages] == [False, False]
     assert "Nothing is graded before you hand in your file" in learner.opening(0)
@@ -376,9 +371,8 @@ def test_without_a_grader_only_the_handed_in_file_is_graded(
     assert reviews == (["challenge:sdpa"] if verdict == "passed" else [])
 
 
-def test_rating_is_an_event_and_a_review(tmp_path: Path, home: Path) -> None:
+def test_rating_is_an_event_and_a_review(run: Interview) -> None:
     """A resumed interview knows the answer, and the question is scheduled."""
-    run = interview(tmp_path, home)
     run.rate(run.questions[0], 2, 30.0)
     resumed = state_of(run.plan, recorded_events(run.journal, run.id))
     assert resumed == run.state
@@ -390,22 +384,19 @@ def test_rating_is_an_event_and_a_review(tmp_path: Path, home: Path) -> None:
 BUGS = ("no-scale", "sum-for-mean")
 
 
-def debugging_round(tmp_path: Path, home: Path) -> Interview:
+def debugging_round(run: Interview) -> Interview:
     """Return a round with two bugs and its continuation."""
     stages = (
         Stage("mini-gpt", "debugging", 600.0, BUGS),
         Stage("mini-gpt-cache", "follow-up", 400.0),
     )
-    run = interview(tmp_path, home)
     return replace(run, plan=replace(run.plan, stages=stages))
 
 
-def test_debugging_round_hands_out_a_file_with_bugs(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_debugging_round_hands_out_a_file_with_bugs(run: Interview, learner_of: LearnerOf) -> None:
     """The page says how many, not which. The session hides the line and counts what is left."""
-    run = debugging_round(tmp_path, home)
-    learner = Learner(monkeypatch, run, ended())
+    run = debugging_round(run)
+    learner = learner_of(run, ended())
     learner.solve()
     text = run.path(0).read_text()
     assert "with two mistakes in it" in text
@@ -421,11 +412,11 @@ def test_debugging_round_hands_out_a_file_with_bugs(
 
 @pytest.mark.parametrize(("saved", "is_repaired"), [("right", True), ("wrong", False)])
 def test_round_goes_on_with_the_repaired_file_or_the_reference(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, saved: str, is_repaired: bool
+    run: Interview, learner_of: LearnerOf, saved: str, is_repaired: bool
 ) -> None:
     """A pass of the repair is an attempt of a hunt, not a solution from memory."""
-    run = debugging_round(tmp_path, home)
-    learner = Learner(monkeypatch, run, ended("next", save(saved)), ended())
+    run = debugging_round(run)
+    learner = learner_of(run, ended("next", save(saved)), ended())
     learner.solve()
     assert learner.planted == [BUGS]
     assert [attempt.purpose for attempt in run.journal.facts(Attempted)] == ["hunt"]
@@ -438,14 +429,12 @@ def test_round_goes_on_with_the_repaired_file_or_the_reference(
     assert learner.pages[1].untouched == text
 
 
-def test_bugs_that_are_left_are_recorded(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bugs_that_are_left_are_recorded(run: Interview, learner_of: LearnerOf) -> None:
     """The number comes with the verdict, or with the diagnosis after it."""
-    run = debugging_round(tmp_path, home)
+    run = debugging_round(run)
     mistake = read_mistakes(CHALLENGES["mini-gpt"])[0]
     report = Repair(2, (mistake,), (), None)
-    Learner(monkeypatch, run, ended("quit", verdict_on("wrong", repair=report))).solve()
+    learner_of(run, ended("quit", verdict_on("wrong", repair=report))).solve()
     attempt = run.state.stages[0].result
     assert attempt is not None
     assert attempt.bugs_left == 1
@@ -453,30 +442,30 @@ def test_bugs_that_are_left_are_recorded(
     def repair(request: SessionRequest, record: Record) -> None:
         record(facts.StageRepaired, bugs_left=2)
 
-    Learner(monkeypatch, run, ended("quit", verdict_on("wrong"), repair)).solve()
+    learner_of(run, ended("quit", verdict_on("wrong"), repair)).solve()
     attempt = run.state.stages[0].result
     assert attempt is not None
     assert attempt.bugs_left == 2
 
 
 def test_untouched_file_of_a_debugging_round_is_not_handed_in(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+    run: Interview, learner_of: LearnerOf
 ) -> None:
     """The note says so, and hints of an earlier practice do not count."""
-    run = debugging_round(tmp_path, home)
+    run = debugging_round(run)
     run.journal.add(Hinted("mini-gpt", 1.0, level=3))
     run.journal.add(Revealed("mini-gpt", 1.0))
-    learner = Learner(monkeypatch, run, ended("next"), ended())
+    learner = learner_of(run, ended("next"), ended())
     learner.solve()
     stage = run.state.stages[0]
     assert stage.note == "Nothing was handed in: mini_gpt.py is the unchanged file."
     assert (stage.hints, stage.reference_seen) == (0, False)
 
 
-def test_missing_bug_is_named(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_bug_is_named(run: Interview, learner_of: LearnerOf) -> None:
     """A resumed round whose pack has changed says which bug is gone."""
-    run = debugging_round(tmp_path, home)
+    run = debugging_round(run)
     stages = (replace(run.plan.stages[0], bugs=("gone",)),)
     run = replace(run, plan=replace(run.plan, stages=stages))
     with pytest.raises(DrillError, match="no longer has the bugs gone"):
-        Learner(monkeypatch, run).solve()
+        learner_of(run).solve()

@@ -4,7 +4,6 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -171,19 +170,6 @@ def test_autosave_during_typing_makes_no_failed_attempts(file: Path, home: Path)
     assert result.attempts == 1
     (review,) = rated_reviews(Journal(home).facts())
     assert (review.rating, "0 failed attempts" in review.reason) == (4, True)
-
-
-def test_second_session_on_a_file_records_its_own_attempt(file: Path, home: Path) -> None:
-    """The pass is graded only once."""
-    for practice in (screen_on(file, home), screen_on(file, home, purpose="practice")):
-
-        async def script(pilot: Pilot[Any], practice: PracticeScreen = practice) -> None:
-            await to_verdict(practice, pilot, "right")
-
-        drive(practice, script)
-    journal = Journal(home)
-    verdicts = [attempt.verdict for attempt in counted_attempts(journal.facts())]
-    assert (verdicts, len(rated_reviews(journal.facts()))) == (["passed"] * 2, 1)
 
 
 @pytest.mark.thorough
@@ -442,31 +428,6 @@ def test_key_changes_between_dark_and_light(
         assert pilot.app.current_theme.dark == (shade == "light")
 
     drive(screen_on(file, home), script)
-
-
-def refuse(path: Path) -> None:
-    """Save a text that the fake grader refuses."""
-    path.write_text("refused")
-
-
-@pytest.mark.parametrize(
-    ("harm", "says"),
-    [(Path.unlink, "There is no file"), (refuse, "No verdict can be given")],
-    ids=["deleted", "refused"],
-)
-def test_file_that_cannot_be_graded_gets_a_sentence(
-    file: Path, home: Path, harm: Callable[[Path], object], says: str
-) -> None:
-    """The session continues and grades the next good save."""
-    practice = screen_on(file, home)
-
-    async def script(pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: practice.model.is_warm)
-        harm(file)
-        await until(pilot, partial(is_drawn, pilot, says))
-        await to_verdict(practice, pilot, "right")
-
-    drive(practice, script)
 
 
 @pytest.mark.thorough

@@ -1,6 +1,6 @@
 """The time at work."""
 
-from attn_drill.session.stopwatch import Stopwatch, clock_text
+from attn_drill.session.stopwatch import Stopwatch
 from tests.support.session import Clock
 
 
@@ -27,9 +27,3 @@ def test_stopwatch_counts_only_while_it_runs() -> None:
     clock.now += 60
     stopwatch.touch()
     assert stopwatch.seconds == 5.0
-
-
-def test_time_as_text() -> None:
-    """No time is negative."""
-    times = [clock_text(seconds) for seconds in (-5, 0, 247, 3723)]
-    assert times == ["0:00", "0:00", "4:07", "1:02:03"]

@@ -17,9 +17,7 @@ CHALLENGES = {
 SIZES = [(120, 40), (80, 24), (50, 20), (40, 10)]
 
 
-def interview(
-    tmp_path: Path, home: Path, question_count: int = 1, *, is_graded: bool = True
-) -> Interview:
+def interview(tmp_path: Path, home: Path, question_count: int = 1) -> Interview:
     """Return an interview of two problems, before its first page."""
     stages = (Stage("sdpa", "warm-up", 600.0), Stage("gqa", "main problem", 1000.0))
     questions = tuple(
@@ -27,7 +25,7 @@ def interview(
         for number in range(1, question_count + 1)
     )
     items = tuple(question.item for question in questions)
-    plan = InterviewPlan(30, 1, stages, items, str(tmp_path / "stubs"), is_graded)
+    plan = InterviewPlan(30, 1, stages, items, str(tmp_path / "stubs"))
     journal = Journal(home)
     interview_id = journal.add(InterviewBegan("", 1.0, plan=asdict(plan)))
     return Interview(

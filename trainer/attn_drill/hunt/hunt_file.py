@@ -19,11 +19,7 @@ def write_hunt(
 ) -> tuple[Path, Path | None]:
     """Write the reference with mistakes into a folder, and record the hunt.
 
-    Returns:
-        The path of the file, and the new name of the old file if it has the learner's work.
-
-    Raises:
-        DrillError: if the file cannot be written.
+    Return the path of the file, and the new name of the old file if it has the learner's work.
     """
     path = folder / file_name(challenge)
     last = journal.last(Hunted, subject=challenge.id)

@@ -38,11 +38,7 @@ _MOST_CHOICES = 60  # of several mistakes, until no mistake hides another
 class Change:
     """A block of lines that differs between two texts. Either block of lines may be empty.
 
-    Attributes:
-        first: The line number of the block in the first text, from 1.
-        was: The lines in the first text.
-        first_now: The line number of the block in the second text, from 1.
-        now: The lines in the second text.
+    `first` and `first_now` are the line numbers of the block in the two texts, from 1.
     """
 
     first: int
@@ -53,16 +49,11 @@ class Change:
 
 @dataclass(frozen=True)
 class BrokenReference:
-    """A reference with mistakes and without comments.
-
-    Attributes:
-        source: The text.
-        changed: The line numbers that are wrong, from 1. If lines are missing, the numbers of the
-            lines before and after the gap.
-        missing: True if lines are missing somewhere.
-    """
+    """A reference with mistakes and without comments."""
 
     source: str
+    # The line numbers that are wrong, from 1. If lines are missing, the numbers of the lines
+    # before and after the gap.
     changed: tuple[int, ...]
     missing: bool
 
@@ -77,15 +68,8 @@ def choose_mistakes(
 ) -> tuple[Mistake, ...]:
     """Choose one mistake, or in a third of the hunts two mistakes in different statements.
 
-    Args:
-        mistakes: The mistakes of the challenge, at least one.
-        source: The text of the reference.
-        last: The ids of the mistakes in the last hunt. The same set is not chosen again if there
-            is another choice.
-        rng: The random number generator.
-
-    Returns:
-        The mistakes in the order of their lines.
+    Return them in the order of their lines. The mistakes of the last hunt, with the ids `last`, are
+    not chosen again if there is another choice.
     """
     chosen = tuple(mistakes[:1])
     for count in (2, 1) if rng.random() < _TWO else (1,):
@@ -102,18 +86,10 @@ def choose_several(
     last: Collection[str],
     rng: Random,
 ) -> Iterator[tuple[Mistake, ...]]:
-    """Yield choices of several mistakes, no two in one statement, in a random order.
+    """Yield choices of `count` mistakes, no two in one statement, in a random order.
 
     The mistakes of a choice are in the order of their lines. A choice may still have a mistake
-    that hides another.
-
-    Args:
-        mistakes: The mistakes of the challenge.
-        source: The text of the reference.
-        count: The number of mistakes in a choice.
-        last: The ids of the mistakes in the last hunt, which come again only if there is no other
-            choice.
-        rng: The random number generator.
+    that hides another. The mistakes with the ids `last` come only if there is no other choice.
     """
     pool = [mistake for mistake in fair_mistakes(mistakes) if source.count(mistake.was) == 1]
     places = {mistake.id: statements_of(source, mistake) for mistake in pool}
@@ -133,36 +109,23 @@ def choose_several(
 def strip_comments(source: str) -> str:
     """Remove comments, lines of spaces, and gaps that the formatter would close."""
     lines, protected = _lines_without_comments(source)
-    before = source.splitlines()
-    numbered = [
-        (line_number, line)
-        for line_number, line in enumerate(lines, start=1)
-        if line or line_number in protected or not before[line_number - 1]
-    ]
     stripped: list[str] = []
     gap = 0
-    for line_number, line in numbered:
+    for line_number, line_before in enumerate(source.splitlines(), start=1):
+        line = lines[line_number - 1]
         if not line and line_number not in protected:
-            gap += 1
+            gap += not line_before  # the line of a comment leaves no gap
             continue
-        most = (
-            0
-            if not stripped or stripped[-1].endswith(":")
-            else 1
-            if line.startswith((" ", ")"))
-            else 2
-        )
+        most = 1 if line.startswith((" ", ")")) else 2
+        if not stripped or stripped[-1].endswith(":"):
+            most = 0
         stripped += [""] * min(gap, most) + [line]
         gap = 0
     return "\n".join(stripped) + "\n"
 
 
 def _lines_without_comments(source: str) -> tuple[list[str], set[int]]:
-    """Remove comments and trailing spaces, but change no string of several lines.
-
-    Returns:
-        All lines, and the line numbers of the strings of several lines.
-    """
+    """Return lines without comments, and the line numbers of strings of several lines."""
     lines = source.splitlines()
     protected: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -190,30 +153,23 @@ def changes(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:
 def plant_mistakes(source: str, mistakes: Sequence[Mistake], where: str) -> BrokenReference:
     """Return the reference with these mistakes and without comments.
 
-    Args:
-        source: The text of the reference.
-        mistakes: The mistakes to plant.
-        where: The name of the mistakes file in error messages.
-
     Raises:
-        PackError: If a mistake does not fit the reference, as in `patch_all`.
+        PackError: If a mistake does not fit the reference. The message has the file `where`.
     """
     text = strip_comments(patch_all(source, mistakes, where))
     lines = text.splitlines()
+    nonempty = [number for number, line in enumerate(lines, start=1) if line.strip()]
     wrong: set[int] = set()
     missing = False
     for change in changes(strip_comments(source).splitlines(), lines):
-        if any(line.strip() for line in change.now):
-            wrong |= {
-                change.first_now + offset for offset, line in enumerate(change.now) if line.strip()
-            }
-            continue
-        missing = True
-        above = range(change.first_now - 1, 0, -1)
-        below = range(change.first_now, len(lines) + 1)
-        for line_numbers in (above, below):
-            nonempty = [number for number in line_numbers if lines[number - 1].strip()]
-            wrong |= set(nonempty[:1])
+        first, end = change.first_now, change.first_now + len(change.now)
+        block = [number for number in nonempty if first <= number < end]
+        if not block:
+            missing = True
+            above = [number for number in nonempty if number < first]
+            below = [number for number in nonempty if number >= first]
+            block = [*above[-1:], *below[:1]]
+        wrong.update(block)
     return BrokenReference(text, tuple(sorted(wrong)), missing)
 
 
@@ -227,11 +183,7 @@ def hunt_file_text(
 ) -> str:
     """Return the text of the file to repair: the instructions, then the broken reference.
 
-    Args:
-        challenge: The challenge.
-        mistakes: The mistakes to plant.
-        with_commands: Name the commands that grade the file and that give up. An interview has
-            keys instead.
+    An interview has keys in place of the commands that grade the file and that give up.
     """
     text = plant_mistakes(
         pack_reader.solution(challenge), mistakes, str(challenge.solutions / "mistakes.toml")
@@ -280,21 +232,16 @@ def first_paragraph(source: str) -> str:
 
 def mistakes_by_ids(challenge: Challenge, ids: Sequence[str]) -> tuple[Mistake, ...] | None:
     """Return the mistakes with these ids, or None if the pack no longer has all of them."""
-    known = {mistake.id: mistake for mistake in read_mistakes(challenge)}
-    if all(mistake_id in known for mistake_id in ids):
-        return tuple(known[mistake_id] for mistake_id in ids)
+    by_id = {mistake.id: mistake for mistake in read_mistakes(challenge)}
+    if all(mistake_id in by_id for mistake_id in ids):
+        return tuple(by_id[mistake_id] for mistake_id in ids)
     return None
 
 
 def reference_changes(source: str, mistake: Mistake, where: str) -> tuple[Change, ...]:
     """Return the lines of the reference that a mistake changes, without comments.
 
-    `Change.first` is the line number in the reference.
-
-    Args:
-        source: The text of the reference.
-        mistake: The mistake.
-        where: The name of the mistakes file in error messages.
+    `Change.first` is the line number in the reference. An error message has the file `where`.
     """
     before, _ = _lines_without_comments(source)
     after, _ = _lines_without_comments(patch(source, mistake, where))

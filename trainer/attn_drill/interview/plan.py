@@ -1,7 +1,4 @@
-"""Plan a mock interview: its problems, the time for each problem, and its questions.
-
-The functions are pure: the caller passes the journal's entries, the current time and the seed.
-"""
+"""Plan a mock interview: its problems, the time for each problem, and its questions."""
 
 from __future__ import annotations
 
@@ -22,8 +19,10 @@ Choice = dict[Role, Challenge]  # the problems of an interview, in their order
 
 _QUESTIONS_SHARE = 0.1  # of the time, if there are questions
 _MINUTES_PER_QUESTION = 1.0  # to think, to read the model answer, and to rate
-_QUESTION_PREFIX = "follow-up:"  # of the items; older versions kept ids of the question bank
-_MOST_OF_TIME = 1.2  # the par times of all problems together, over the minutes of the interview
+# Of the items; older versions kept ids of the question bank.
+_QUESTION_PREFIX = "follow-up:"
+# The par times of all problems together, over the minutes of the interview.
+_MOST_OF_TIME = 1.2
 _SHORT_MINUTES = 15
 _DAYS_KNOWN = 30.0
 _LEVELS = ("easy", "medium", "hard")
@@ -35,39 +34,27 @@ _TIME_STEP, _FAMILIARITY_STEP = 0.3, 0.1
 
 @dataclass(frozen=True)
 class Stage:
-    """A problem of the interview.
-
-    Attributes:
-        challenge: The id of the challenge.
-        role: The role of the problem in the interview.
-        seconds: The time for the problem.
-        bugs: The ids of the known mistakes in the file that is handed out; () for a stub.
-    """
+    """A problem of the interview."""
 
     challenge: str
     role: Role
     seconds: float
+    # The ids of the known mistakes in the file that is handed out; () for a stub.
     bugs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class InterviewPlan:
-    """The plan of an interview, in the form that the journal keeps.
-
-    Attributes:
-        minutes: The time for the whole interview.
-        seed: The seed that chose among problems that suit about equally well.
-        stages: The problems in order.
-        questions: The items of the follow-up questions, for example `follow-up:gqa:1`.
-        folder: The absolute path of the folder with the learner's files.
-        is_graded: False if nothing is graded before the learner hands in a file.
-    """
+    """The plan of an interview, in the form that the journal keeps."""
 
     minutes: int
     seed: int
     stages: tuple[Stage, ...]
+    # The items of the follow-up questions, for example `follow-up:gqa:1`.
     questions: tuple[str, ...] = ()
+    # The absolute path of the folder with the learner's files.
     folder: str = ""
+    # False if nothing is graded before the learner hands in a file.
     is_graded: bool = True
 
     @property
@@ -82,12 +69,10 @@ class InterviewPlan:
 
 
 def plan_from(data: Mapping[str, Any]) -> InterviewPlan | None:
-    """Return the plan that the journal kept, or None if it is a plan of another version.
-
-    Older versions asked questions of the bank, with answers that this version cannot score.
-    """
+    """Return the plan that the journal kept, or None if it is a plan of another version."""
     import msgspec
 
+    # Older versions asked questions of the bank, with answers that this version cannot score.
     try:
         plan = msgspec.convert(data, InterviewPlan)
     except msgspec.ValidationError:
@@ -97,15 +82,10 @@ def plan_from(data: Mapping[str, Any]) -> InterviewPlan | None:
 
 
 def main_problems(challenges: Sequence[Challenge], wanted: str | None) -> Sequence[Challenge]:
-    """Return the challenges that may be the main problem.
-
-    Args:
-        challenges: All challenges.
-        wanted: A topic or the id of a challenge. None allows every challenge.
+    """Return the challenges that may be the main problem: those of a topic, one by its id, or all.
 
     Raises:
-        DrillError: If `wanted` is no topic and no id of a challenge. The message has the nearest
-            names.
+        DrillError: If `wanted` is neither a topic nor an id. The message has the nearest names.
     """
     if wanted is None:
         return challenges
@@ -117,7 +97,8 @@ def main_problems(challenges: Sequence[Challenge], wanted: str | None) -> Sequen
     topics = sorted({challenge.topic for challenge in challenges})
     ids = [challenge.id for challenge in challenges]
     near = difflib.get_close_matches(name, [*topics, *ids], n=3, cutoff=0.5)
-    hint = f"The topics are {', '.join(topics)}; the id of a challenge works too."
+    topic_list = ", ".join(topics)
+    hint = f"The topics are {topic_list}; the id of a challenge works too."
     if near:
         hint = f"Did you mean {' or '.join(near)}?"
     raise DrillError(f"--topic is {wanted!r}; no topic or challenge has this name. {hint}")
@@ -128,55 +109,45 @@ def familiarity(
 ) -> dict[str, float]:
     """Return how well the learner knows each item, from 0 to 1.
 
-    A due item counts as not known. A pass without any review fades within a month.
-
-    Args:
-        attempts: The attempts in the journal, in order of time.
-        items: The reviewed items by name.
-        now: The current time in seconds since the epoch.
+    A due item counts as not known. A pass without any review fades within a month. The attempts
+    are in order of time.
     """
-    known: dict[str, float] = {}
+    recall: dict[str, float] = {}
     for attempt in attempts:
         if attempt.verdict == "passed":
             days = max(0.0, now - attempt.at) / 86400
-            known[item_of(attempt.challenge)] = max(0.0, 1 - days / _DAYS_KNOWN)
+            recall[item_of(attempt.challenge)] = max(0.0, 1 - days / _DAYS_KNOWN)
     for name, item in items.items():
-        known[name] = 0.0 if item.is_due(now) else item.strength
-    return known
+        recall[name] = 0.0 if item.is_due(now) else item.strength
+    return recall
 
 
 def make_plan(
     chosen: Choice,
     questions: Sequence[FollowUp],
     minutes: int,
-    known: Mapping[str, float],
+    recall: Mapping[str, float],
     seed: int,
     bugs: tuple[str, ...] = (),
 ) -> InterviewPlan:
     """Return the plan with these problems. Each gets a share of the time by its par time.
 
-    Args:
-        chosen: The problems.
-        questions: The follow-up questions of all challenges, with their answers.
-        minutes: The time for the interview.
-        known: The knowledge of each item, 0 to 1. Questions that are less known are preferred.
-        seed: The seed of the random choices.
-        bugs: The ids of the mistakes in the file of a debugging round.
+    The questions that the learner knows least are preferred. `bugs` are the ids of the mistakes in
+    the file of a debugging round.
     """
     count = max(1, int(minutes * _QUESTIONS_SHARE / _MINUTES_PER_QUESTION))
-    items = _choose_questions(questions, chosen, count, known)
+    place = {chosen[role].id: index for index, role in enumerate(_ASKED_ABOUT) if role in chosen}
+    fitting = [question for question in questions if question.challenge in place]
+    fitting.sort(key=lambda each: (place[each.challenge], recall.get(each.item, 0.0), each.number))
+    asked = sorted(fitting[:count], key=lambda each: (place[each.challenge], each.number))
+    items = tuple(question.item for question in asked)
     seconds = minutes * 60.0 * (1 - _QUESTIONS_SHARE if items else 1)
     seconds_per_minute = seconds / _par_minutes(chosen)
-    stages = tuple(
-        Stage(
-            problem.id,
-            role,
-            seconds_per_minute * problem.minutes,
-            bugs if role == "debugging" else (),
-        )
-        for role, problem in chosen.items()
-    )
-    return InterviewPlan(minutes, seed, stages, items)
+    stages: list[Stage] = []
+    for role, problem in chosen.items():
+        planted = bugs if role == "debugging" else ()
+        stages.append(Stage(problem.id, role, seconds_per_minute * problem.minutes, planted))
+    return InterviewPlan(minutes, seed, tuple(stages), items)
 
 
 def prerequisites(challenges: Sequence[Challenge]) -> dict[str, set[str]]:
@@ -194,24 +165,14 @@ def choose_problems(
     challenges: Sequence[Challenge],
     minutes: int,
     mains: Sequence[Challenge],
-    known: Mapping[str, float],
+    recall: Mapping[str, float],
     seed: int,
 ) -> Choice:
-    """Return the problems of an interview: as many as fit into the time, and those that suit best.
-
-    The seed decides among those that suit equally well.
-
-    Args:
-        challenges: All challenges.
-        minutes: The time for the interview.
-        mains: The challenges that may be the main problem, at least one.
-        known: The knowledge of each item, 0 to 1.
-        seed: The seed.
-    """
+    """Return the problems that fit into the time and suit best. The seed decides among equals."""
     before = prerequisites(challenges)
     most = 3 if minutes >= 40 else 2 if minutes >= 25 else 1
     ranks = [
-        ((-len(choice), *_rank(choice, minutes, known, before)), choice)
+        ((-len(choice), *_rank(choice, minutes, recall, before)), choice)
         for choice in _choices(mains, challenges, before)
         if len(choice) == 1
         or (len(choice) <= most and _par_minutes(choice) <= _MOST_OF_TIME * minutes)
@@ -259,7 +220,7 @@ def _choices(
 
 
 def _rank(
-    choice: Choice, minutes: int, known: Mapping[str, float], before: Mapping[str, set[str]]
+    choice: Choice, minutes: int, recall: Mapping[str, float], before: Mapping[str, set[str]]
 ) -> tuple[int, int, int]:
     """Return how little a choice suits: it is foreign, unfit, familiar. The least suits best.
 
@@ -277,30 +238,11 @@ def _rank(
         abs(problem.minutes / minutes - _WEIGHTS[role] / weights)
         for role, problem in choice.items()
     )
-    familiar = sum(known.get(item_of(problem.id), 0.0) for problem in choice.values())
+    familiar = sum(recall.get(item_of(problem.id), 0.0) for problem in choice.values())
     return foreign, int(unfit / _TIME_STEP), int(familiar / _FAMILIARITY_STEP)
 
 
-def _choose_questions(
-    questions: Sequence[FollowUp], chosen: Choice, count: int, known: Mapping[str, float]
-) -> tuple[str, ...]:
-    """Return the items of at most `count` questions on the problems, the main problem first.
-
-    Of the questions on a problem, those that the learner knows least are asked.
-    """
-    place = {chosen[role].id: index for index, role in enumerate(_ASKED_ABOUT) if role in chosen}
-    fitting = [question for question in questions if question.challenge in place]
-    fitting.sort(key=lambda each: (place[each.challenge], known.get(each.item, 0.0), each.number))
-    asked = sorted(fitting[:count], key=lambda each: (place[each.challenge], each.number))
-    return tuple(question.item for question in asked)
-
-
 def planned_questions(plan: InterviewPlan, questions: Iterable[FollowUp]) -> tuple[FollowUp, ...]:
-    """Return the questions of a plan in order. Skip questions that no pack has any more.
-
-    Args:
-        plan: The plan of the interview.
-        questions: The follow-up questions of all challenges.
-    """
+    """Return the questions of a plan in order. Skip questions that no pack has any more."""
     by_item = {question.item: question for question in questions}
     return tuple(by_item[item] for item in plan.questions if item in by_item)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from attn_drill.interview.plan import InterviewPlan, Stage
 from attn_drill.interview.state import InterviewState, StageState, overtime_seconds
 from attn_drill.model.challenge import Challenge
+from attn_drill.model.quantities import plural
 from attn_drill.packs.follow_up import FollowUp
 
 _FAILED_IS_WORTH = 0.5
@@ -35,14 +36,7 @@ _DEBUGGING_RULE = " A file with bugs gets the points for the bugs that are repai
 
 @dataclass(frozen=True)
 class ScorePart:
-    """A part of the score.
-
-    Attributes:
-        name: The name of the part.
-        points: The points.
-        most: The highest possible number of points.
-        rule: The rule in words.
-    """
+    """A part of the score."""
 
     name: str
     points: float
@@ -52,24 +46,16 @@ class ScorePart:
 
 @dataclass(frozen=True)
 class ProblemRow:
-    """A problem on the score sheet.
-
-    Attributes:
-        stage: The problem as it was planned.
-        title: The title of the challenge.
-        weight: The weight of the problem among all problems, 0 to 1.
-        overtime_seconds: The time at work after the allowed time.
-        state: The final state of the problem.
-        reference: The text of the reference, or "" if the pack no longer has the challenge.
-        bugs: The planted mistakes of a debugging round in words; () for another problem.
-    """
+    """A problem on the score sheet."""
 
     stage: Stage
     title: str
-    weight: float
+    weight: float  # among all problems, 0 to 1
     overtime_seconds: float
     state: StageState
+    # "" if the pack no longer has the challenge.
     reference: str
+    # The planted mistakes of a debugging round in words.
     bugs: tuple[str, ...] = ()
 
     @property
@@ -99,12 +85,7 @@ class ProblemRow:
 
 @dataclass(frozen=True)
 class QuestionRow:
-    """A question on the score sheet.
-
-    Attributes:
-        follow_up: The question with its model answer.
-        rating: The learner's own rating, 1 again to 4 easy, or None if there was no answer.
-    """
+    """A question on the score sheet, with the learner's own rating; None without an answer."""
 
     follow_up: FollowUp
     rating: int | None
@@ -112,19 +93,9 @@ class QuestionRow:
 
 @dataclass(frozen=True)
 class ScoreSheet:
-    """The score sheet of an interview.
+    """The score sheet of an interview."""
 
-    Attributes:
-        began: The start of the interview in seconds since the epoch.
-        plan: The plan of the interview.
-        state: The final state of the interview.
-        problems: The problems in order.
-        questions: The questions in order. They give no points.
-        parts: The parts of the score.
-        practise: Commands to practise with, each with its reason.
-    """
-
-    began: float
+    began: float  # seconds since the epoch
     plan: InterviewPlan
     state: InterviewState
     problems: tuple[ProblemRow, ...]
@@ -154,60 +125,45 @@ def score_sheet(
 ) -> ScoreSheet:
     """Return the score sheet of an interview.
 
-    Args:
-        plan: The plan of the interview.
-        state: The final state of the interview.
-        challenges: The challenges by id. A challenge that no pack has any more may be missing.
-        references: The texts of the references by challenge id. The same may be missing.
-        asked: The questions in order.
-        began: The start of the interview in seconds since the epoch.
-        mistakes: The planted mistakes in words, by id. By default the sheet shows the ids.
+    A challenge that no pack has any more may be missing in `challenges` and in the texts of the
+    references. `mistakes` are the planted mistakes in words, by id; by default the sheet shows ids.
     """
-    in_words = mistakes or {}
+    problems: list[ProblemRow] = []
     all_seconds = sum(stage.seconds for stage in plan.stages)
-    problems = [
-        ProblemRow(
+    for index, stage in enumerate(plan.stages):
+        challenge = challenges.get(stage.challenge)
+        problem = ProblemRow(
             stage,
-            challenges[stage.challenge].title if stage.challenge in challenges else stage.challenge,
-            stage.seconds / all_seconds,
-            overtime_seconds(plan, state, index),
-            state.stages[index],
-            references.get(stage.challenge, ""),
-            tuple(in_words.get(bug, bug) for bug in stage.bugs),
+            title=stage.challenge if challenge is None else challenge.title,
+            weight=stage.seconds / all_seconds,
+            overtime_seconds=overtime_seconds(plan, state, index),
+            state=state.stages[index],
+            reference=references.get(stage.challenge, ""),
+            bugs=tuple((mistakes or {}).get(bug, bug) for bug in stage.bugs),
         )
-        for index, stage in enumerate(plan.stages)
-    ]
-    questions = tuple(
-        QuestionRow(follow_up, state.ratings.get(follow_up.item)) for follow_up in asked
-    )
-    return ScoreSheet(
-        began,
-        plan,
-        state,
-        tuple(problems),
-        questions,
-        score_parts(problems, state.seconds / plan.seconds),
-        tuple(_advice(problems, questions, challenges)),
-    )
+        problems.append(problem)
+    questions = [QuestionRow(question, state.ratings.get(question.item)) for question in asked]
+    parts = score_parts(problems, state.seconds / plan.seconds)
+    practise = tuple(_advice(problems, questions, challenges))
+    return ScoreSheet(began, plan, state, tuple(problems), tuple(questions), parts, practise)
 
 
 def score_parts(problems: Sequence[ProblemRow], share_of_time: float) -> tuple[ScorePart, ...]:
-    """Return the parts of the score. Nothing that the learner rates gives points.
-
-    Args:
-        problems: The problems.
-        share_of_time: The time at work divided by the planned time.
-    """
-    correct = sum(problem.weight * problem.correctness for problem in problems)
-    passed = sum(problem.weight for problem in problems if problem.passed)
-    unaided = sum(problem.weight * problem.unaided for problem in problems if problem.passed)
-    in_time = min(1.0, max(0.0, 2 - share_of_time))
+    """Return the parts of the score. `share_of_time` is the time at work over the planned time."""
+    correct = passed = unaided = 0.0
     rules = dict(_RULES)
-    if any(problem.bugs for problem in problems):
-        rules["correctness"] += _DEBUGGING_RULE
-    shares = {"correctness": (75, correct), "time": (15, passed * in_time), "help": (10, unaided)}
-    return tuple(
-        ScorePart(name, most * share, most, rules[name]) for name, (most, share) in shares.items()
+    for problem in problems:
+        correct += problem.weight * problem.correctness
+        if problem.passed:
+            passed += problem.weight
+            unaided += problem.weight * problem.unaided
+        if problem.bugs:
+            rules["correctness"] = _RULES["correctness"] + _DEBUGGING_RULE
+    in_time = min(1.0, max(0.0, 2 - share_of_time))
+    return (
+        ScorePart("correctness", 75 * correct, 75, rules["correctness"]),
+        ScorePart("time", 15 * passed * in_time, 15, rules["time"]),
+        ScorePart("help", 10 * unaided, 10, rules["help"]),
     )
 
 
@@ -228,26 +184,23 @@ def _advice(
             yield f"{again}, without help."
         elif problem.passed and problem.state.seconds > problem.stage.seconds:
             yield f"{again}, faster: it took longer than planned."
-    weak = Counter(
-        row.follow_up.challenge for row in questions if row.rating is not None and row.rating < 3
-    )
+    weak: Counter[str] = Counter()
+    for row in questions:
+        if row.rating is not None and row.rating < 3:
+            weak[row.follow_up.challenge] += 1
     for about, count in weak.items():
-        noun = "question" if count == 1 else "questions"
-        yield (
-            f"attn-drill review --minutes 15: you rated {count} {noun} about {about} again or hard."
-        )
-    taken = {problem.stage.challenge for problem in problems}
-    following = [
-        challenge.id
-        for challenge in challenges.values()
-        if challenge.id not in taken and taken & set(challenge.builds_on)
-    ]
-    if following and all(problem.passed for problem in problems):
-        yield f"attn-drill start {following[0]}: it builds on problems that you solved."
+        rated = f"you rated {plural(count, 'question')} about {about} again or hard"
+        yield f"attn-drill review --minutes 15: {rated}."
+    if not all(problem.passed for problem in problems):
+        return
+    solved = {problem.stage.challenge for problem in problems}
+    for challenge in challenges.values():
+        if challenge.id not in solved and solved.intersection(challenge.builds_on):
+            yield f"attn-drill start {challenge.id}: it builds on problems that you solved."
+            return
 
 
 def _command(stage: Stage) -> str:
-    """Return the command that practises the same problem."""
     if stage.bugs:
         return f"attn-drill hunt {stage.challenge} --bugs {len(stage.bugs)}"
     return f"attn-drill start {stage.challenge}"

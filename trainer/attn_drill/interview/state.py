@@ -17,26 +17,15 @@ from attn_drill.interview.plan import InterviewPlan
 from attn_drill.model.report import Report
 from attn_drill.practice import facts
 
-_GRACE_SECONDS = 60.0  # overtime that is not reported, so that the learner can finish a line
-_LEAST_SECONDS = 60.0  # of every problem, even if the problems before took all the time
+# Overtime that is not reported, so that the learner can finish a line.
+_GRACE_SECONDS = 60.0
+# Of every problem, even if the problems before took all the time.
+_LEAST_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class StageState:
-    """The state of one problem.
-
-    Attributes:
-        begun: True if the problem began.
-        ended: True if the problem ended.
-        seconds: The time at work.
-        attempts: The number of attempts.
-        hints: The highest level of the hints that were shown.
-        revealed_mistakes: The number of times that the likely mistake was shown.
-        result: The last attempt, with the number of planted mistakes that are left.
-        reference_seen: True if the reference was shown during the problem.
-        code: The text of the file that was handed in, or None.
-        note: The reason if no file was handed in.
-    """
+    """The state of one problem."""
 
     begun: bool = False
     ended: bool = False
@@ -44,6 +33,7 @@ class StageState:
     attempts: int = 0
     hints: int = 0
     revealed_mistakes: int = 0
+    # The last attempt, with the number of planted mistakes that are left.
     result: facts.StageAttempted | None = None
     reference_seen: bool = False
     code: str | None = None
@@ -52,16 +42,10 @@ class StageState:
 
 @dataclass(frozen=True)
 class InterviewState:
-    """The state of an interview.
-
-    Attributes:
-        stages: The state of each problem.
-        ratings: The learner's own rating of each answered question, 1 again to 4 easy, by item.
-        question_seconds: The time for the questions so far.
-        finished: True if the interview is finished.
-    """
+    """The state of an interview."""
 
     stages: tuple[StageState, ...]
+    # 1 again to 4 easy, by item
     ratings: Mapping[str, int] = field(default_factory=dict)
     question_seconds: float = 0.0
     finished: bool = False
@@ -97,7 +81,6 @@ def state_of(plan: InterviewPlan, events: Iterable[facts.InterviewEvent]) -> Int
 
 
 def _stage_after(stage: StageState, event: facts.StageEvent) -> StageState:
-    """Return the state of a problem after one event."""
     stage = replace(stage, begun=True, seconds=max(stage.seconds, event.seconds))
     match event:
         case facts.StageAttempted(count=count):
@@ -119,10 +102,7 @@ def _stage_after(stage: StageState, event: facts.StageEvent) -> StageState:
 
 
 def carried_seconds(plan: InterviewPlan, state: InterviewState, index: int) -> float:
-    """Return the time that the problems before left over; negative if they took too long.
-
-    A problem gets at least a minute.
-    """
+    """Return the time that the problems before left over; negative if they took too long."""
     earlier = zip(plan.stages[:index], state.stages[:index], strict=True)
     left_over = sum(planned.seconds - done.seconds for planned, done in earlier)
     return max(_LEAST_SECONDS - plan.stages[index].seconds, left_over)

@@ -1,7 +1,4 @@
-"""List the challenges that are due, under way, new or passed.
-
-The functions are pure: the caller passes the journal's entries and the current time.
-"""
+"""List the challenges that are due, under way, new or passed."""
 
 from __future__ import annotations
 
@@ -20,13 +17,7 @@ SECTIONS: tuple[Section, ...] = ("due", "under way", "new", "passed")
 
 @dataclass(frozen=True)
 class AgendaEntry:
-    """A challenge with its section of the agenda.
-
-    Attributes:
-        challenge: The challenge.
-        section: The section of the agenda that lists the challenge.
-        item: The challenge as a scheduled item, or None if it was never reviewed.
-    """
+    """A challenge with its section. `item` is None if it was never reviewed."""
 
     challenge: Challenge
     section: Section
@@ -34,10 +25,8 @@ class AgendaEntry:
 
     def matches(self, words: str) -> bool:
         """Return whether every word occurs in the challenge's id, title, topic or level."""
-        text = (
-            f"{self.challenge.id} {self.challenge.title} {self.challenge.topic}"
-            f" {self.challenge.level}"
-        ).lower()
+        challenge = self.challenge
+        text = f"{challenge.id} {challenge.title} {challenge.topic} {challenge.level}".lower()
         return all(word in text for word in words.lower().split())
 
 
@@ -51,25 +40,15 @@ def agenda(
 
     The due challenges begin with the longest due, and the new challenges with those that interviews
     ask for most often. Otherwise the order is that of the pack.
-
-    Args:
-        challenges: The challenges of the packs.
-        progress: The learner's progress, by challenge id.
-        reviews: The reviews in the journal.
-        now: The current time in seconds since the epoch.
     """
     reviewed = items(reviews, now)
     entries: list[AgendaEntry] = []
     for challenge in challenges:
         item = reviewed.get(item_of(challenge.id))
         state = progress[challenge.id].state if challenge.id in progress else "new"
-        section: Section = (
-            "due"
-            if item is not None and item.is_due(now)
-            else "under way"
-            if state == "started"
-            else state
-        )
+        section: Section = "under way" if state == "started" else state
+        if item is not None and item.is_due(now):
+            section = "due"
         entries.append(AgendaEntry(challenge, section, item))
     return sorted(
         entries,

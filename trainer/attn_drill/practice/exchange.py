@@ -17,11 +17,6 @@ from attn_drill.practice.old_journal import Row, fact_rows, rows_of_lines
 def export(journal: Journal, path: Path, *, overwrite: bool = False) -> int:
     """Write a copy of the journal, or leave the folder unchanged. Return the number of facts.
 
-    Args:
-        journal: The journal.
-        path: The file to write.
-        overwrite: If true, replace a file that exists.
-
     Raises:
         DrillError: If there is no journal, if the file exists and `overwrite` is false, or if it
             cannot be written.

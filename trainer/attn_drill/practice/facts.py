@@ -1,7 +1,4 @@
-"""Define the facts of the journal: one record for each thing that happened.
-
-A fact never changes. A later fact may overrule it: `Replaced` an attempt, `Overruled` a review.
-"""
+"""Define the facts of the journal. A fact never changes, but a later fact may overrule it."""
 
 from __future__ import annotations
 
@@ -20,22 +17,13 @@ Purpose = Literal["practice", "review", "interview", "hunt"]
 Time = Annotated[float, Meta(ge=0, le=1e11)]
 
 
-def _new_id() -> str:
-    return os.urandom(12).hex()
-
-
 class Fact(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
-    """A thing that happened.
+    """A thing that happened."""
 
-    Attributes:
-        subject: The id of the challenge, the item or the interview that the fact is about.
-        at: The time in seconds since the epoch.
-        id: A random id, so that journals can be merged in any order, any number of times.
-    """
-
-    subject: str
-    at: Time
-    id: str = msgspec.field(default_factory=_new_id)
+    subject: str  # the id of a challenge, an item or an interview
+    at: Time  # seconds since the epoch
+    # Random, so that journals can be merged in any order, any number of times.
+    id: str = msgspec.field(default_factory=lambda: os.urandom(12).hex())
 
 
 class Started(Fact, tag="started", frozen=True, kw_only=True):
@@ -50,28 +38,18 @@ class Resumed(Fact, tag="resumed", frozen=True):
 
 
 class Attempted(Fact, tag="attempted", frozen=True, kw_only=True):
-    """A file was graded.
-
-    Attributes:
-        seed: The seed of the cases.
-        verdict: The verdict.
-        source: The text of the file.
-        checks: Each check that was due, with its status.
-        seconds: The time at work since the stub was handed out; None without a stub.
-        hints: The highest level of the hints that were shown since then.
-        solution: True if the reference was shown.
-        purpose: The mode in which the attempt was made.
-        mistakes: The ids of the named mistakes. `progress.attempts` takes them from `Diagnosed`.
-    """
+    """A file was graded."""
 
     seed: int
     verdict: Verdict
     source: str = ""
     checks: Mapping[str, Status] = {}
+    # The time at work since the stub was handed out; None without a stub.
     seconds: Time | None = None
     hints: int = 0
     solution: bool = False
     purpose: Purpose = "practice"
+    # `counted_attempts` takes them from `Diagnosed`.
     mistakes: tuple[str, ...] = ()
 
     @property
@@ -108,12 +86,9 @@ class Reviewed(Fact, tag="reviewed", frozen=True, kw_only=True):
     """An item was reviewed.
 
     The subject is `challenge:ID`, `question:ID`, `line:ID:MISTAKE` or `follow-up:ID:NUMBER`.
-
-    Attributes:
-        rating: The rating. `progress.reviews` puts the rating of an overrule in its place.
-        reason: The reason for the first rating.
     """
 
+    # `rated_reviews` puts the rating of an overrule in its place.
     rating: Rating
     reason: str = ""
 
@@ -144,23 +119,16 @@ class InterviewBegan(Fact, tag="interview", frozen=True, kw_only=True):
 
 
 class InterviewEvent(Fact, frozen=True, kw_only=True):
-    """Something that happened in an interview.
+    """Something that happened in an interview."""
 
-    Attributes:
-        interview: The id of the fact that the interview began.
-    """
-
-    interview: str
+    interview: str  # the id of its `InterviewBegan`
 
 
 class StageEvent(InterviewEvent, frozen=True, kw_only=True):
-    """Something that happened in a problem of an interview. The subject is the challenge.
+    """Something that happened in a problem of an interview. The subject is the challenge."""
 
-    Attributes:
-        seconds: The time at work on the problem so far, so that a kill loses little of it. 0 if
-            the event does not tell.
-    """
-
+    # The time at work on the problem so far, so that a kill loses little of it. 0 if the event
+    # does not tell.
     seconds: Time = 0.0
 
 
@@ -169,23 +137,15 @@ class StageBegan(StageEvent, tag="stage-began", frozen=True):
 
 
 class StageAttempted(StageEvent, tag="stage-attempted", frozen=True, kw_only=True):
-    """A text was graded.
-
-    Attributes:
-        verdict: The verdict.
-        passed: The number of checks that passed.
-        total: The number of all checks.
-        failed: The names of the checks that failed.
-        bugs_left: The number of planted mistakes that are left, or None if it is not known.
-        count: The number of attempts. It is 0 for a file that is not finished; old journals have
-            one event for all attempts of a session.
-    """
+    """A text was graded."""
 
     verdict: Verdict
     passed: int
     total: int
     failed: tuple[str, ...] = ()
     bugs_left: int | None = None
+    # 0 for a file that is not finished. Old journals have one event for all attempts of a
+    # session.
     count: int = 1
 
 
@@ -216,25 +176,16 @@ class StageLeft(StageEvent, tag="stage-left", frozen=True):
 
 
 class StageEnded(StageEvent, tag="stage-ended", frozen=True, kw_only=True):
-    """The learner handed in the file, and the problem is over.
-
-    Attributes:
-        code: The text of the file, or None if nothing was handed in.
-        note: A sentence if nothing was handed in, or if the file could not be graded.
-        reference_seen: True if the reference was shown during the problem.
-    """
+    """The learner handed in the file, and the problem is over."""
 
     code: str | None
+    # A sentence if nothing was handed in, or if the file could not be graded.
     note: str
     reference_seen: bool
 
 
 class QuestionEvent(InterviewEvent, frozen=True, kw_only=True):
-    """Something that happened while questions were asked.
-
-    Attributes:
-        seconds: The time for all questions so far.
-    """
+    """Something that happened while questions were asked."""
 
     seconds: Time
 

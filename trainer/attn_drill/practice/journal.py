@@ -11,13 +11,14 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
 import msgspec
 
 from attn_drill.practice.facts import AnyFact, Fact
-from attn_drill.practice.journal_file import NewerJournalError, add_rows, open_journal
+from attn_drill.practice.journal_file import NewerJournalError, open_journal
 from attn_drill.practice.old_journal import Row
 
 T = TypeVar("T")
@@ -45,11 +46,7 @@ class Journal:
     """The journal in a home folder.
 
     The file is opened when it is first needed. A problem with the file raises no error: `facts`
-    returns an empty list, and `trouble` describes the problem.
-
-    Attributes:
-        path: The file of the journal.
-        trouble: A sentence that describes the last problem with the file, or None.
+    returns an empty list, and `trouble` is a sentence about the last problem.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -60,16 +57,23 @@ class Journal:
 
     def add(self, fact: Fact) -> str:
         """Add a fact, and return its id."""
-        self.add_rows([_row(fact)])
+        text = json.dumps(msgspec.to_builtins(fact), ensure_ascii=False)
+        # SQLite stores no lone surrogates, as in a file name that is not UTF-8.
+        data = text.encode("utf-8", "replace").decode()
+        kind = str(fact.__struct_config__.tag)
+        self.add_rows([(fact.id, fact.at, kind, fact.subject, data)])
         return fact.id
 
     def add_rows(self, rows: list[Row]) -> int | None:
-        """Add the rows whose ids the journal does not have yet, all of them or none.
+        """Add all rows with new ids, or none. Return their number, or None without a journal."""
 
-        Returns:
-            The number of rows that were added, or None if the journal cannot be used.
-        """
-        return self._use(lambda connection: add_rows(connection, rows))
+        def insert(connection: sqlite3.Connection) -> int:
+            before = connection.total_changes
+            with connection:
+                connection.executemany("INSERT OR IGNORE INTO fact VALUES (?, ?, ?, ?, ?)", rows)
+            return connection.total_changes - before
+
+        return self._use(insert, may_create=True)
 
     @overload
     def facts(self, *, subject: str | None = None) -> list[Fact]: ...
@@ -78,11 +82,8 @@ class Journal:
     def facts(self, *kinds: type[F], subject: str | None = None) -> list[F]:
         """Return facts in order of time; at the same time, in the order of recording.
 
-        Skip facts of a later version that this version does not know.
-
-        Args:
-            *kinds: The kinds of facts; by default all kinds.
-            subject: Return only the facts about this subject.
+        Skip facts of a later version that this version does not know. Without `kinds` or without a
+        `subject`, return the facts of all.
         """
         conditions, values = ["1"], []
         if kinds:
@@ -92,8 +93,11 @@ class Journal:
             conditions.append("subject = ?")
             values.append(subject)
         query = f"SELECT data FROM fact WHERE {' AND '.join(conditions)} ORDER BY rowid"
-        rows = self._read(lambda connection: connection.execute(query, values).fetchall())
-        facts = [fact for (data,) in rows or () if (fact := _fact(data)) is not None]
+        rows = self._use(lambda connection: connection.execute(query, values).fetchall())
+        facts: list[F] = []
+        for (data,) in rows or ():
+            with suppress(msgspec.DecodeError):
+                facts.append(_DECODER.decode(data))
         # SQLite takes longer to sort, because it sorts the texts of the attempts too.
         return sorted(facts, key=lambda fact: fact.at)
 
@@ -103,16 +107,13 @@ class Journal:
         return facts[-1] if facts else None
 
     def copy_to(self, path: Path) -> int | None:
-        """Write a copy of the journal to a new file, and return the number of its facts.
-
-        Return None if there is no journal, or if it cannot be copied.
-        """
+        """Write a copy to a new file. Return the number of its facts, or None without a journal."""
 
         def copy(connection: sqlite3.Connection) -> int:
             connection.execute("VACUUM INTO ?", (str(path),))
             return int(connection.execute("SELECT COUNT(*) FROM fact").fetchone()[0])
 
-        return self._read(copy)
+        return self._use(copy)
 
     def close(self) -> None:
         """Close the file."""
@@ -120,19 +121,16 @@ class Journal:
             self._connection.close()
             self._connection = None
 
-    def _read(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
+    def _use(
+        self, action: Callable[[sqlite3.Connection], T], *, may_create: bool = False
+    ) -> T | None:
         """Do an action, unless there is no journal: a question must not create one."""
-        try:
-            is_there = self._connection is not None or self.path.exists()
-        except OSError:
-            is_there = True  # opening the file reports the problem
-        return self._use(action) if is_there else None
-
-    def _use(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
         if self._given_up:
             return None
         try:
             if self._connection is None:
+                if not may_create and not self.path.exists():
+                    return None
                 self._connection, self.trouble = open_journal(self.path)
         except (sqlite3.Error, OSError, NewerJournalError) as error:
             self._given_up = True
@@ -151,18 +149,3 @@ class Journal:
             )
             self.close()
             return None
-
-
-def _row(fact: Fact) -> Row:
-    data = json.dumps(msgspec.to_builtins(fact), ensure_ascii=False)
-    # SQLite stores no lone surrogates, as in a file name that is not UTF-8.
-    data = data.encode("utf-8", "replace").decode()
-    return fact.id, fact.at, str(fact.__struct_config__.tag), fact.subject, data
-
-
-def _fact(data: str) -> Any:
-    """Return a fact, or None if this version does not know such facts."""
-    try:
-        return _DECODER.decode(data)
-    except msgspec.DecodeError:
-        return None

@@ -1,15 +1,11 @@
-"""Open the file of the journal.
-
-One process at a time opens the file and migrates it to this version. A file that is no journal is
-set aside.
-"""
+"""Open the file of the journal, one process at a time, and migrate it to this version."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,10 +26,7 @@ class NewerJournalError(Exception):
 
 
 def open_journal(path: Path) -> tuple[sqlite3.Connection, str | None]:
-    """Open the journal, or create it if the file does not exist.
-
-    Returns:
-        The connection, and a sentence that describes a problem or None.
+    """Open or create the journal. Return a connection, and a sentence about a problem or None.
 
     Raises:
         sqlite3.Error, OSError, NewerJournalError: If no journal can be kept at this path.
@@ -45,7 +38,9 @@ def open_journal(path: Path) -> tuple[sqlite3.Connection, str | None]:
         try:
             return _opened(path), None
         except sqlite3.DatabaseError as error:
-            if not _is_broken(error):
+            # Leave the file alone if only the disk is full, or the folder read-only.
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
                 raise
             aside = _set_aside(path)
             trouble = (
@@ -53,14 +48,6 @@ def open_journal(path: Path) -> tuple[sqlite3.Connection, str | None]:
                 f"It is kept as {aside.name}, and a new journal was created."
             )
         return _opened(path), trouble
-
-
-def add_rows(connection: sqlite3.Connection, rows: Iterable[Row]) -> int:
-    """Add the rows with new ids in one transaction, and return their number."""
-    before = connection.total_changes
-    with connection:
-        connection.executemany("INSERT OR IGNORE INTO fact VALUES (?, ?, ?, ?, ?)", rows)
-    return connection.total_changes - before
 
 
 def read_rows(connection: sqlite3.Connection) -> list[Row]:
@@ -85,8 +72,13 @@ def _opened(path: Path) -> sqlite3.Connection:
         # In WAL mode with NORMAL, a killed process loses nothing. A power cut loses at most the
         # last entries, and never damages the file.
         connection.execute("PRAGMA synchronous = NORMAL")
-        if 0 < version < VERSION:
-            _keep_old(connection, path.with_name(f"{path.stem}.version-{version}{path.suffix}"))
+        copy = path.with_name(f"{path.stem}.version-{version}{path.suffix}")
+        if 0 < version < VERSION and not copy.exists():
+            # An older attn-drill goes on with this copy.
+            part = copy.with_name(f"{copy.name}.part")
+            part.unlink(missing_ok=True)  # from a process that was killed here
+            connection.execute("VACUUM INTO ?", (str(part),))
+            os.replace(part, copy)
         if version < VERSION:
             _migrate(connection)
         connection.execute("SELECT COUNT(*) FROM fact")
@@ -94,15 +86,6 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _keep_old(connection: sqlite3.Connection, path: Path) -> None:
-    """Write a copy of an old journal. An older attn-drill goes on with this copy."""
-    if not path.exists():
-        part = path.with_name(f"{path.name}.part")
-        part.unlink(missing_ok=True)  # from a process that was killed here
-        connection.execute("VACUUM INTO ?", (str(part),))
-        os.replace(part, path)
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
@@ -141,14 +124,6 @@ def _alone(folder: Path) -> Iterator[None]:
             except OSError:
                 break  # a file system without locks
         yield
-
-
-def _is_broken(error: sqlite3.DatabaseError) -> bool:
-    """Return whether the file itself is broken, and not a full disk or a read-only folder."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (
-        sqlite3.SQLITE_NOTADB,
-        sqlite3.SQLITE_CORRUPT,
-    )
 
 
 def _set_aside(path: Path) -> Path:

@@ -20,14 +20,8 @@ def read_source(
 ) -> str:
     """Return the text of a submission.
 
-    Args:
-        path: The file.
-        name: The name of the file in messages. If empty, messages use the path.
-        if_empty: The advice in the message about an empty file.
-        most_bytes: The greatest size of the file.
-
-    Raises:
-        DrillError: If the file does not exist, is larger than `most_bytes`, or is no text.
+    If it is missing, too large, empty or no text, raise a DrillError that calls it `name`, or else
+    by its path, and has the advice `if_empty` about an empty file.
     """
     name = name or str(path)
     try:
@@ -56,13 +50,7 @@ def read_source(
 def decode_source(data: bytes, name: str, if_empty: str) -> str:
     """Return the text of a submission, which is UTF-8 with or without a byte order mark.
 
-    Args:
-        data: The bytes of the submission.
-        name: The name of the submission in messages.
-        if_empty: The advice in the message if the text is empty.
-
-    Raises:
-        DrillError: If the data is not UTF-8, or is empty.
+    If it is not, or is empty, raise a DrillError that calls it `name` and has this advice.
     """
     if not data.strip():
         raise DrillError(f"{name} is empty. {if_empty}")
@@ -81,11 +69,7 @@ def decode_source(data: bytes, name: str, if_empty: str) -> str:
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a file that must not exist yet. Leave no file behind if writing fails.
-
-    Raises:
-        DrillError: If the file exists or cannot be written.
-    """
+    """Write a file that must not exist yet, or raise a DrillError and leave no file behind."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
@@ -108,11 +92,7 @@ def write_new(path: Path, text: str) -> None:
 
 
 def keep_aside(path: Path) -> Path:
-    """Rename a file to the first free `name.old-N.py` in its folder, and return the new path.
-
-    Raises:
-        DrillError: If the file cannot be renamed. Nothing is changed then.
-    """
+    """Rename a file to the first free `name.old-N.py` in its folder, or raise a DrillError."""
     copy_number = 1
     while True:
         target = path.with_name(f"{path.stem}.old-{copy_number}{path.suffix}")
@@ -132,9 +112,7 @@ def keep_aside(path: Path) -> Path:
 def write_afresh(path: Path, text: str) -> Path | None:
     """Write a file. Rename an existing file first, and return its new path, or None.
 
-    Raises:
-        DrillError: If the old file cannot be renamed or the new file cannot be written. The old
-            file has its name again then.
+    If a DrillError is raised, the old file has its name again.
     """
     if path.is_dir():
         raise DrillError(f"{path} is a folder. Choose another folder with --dir.")

@@ -55,12 +55,7 @@ def python_of(text: str, name: str, wanted: Collection[str]) -> str:
     """Return the Python source of the wanted names of a notebook, and of everything they need.
 
     Before each cell comes the comment `# cell N`; N counts the code cells. A line of the result is
-    as far below this comment as in the cell.
-
-    Args:
-        text: the text of the .ipynb.
-        name: the name of the file in messages.
-        wanted: the names that the challenges ask for.
+    as far below this comment as in the cell. Messages call the notebook `name`.
 
     Raises:
         DrillError: the text is not a notebook, is too large, or defines no wanted name.
@@ -98,12 +93,7 @@ def python_of(text: str, name: str, wanted: Collection[str]) -> str:
 
 
 def cell_line(source: str, line: int) -> tuple[int, int] | None:
-    """Return the number of a code cell and the line in it, both from 1, or None.
-
-    Args:
-        source: a result of `python_of`.
-        line: a line of the source, from 1.
-    """
+    """Return the code cell and the line in it of a line of `python_of`, all from 1, or None."""
     for below, text in enumerate(reversed(source.split("\n")[:line])):
         if header := _CELL_HEADER.fullmatch(text):
             return (int(header[1]), below) if below else None
@@ -136,7 +126,6 @@ def undefined(name: str, wanted: Collection[str], defined: Iterable[str]) -> str
 
 
 def _code_cells(text: str, name: str) -> list[str]:
-    """Return the texts of the code cells."""
     try:
         data = text.removeprefix("\ufeff").encode()
         notebook = msgspec.json.decode(data, type=_Notebook)
@@ -153,14 +142,14 @@ def _without_magics(text: str) -> str:
     text = "\n".join(re.split("\r\n?|\n", text.replace("\0", "\ufffd")))
     if _FOREIGN.match(text):
         return ""
+
+    def blank(magic: re.Match[str]) -> str:
+        """Return as many lines as the magic has. In a block, `pass` takes its place."""
+        return (f"{magic[1]}pass" if magic[1] else "") + "\n" * magic[0].count("\n")
+
     if _parsed(text) is None:  # a line of a formula may look like a magic
-        text = _MAGIC.sub(_blank, text)
+        text = _MAGIC.sub(blank, text)
     return textwrap.dedent(text)
-
-
-def _blank(magic: re.Match[str]) -> str:
-    """Return as many lines as the magic has. In a block, `pass` takes its place."""
-    return (f"{magic[1]}pass" if magic[1] else "") + "\n" * magic[0].count("\n")
 
 
 def _parsed(text: str) -> ast.Module | None:
@@ -211,10 +200,7 @@ def _bound_by(node: ast.AST, *, imports: bool = True) -> Iterator[str]:
 def _needed(
     statements: Sequence[ast.stmt], wanted: Collection[str]
 ) -> tuple[set[ast.stmt], set[str]]:
-    """Return the statements that the wanted names need, and the needed names that none binds.
-
-    No statement is needed if no wanted name is defined.
-    """
+    """Return the statements that the wanted names need, and the needed names that none binds."""
     definitions = _defined_by(node for node in statements if isinstance(node, _Definition))
     by_name: dict[str, list[ast.stmt]] = defaultdict(list)
     for node in statements:
@@ -223,6 +209,7 @@ def _needed(
             # module that `%%writefile` makes of a cell does not exist when the file is graded.
             if not (name in definitions and _is_result(node)):
                 by_name[name].append(node)
+    # No statement is needed if no wanted name is defined.
     if all(isinstance(node, _Import) for name in wanted for node in by_name[name]):
         return set(), set(wanted)
     kept = set(by_name["*"])

@@ -33,13 +33,7 @@ _PAUSE_SECONDS = 15 * 60  # of a longer gap between two entries, this much count
 
 @dataclass(frozen=True)
 class ChallengeProgress:
-    """The progress in one challenge.
-
-    Attributes:
-        state: The state of the challenge.
-        attempts: The number of attempts that count.
-        hints: The number of hints that were shown.
-    """
+    """The progress in one challenge, with the numbers of attempts that count and of hints."""
 
     state: State = "new"
     attempts: int = 0
@@ -48,39 +42,24 @@ class ChallengeProgress:
 
 @dataclass(frozen=True)
 class SinceStart:
-    """The events of a challenge since its stub was last handed out.
-
-    Attributes:
-        started_at: The time of the last start in seconds since the epoch, or None without a start.
-        last_at: The time of the last entry in seconds since the epoch, or None without entries.
-        seconds: The time at work until the last entry. A long gap without an entry counts as a
-            pause.
-        attempts: The number of attempts that count.
-        failed: The number of attempts that did not pass.
-        passed: True if an attempt passed.
-        hint: The highest level of the hints that were shown, or 0.
-        solution: True if the reference was shown.
-    """
+    """The events of a challenge since its stub was last handed out."""
 
     started_at: float | None = None
     last_at: float | None = None
+    # The time at work until the last entry. A long gap without an entry counts as a pause.
     seconds: float = 0.0
     attempts: int = 0
     failed: int = 0
     passed: bool = False
-    hint: int = 0
+    hint: int = 0  # the highest level that was shown
     solution: bool = False
 
     def seconds_at(self, now: float) -> float:
-        """Return the seconds at work if the next entry is made now.
-
-        A clock that went backwards adds no time.
-        """
-        return (
-            self.seconds
-            if self.last_at is None
-            else self.seconds + min(max(0.0, now - self.last_at), _PAUSE_SECONDS)
-        )
+        """Return the seconds at work if the next entry is made now."""
+        if self.last_at is None:
+            return self.seconds
+        # A clock that went backwards adds no time.
+        return self.seconds + min(max(0.0, now - self.last_at), _PAUSE_SECONDS)
 
 
 def path_of(facts: Iterable[Fact]) -> Path | None:
@@ -116,13 +95,9 @@ def counted_attempts(facts: Sequence[Fact]) -> list[Attempted]:
 
 
 def rated_reviews(facts: Sequence[Fact], *prefixes: str) -> list[Reviewed]:
-    """Return the reviews of items that begin so, with the ratings that count.
+    """Return the reviews of items that begin so, or of all items, with the ratings that count.
 
     The last overrule of a review counts, or else the first rating.
-
-    Args:
-        facts: The facts.
-        *prefixes: The beginnings of the items; by default all items.
     """
     overruled = {fact.review: fact.rating for fact in facts if isinstance(fact, Overruled)}
     return [
@@ -137,19 +112,19 @@ def progress_of(facts: Sequence[Fact]) -> dict[str, ChallengeProgress]:
 
     Skip the attempts of a hunt: the learner repairs a reference there, and writes none.
     """
-    found: dict[str, ChallengeProgress] = {}
+    progress: dict[str, ChallengeProgress] = {}
     replaced = _replaced(facts)
     for fact in facts:
-        before = found.get(fact.subject, ChallengeProgress())
+        before = progress.get(fact.subject, ChallengeProgress())
         if isinstance(fact, Started):
             state: State = "passed" if before.state == "passed" else "started"
-            found[fact.subject] = replace(before, state=state)
+            progress[fact.subject] = replace(before, state=state)
         elif isinstance(fact, Hinted):
-            found[fact.subject] = replace(before, hints=before.hints + 1)
+            progress[fact.subject] = replace(before, hints=before.hints + 1)
         elif isinstance(fact, Attempted) and fact.purpose != "hunt" and fact.id not in replaced:
             state = "passed" if "passed" in (fact.verdict, before.state) else "started"
-            found[fact.subject] = replace(before, state=state, attempts=before.attempts + 1)
-    return found
+            progress[fact.subject] = replace(before, state=state, attempts=before.attempts + 1)
+    return progress
 
 
 def _replaced(facts: Iterable[Fact]) -> set[str]:
@@ -160,47 +135,33 @@ def _replaced(facts: Iterable[Fact]) -> set[str]:
 def since_start(facts: Sequence[Fact], *, in_interview: bool = False) -> SinceStart:
     """Return the events since the last start; all events if the challenge was never started.
 
-    Skip the attempts of a hunt. Practice and interviews are told apart, but a pass in an interview
-    is a pass.
-
-    Args:
-        facts: The facts about one challenge.
-        in_interview: Return the events of the last interview that had the challenge.
+    The facts are about one challenge. Practice and the last interview are told apart, but a pass in
+    an interview is a pass. Skip the attempts of a hunt.
     """
-    starts = [
-        fact.at for fact in facts if isinstance(fact, StageBegan if in_interview else Started)
-    ]
-    start = max(starts, default=None)
-    since = [
-        fact
-        for fact in facts
-        if fact.at >= (start or 0.0)
-        and not (isinstance(fact, Attempted) and fact.purpose == "hunt")
-    ]
-    own = [
-        fact
-        for fact in since
-        if not isinstance(fact, Attempted) or (fact.purpose == "interview") == in_interview
-    ]
-    helped = [
-        fact for fact in own if isinstance(fact, (Hinted, StageHinted) if in_interview else Hinted)
-    ]
-    worked = SinceStart(last_at=start)
-    for fact in own:
-        # An attempt that does not count took time too.
-        if isinstance(fact, Attempted | Hinted | Revealed):
-            seconds = fact.seconds if isinstance(fact, Attempted) else None
-            worked = SinceStart(
-                last_at=fact.at, seconds=worked.seconds_at(fact.at) if seconds is None else seconds
-            )
-    verdicts = [attempt.verdict for attempt in counted_attempts(own)]
-    return SinceStart(
+    start_kind = StageBegan if in_interview else Started
+    start = max((fact.at for fact in facts if isinstance(fact, start_kind)), default=None)
+    facts = [fact for fact in facts if fact.at >= (start or 0.0)]
+    purposes = ("interview",) if in_interview else ("practice", "review")
+    attempts = counted_attempts(facts)
+    verdicts = [attempt.verdict for attempt in attempts if attempt.purpose in purposes]
+    since = SinceStart(
         started_at=start,
-        last_at=worked.last_at,
-        seconds=worked.seconds,
+        last_at=start,
         attempts=len(verdicts),
         failed=sum(verdict != "passed" for verdict in verdicts),
-        passed=any(attempt.verdict == "passed" for attempt in counted_attempts(since)),
-        hint=max((fact.level for fact in helped), default=0),
-        solution=any(isinstance(fact, Revealed) for fact in since),
+        passed=any(
+            attempt.verdict == "passed" and attempt.purpose != "hunt" for attempt in attempts
+        ),
     )
+    for fact in facts:
+        if isinstance(fact, Hinted) or (in_interview and isinstance(fact, StageHinted)):
+            since = replace(since, hint=max(since.hint, fact.level))
+        if isinstance(fact, Revealed):
+            since = replace(since, solution=True)
+        if isinstance(fact, Hinted | Revealed):
+            since = replace(since, seconds=since.seconds_at(fact.at), last_at=fact.at)
+        # An attempt that does not count took time too.
+        if isinstance(fact, Attempted) and fact.purpose in purposes:
+            seconds = since.seconds_at(fact.at) if fact.seconds is None else fact.seconds
+            since = replace(since, seconds=seconds, last_at=fact.at)
+    return since

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.quantities import plural
-from attn_drill.practice.facts import Attempted, Diagnosed, Hunted, Purpose, Reviewed, StageBegan
+from attn_drill.practice.facts import (
+    Attempted,
+    Diagnosed,
+    Fact,
+    Hunted,
+    Purpose,
+    Reviewed,
+    StageBegan,
+)
 from attn_drill.practice.journal import Journal
-from attn_drill.practice.progress import SinceStart, counted_attempts, progress_of, since_start
+from attn_drill.practice.progress import counted_attempts, progress_of, since_start
 from attn_drill.practice.schedule import RATINGS, Grade, grade, item_of
 
 if TYPE_CHECKING:
@@ -22,11 +31,8 @@ _GOOD_HUNT_ATTEMPTS = 2  # the most attempts of a hunt that is graded good
 class RecordedAttempt:
     """The ids of the journal entries for one report.
 
-    Attributes:
-        attempt: The id of the attempt. None if the file is unfinished: the journal has no entry.
-        review: The id of the review if this was the first pass since the stub or the hunt was
-            handed out.
-        graded: The grade of the review in words, or "".
+    `attempt` is None for an unfinished file, which the journal does not keep. `review` is None
+    unless this was the first pass since the stub or the hunt was handed out.
     """
 
     attempt: str | None
@@ -46,16 +52,8 @@ def write_attempt(
     """Record a verdict, unless the file is unfinished. Grade the first pass since the last start.
 
     A hunt is a light review: its first pass is graded too, but only if the challenge itself was
-    passed before. `record_diagnosis` may add the mistakes and the line later.
-
-    Args:
-        journal: The journal.
-        challenge: The challenge.
-        report: The report of the file.
-        source: The text of the file.
-        now: The current time in seconds since the epoch.
-        seconds: The time at work on the challenge until now. None takes the journal's own count.
-        purpose: The purpose of the attempt.
+    passed before. `record_diagnosis` may add the mistakes and the line later. If `seconds` is None,
+    the journal's own count is the time at work until now.
     """
     if report.unfinished:
         return RecordedAttempt(None)
@@ -63,12 +61,14 @@ def write_attempt(
     since = since_start(facts, in_interview=purpose == "interview")
     if seconds is None and since.started_at is not None:
         seconds = since.seconds_at(now)
-    graded = None
+    graded: tuple[Grade, str] | None = None
     if report.verdict == "passed":
         if purpose == "hunt":
-            graded = _grade_of_hunt(journal, challenge)
-        elif not since.passed:
-            graded = _grade_of_pass(since, seconds, challenge)
+            graded = _grade_of_hunt(facts)
+        elif not since.passed and seconds is None:
+            graded = 3, "no stub was handed out"
+        elif not since.passed and seconds is not None:
+            graded = grade(since, seconds, challenge.minutes * 60.0)
     attempt = journal.add(
         Attempted(
             challenge.id,
@@ -90,30 +90,17 @@ def write_attempt(
     return RecordedAttempt(attempt, review, f"graded {RATINGS[rating - 1]}: {reason}")
 
 
-def _grade_of_pass(
-    since: SinceStart, seconds: float | None, challenge: Challenge
-) -> tuple[Grade, str]:
-    """Return the grade of the first pass since the stub was handed out, and the reason."""
-    if seconds is None:  # no stub was handed out, so the time at work is unknown
-        return 3, "no stub was handed out"
-    return grade(since, seconds, challenge.minutes * 60.0)
-
-
-def _grade_of_hunt(journal: Journal, challenge: Challenge) -> tuple[Grade, str] | None:
-    """Return the grade of the first pass of a hunt, and the reason.
-
-    Return None for a later pass, and for a challenge that was never passed: its review begins with
-    a pass from the stub.
-    """
-    facts = journal.facts(subject=challenge.id)
+def _grade_of_hunt(facts: Sequence[Fact]) -> tuple[Grade, str] | None:
+    """Return the grade of the first pass of a hunt of a challenge and the reason, or None."""
     begun = max((fact.at for fact in facts if isinstance(fact, Hunted | StageBegan)), default=0.0)
     verdicts = [
         attempt.verdict
         for attempt in counted_attempts(facts)
         if attempt.purpose == "hunt" and attempt.at >= begun
     ]
-    progress = progress_of(facts).get(challenge.id)
-    if "passed" in verdicts or progress is None or progress.state != "passed":
+    was_solved = any(progress.state == "passed" for progress in progress_of(facts).values())
+    # The review of a challenge that was never passed begins with a pass from the stub.
+    if "passed" in verdicts or not was_solved:
         return None
     attempts = len(verdicts) + 1
     reason = f"bug hunt, {plural(attempts, 'attempt')}"
@@ -121,10 +108,7 @@ def _grade_of_hunt(journal: Journal, challenge: Challenge) -> tuple[Grade, str] 
 
 
 def record_diagnosis(journal: Journal, attempt: str | None, report: Report, now: float) -> None:
-    """Record the mistakes and the line that the report of an attempt names.
-
-    Do nothing if there is no attempt or no diagnosis.
-    """
+    """Record the mistakes and the line that the report of an attempt names, if there are any."""
     diagnosis = report.diagnosis
     if diagnosis is not None and attempt is not None:
         journal.add(

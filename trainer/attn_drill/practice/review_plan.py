@@ -1,7 +1,4 @@
-"""Plan a review that fits the time: full rewrites, light forms and follow-up questions.
-
-The functions are pure: the caller passes the scheduled items and the minutes.
-"""
+"""Plan a review that fits the time: full rewrites, light forms and follow-up questions."""
 
 from __future__ import annotations
 
@@ -18,13 +15,7 @@ _GAPS, _LINE, _FOLLOW_UP = 4, 2, 1  # minutes
 
 @dataclass(frozen=True)
 class ReviewPart:
-    """A part of a review: an item in one form.
-
-    Attributes:
-        item: The name of the item, for example `challenge:gqa` or `follow-up:gqa:1`.
-        form: The form in which the item is reviewed.
-        minutes: The minutes that the part takes.
-    """
+    """A part of a review: an item, for example `challenge:gqa`, in one form."""
 
     item: str
     form: Form
@@ -33,13 +24,7 @@ class ReviewPart:
 
 @dataclass(frozen=True)
 class ReviewPlan:
-    """The parts of a review.
-
-    Attributes:
-        light: The light parts, the longest due first. They come before the full rewrites.
-        rewrites: The full rewrites, the longest due first.
-        left_out: The names of due items for which there is no time, the longest due first.
-    """
+    """The parts of a review, and the due items for which there is no time, in order of due date."""
 
     light: tuple[ReviewPart, ...]
     rewrites: tuple[ReviewPart, ...]
@@ -69,18 +54,13 @@ def due_forms(
 ) -> list[tuple[ReviewPart, ...]]:
     """Return the forms of each due item, the longest due first.
 
-    Leave out questions and lines, which belong to the quiz, and items that no pack has.
-
-    Args:
-        scheduled: The reviewed items by name.
-        challenges: The challenges of the packs.
-        follow_ups: The items of the follow-up questions of the packs.
-        now: The current time in seconds since the epoch.
+    Leave out questions and lines, which belong to the quiz, and items that no pack has, where
+    `follow_ups` are the follow-up questions of the packs.
     """
-    known = {challenge.id: challenge for challenge in challenges}
+    by_id = {challenge.id: challenge for challenge in challenges}
     forms: list[tuple[ReviewPart, ...]] = []
     for item in sorted(scheduled.values(), key=lambda item: (item.due_at, item.name)):
-        challenge = known.get(challenge_of(item.name) or "")
+        challenge = by_id.get(challenge_of(item.name) or "")
         if not item.is_due(now):
             continue
         if challenge is not None:
@@ -91,7 +71,7 @@ def due_forms(
 
 
 def due_follow_ups(scheduled: Iterable[ScheduledItem], now: float) -> dict[str, int]:
-    """Return the number of due follow-up questions of each challenge, by challenge id."""
+    """Return the number of due follow-up questions of each challenge."""
     counts: dict[str, int] = {}
     for item in scheduled:
         challenge = follow_up_challenge(item.name)
@@ -101,15 +81,11 @@ def due_follow_ups(scheduled: Iterable[ScheduledItem], now: float) -> dict[str, 
 
 
 def review_plan(due: Iterable[tuple[ReviewPart, ...]], minutes: int) -> ReviewPlan:
-    """Choose a form for each due item so that the review fits the minutes.
+    """Choose a form for each due item, given by its forms, so that the review fits the minutes.
 
     The challenge that has been due longest, and fits, is written in full. Then each item gets its
     longest light form that fits, the longest due first. If time remains, more challenges are
     written in full.
-
-    Args:
-        due: The forms of each due item, the longest due first.
-        minutes: The minutes that the learner has.
     """
     forms = [*due]
     rewrites = [parts[0] for parts in forms if parts[0].form == "rewrite"]

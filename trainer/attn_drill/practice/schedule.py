@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from attn_drill.model.quantities import plural
 from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.progress import SinceStart
-
-if TYPE_CHECKING:
-    from fsrs import Card, Scheduler
 
 RATINGS = ("again", "hard", "good", "easy")
 Grade = Literal[1, 2, 3, 4]
@@ -26,27 +23,17 @@ _PREFIX, _FOLLOW_UP = "challenge:", "follow-up:"
 
 @dataclass(frozen=True)
 class ScheduledItem:
-    """A challenge, question or line that is reviewed.
+    """A challenge, question or line that is reviewed."""
 
-    Attributes:
-        name: The name of the item, for example `challenge:gqa`.
-        due_at: The time at which the item is due, in seconds since the epoch.
-        strength: The probability that the learner recalls the item now, 0 to 1.
-        reviews: The number of reviews.
-        last: The last review.
-    """
-
-    name: str
-    due_at: float
-    strength: float
+    name: str  # for example `challenge:gqa`
+    due_at: float  # seconds since the epoch
+    strength: float  # the probability of a recall now, 0 to 1
     reviews: int
     last: Reviewed
 
     def is_due(self, now: float) -> bool:
-        """Return whether the item is due today or earlier.
-
-        Only the date counts, so the learner need not wait for the hour of the last review.
-        """
+        """Return whether the item is due today or earlier."""
+        # Only the date counts, so the learner need not wait for the hour of the last review.
         return days_until(self.due_at, now) <= 0
 
 
@@ -61,28 +48,31 @@ def item_of(challenge: str) -> str:
 
 
 def challenge_of(item: str) -> str | None:
-    """Return the challenge's id from the name of its item, or None for other items."""
+    """Return the id of a challenge from the name of its item, or None for other items.
+
+    >>> challenge_of("challenge:gqa"), challenge_of("question:sqrt")
+    ('gqa', None)
+    """
     return item.removeprefix(_PREFIX) if item.startswith(_PREFIX) else None
 
 
 def follow_up_challenge(item: str) -> str | None:
-    """Return the challenge's id from the item of a follow-up question, or None for other items."""
+    """Return the challenge of a follow-up question, or None for other items.
+
+    >>> follow_up_challenge("follow-up:kv-cache:2")
+    'kv-cache'
+    """
     if not item.startswith(_FOLLOW_UP):
         return None
     return item.removeprefix(_FOLLOW_UP).rpartition(":")[0]
 
 
 def grade(since: SinceStart, seconds: float, par_seconds: float) -> tuple[Grade, str]:
-    """Return the grade of a pass, and everything that decided it in words.
-
-    Args:
-        since: The events since the stub was handed out, before this pass.
-        seconds: The time at work until the pass, in seconds.
-        par_seconds: The challenge's par time in seconds.
-    """
+    """Return the grade of a pass, and everything that decided it in words."""
     share = seconds / par_seconds if par_seconds > 0 else 0.0
+    hints = ("no hint", "1 hint", "2 hints", "all hints")[min(since.hint, 3)]
     reasons = (
-        f"{seconds / 60:.0f} of {par_seconds / 60:.0f} min, {_hints(since.hint)}, "
+        f"{seconds / 60:.0f} of {par_seconds / 60:.0f} min, {hints}, "
         f"{plural(since.failed, 'failed attempt')}"
     )
     if since.solution:
@@ -94,51 +84,29 @@ def grade(since: SinceStart, seconds: float, par_seconds: float) -> tuple[Grade,
     return 3, reasons
 
 
-def _hints(level: int) -> str:
-    if level >= 3:
-        return "all hints"
-    return ("no hint", "1 hint", "2 hints")[level]
-
-
 def items(reviews: Iterable[Reviewed], now: float) -> dict[str, ScheduledItem]:
-    """Return every reviewed item by name, the longest due first.
-
-    Args:
-        reviews: The reviews, in any order.
-        now: The current time in seconds since the epoch.
-    """
+    """Return every reviewed item by name, the longest due first."""
     by_name: dict[str, list[Reviewed]] = {}
-    for review in reviews:
+    # Merged journals have their reviews in any order.
+    for review in sorted(reviews, key=lambda review: (review.at, review.id)):
         by_name.setdefault(review.item, []).append(review)
     if not by_name:
         return {}
-    scheduler = _scheduler()
-    scheduled = [_item(scheduler, name, group, now) for name, group in by_name.items()]
+    from fsrs import Card, Rating, Scheduler
+
+    # It counts in whole days, because nobody writes a module again after ten minutes. Without
+    # fuzzing, the same reviews always give the same day.
+    scheduler = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
+    scheduled: list[ScheduledItem] = []
+    for name, group in by_name.items():
+        card = Card(card_id=0, due=_time(group[0].at))
+        for review in group:
+            card, _ = scheduler.review_card(card, Rating(review.rating), _time(review.at))
+        last, due_at = group[-1], card.due.timestamp()
+        strength = scheduler.get_card_retrievability(card, _time(max(now, last.at)))
+        scheduled.append(ScheduledItem(name, due_at, float(strength), len(group), last))
     scheduled.sort(key=lambda item: (item.due_at, item.name))
     return {item.name: item for item in scheduled}
-
-
-def _scheduler() -> Scheduler:
-    """Return a scheduler that counts in whole days and without chance.
-
-    Nobody writes a module again after ten minutes. Without fuzzing, the same reviews always give
-    the same day.
-    """
-    from fsrs import Scheduler
-
-    return Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
-
-
-def _item(scheduler: Scheduler, name: str, reviews: list[Reviewed], now: float) -> ScheduledItem:
-    from fsrs import Card, Rating
-
-    # Merged journals have their reviews in any order.
-    in_order = sorted(reviews, key=lambda review: (review.at, review.id))
-    card: Card = Card(card_id=0, due=_time(in_order[0].at))
-    for review in in_order:
-        card, _ = scheduler.review_card(card, Rating(review.rating), _time(review.at))
-    strength = scheduler.get_card_retrievability(card, _time(max(now, in_order[-1].at)))
-    return ScheduledItem(name, card.due.timestamp(), float(strength), len(in_order), in_order[-1])
 
 
 def _time(seconds: float) -> datetime:

@@ -1,7 +1,4 @@
-"""Compute the statistics of a learner: days, topics, times, mistakes and next challenges.
-
-The functions are pure: the caller passes the facts, the current time and the time zone.
-"""
+"""Compute the statistics of a learner: days, topics, times, mistakes and next challenges."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
-from itertools import groupby
 
 from attn_drill.model.challenge import Challenge, Mistake
 from attn_drill.practice.facts import Attempted, Fact
@@ -29,45 +25,27 @@ _GONE = "A mistake that the challenge no longer lists."
 
 @dataclass(frozen=True)
 class Week:
-    """The attempts of one week.
-
-    Attributes:
-        monday: The first day of the week.
-        days: The number of attempts on each day from Monday on. None for days in the future.
-    """
+    """The attempts of one week."""
 
     monday: date
-    days: tuple[int | None, ...]
+    days: tuple[int | None, ...]  # from Monday on; None for days in the future
 
 
 @dataclass(frozen=True)
 class TopicStrength:
-    """The learner's knowledge of a topic.
-
-    Attributes:
-        name: The name of the topic.
-        challenges: The number of challenges.
-        passed: The number of challenges that were passed.
-        reviewed: The number of challenges that were reviewed.
-        recall: The mean probability, over the reviewed challenges, that the learner recalls the
-            challenge now. None if no challenge was reviewed.
-    """
+    """The learner's knowledge of a topic."""
 
     name: str
     challenges: int
     passed: int
     reviewed: int
+    # The mean probability that the learner recalls a reviewed challenge now.
     recall: float | None
 
 
 @dataclass(frozen=True)
 class Trend:
-    """The times of passes in order, as multiples of the par time.
-
-    Attributes:
-        challenge: The id of the challenge, or None for all challenges together.
-        shares: The time of each pass divided by the par time of its challenge.
-    """
+    """The times of passes in order, as multiples of the par time. None: of all challenges."""
 
     challenge: str | None
     shares: tuple[float, ...]
@@ -75,58 +53,36 @@ class Trend:
 
 @dataclass(frozen=True)
 class OwnMistake:
-    """A known mistake that the learner made.
-
-    Attributes:
-        challenge: The id of the challenge.
-        id: The id of the mistake.
-        says: The description of the mistake. It says so if the pack no longer has the mistake.
-        count: The number of times. Several saves in a row with the same mistake count once.
-        last_at: The time of the last attempt with the mistake, in seconds since the epoch.
-    """
+    """A known mistake that the learner made."""
 
     challenge: str
     id: str
     says: str
+    # Several saves in a row with the same mistake count once.
     count: int
     last_at: float
 
 
 @dataclass(frozen=True)
 class Stats:
-    """All statistics of a learner.
-
-    Attributes:
-        weeks: The last twelve weeks, including this week.
-        attempts: The number of all attempts.
-        active_days: The number of all days with an attempt.
-        streak: The number of days in a row with an attempt, up to today. If there is no attempt
-            today, up to yesterday.
-        passed: The ids of the challenges that were passed, in the order of the packs.
-        challenges: The number of challenges in the packs.
-        best_seconds: The least working time of a pass, in seconds, by challenge id. A pass after
-            the reference was shown does not count.
-        topics: The strength of each topic.
-        trends: First the trend over all challenges, then each challenge with several passes.
-        mistakes: The learner's mistakes, the most frequent first.
-        next: The ids of the challenges that are not passed and build on passed challenges only.
-        later: For each other challenge that is not passed, the challenges which it builds on and
-            which are not passed.
-        due: The items to review now, the longest due first.
-        next_due: The first item that is due later.
-    """
+    """All statistics of a learner."""
 
     weeks: tuple[Week, ...] = ()
     attempts: int = 0
     active_days: int = 0
+    # The days in a row with an attempt, up to today, or up to yesterday.
     streak: int = 0
     passed: tuple[str, ...] = ()
     challenges: int = 0
+    # The least time of a pass without a look at the reference, by challenge.
     best_seconds: Mapping[str, float] = field(default_factory=dict)
     topics: tuple[TopicStrength, ...] = ()
+    # First over all challenges, then of each challenge with several passes.
     trends: tuple[Trend, ...] = ()
     mistakes: tuple[OwnMistake, ...] = ()
+    # The challenges that build on passed challenges only, and are not passed.
     next: tuple[str, ...] = ()
+    # The other challenges that are not passed, with those to pass before.
     later: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     due: tuple[ScheduledItem, ...] = ()
     next_due: ScheduledItem | None = None
@@ -142,75 +98,63 @@ def statistics(
 ) -> Stats:
     """Return all statistics that `stats` and the menu show.
 
-    Args:
-        facts: All facts of the journal. An attempt in a hunt counts as activity only. Each start
-            begins the challenge anew.
-        challenges: The challenges of the packs. An attempt at any other challenge counts as
-            activity only, and its reviews are ignored.
-        mistakes: The known mistakes by challenge, for their descriptions.
-        now: The current time in seconds since the epoch.
-        zone: The time zone in which days are counted. None is the zone of this machine, with its
-            daylight saving time.
+    An attempt in a hunt, or at a challenge that no pack has, counts as activity only. Each start
+    begins a challenge anew. Days are counted in `zone`; None is the zone of this machine, with its
+    daylight saving time.
     """
-    in_order = counted_attempts(facts)
-    known = {challenge.id: challenge for challenge in challenges}
-    solved = [
-        attempt for attempt in in_order if attempt.purpose != "hunt" and attempt.challenge in known
+    attempts = counted_attempts(facts)
+    by_id = {challenge.id: challenge for challenge in challenges}
+    tries = [
+        attempt for attempt in attempts if attempt.purpose != "hunt" and attempt.challenge in by_id
     ]
-    passed = {attempt.challenge for attempt in solved if attempt.verdict == "passed"}
-    runs = _runs(solved, start_times(facts))
+    passed = {attempt.challenge for attempt in tries if attempt.verdict == "passed"}
+    runs = _runs(tries, start_times(facts))
+    first_passes = _first_passes(runs)
+    best: dict[str, float] = {}
+    for attempt in first_passes:
+        if attempt.seconds is not None and not attempt.solution:
+            best_before = best.get(attempt.challenge, attempt.seconds)
+            best[attempt.challenge] = min(best_before, attempt.seconds)
     reviewed = items(rated_reviews(facts), now)
-    # A question of the quiz belongs to no challenge.
-    listed = [
-        item
-        for item in reviewed.values()
-        if (challenge_of(item.name) or follow_up_challenge(item.name)) in {None, *known}
-    ]
-    bases_to_pass = {
-        name: tuple(base for base in challenge.builds_on if base in known and base not in passed)
-        for name, challenge in known.items()
-        if name not in passed
-    }
-    days = Counter(_day(attempt.at, zone) for attempt in in_order)
+    due: list[ScheduledItem] = []
+    due_later: list[ScheduledItem] = []
+    for item in reviewed.values():
+        about = challenge_of(item.name) or follow_up_challenge(item.name)
+        if about is None or about in by_id:  # a question of the quiz is about no challenge
+            (due if item.is_due(now) else due_later).append(item)
+    ready: list[str] = []
+    later: dict[str, tuple[str, ...]] = {}
+    for challenge in challenges:
+        bases = tuple(base for base in challenge.builds_on if base in by_id and base not in passed)
+        if bases and challenge.id not in passed:
+            later[challenge.id] = bases
+        elif challenge.id not in passed:
+            ready.append(challenge.id)
+    days = Counter(_day(attempt.at, zone) for attempt in attempts)
     today = _day(now, zone)
     return Stats(
         weeks=_weeks(days, today),
-        attempts=len(in_order),
+        attempts=len(attempts),
         active_days=len(days),
         streak=_streak(days, today),
-        passed=tuple(name for name in known if name in passed),
+        passed=tuple(name for name in by_id if name in passed),
         challenges=len(challenges),
-        best_seconds=_best_seconds(runs),
+        best_seconds=best,
         topics=_topics(challenges, passed, reviewed),
-        trends=_trends(runs, known),
+        trends=_trends(first_passes, by_id),
         mistakes=_mistakes(runs, mistakes),
-        next=tuple(name for name, bases in bases_to_pass.items() if not bases),
-        later={name: bases for name, bases in bases_to_pass.items() if bases},
-        due=tuple(item for item in listed if item.is_due(now)),
-        next_due=next((item for item in listed if not item.is_due(now)), None),
+        next=tuple(ready),
+        later=later,
+        due=tuple(due),
+        next_due=due_later[0] if due_later else None,
     )
 
 
 def _first_passes(runs: Sequence[Sequence[Attempted]]) -> list[Attempted]:
-    """Return the first pass after each start, in order of time.
-
-    A later pass after the same start is only another save, so it does not count.
-    """
-    firsts = [
-        next((attempt for attempt in run if attempt.verdict == "passed"), None) for run in runs
-    ]
-    return sorted(
-        (attempt for attempt in firsts if attempt is not None), key=lambda attempt: attempt.at
-    )
-
-
-def _best_seconds(runs: Sequence[Sequence[Attempted]]) -> dict[str, float]:
-    best: dict[str, float] = {}
-    for attempt in _first_passes(runs):
-        if attempt.seconds is not None and not attempt.solution:
-            seconds = best.get(attempt.challenge, attempt.seconds)
-            best[attempt.challenge] = min(seconds, attempt.seconds)
-    return best
+    """Return the first pass after each start, in order of time."""
+    # A later pass after the same start is only another save.
+    passes = [[attempt for attempt in run if attempt.verdict == "passed"] for run in runs]
+    return sorted((run[0] for run in passes if run), key=lambda attempt: attempt.at)
 
 
 def _day(seconds: float, zone: tzinfo | None) -> date:
@@ -219,12 +163,13 @@ def _day(seconds: float, zone: tzinfo | None) -> date:
 
 def _weeks(days: Mapping[date, int], today: date) -> tuple[Week, ...]:
     first = today - timedelta(days=today.weekday(), weeks=WEEKS - 1)
-    mondays = [first + timedelta(weeks=week_index) for week_index in range(WEEKS)]
-    dates = [(monday, [monday + timedelta(days=day) for day in range(7)]) for monday in mondays]
-    return tuple(
-        Week(monday, tuple(days.get(day, 0) if day <= today else None for day in week))
-        for monday, week in dates
-    )
+    weeks: list[Week] = []
+    for week_index in range(WEEKS):
+        monday = first + timedelta(weeks=week_index)
+        week = [monday + timedelta(days=weekday) for weekday in range(7)]
+        counts = [days.get(day, 0) if day <= today else None for day in week]
+        weeks.append(Week(monday, tuple(counts)))
+    return tuple(weeks)
 
 
 def _streak(days: Mapping[date, int], today: date) -> int:
@@ -242,21 +187,10 @@ def _topics(
     topics: list[TopicStrength] = []
     for name in dict.fromkeys(challenge.topic for challenge in challenges):
         ids = [challenge.id for challenge in challenges if challenge.topic == name]
-        strengths = [
-            reviewed[item_of(challenge_id)].strength
-            for challenge_id in ids
-            if item_of(challenge_id) in reviewed
-        ]
+        strengths = [reviewed[item].strength for item in map(item_of, ids) if item in reviewed]
         recall = sum(strengths) / len(strengths) if strengths else None
-        topics.append(
-            TopicStrength(
-                name,
-                len(ids),
-                sum(challenge_id in passed for challenge_id in ids),
-                len(strengths),
-                recall,
-            )
-        )
+        count = len(passed.intersection(ids))
+        topics.append(TopicStrength(name, len(ids), count, len(strengths), recall))
     return tuple(topics)
 
 
@@ -271,51 +205,35 @@ def _runs(
     return list(runs.values())
 
 
-def _trends(
-    runs: Sequence[Sequence[Attempted]], known: Mapping[str, Challenge]
-) -> tuple[Trend, ...]:
-    """Return the trends of the first pass after each start, if its time is known."""
-    shares = [
-        (attempt.challenge, attempt.seconds / (known[attempt.challenge].minutes * 60))
-        for attempt in _first_passes(runs)
-        if attempt.seconds is not None and known[attempt.challenge].minutes
-    ]
-    trends = [Trend(None, tuple(share for _, share in shares))] if shares else []
-    for challenge in known:
-        challenge_shares = tuple(share for name, share in shares if name == challenge)
-        if len(challenge_shares) > 1:
-            trends.append(Trend(challenge, challenge_shares))
+def _trends(first_passes: Sequence[Attempted], by_id: Mapping[str, Challenge]) -> tuple[Trend, ...]:
+    all_shares: list[float] = []
+    shares: dict[str, list[float]] = {name: [] for name in by_id}
+    for attempt in first_passes:
+        par_seconds = by_id[attempt.challenge].minutes * 60
+        if attempt.seconds is not None and par_seconds:
+            all_shares.append(attempt.seconds / par_seconds)
+            shares[attempt.challenge].append(attempt.seconds / par_seconds)
+    trends = [Trend(None, tuple(all_shares))] if all_shares else []
+    trends += [Trend(name, tuple(times)) for name, times in shares.items() if len(times) > 1]
     return tuple(trends)
 
 
 def _mistakes(
-    runs: Sequence[Sequence[Attempted]], known: Mapping[str, Sequence[Mistake]]
+    runs: Sequence[Sequence[Attempted]], listed: Mapping[str, Sequence[Mistake]]
 ) -> tuple[OwnMistake, ...]:
     counts: Counter[tuple[str, str]] = Counter()
     last: dict[tuple[str, str], float] = {}
     for run in runs:
-        for mistake in dict.fromkeys(name for attempt in run for name in attempt.mistakes):
-            made = (run[0].challenge, mistake)
-            counts[made] += sum(
-                has_mistake
-                for has_mistake, _ in groupby(run, key=lambda attempt: mistake in attempt.mistakes)
-            )
-            last[made] = max(
-                last.get(made, 0.0),
-                *(attempt.at for attempt in run if mistake in attempt.mistakes),
-            )
-    says = {
-        (challenge, mistake.id): mistake.says
-        for challenge, mistakes in known.items()
-        for mistake in mistakes
-    }
-    own = [
-        OwnMistake(*made, says.get(made, _GONE), count, last[made])
-        for made, count in counts.items()
-    ]
-    return tuple(
-        sorted(
-            own,
-            key=lambda mistake: (-mistake.count, -mistake.last_at, mistake.challenge, mistake.id),
-        )
-    )
+        before: set[str] = set()
+        for attempt in run:
+            named = set(attempt.mistakes)
+            # The attempts are in order of time.
+            last |= {(attempt.challenge, name): attempt.at for name in named}
+            counts.update((attempt.challenge, name) for name in named - before)
+            before = named
+    says: dict[tuple[str, str], str] = {}
+    for challenge, mistakes in listed.items():
+        says |= {(challenge, mistake.id): mistake.says for mistake in mistakes}
+    rows = [OwnMistake(*key, says.get(key, _GONE), counts[key], last[key]) for key in counts]
+    rows.sort(key=lambda row: (-row.count, -row.last_at, row.challenge, row.id))
+    return tuple(rows)

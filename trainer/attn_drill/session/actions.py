@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, auto
+from typing import Literal
 
-
-class Phase(Enum):
-    """A phase of a session. It decides which keys are shown."""
-
-    WRITING = auto()
-    FAILED = auto()
-    PASSED = auto()
-    QUESTION = auto()
-    INTERVIEW = auto()
+# The phases of a session, each with its own line of keys.
+Phase = Literal["writing", "failed", "passed", "question", "interview"]
 
 
 @dataclass(frozen=True)
 class Action:
-    """An action of the session, and its key.
-
-    Attributes:
-        name: the name of the action.
-        key: the key as the learner reads it.
-        label: its words in the line of keys.
-        explains: a sentence for the list of all keys.
-        bound: the keys as Textual names them, if they differ from `key`.
-    """
+    """An action of the session, and its key."""
 
     name: str
     key: str
     label: str
     explains: str
+    # The keys as Textual names them, if they differ from `key`.
     bound: str = ""
 
 
@@ -64,21 +50,16 @@ ACTIONS = {
 _LAST = ("help", "leave")
 _MOST_SHOWN = 5
 # The keys of each phase. The first that does something is the next step.
-_ORDER = {
-    Phase.WRITING: ("edit", "hint", "pane", "again"),
-    Phase.FAILED: ("why", "edit", "trace", "hint", "pane"),
-    Phase.PASSED: ("next", "answers", "questions", "edit"),
-    Phase.QUESTION: ("reveal", "rate", "questions"),
-    Phase.INTERVIEW: ("next", "why", "hint", "pane", "edit"),
+_ORDER: dict[Phase, tuple[str, ...]] = {
+    "writing": ("edit", "hint", "pane", "again"),
+    "failed": ("why", "edit", "trace", "hint", "pane"),
+    "passed": ("next", "answers", "questions", "edit"),
+    "question": ("reveal", "rate", "questions"),
+    "interview": ("next", "why", "hint", "pane", "edit"),
 }
 
 
 def key_line(phase: Phase, working: set[str]) -> list[Action]:
-    """Return at most five actions for the line of keys, the next step first.
-
-    Args:
-        phase: the phase of the session.
-        working: the names of the actions that do something now.
-    """
+    """Return at most five of the actions that do something now, the next step first."""
     names = [name for name in _ORDER[phase] if name in working][: _MOST_SHOWN - len(_LAST)]
     return [ACTIONS[name] for name in (*names, *_LAST)]

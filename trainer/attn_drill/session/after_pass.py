@@ -1,17 +1,18 @@
-"""The state of a session after a pass: the lesson, pages of other answers, follow-up questions.
-
-This module draws nothing and waits for nothing.
-"""
+"""The state of a session after a pass: the lesson, pages of other answers, follow-up questions."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+
+from rich.console import RenderableType
 
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
-from attn_drill.model.lesson import Lesson, OtherAnswer
+from attn_drill.model.lesson import Lesson
 from attn_drill.packs.follow_up import FollowUp, follow_ups
 from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.packs.pack_reader import other_answers
@@ -19,72 +20,69 @@ from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts
 from attn_drill.practice.schedule import RATINGS
+from attn_drill.report.lesson_text import (
+    name_in_words,
+    render_answer,
+    render_attempts,
+    render_mistakes,
+)
 
 _MOST_ATTEMPTS = 4
 _MOST_MISTAKES = 5
 
 
 @dataclass(frozen=True)
-class MistakesPage:
-    """The learner's own mistakes with their counts, and known mistakes of the challenge."""
+class AnswerPage:
+    """A page of the other answers."""
 
-    own: tuple[tuple[str, int], ...]
-    known: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class AttemptsPage:
-    """The learner's last attempts: words for each attempt, and its source."""
-
-    sources: tuple[tuple[str, str], ...]
-
-
-Page = OtherAnswer | MistakesPage | AttemptsPage
+    title: str
+    render: Callable[[int], RenderableType]  # at a width
 
 
 @dataclass
 class AfterPass:
-    """The state after a pass.
-
-    Attributes:
-        challenge: the challenge that was passed.
-        source: the text that passed.
-        next_line: progress, the next challenges, the next review and the grade in one line.
-        questions: the follow-up questions that have answers.
-        lesson: the lesson, or None while it is measured.
-        page_index: the page of the other answers, from 0.
-        question_index: the question that is shown, from 0.
-        is_revealed: True if the answer of this question is shown.
-        ratings: the ratings of the questions by their index.
-    """
+    """The state after a pass."""
 
     challenge: Challenge
     source: str
+    # Progress, the next challenges, the next review and the grade in one line.
     next_line: str
     questions: tuple[FollowUp, ...]
-    lesson: Lesson | None = None
+    lesson: Lesson | None = None  # None while it is measured
     page_index: int = 0
     question_index: int = 0
     is_revealed: bool = False
-    ratings: dict[int, int] = field(default_factory=dict)
-    _pages: list[Page] | None = None
+    ratings: dict[int, int] = field(default_factory=dict)  # by the index of the question
 
-    def pages(self, journal: Journal) -> list[Page]:
+    def pages(self, journal: Journal) -> list[AnswerPage]:
         """Return the pages: the reference, other right answers, mistakes, the last attempts.
 
-        The files of the pack are read only now, because the learner has passed.
+        The files of the pack are read only now, because the learner has passed. If they are broken,
+        the page of the attempts is left.
         """
-        if self._pages is None:
-            self._pages = [*_mistakes_page(self.challenge, journal), _attempts_page(self, journal)]
-        return [*self._answers(), *self._pages]
-
-    def _answers(self) -> Sequence[OtherAnswer]:
-        if self.lesson is not None and self.lesson.others:
-            return self.lesson.others
+        attempts = [
+            attempt
+            for attempt in counted_attempts(journal.facts(subject=self.challenge.id))
+            if attempt.purpose != "hunt"
+        ]
+        pages: list[AnswerPage] = []
         try:
-            return other_answers(self.challenge)
+            others = self.lesson.others if self.lesson is not None else ()
+            cost = self.lesson.own if self.lesson is not None else None
+            for answer in others or other_answers(self.challenge):
+                render = partial(render_answer, answer, self.source, cost)
+                pages.append(AnswerPage(name_in_words(answer), render))
+            counts = Counter(name for attempt in attempts for name in attempt.mistakes)
+            pages.append(_mistakes_page(self.challenge, counts))
         except PackError:
-            return ()
+            pass
+        sources: list[tuple[str, str]] = []
+        for attempt in attempts:
+            if not sources or sources[-1][1] != attempt.source:
+                when = time.strftime("%Y-%m-%d %H:%M", time.localtime(attempt.at))
+                sources.append((f"{attempt.verdict} {when}", attempt.source))
+        render_last = partial(render_attempts, sources[-_MOST_ATTEMPTS:])
+        return [*pages, AnswerPage("your last attempts", render_last)]
 
     def go_on_from(self, earlier: AfterPass) -> None:
         """Take over the open question and the ratings from an earlier pass."""
@@ -99,29 +97,22 @@ class AfterPass:
         return None
 
     def rate(self, rating: int, journal: Journal, now: float) -> None:
-        """Record the learner's own rating of the answer, and go on to the next question.
-
-        Args:
-            rating: 1 again, 2 hard, 3 good, 4 easy.
-            journal: the learner's journal.
-            now: the current time in seconds since the epoch.
-        """
-        question = self.question
-        if question is None:
-            return
-        journal.add(Reviewed(question.item, now, rating=rating, reason="own rating"))
-        self.ratings[self.question_index] = rating
-        self.question_index, self.is_revealed = self.question_index + 1, False
+        """Record the own rating of the answer, 1 to 4, and go on to the next question."""
+        if self.question is not None:
+            item = self.question.item
+            journal.add(Reviewed(item, now, rating=rating, reason="own rating"))
+            self.ratings[self.question_index] = rating
+            self.question_index, self.is_revealed = self.question_index + 1, False
 
     def ratings_in_words(self) -> str:
         """Return how many answers got each rating, e.g. "3 good, 1 hard"."""
-        given = list(self.ratings.values())
-        counts = [(given.count(rating), word) for rating, word in enumerate(RATINGS, start=1)]
-        return ", ".join(f"{count} {word}" for count, word in reversed(counts) if count)
+        counts = Counter(self.ratings.values())
+        return ", ".join(
+            f"{counts[rating]} {RATINGS[rating - 1]}" for rating in sorted(counts, reverse=True)
+        )
 
 
 def after_pass(challenge: Challenge, source: str, next_line: str, language: str) -> AfterPass:
-    """Return the state after a pass, with the follow-up questions in a language."""
     try:
         questions = tuple(entry for entry in follow_ups(challenge, language) if entry.answer)
     except PackError:
@@ -129,32 +120,12 @@ def after_pass(challenge: Challenge, source: str, next_line: str, language: str)
     return AfterPass(challenge, source, next_line, questions)
 
 
-def _mistakes_page(challenge: Challenge, journal: Journal) -> list[Page]:
-    try:
-        known = {mistake.id: mistake.says for mistake in read_mistakes(challenge)}
-    except PackError:
-        return []
-    counts: dict[str, int] = {}
-    for attempt in counted_attempts(journal.facts(subject=challenge.id)):
-        if attempt.purpose != "hunt":
-            for name in attempt.mistakes:
-                counts[name] = counts.get(name, 0) + 1
-    own = sorted(
-        ((known[name], count) for name, count in counts.items() if name in known),
-        key=lambda pair: -pair[1],
-    )
-    others = [says for name, says in known.items() if name not in counts]
+def _mistakes_page(challenge: Challenge, counts: Counter[str]) -> AnswerPage:
+    """Return the learner's own mistakes, and known mistakes of the challenge."""
+    says = {mistake.id: mistake.says for mistake in read_mistakes(challenge)}
+    own = [(says[name], count) for name, count in counts.most_common() if name in says]
+    others = [words for name, words in says.items() if name not in counts]
     # Neighbours in the file are variants of each other, so take mistakes from the whole file.
-    step = max(1, len(others) // _MOST_MISTAKES)
-    return [MistakesPage(tuple(own[:_MOST_MISTAKES]), tuple(others[::step][:_MOST_MISTAKES]))]
-
-
-def _attempts_page(state: AfterPass, journal: Journal) -> AttemptsPage:
-    """Return the last attempts. Equal texts in a row count once."""
-    sources: list[tuple[str, str]] = []
-    for attempt in counted_attempts(journal.facts(subject=state.challenge.id)):
-        is_new = not sources or sources[-1][1] != attempt.source
-        if is_new and attempt.purpose != "hunt":
-            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(attempt.at))
-            sources.append((f"{attempt.verdict} {when}", attempt.source))
-    return AttemptsPage(tuple(sources[-_MOST_ATTEMPTS:]))
+    others = others[:: max(1, len(others) // _MOST_MISTAKES)]
+    content = render_mistakes(own[:_MOST_MISTAKES], others[:_MOST_MISTAKES])
+    return AnswerPage("mistakes", lambda width: content)

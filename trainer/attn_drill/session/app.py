@@ -24,15 +24,13 @@ LEAST_SIZE = (40, 10)  # columns and lines of a terminal in which a learner can 
 
 
 class DrillApp(App[Any]):
-    """Shows a screen until it is dismissed. Ctrl-C, SIGTERM and SIGHUP end it without a result.
-
-    Every screen and dialog has the action `leave`.
-    """
+    """Shows a screen until it is dismissed. Ctrl-C, SIGTERM and SIGHUP end it without a result."""
 
     ENABLE_COMMAND_PALETTE = False
     CSS_PATH = "session.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", show=False, priority=True),
+        # Every screen and dialog has the action `leave`.
         Binding("ctrl+q", "screen.leave", show=False, priority=True),
         Binding("d", "shade", show=False),
     ]
@@ -45,7 +43,6 @@ class DrillApp(App[Any]):
         self.console.push_theme(Theme({"markdown.code": "bold"}))
 
     def on_mount(self) -> None:
-        """Show the first screen."""
         for signal_number in (signal.SIGTERM, signal.SIGHUP):
             # In tests the app may run in another thread, which cannot set a handler.
             with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
@@ -53,23 +50,17 @@ class DrillApp(App[Any]):
         self.push_screen(self.first, self.exit)
 
     def action_interrupt(self) -> None:
-        """End without a result."""
         self.exit(None)
 
     def action_shade(self) -> None:
-        """Switch between the dark and the light theme."""
         self.theme = theme("light" if self.current_theme.dark else "dark", {})
 
 
 def run_screen(screen: Screen[T], advice: str) -> T | None:
     """Show a screen on this terminal, and return its result; None after an interrupt.
 
-    Args:
-        screen: the screen.
-        advice: the next step if the screen fails.
-
     Raises:
-        GraderError: if the screen fails. The terminal is then restored.
+        GraderError: if the screen fails, with `advice` as the next step. The terminal is restored.
     """
     app = DrillApp(screen)
     result: T | None = app.run()

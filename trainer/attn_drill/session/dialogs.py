@@ -18,13 +18,7 @@ from attn_drill.session.widgets import KeyLine
 
 
 class Confirm(ModalScreen[bool]):
-    """A text that is answered with yes or no.
-
-    Args:
-        text: the text.
-        yes: the label of Enter.
-        no: the label of Esc.
-    """
+    """A text that is answered with yes or no. `yes` and `no` are the labels of Enter and Esc."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "answer", show=False),
@@ -36,17 +30,14 @@ class Confirm(ModalScreen[bool]):
         self._text, self._keys = text, [("enter", yes), ("esc", no)]
 
     def compose(self) -> ComposeResult:
-        """Yield the text and the keys."""
         with VerticalScroll(classes="dialog"):
             yield Static(self._text, markup=False)
         yield KeyLine(self._keys)
 
     def action_answer(self) -> None:
-        """Answer yes."""
         self.dismiss(True)
 
     def action_leave(self) -> None:
-        """Answer no."""
         self.dismiss(False)
 
 
@@ -62,7 +53,6 @@ class Help(ModalScreen[None]):
         self._working = working
 
     def compose(self) -> ComposeResult:
-        """Yield a row for each key."""
         table = grid(padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)
         table.add_column()
@@ -75,5 +65,4 @@ class Help(ModalScreen[None]):
         yield KeyLine([("esc", "close"), ("↑↓", "scroll")])
 
     def action_leave(self) -> None:
-        """Close the list."""
         self.dismiss()

@@ -25,15 +25,7 @@ _ADVICE = (
 def find_editor(
     environment: Mapping[str, str], which: Callable[[str], str | None] = shutil.which
 ) -> list[str]:
-    """Return the command that VISUAL or EDITOR names, or a usual editor of the system.
-
-    Args:
-        environment: the environment variables.
-        which: finds a program by its name.
-
-    Raises:
-        DrillError: if the named editor cannot be run, or if there is no editor.
-    """
+    """Return the command of VISUAL, of EDITOR or of a usual editor, or raise a DrillError."""
     for variable in _VARIABLES:
         if text := environment.get(variable, "").strip():
             try:

@@ -15,30 +15,18 @@ _MOST_PROCESSES, _REST_SECONDS = 5, 1.0
 
 @dataclass(frozen=True)
 class Ended:
-    """A grading process has ended.
-
-    Attributes:
-        last_words: the last line that it wrote to stderr, or "".
-        is_last: no other process is started.
-    """
+    """A grading process has ended, with this last line on stderr. After the last, none follows."""
 
     last_words: str
     is_last: bool
 
 
 class GradingLink:
-    """Sends requests to a grading process and yields its replies.
-
-    The first process starts at once, so it imports torch while the screen is drawn.
-
-    Args:
-        challenge: the id of the challenge.
-        connect: starts a grading process.
-    """
+    """Sends requests to a grading process and yields its replies."""
 
     def __init__(self, challenge: str, connect: Callable[[], AsyncClient]) -> None:
         self._challenge, self._connect = challenge, connect
-        self._start()
+        self._start()  # so that it imports torch while the screen is drawn
 
     def _start(self) -> None:
         self.client = self._connect()
@@ -60,5 +48,4 @@ class GradingLink:
                 self._start()
 
     def close(self) -> None:
-        """End the process."""
         self.client.close()

@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from attn_drill.interview.score import ScoreSheet
 from attn_drill.packs.follow_up import FollowUp
+from attn_drill.practice.facts import QuestionsLeft
 from attn_drill.report.follow_up_text import render_follow_up
 from attn_drill.report.score_sheet import minutes, render
 from attn_drill.report.styles import WRONG
@@ -28,15 +29,7 @@ _REVEAL = ("enter", "show a model answer")
 
 
 def ask_and_score(interview: Interview, score: Callable[[], ScoreSheet]) -> Ending:
-    """Ask the open questions, then show the score sheet. Return "next" if the sheet was shown.
-
-    Args:
-        interview: the interview.
-        score: makes the score sheet when all questions are answered.
-
-    Raises:
-        GraderError: if the screen fails.
-    """
+    """Ask the open questions, then show the score sheet. Return "next" if the sheet was shown."""
     screen = EndScreen(interview, score)
     ending = run_screen(
         screen,
@@ -59,16 +52,15 @@ class EndScreen(Screen[Ending]):
         super().__init__()
         self.interview, self.score = interview, score
         self.sheet: ScoreSheet | None = None
-        self.question_number = 0  # of the shown question, from 1
-        self.is_revealed = False  # the model answer of this question is shown
+        # The question that is shown; None when all are answered.
+        self.question: FollowUp | None = None
+        self.is_revealed = False  # its model answer is shown
         self.status = " ".join(interview.news)
         interview.news.clear()
         self._began = interview.clock()
         self._seconds_before = interview.state.question_seconds
-        self._left_at_start = interview.seconds_left
 
     def compose(self) -> ComposeResult:
-        """Yield the place and time, the text, the status, the keys."""
         yield Static(id="top", markup=False)
         with VerticalScroll(id="questions"):
             yield Static(id="text", markup=False)
@@ -76,12 +68,10 @@ class EndScreen(Screen[Ending]):
         yield KeyLine([])
 
     def on_mount(self) -> None:
-        """Show the first open question, and start the clock."""
         self.set_interval(1.0, self._draw_top)
         self._next()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw the text at the new width."""
         self._draw()
 
     @property
@@ -89,23 +79,13 @@ class EndScreen(Screen[Ending]):
         """The seconds spent on the questions so far."""
         return self._seconds_before + self.interview.clock() - self._began
 
-    @property
-    def current(self) -> FollowUp:
-        """The shown question."""
-        return self.interview.questions[self.question_number - 1]
-
     def _next(self) -> None:
         """Show the next open question, or the score sheet."""
         rated = self.interview.state.ratings
-        open_numbers = [
-            question_number
-            for question_number, question in enumerate(self.interview.questions, start=1)
-            if question.item not in rated
-        ]
+        waiting = [each for each in self.interview.questions if each.item not in rated]
+        self.question = waiting[0] if waiting else None
         self.is_revealed = False
-        if open_numbers:
-            self.question_number = open_numbers[0]
-        else:
+        if self.question is None:
             self.sheet = self.score()
             for name in ("#top", "#status"):
                 self.query_one(name).display = False
@@ -116,58 +96,55 @@ class EndScreen(Screen[Ending]):
         if self.sheet is not None:
             text.update(render(self.sheet, max(20, self.app.size.width - 4)))
             keys.show([("q", "leave"), ("↑↓", "scroll")])
+        if self.question is None:
             return
-        title = self._title(self.current.challenge)
-        text.update(render_follow_up(self.current, title, is_revealed=self.is_revealed))
+        challenge = self.interview.challenges.get(self.question.challenge)
+        title = self.question.challenge if challenge is None else challenge.title
+        text.update(render_follow_up(self.question, title, is_revealed=self.is_revealed))
         step = ("1-4", "again, hard, good, easy") if self.is_revealed else _REVEAL
         keys.show([step, ("↑↓", "scroll"), ("q", "leave")])
         self._draw_top()
 
-    def _title(self, challenge_id: str) -> str:
-        challenge = self.interview.challenges.get(challenge_id)
-        return challenge_id if challenge is None else challenge.title
-
     def _draw_top(self) -> None:
-        if self.sheet is not None or not self.is_running:
+        if self.question is None or not self.is_running:
             return
-        seconds_left = self._left_at_start - (self.seconds - self._seconds_before)
+        interview = self.interview
+        seconds_left = interview.seconds_left + interview.state.question_seconds - self.seconds
         is_over = seconds_left < 0
         time = f"{minutes(-seconds_left)} over" if is_over else f"{minutes(seconds_left)} left"
         style = f"bold {WRONG}" if is_over else "bold"
-        place = f"Question {self.question_number} of {len(self.interview.questions)}"
+        number = interview.questions.index(self.question) + 1
+        place = f"Question {number} of {len(interview.questions)}"
         self.query_one("#top", Static).update(Text(f"{place} · {time}", style))
         late = _TIME_IS_UP if is_over else ""
-        sentences = filter(None, [self.status, late, self.interview.journal.trouble])
+        sentences = filter(None, [self.status, late, interview.journal.trouble])
         self.query_one("#status", Static).update(Text(" ".join(sentences)))
 
     def action_reveal(self) -> None:
-        """Show the model answer."""
-        if self.sheet is not None:
+        if self.question is None:
             return
         self.status = "Rate your own answer with 1, 2, 3 or 4." if self.is_revealed else ""
         self.is_revealed = True
         self._draw()
 
     def action_rate(self, rating: int) -> None:
-        """Record the learner's own rating, and show the next question."""
-        if self.sheet is not None:
+        if self.question is None:
             return
         if not self.is_revealed:
             self.status = "Press Enter first: you rate your answer after the model answer."
             self._draw()
             return
-        self.interview.rate(self.current, rating, self.seconds)
+        self.interview.rate(self.question, rating, self.seconds)
         self.status = ""
         self.query_one("#questions").scroll_home(animate=False)
         self._next()
 
     def action_leave(self) -> None:
-        """Leave the screen."""
         self.dismiss(self.ended("quit"))
 
     def ended(self, ending: Ending) -> Ending:
         """Return "next" after the score sheet, else record the time and return the ending."""
         if self.sheet is not None:
             return "next"
-        self.interview.leave_questions(self.seconds)
+        self.interview.record("", QuestionsLeft, seconds=self.seconds)
         return ending

@@ -19,6 +19,7 @@ from attn_drill.hunt.planted_mistakes import (
 from attn_drill.interview.plan import InterviewPlan, Stage
 from attn_drill.interview.state import (
     InterviewState,
+    StageState,
     allowed_seconds,
     carried_seconds,
     state_of,
@@ -26,6 +27,7 @@ from attn_drill.interview.state import (
 )
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, GraderError
+from attn_drill.model.quantities import plural
 from attn_drill.model.report import Report
 from attn_drill.packs import pack_reader
 from attn_drill.packs.follow_up import FollowUp, answers_path, without_questions
@@ -61,27 +63,15 @@ q leaves. `attn-drill interview --resume` goes on later, and the pause does not 
 
 @dataclass
 class Interview:
-    """A mock interview.
-
-    Attributes:
-        id: the id of the interview in the journal.
-        began: the seconds since the epoch at its begin.
-        plan: its stages, questions and minutes.
-        questions: the follow-up questions in their order, with their answers.
-        challenges: all known challenges by id.
-        journal: the learner's journal.
-        events: all events in order. The journal has the same events.
-        news: sentences for the next page.
-        wall: returns the seconds since the epoch.
-        clock: returns seconds that only go forwards.
-    """
+    """A mock interview. `news` are sentences for the next page."""
 
     id: str
-    began: float
+    began: float  # seconds since the epoch
     plan: InterviewPlan
     questions: Sequence[FollowUp]
     challenges: Mapping[str, Challenge]
     journal: Journal
+    # in order, as in the journal
     events: list[facts.InterviewEvent] = field(default_factory=list)
     news: list[str] = field(default_factory=list)
     wall: Callable[[], float] = time.time
@@ -97,43 +87,24 @@ class Interview:
         """The time left of the whole interview; negative if its time is up."""
         return self.plan.seconds - self.state.seconds
 
-    def about(self, subject: str = "") -> dict[str, Any]:
-        """Return the values that each event has: its subject, its time and this interview."""
+    def record(self, subject: str, kind: type[facts.InterviewEvent], **values: Any) -> None:
+        """Add an event, with the values that only its kind has, here and in the journal."""
         # The journal returns events in order of time, whatever the clock of the machine does.
         at = max([self.wall(), *(event.at for event in self.events)])
-        return {"subject": subject, "at": at, "interview": self.id}
-
-    def record(self, event: facts.InterviewEvent) -> None:
-        """Add an event here and in the journal."""
+        event = kind(subject=subject, at=at, interview=self.id, **values)
         self.events.append(event)
         self.journal.add(event)
 
-    def record_of(self, challenge: Challenge, kind: type[facts.StageEvent], **values: Any) -> None:
-        """Record an event of a problem: its type, and the values that only this type has."""
-        self.record(kind(**self.about(challenge.id), **values))
-
     def rate(self, question: FollowUp, rating: int, seconds: float) -> None:
-        """Record the learner's own rating of an answer, as an event and as a review.
-
-        Args:
-            question: the question.
-            rating: 1 again, 2 hard, 3 good, 4 easy.
-            seconds: the time for all questions so far.
-        """
-        self.record(
-            facts.QuestionAnswered(**self.about(question.item), seconds=seconds, rating=rating)
-        )
+        """Record the learner's own rating of an answer, as an event and as a review."""
+        self.record(question.item, facts.QuestionAnswered, seconds=seconds, rating=rating)
         self.journal.add(
             facts.Reviewed(question.item, self.wall(), rating=rating, reason="own rating")
         )
 
-    def leave_questions(self, seconds: float) -> None:
-        """Record the time for all questions so far."""
-        self.record(facts.QuestionsLeft(**self.about(), seconds=seconds))
-
     def finish(self) -> None:
         """Record that all problems and questions are over."""
-        self.record(facts.InterviewFinished(**self.about()))
+        self.record("", facts.InterviewFinished)
 
     def is_recorded(self) -> bool:
         """Return whether the journal has all events."""
@@ -148,11 +119,7 @@ class Interview:
         return Path(self.plan.folder) / self.challenge(index).file_name
 
     def handed_out(self, index: int) -> str:
-        """Return the text with which a stage begins.
-
-        It is a stub, or a reference with bugs. After a debugging stage it is the repaired file, or
-        the reference if the file was not repaired.
-        """
+        """Return the text with which a stage begins: a stub, a broken or a repaired file."""
         stage, challenge = self.plan.stages[index], self.challenge(index)
         earlier = self.plan.stages[index - 1] if index else None
         if earlier is None or not earlier.bugs:
@@ -165,11 +132,7 @@ class Interview:
 
 
 def first_text(challenge: Challenge, stage: Stage) -> str:
-    """Return the text of the first stage: a stub, or a reference with bugs.
-
-    Raises:
-        DrillError: if the pack no longer has these bugs.
-    """
+    """Return the text of the first stage: a stub, or a reference with bugs."""
     if not stage.bugs:
         return pack_reader.stub(challenge)
     mistakes = mistakes_by_ids(challenge, stage.bugs)
@@ -187,203 +150,170 @@ def recorded_events(journal: Journal, interview: str) -> list[facts.InterviewEve
 
 
 def solve_problems(run: Interview, roots: tuple[Path, ...], language: str, grade: Grade) -> Ending:
-    """Show the problems one after the other. Return "next" after the last problem.
-
-    Args:
-        run: the interview.
-        roots: the folders of all known packs.
-        language: the language of the prompts, e.g. "en".
-        grade: grades the text of a file that is handed in.
-    """
+    """Show the problems one after the other. Return "next" after the last problem."""
     ending: Ending = "next"
     while ending == "next" and (index := run.state.stage) is not None:
-        ending = _solve(run, index, roots, language, grade)
+        ending = _Problem(run, index).solve(roots, language, grade)
     return ending
 
 
-def _solve(
-    run: Interview, index: int, roots: tuple[Path, ...], language: str, grade: Grade
-) -> Ending:
-    """Show a problem until the learner leaves; hand it in if the learner goes on."""
-    challenge, path, stage = run.challenge(index), run.path(index), run.plan.stages[index]
-    handed_out = run.handed_out(index)
-    opening = _opening(run, index, _hand_out(run, index, handed_out))
-    record = partial(run.record_of, challenge)
-    request = SessionRequest(
-        challenge,
-        path,
-        _task(challenge, path, stage, language),
-        run.state.stages[index].seconds,
-        # The clock of the session includes the seconds before, so the limit includes them too.
-        allowed_seconds(run.plan, run.state, index),
-        stage="where" if stage.bugs else "line",  # to find the lines is the task of a hunt
-        purpose=_purpose(stage),
-        packs=roots,
-        is_graded=run.plan.is_graded,
-        sitting=Sitting(index + 1, len(run.plan.stages), run.seconds_left, opening, record),
-        untouched=handed_out,
-        hunted=stage.bugs,
-    )
-    result = run_session(request, run.journal)
-    if result.ending == "next":
+class _Problem:
+    """A problem that is handed out, practised, and handed in if the learner goes on."""
+
+    def __init__(self, run: Interview, index: int) -> None:
+        self.run, self.index = run, index
+        self.stage = run.plan.stages[index]
+        self.challenge = run.challenge(index)
+        self.path = run.path(index)
+        self.handed_out = run.handed_out(index)
+        # A repaired file is no answer from memory.
+        self.purpose: facts.Purpose = "hunt" if self.stage.bugs else "interview"
+
+    @property
+    def state(self) -> StageState:
+        return self.run.state.stages[self.index]
+
+    def solve(self, roots: tuple[Path, ...], language: str, grade: Grade) -> Ending:
+        run, bugs = self.run, self.stage.bugs
+        opening = self._opening(self._hand_out())
+        prompt = pack_reader.prompt(self.challenge, language)
+        if answers_path(self.challenge).exists():  # the interview asks the questions at its end
+            prompt = without_questions(prompt)
+        if bugs:
+            prompt = hunt_task(self.challenge, self.path.name, len(bugs)) + prompt
+        record = partial(run.record, self.challenge.id)
+        count = len(run.plan.stages)
+        request = SessionRequest(
+            self.challenge,
+            self.path,
+            prompt,
+            self.state.seconds,
+            # The clock of the session includes the seconds before, so the limit includes them too.
+            allowed_seconds(run.plan, run.state, self.index),
+            stage="where" if bugs else "line",  # to find the lines is the task of a hunt
+            purpose=self.purpose,
+            packs=roots,
+            is_graded=run.plan.is_graded,
+            sitting=Sitting(self.index + 1, count, run.seconds_left, opening, record),
+            untouched=self.handed_out,
+            hunted=bugs,
+        )
+        result = run_session(request, run.journal)
+        if result.ending == "next":
+            try:
+                self._hand_in(result, grade)
+            except KeyboardInterrupt:
+                return "interrupted"
+        return result.ending
+
+    def _hand_out(self) -> str:
+        """Write the file, unless it is there. Return a sentence about it."""
+        if self.path.is_dir():
+            raise DrillError(
+                f"{self.path} is a folder, but the file of the problem needs this name. Move the "
+                "folder away. Then `attn-drill interview --resume` goes on."
+            )
+        if not self.path.exists():
+            write_new(self.path, self.handed_out)
+        if not self.state.begun:
+            self.run.record(self.challenge.id, facts.StageBegan)
+        shown = near(self.path)
         try:
-            _hand_in(run, index, handed_out, result, grade)
-        except KeyboardInterrupt:
-            return "interrupted"
-    return result.ending
+            is_changed = read_source(self.path) != self.handed_out
+        except DrillError:  # the session says why it cannot be graded
+            is_changed = True
+        if is_changed:
+            return f"{shown} is your file. It is left unchanged."
+        if self.stage.bugs:
+            return f"{shown} is the file to repair."
+        if self.index and self.run.plan.stages[self.index - 1].bugs:
+            return f"{shown} is the repaired file. Continue with it."
+        return f"{shown} is the stub. Write your answer there."
 
+    def _opening(self, file_sentence: str) -> str:
+        """Return the opening page: the file, the time left, all problems, the rules."""
+        plan, seconds_left = self.run.plan, self.run.seconds_left
+        time_left = f"The {plan.minutes} minutes are over. You can go on, and overtime is noted."
+        if seconds_left > 0:
+            total = f"{plan.minutes}:00 min"
+            time_left = f"The whole interview: {minutes(seconds_left)} of {total} are left."
+        lines = []
+        for index, stage in enumerate(plan.stages):
+            # The title of a later problem would give that problem away.
+            title = f": {self.run.challenge(index).title}" if index <= self.index else ""
+            lines.append(f"  {index + 1}. {stage.role}{title}, {_rounded(stage.seconds)}")
+        if plan.questions:
+            questions = plural(len(plan.questions), "question")
+            lines.append(f"  then {questions}, {_rounded(plan.question_seconds)}")
+        rules = _GRADED_RULES if plan.is_graded else _UNGRADED_RULES
+        if plan.is_graded and self.stage.bugs:
+            many, them = in_words(len(self.stage.bugs))
+            rules = _DEBUGGING_RULES.format(many=many, them=them)
+        place = f"Problem {self.index + 1} of {len(plan.stages)}, {self.stage.role}"
+        paragraphs = [
+            f"{place}: {self.challenge.title}.\n{file_sentence}",
+            f"{self._time()}\n{time_left}\nThe clock starts when you press Enter.",
+            "\n".join(lines),
+            f"{rules}\n{_KEY_RULES}",
+            *self.run.news,
+        ]
+        self.run.news.clear()
+        return "\n\n".join(paragraphs)
 
-def _task(challenge: Challenge, path: Path, stage: Stage, language: str) -> str:
-    """Return the task without its follow-up questions: the interview asks them at its end."""
-    prompt = pack_reader.prompt(challenge, language)
-    if answers_path(challenge).exists():
-        prompt = without_questions(prompt)
-    return (hunt_task(challenge, path.name, len(stage.bugs)) if stage.bugs else "") + prompt
+    def _time(self) -> str:
+        """Return a sentence: the planned time, the time carried over, and the time left."""
+        planned = f"{minutes(self.stage.seconds)} were planned"
+        spent = self.state.seconds
+        carried = carried_seconds(self.run.plan, self.run.state, self.index)
+        allowed = self.stage.seconds + carried
+        before = "the problem before" if self.index == 1 else "the problems before"
+        words = f"This problem: {minutes(allowed)} min"
+        if carried >= 1:
+            words += f". {planned}, {minutes(carried)} are left from {before}"
+        elif carried <= -1:
+            words += f". {planned}, {minutes(-carried)} went to {before}"
+        if spent:
+            left = f"{minutes(allowed - spent)} are left" if allowed > spent else "they are over"
+            words += f". {minutes(spent)} are spent, {left}"
+        return f"{words}."
 
-
-def _purpose(stage: Stage) -> facts.Purpose:
-    """Return the purpose of a problem's attempts. A repaired file is no answer from memory."""
-    return "hunt" if stage.bugs else "interview"
-
-
-def _hand_out(run: Interview, index: int, text: str) -> str:
-    """Write the text of the problem, unless the file is there. Return a sentence about the file.
-
-    Raises:
-        DrillError: if the file cannot be written.
-    """
-    challenge, path, stage = run.challenge(index), run.path(index), run.plan.stages[index]
-    if path.is_dir():
-        raise DrillError(
-            f"{path} is a folder, but the file of the problem needs this name. Move the folder "
-            "away. Then `attn-drill interview --resume` goes on."
-        )
-    if not path.exists():
-        write_new(path, text)
-    if not run.state.stages[index].begun:
-        run.record_of(challenge, facts.StageBegan)
-    shown = near(path)
-    try:
-        is_changed = read_source(path) != text
-    except DrillError:  # the session says why it cannot be graded
-        is_changed = True
-    if is_changed:
-        return f"{shown} is your file. It is left unchanged."
-    if stage.bugs:
-        return f"{shown} is the file to repair."
-    if index and run.plan.stages[index - 1].bugs:
-        return f"{shown} is the repaired file. Continue with it."
-    return f"{shown} is the stub. Write your answer there."
-
-
-def _opening(run: Interview, index: int, file_sentence: str) -> str:
-    """Return the opening page of a problem: the file, the time left, all problems, the rules."""
-    stage = run.plan.stages[index]
-    time_left = f"The {run.plan.minutes} minutes are over. You can go on, and overtime is noted."
-    if run.seconds_left > 0:
-        time_left = (
-            f"The whole interview: {minutes(run.seconds_left)} of {run.plan.minutes}:00 min are "
-            "left."
-        )
-    paragraphs = [
-        f"Problem {index + 1} of {len(run.plan.stages)}, {stage.role}: "
-        f"{run.challenge(index).title}.\n{file_sentence}",
-        f"{_time_of_problem(run, index)}\n{time_left}\nThe clock starts when you press Enter.",
-        _stage_list(run, index),
-        f"{_rules(run.plan, stage)}\n{_KEY_RULES}",
-        *run.news,
-    ]
-    run.news.clear()
-    return "\n\n".join(paragraphs)
-
-
-def _time_of_problem(run: Interview, index: int) -> str:
-    """Return a sentence: the planned time, the time that is carried over, and the time left."""
-    state, planned = run.state, run.plan.stages[index].seconds
-    carried = carried_seconds(run.plan, state, index)
-    allowed, spent = planned + carried, state.stages[index].seconds
-    before = "the problem before" if index == 1 else "the problems before"
-    sentence = f"This problem: {minutes(allowed)} min"
-    if carried >= 1:
-        sentence += f". {minutes(planned)} were planned, {minutes(carried)} are left from {before}"
-    elif carried <= -1:
-        sentence += f". {minutes(planned)} were planned, {minutes(-carried)} went to {before}"
-    if spent:
-        left = f"{minutes(allowed - spent)} are left" if allowed > spent else "they are over"
-        sentence += f". {minutes(spent)} are spent, {left}"
-    return f"{sentence}."
-
-
-def _rules(plan: InterviewPlan, stage: Stage) -> str:
-    if not plan.is_graded:
-        return _UNGRADED_RULES
-    if not stage.bugs:
-        return _GRADED_RULES
-    many, them = in_words(len(stage.bugs))
-    return _DEBUGGING_RULES.format(many=many, them=them)
-
-
-def _stage_list(run: Interview, index: int) -> str:
-    lines = []
-    for stage_index, stage in enumerate(run.plan.stages):
-        # The title of a later problem would give that problem away.
-        title = f": {run.challenge(stage_index).title}" if stage_index <= index else ""
-        lines.append(f"  {stage_index + 1}. {stage.role}{title}, {_rounded(stage.seconds)}")
-    if count := len(run.plan.questions):
-        questions = "question" if count == 1 else "questions"
-        lines.append(f"  then {count} {questions}, {_rounded(run.plan.question_seconds)}")
-    return "\n".join(lines)
+    def _hand_in(self, result: SessionResult, grade: Grade) -> None:
+        """End the problem. Grade the file if it changed after its last verdict."""
+        journal, name = self.run.journal, self.path.name
+        record = partial(self.run.record, self.challenge.id, seconds=result.seconds)
+        code: str | None = None
+        note = ""
+        try:
+            source = read_source(self.path)
+        except DrillError as error:
+            reason = error if self.path.exists() else f"{name} was gone."
+            note = f"Nothing was handed in: {reason}"
+        else:
+            if source != self.handed_out:
+                code = source
+            else:
+                is_stub = source == pack_reader.stub(self.challenge)
+                kind = "stub" if is_stub else "file"
+                note = f"Nothing was handed in: {name} is the unchanged {kind}."
+        if code is not None and code != result.graded:  # the time for this does not count
+            try:
+                report = grade(self.challenge, code, self.path, self.stage.bugs)
+            except (DrillError, GraderError) as error:
+                note = f"Your file could not be graded: {error}"
+            else:
+                now = self.run.wall()
+                recorded = write_attempt(
+                    journal, self.challenge, report, code, now, result.seconds, self.purpose
+                )
+                record_diagnosis(journal, recorded.attempt, report, now)
+                record(facts.StageAttempted, **values_of_attempt(report))
+        since = since_start(journal.facts(subject=self.challenge.id), in_interview=True)
+        if since.hint > self.state.hints:  # from `attn-drill hint` in another window
+            record(facts.StageHinted, level=since.hint)
+        record(facts.StageEnded, code=code, note=note, reference_seen=since.solution)
+        if note:
+            self.run.news.append(note)
 
 
 def _rounded(seconds: float) -> str:
     return f"{max(1, round(seconds / 60))} min"
-
-
-def _hand_in(
-    run: Interview,
-    index: int,
-    handed_out: str,
-    result: SessionResult,
-    grade: Grade,
-) -> None:
-    """End a problem with the learner's file.
-
-    If the file changed after its last verdict, it is graded. The time for this does not count.
-    """
-    challenge, path = run.challenge(index), run.path(index)
-    code: str | None = None
-    note = ""
-    try:
-        source = read_source(path)
-    except DrillError as error:
-        note = f"Nothing was handed in: {error if path.exists() else f'{path.name} was gone.'}"
-    else:
-        if source == handed_out:
-            kind = "stub" if handed_out == pack_reader.stub(challenge) else "file"
-            note = f"Nothing was handed in: {path.name} is the unchanged {kind}."
-        else:
-            code = source
-    if code is not None and code != result.graded:
-        note = _grade_code(run, index, code, result.seconds, grade)
-    record = partial(run.record_of, challenge, seconds=result.seconds)
-    since = since_start(run.journal.facts(subject=challenge.id), in_interview=True)
-    if since.hint > run.state.stages[index].hints:  # from `attn-drill hint` in another window
-        record(facts.StageHinted, level=since.hint)
-    record(facts.StageEnded, code=code, note=note, reference_seen=since.solution)
-    if note:
-        run.news.append(note)
-
-
-def _grade_code(run: Interview, index: int, code: str, seconds: float, grade: Grade) -> str:
-    """Grade a file that is handed in and record the attempt. Return why it failed, or ""."""
-    challenge, stage = run.challenge(index), run.plan.stages[index]
-    try:
-        report = grade(challenge, code, run.path(index), stage.bugs)
-    except (DrillError, GraderError) as error:
-        return f"Your file could not be graded: {error}"
-    recorded = write_attempt(
-        run.journal, challenge, report, code, run.wall(), seconds, _purpose(stage)
-    )
-    record_diagnosis(run.journal, recorded.attempt, report, run.wall())
-    run.record_of(challenge, facts.StageAttempted, seconds=seconds, **values_of_attempt(report))
-    return ""

@@ -42,7 +42,6 @@ def last_interview(journal: Journal, catalogue: Catalogue) -> Interview | None:
 def _interview(
     journal: Journal, catalogue: Catalogue, name: str, began: float, plan: InterviewPlan
 ) -> Interview:
-    """Return an interview of the journal, with its questions and events."""
     questions, _ = read_follow_ups(tuple(catalogue.challenges), language())
     asked = planned_questions(plan, questions)
     challenges = {challenge.id: challenge for challenge in catalogue.challenges}
@@ -58,11 +57,7 @@ def plan_interview(
     bugs: int,
     is_graded: bool = True,
 ) -> InterviewPlan:
-    """Return the plan of an interview, without its folder. With bugs, it is a debugging round.
-
-    Raises:
-        DrillError: if no challenge fits.
-    """
+    """Return the plan of an interview, without its folder. With bugs, it is a debugging round."""
     challenges = catalogue.challenges
     mains = planning.main_problems(challenges, topic)
     questions, troubles = read_follow_ups(tuple(challenges), language())
@@ -87,16 +82,14 @@ def plan_interview(
 def begun(
     journal: Journal, catalogue: Catalogue, plan: InterviewPlan, folder: Path | None
 ) -> Interview:
-    """Write the first file of an interview, record the interview, and return it.
-
-    Args:
-        folder: the folder of the files; None for a new folder in this one.
-
-    Raises:
-        DrillError: if the folder already has one of the files.
-    """
+    """Write the first file and record the interview. By default it gets a new folder."""
     now = time.time()
-    place = _new_folder(now) if folder is None else folder
+    place, suffix = folder, 2
+    if place is None:
+        name = time.strftime("interview-%Y-%m-%d", time.localtime(now))
+        place = Path(name)
+        while os.path.lexists(place):
+            place, suffix = Path(f"{name}-{suffix}"), suffix + 1
     by_id = {challenge.id: challenge for challenge in catalogue.challenges}
     problems = [by_id[stage.challenge] for stage in plan.stages]
     for name in [*(problem.file_name for problem in problems), SHEET_NAME]:
@@ -117,22 +110,8 @@ def begun(
     return run
 
 
-def _new_folder(now: float) -> Path:
-    """Return `interview-<date>` in this folder, or a name with a suffix if the folder exists."""
-    name = time.strftime("interview-%Y-%m-%d", time.localtime(now))
-    folder, suffix = Path(name), 2
-    while os.path.lexists(folder):
-        folder = Path(f"{name}-{suffix}")
-        suffix += 1
-    return folder
-
-
 def resumed(last: Interview | None) -> Interview:
-    """Return the last interview, which goes on.
-
-    Raises:
-        DrillError: if no interview is under way, or if no pack has a challenge of it any more.
-    """
+    """Return the last interview, or raise a DrillError if none is under way or it cannot go on."""
     if last is None or last.state.finished:
         raise DrillError("No interview is under way. `attn-drill interview` begins an interview.")
     for stage in last.plan.stages:
@@ -149,22 +128,15 @@ def resumed(last: Interview | None) -> Interview:
 
 
 def sheet_of(run: Interview) -> ScoreSheet:
-    """Return the score sheet.
-
-    A challenge that no pack has any more gets no reference on the sheet.
-    """
-    problems = {
-        stage: run.challenges[stage.challenge]
-        for stage in run.plan.stages
-        if stage.challenge in run.challenges
-    }
-    references = {problem.id: pack_reader.solution(problem) for problem in problems.values()}
-    mistakes = {
-        mistake.id: mistake.says
-        for stage, problem in problems.items()
-        if stage.bugs
-        for mistake in read_mistakes(problem)
-    }
+    """Return the score sheet. A challenge that no pack has any more gets no reference on it."""
+    references: dict[str, str] = {}
+    mistakes: dict[str, str] = {}
+    for stage in run.plan.stages:
+        if (problem := run.challenges.get(stage.challenge)) is None:
+            continue
+        references[problem.id] = pack_reader.solution(problem)
+        if stage.bugs:
+            mistakes |= {mistake.id: mistake.says for mistake in read_mistakes(problem)}
     return score_sheet(
         run.plan, run.state, run.challenges, references, run.questions, run.began, mistakes
     )

@@ -1,23 +1,20 @@
-"""The menu: what to do next, all challenges by topic, and the other commands.
-
-Typing filters the rows, and Enter starts the row under the cursor.
-"""
+"""The menu: what to do next, all challenges by topic, and the other commands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import ClassVar, Literal
 
 from rich.text import Text
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from attn_drill.model.quantities import plural
 from attn_drill.practice.agenda import AgendaEntry, in_days
 from attn_drill.practice.statistics import Stats
 from attn_drill.report.styles import QUIET, RIGHT, WRONG
@@ -39,13 +36,7 @@ _MORE: dict[CommandName, str] = {
 
 @dataclass(frozen=True)
 class MenuChoice:
-    """The row that the learner chose.
-
-    Attributes:
-        command: The command to run; `start` for a challenge.
-        entry: The challenge to start or to hunt. None if the command needs no challenge, or if
-            any passed challenge will do.
-    """
+    """The row that the learner chose: a command, and the challenge to start or to hunt, if any."""
 
     command: CommandName
     entry: AgendaEntry | None = None
@@ -53,33 +44,19 @@ class MenuChoice:
 
 @dataclass(frozen=True)
 class Menu:
-    """The content of the menu.
-
-    Attributes:
-        entries: all challenges.
-        recommended: the challenge to do next, or None if nothing is left to do.
-        topics: the title of each topic, by the topic's name.
-        plan: says in a sentence what Enter does with a challenge and its file.
-        stats: the learner's statistics.
-        now: the current time in seconds since the epoch.
-        notice: a sentence about the last command, or "".
-    """
+    """The content of the menu."""
 
     entries: Sequence[AgendaEntry]
     recommended: AgendaEntry | None
     topics: Mapping[str, str]
-    plan: Callable[[AgendaEntry], str]
+    plan: Callable[[AgendaEntry], str]  # says what Enter does
     stats: Stats
     now: float
     notice: str = ""
 
 
 def choose(menu: Menu) -> MenuChoice | None:
-    """Show the menu on this terminal. Return the choice, or None.
-
-    Raises:
-        GraderError: if the screen fails.
-    """
+    """Show the menu on this terminal. Return the choice, or None."""
     return run_screen(MenuScreen(menu), "`attn-drill list` shows the challenges.")
 
 
@@ -99,8 +76,12 @@ class MenuScreen(Screen[MenuChoice]):
         self._choices: dict[str, MenuChoice] = {}  # by the id of the row
 
     def compose(self) -> ComposeResult:
-        """Yield the progress, the line to type in, the list, what Enter does, the keys."""
-        yield Static(_overview(self.menu.stats), id="overview", markup=False)
+        stats = self.menu.stats
+        overview = Text(f"{_ABOUT}\n", style=QUIET)
+        overview.append(f"{len(stats.passed)} of {stats.challenges} passed", style="not dim bold")
+        if stats.streak:
+            overview.append(f"   {plural(stats.streak, 'day')} in a row")
+        yield Static(overview, id="overview", markup=False)
         yield Input(
             placeholder="Type to filter by name, topic or level", id="filter", select_on_focus=False
         )
@@ -109,22 +90,16 @@ class MenuScreen(Screen[MenuChoice]):
         yield KeyLine([("enter", "start"), ("ctrl+t", "bug hunt"), ("esc", "leave")])
 
     def on_mount(self) -> None:
-        """Show all rows. The focus stays in the line, because typing filters."""
+        # The focus stays in the line, because typing filters.
         self.query_one("#list").can_focus = False
         self.query_one("#filter").focus()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw the rows at the new width."""
         self._fill(self.query_one("#filter", Input).value)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show the matching rows."""
         self.menu = replace(self.menu, notice="")
         self._fill(event.value)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Start the row under the cursor. This comes after the rows match what was typed."""
-        self.action_start()
 
     def _fill(self, words: str) -> None:
         option_list = self.query_one("#list", OptionList)
@@ -132,33 +107,33 @@ class MenuScreen(Screen[MenuChoice]):
         self._choices = {}
         menu = self.menu
         if menu.recommended is not None and not words:
-            self._add(Text("Recommended"), [menu.recommended])
+            self._add("Recommended", [menu.recommended])
         shown = [entry for entry in menu.entries if entry.matches(words)]
         for section, title in (("due", "Due today"), ("under way", "Under way")):
-            self._add(Text(title), [entry for entry in shown if entry.section == section])
-        rest = sorted(
-            (entry for entry in shown if entry.section in ("new", "passed")),
-            key=lambda entry: list(menu.topics).index(entry.challenge.topic),
-        )
-        for topic, entries in groupby(rest, key=lambda entry: entry.challenge.topic):
-            self._add(Text(menu.topics[topic]), list(entries))
-        commands = [name for name in _MORE if _matches(name, words)]
-        self._add_rows(Text("More"), [(self._command_line(c), MenuChoice(c)) for c in commands])
+            self._add(title, [entry for entry in shown if entry.section == section])
+        rest = [entry for entry in shown if entry.section in ("new", "passed")]
+        for topic, title in menu.topics.items():
+            self._add(title, [entry for entry in rest if entry.challenge.topic == topic])
+        commands: list[tuple[Text, MenuChoice]] = []
+        for name, says in _MORE.items():
+            if all(word in f"{name} {says}".lower() for word in words.lower().split()):
+                line = Text(f"  {name:<{self._longest}}", no_wrap=True)
+                commands.append((line.append(f"  {says}", style=QUIET), MenuChoice(name)))
+        self._add_rows("More", commands)
         if not self._choices:
             nothing = Text(f"Nothing matches {words!r}.", style=QUIET)
             option_list.add_option(Option(nothing, disabled=True))
         option_list.action_first()
 
-    def _add(self, title: Text, entries: Sequence[AgendaEntry]) -> None:
+    def _add(self, title: str, entries: Sequence[AgendaEntry]) -> None:
         rows = [(self._line(entry), MenuChoice("start", entry)) for entry in entries]
         self._add_rows(title, rows)
 
-    def _add_rows(self, title: Text, rows: Sequence[tuple[Text, MenuChoice]]) -> None:
+    def _add_rows(self, title: str, rows: Sequence[tuple[Text, MenuChoice]]) -> None:
         """Add rows after their title. A section without rows has no title."""
         option_list = self.query_one("#list", OptionList)
         if rows:
-            title.stylize("bold")
-            option_list.add_option(Option(title, disabled=True))
+            option_list.add_option(Option(Text(title, style="bold"), disabled=True))
         for line, choice in rows:
             row_id = str(len(self._choices))
             self._choices[row_id] = choice
@@ -166,7 +141,6 @@ class MenuScreen(Screen[MenuChoice]):
             option_list.add_option(Option(line, id=row_id))
 
     def _line(self, entry: AgendaEntry) -> Text:
-        """Return a mark for the state, the id, the title, and how long it takes."""
         challenge = entry.challenge
         mark, style = _MARKS[entry.section]
         line = Text(f"{mark} ", style=style, no_wrap=True)
@@ -187,33 +161,24 @@ class MenuScreen(Screen[MenuChoice]):
             return f"best {max(1, round(best / 60))} min{due}"
         return f"{challenge.level:<6} {challenge.minutes:>3} min"
 
-    def _command_line(self, name: CommandName) -> Text:
-        line = Text(f"  {name:<{self._longest}}", no_wrap=True)
-        return line.append(f"  {_MORE[name]}", style=QUIET)
-
     @property
     def _longest(self) -> int:
         return max(map(len, [*_MORE, *(entry.challenge.id for entry in self.menu.entries)]))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Say what Enter does with the row under the cursor."""
         chosen = self._under_the_cursor()
         entry = chosen.entry if chosen is not None else None
         plan = self.menu.plan(entry) if entry is not None else ""
         self.query_one("#status", Static).update(self.menu.notice or plan)
 
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Start the clicked row."""
-        self.action_start()
-
     def action_move(self, by: int) -> None:
-        """Move the cursor down if `by` is positive, else up."""
         self.menu = replace(self.menu, notice="")
         option_list = self.query_one("#list", OptionList)
         option_list.action_cursor_down() if by > 0 else option_list.action_cursor_up()
 
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
     def action_start(self) -> None:
-        """Choose the row under the cursor."""
         chosen = self._under_the_cursor()
         if chosen is not None:
             self.dismiss(chosen)
@@ -228,21 +193,4 @@ class MenuScreen(Screen[MenuChoice]):
         return None if option is None or option.id is None else self._choices.get(option.id)
 
     def action_leave(self) -> None:
-        """Leave without a choice."""
         self.dismiss(None)
-
-
-def _matches(name: CommandName, words: str) -> bool:
-    """Return whether every word occurs in the name or the description of a command."""
-    text = f"{name} {_MORE[name]}".lower()
-    return all(word in text for word in words.lower().split())
-
-
-def _overview(stats: Stats) -> Text:
-    """Return a sentence about attn-drill, and the learner's progress."""
-    line = Text(f"{_ABOUT}\n", style=QUIET)
-    line.append(f"{len(stats.passed)} of {stats.challenges} passed", style="not dim bold")
-    if stats.streak:
-        days = "day" if stats.streak == 1 else "days"
-        line.append(f"   {stats.streak} {days} in a row")
-    return line

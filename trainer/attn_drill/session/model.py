@@ -23,81 +23,52 @@ Ending = Literal["quit", "next", "interrupted"]
 
 @dataclass(frozen=True)
 class Sitting:
-    """The place of a session in a mock interview.
+    """The place of a session in a mock interview."""
 
-    Attributes:
-        stage_number: the number of this problem, from 1.
-        stage_count: the number of all problems.
-        seconds_left: the time left of the whole interview when the session begins; negative if the
-            time is up.
-        opening: the text of the opening page.
-        record: records an event of this problem. It gets the type of the event, and its values.
-    """
-
-    stage_number: int
+    stage_number: int  # from 1
     stage_count: int
+    # Of the whole interview when the session begins; negative if the time is up.
     seconds_left: float
-    opening: str
+    opening: str  # the text of the opening page
+    # Records an event of this problem, from its type and its values.
     record: Callable[..., None]
 
 
 @dataclass(frozen=True)
 class SessionRequest:
-    """A challenge to practise in a session, and the rules of the session.
-
-    Attributes:
-        challenge: the challenge.
-        path: the absolute path of the learner's file.
-        prompt: the task, in Markdown.
-        seconds_before: the seconds that were spent on the challenge before this session.
-        par_seconds: the limit next to the clock: the par time, or the time that an interview
-            leaves.
-        stage: how much of the diagnosis a report shows at once. The key w shows more.
-        purpose: the purpose of the attempts.
-        packs: the folders of all known packs. The challenge is looked up in them, and a submission
-            sees none of them.
-        challenges: all known challenges, in the order of the packs.
-        language: the language of prompts and follow-up questions.
-        sitting: the place in an interview, or None. In an interview the clock starts when the
-            learner presses Enter on the opening page.
-        untouched: the text that was handed out, if it is no stub. It is not graded.
-        hunted: the ids of the mistakes of a bug hunt. A pass shows them.
-        is_graded: every save is graded. Otherwise nothing is graded before the learner hands in.
-        level: a level that the learner asked for, but the file that is there has another; or None.
-    """
+    """A challenge to practise in a session, and the rules of the session."""
 
     challenge: Challenge
-    path: Path
-    prompt: str
+    path: Path  # absolute
+    prompt: str  # Markdown
     seconds_before: float
+    # The limit next to the clock: the par time, or the time that an interview leaves.
     par_seconds: float
+    # How much of the diagnosis a report shows at once. The key w shows more.
     stage: Stage = "cause"
     purpose: Purpose = "practice"
+    # The folders of all known packs. A submission sees none of them.
     packs: tuple[Path, ...] = field(default_factory=lambda: (built_in_pack(),))
-    challenges: tuple[Challenge, ...] = ()
+    challenges: tuple[Challenge, ...] = ()  # in the order of the packs
     language: str = "en"
+    # In an interview the clock starts when the learner closes the opening page.
     sitting: Sitting | None = None
+    # The text that was handed out, if it is no stub. It is not graded.
     untouched: str = ""
+    # The ids of the mistakes of a bug hunt. A pass shows them.
     hunted: tuple[str, ...] = ()
+    # False if nothing is graded before the learner hands in.
     is_graded: bool = True
+    # The level that the learner asked for, if the file that is there has another.
     level: Level | None = None
 
 
 @dataclass(frozen=True)
 class SessionResult:
-    """The result of a session.
+    """The result of a session."""
 
-    Attributes:
-        ending: `next` if the learner goes on to the next challenge or stage, `interrupted` after
-            Ctrl-C, else `quit`.
-        passed: the learner's file passed.
-        seconds: the seconds spent on the challenge, with those before the session.
-        attempts: how many attempts count.
-        graded: the text with the last verdict, or None.
-    """
-
-    ending: Ending
+    ending: Ending  # "interrupted" after Ctrl-C
     passed: bool
     seconds: float
     attempts: int
-    graded: str | None = None
+    graded: str | None = None  # the text with the last verdict

@@ -22,6 +22,7 @@ from attn_drill.practice.learner_files import read_source, write_afresh
 from attn_drill.report.stages import Stage, next_stage
 from attn_drill.report.terminal import VERDICTS
 from attn_drill.report.visible import visible
+from attn_drill.report.wording import sentence
 from attn_drill.server.messages import (
     Grade,
     Ready,
@@ -42,43 +43,18 @@ from attn_drill.session.session_record import SessionRecord
 from attn_drill.session.stopwatch import Clock, clock_text
 
 _SEARCHING = "Looking for the cause …"
+_DOCTOR = "`attn-drill doctor` shows more; q leaves."
 _WHY_LABELS: dict[Stage | None, str] = {
     "line": "the line",
     "question": "a question",
     "cause": "the mistake",
 }
+Page = Literal["report", "trace", "answers", "questions"]
 _HELP_COSTS = "It costs a quarter of this problem's points for work without help."
 
 
 class PracticeModel:
-    """The state of one session.
-
-    Attributes:
-        request: the request of the session.
-        journal: the learner's journal.
-        record: the attempts, the hints, the grade and the time at work.
-        has_begun: the opening page of an interview is closed.
-        is_warm: the grader is ready.
-        is_grading: the verdict on the last text is not there yet.
-        is_searching: the verdict is there, and its cause is still being looked for.
-        report: the report with the last verdict.
-        source: the text that `report` is about.
-        unfinished: the report on the current text if this text is not finished, else None.
-        stage: how much of the diagnosis the report shows.
-        trace: the trace that was asked for last.
-        after: the state after a pass.
-        page: the content of the report pane.
-        front: the pane that a narrow screen shows. On a wide screen, the arrow keys scroll it.
-        is_wide: the screen shows both panes.
-        status: the sentence of the status line.
-
-    Args:
-        request: the request of the session.
-        journal: the learner's journal.
-        send: sends a request to the grader.
-        wall: returns the seconds since the epoch.
-        clock: returns seconds that only go forwards.
-    """
+    """The state of one session. `send` sends a request to the grader."""
 
     def __init__(
         self,
@@ -91,29 +67,30 @@ class PracticeModel:
         self.request, self.journal = request, journal
         self.record = SessionRecord(request, journal, wall, clock)
         self._send, self._wall = send, wall
-        self.has_begun = request.sitting is None
-        self.is_warm = self.is_searching = self.is_wide = False
-        self.stage = request.stage
+        self.has_begun = request.sitting is None  # the opening page is closed
+        self.is_warm = False  # the grader is ready
+        self.is_searching = False  # the verdict is there, and its cause is looked for
+        self.is_wide = False  # the screen shows both panes
+        self.stage = request.stage  # of the report
         self.status = "The grader is starting …"
         self._request_id = 0  # of the last request for a verdict
         self._is_requested = False  # the learner made the last request with a key
         self._clear()
 
     def _clear(self) -> None:
-        """Forget all verdicts."""
-        self.report: Report | None = None
-        self.source: str | None = None
-        self.unfinished: Report | None = None
+        self.report: Report | None = None  # with the last verdict
+        self.source: str | None = None  # that `report` is about
+        self.unfinished: Report | None = None  # on the current text
         self.trace: Trace | None = None
         self.after: AfterPass | None = None
-        self.page: Literal["report", "trace", "answers", "questions"] = "report"
+        self.page: Page = "report"
+        # The pane that a narrow screen shows. On a wide screen, the arrow keys scroll it.
         self.front: Literal["task", "report"] = "task"
         self.is_grading = False
         self._sent_source: str | None = None  # graded last, or being graded
 
     @property
     def file_name(self) -> str:
-        """The name of the learner's file."""
         return self.request.path.name
 
     @property
@@ -126,20 +103,19 @@ class PracticeModel:
 
     @property
     def state_text(self) -> str:
-        """The state of the file in a few words."""
         if self.is_grading:
             return "grading …"
         if self.unfinished is not None:
             reason = self.unfinished.unfinished
-            is_gap = reason.startswith("is not finished")
-            return "not finished" if is_gap else reason.partition(",")[0]
+            if reason.startswith("is not finished"):
+                return "not finished"
+            return reason.partition(",")[0]
         if self.report is None:
             return "not graded yet"
         statuses = list(self.report.statuses().values())
         return f"{VERDICTS[self.report.verdict]} {statuses.count('passed')}/{len(statuses)}"
 
     def result(self, ending: Ending) -> SessionResult:
-        """Return the result of the session."""
         return self.record.result(ending)
 
     # Saves
@@ -153,9 +129,7 @@ class PracticeModel:
     def look(self, *, is_requested: bool = False) -> None:
         """Grade the current text of the file. A text that is still being graded is superseded.
 
-        Args:
-            is_requested: the learner pressed a key. Otherwise a stub, and the text that was graded
-                last, are not graded.
+        A stub, and the text that was graded last, are graded only if a key requested it.
         """
         request = self.request
         if not self.has_begun:
@@ -177,24 +151,19 @@ class PracticeModel:
         elif self.is_warm and is_stub and not is_requested:
             self._sent_source = None  # the next save is graded, even with a text graded before
         elif self.is_warm and (is_new or is_requested):
-            self._grade(source, is_requested=is_requested)
-
-    def _grade(self, source: str, *, is_requested: bool) -> None:
-        request = self.request
-        self.record.stopwatch.touch()
-        self._request_id += 1
-        self._is_requested, self._sent_source = is_requested, source
-        self.is_grading = True
-        self.status = "Your file is graded once more, on fresh cases." if is_requested else ""
-        self._send(
-            Grade(
+            self.record.stopwatch.touch()
+            self._request_id += 1
+            self._is_requested, self._sent_source = is_requested, source
+            self.is_grading = True
+            self.status = "Your file is graded once more, on fresh cases." if is_requested else ""
+            grade = Grade(
                 request.challenge.id,
                 Submission(self.file_name, source),
                 id=self._request_id,
                 is_early_wanted=True,
                 planted=request.hunted,
             )
-        )
+            self._send(grade)
 
     # Replies
 
@@ -202,8 +171,13 @@ class PracticeModel:
         """Take a reply of the grader. A reply to an earlier request is ignored."""
         is_current = getattr(reply, "id", 0) in (0, self._request_id)
         match reply:
-            case Ended():
-                self._end_of_process(reply)
+            case Ended(last_words=words, is_last=is_last):
+                self.is_warm = self.is_grading = False
+                self._sent_source = None  # the next process grades the file again
+                reason = f" ({words})" if words else ""
+                self.status = f"The grading process ended{reason}; another one starts."
+                if is_last:
+                    self.status = f"The grading process keeps ending{reason}. {_DOCTOR}"
             case Ready():
                 self.is_warm = True
                 if self.request.is_graded:
@@ -214,36 +188,19 @@ class PracticeModel:
             case Verdict(report=report, is_final=is_final) if is_current:
                 self._take_verdict(report, is_final=is_final)
             case Traced(trace=trace) if is_current:
-                self.trace, self.page, self.front, self.status = trace, "trace", "report", ""
+                self.trace = trace
+                self._show("trace")
                 self._ask_for_lesson()  # the trace has ended a measurement
             case Taught(lesson=lesson) if is_current and self.after is not None:
                 self.after.lesson = lesson
-            case Refused(sentence=sentence) if is_current:
+            case Refused(sentence=words) if is_current:
                 if self.after is not None and self.after.lesson is None and not self.is_grading:
                     self.after.lesson = Lesson(is_measured=False)
                 self.is_grading = False
-                self.status = sentence
-
-    def _end_of_process(self, ended: Ended) -> None:
-        """Say that the grading process ended. The next process grades the file again."""
-        self.is_warm = self.is_grading = False
-        self._sent_source = None
-        reason = f" ({ended.last_words})" if ended.last_words else ""
-        if ended.is_last:
-            self.status = (
-                f"The grading process keeps ending{reason}. "
-                "`attn-drill doctor` shows more; q leaves."
-            )
-        else:
-            self.status = f"The grading process ended{reason}; another one starts."
+                self.status = words
 
     def _take_verdict(self, report: Report, *, is_final: bool) -> None:
-        """Record a verdict. So every verdict on the screen is in the journal.
-
-        Args:
-            report: the report with the verdict.
-            is_final: the report has its diagnosis, or needs none.
-        """
+        """Record a verdict. So every verdict on the screen is in the journal."""
         is_first, self.is_grading = self.is_grading, False
         self.is_searching = not is_final
         if report.unfinished:  # this is no attempt
@@ -269,7 +226,6 @@ class PracticeModel:
                 self._begin_lesson(self.source or "")
 
     def _begin_lesson(self, source: str) -> None:
-        """Begin the part after a pass, and let the grader measure the answer."""
         earlier = self.after
         if earlier is None or earlier.source != source:
             request, now = self.request, self._wall()
@@ -295,14 +251,13 @@ class PracticeModel:
 
     @property
     def phase(self) -> Phase:
-        """The phase of the session."""
         if self.request.sitting is not None:
-            return Phase.INTERVIEW
+            return "interview"
         if self._is_question_shown:
-            return Phase.QUESTION
+            return "question"
         if self.report is None:
-            return Phase.WRITING
-        return Phase.PASSED if self.report.verdict == "passed" else Phase.FAILED
+            return "writing"
+        return "passed" if self.report.verdict == "passed" else "failed"
 
     @property
     def _is_question_shown(self) -> bool:
@@ -387,11 +342,11 @@ class PracticeModel:
         is_interview = self.request.sitting is not None
         report, hints = self.report, self.record.hints
         match name:
-            case "reset" if self.request.untouched:
-                return f"Write {self.file_name} as it was handed out? {self._kept}"
             case "reset":
-                level = self._fresh_level
-                return f"Write a fresh stub of the level {level} to {self.file_name}? {self._kept}"
+                fresh = f"a fresh stub of the level {self._fresh_level} to {self.file_name}"
+                if self.request.untouched:
+                    fresh = f"{self.file_name} as it was handed out"
+                return f"Write {fresh}? Your file is kept under another name."
             case "next" if is_interview:
                 state = f" It is {self.state_text}." if self.request.is_graded else ""
                 return f"Hand in {self.file_name} and go on? You cannot come back to it.{state}"
@@ -402,10 +357,6 @@ class PracticeModel:
                 is_named = next_stage(report, self.stage) == "cause"
                 return f"Name the likely mistake? {_HELP_COSTS}" if is_named else ""
         return ""
-
-    @property
-    def _kept(self) -> str:
-        return "Your file is kept under another name."
 
     @property
     def _fresh_level(self) -> Level:
@@ -419,12 +370,23 @@ class PracticeModel:
             case "hint":
                 self.record.take_hint()
                 self.front = "task"
-            case "why":
-                self._show_more()
-            case "trace":
-                self._toggle_trace()
-            case "answers" if self.after is not None:
-                self._turn_page(self.after)
+            case "why" if self.report is not None:
+                following = next_stage(self.report, self.stage)
+                if following == "cause":
+                    self.record.show_mistake()
+                self.stage = following or self.stage
+                self._show("report")
+            case "trace" if self.page == "trace":
+                self._show("report")
+            case "trace" if self.report is not None:
+                self.status = "Tracing …"
+                seed, challenge = self.report.seed or 0, self.request.challenge.id
+                submission = Submission(self.file_name, self.source or "")
+                self._send(TraceLines(challenge, submission, seed, id=self._request_id))
+            case "answers" if (after := self.after) is not None:
+                after.page_index = after.page_index + 1 if self.page == "answers" else 0
+                is_past = after.page_index >= len(after.pages(self.journal))
+                self._show("report" if is_past else "answers")
             case "questions":
                 self._show("report" if self.page == "questions" else "questions")
             case "reveal" if self.after is not None:
@@ -440,7 +402,7 @@ class PracticeModel:
             self.after.rate(rating, self.journal, self._wall())
             return
         self.record.overrule(rating)
-        self.status = f"{self.record.grade_text[:1].upper()}{self.record.grade_text[1:]}."
+        self.status = sentence(self.record.grade_text)
 
     def close_page(self) -> bool:
         """Show the report in place of another page. Return False if no page is open."""
@@ -449,33 +411,10 @@ class PracticeModel:
             self._show("report")
         return is_open
 
-    def _show(self, page: Literal["report", "trace", "answers", "questions"]) -> None:
-        self.page, self.front, self.status = page, "report", ""
-
-    def _show_more(self) -> None:
-        """Show the next stage of the report."""
-        following = None if self.report is None else next_stage(self.report, self.stage)
-        if following is not None:
-            self.stage = following
-            self._show("report")
-            if following == "cause":
-                self.record.show_mistake()
-
-    def _toggle_trace(self) -> None:
-        """Ask for the trace of the graded text, or close the trace."""
-        if self.page == "trace" or self.report is None:
-            self._show("report")
-            return
-        submission = Submission(self.file_name, self.source or "")
-        seed = self.report.seed or 0
-        self.status = "Tracing …"
-        self._send(TraceLines(self.request.challenge.id, submission, seed, id=self._request_id))
-
-    def _turn_page(self, after: AfterPass) -> None:
-        """Show the other right answers, or the next page of them. The report follows the last."""
-        after.page_index = after.page_index + 1 if self.page == "answers" else 0
-        is_last = after.page_index >= len(after.pages(self.journal))
-        self._show("report" if is_last else "answers")
+    def _show(self, page: Page) -> None:
+        self.page = page
+        self.front = "report"
+        self.status = ""
 
     def _reset(self) -> None:
         """Write the file as it was handed out. Keep the old file under another name."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
@@ -32,11 +31,7 @@ _ADVICE = "Your file and the journal are whole. Go on with --no-watch."
 
 
 def run_session(request: SessionRequest, journal: Journal) -> SessionResult:
-    """Show a session on this terminal until the learner leaves.
-
-    Raises:
-        GraderError: if the screen fails. The terminal is then restored.
-    """
+    """Show a session on this terminal until the learner leaves."""
     link = GradingLink(request.challenge.id, partial(AsyncClient, *request.packs))
     model = PracticeModel(request, journal, link.send)
     try:
@@ -47,12 +42,7 @@ def run_session(request: SessionRequest, journal: Journal) -> SessionResult:
 
 
 class PracticeScreen(Screen[SessionResult]):
-    """The screen of one session, for one challenge.
-
-    Args:
-        model: the state of the session.
-        link: the connection to the grader.
-    """
+    """The screen of one session, for one challenge."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         # Textual binds Tab too, and would move the focus to a hidden pane. So Tab has priority.
@@ -78,7 +68,6 @@ class PracticeScreen(Screen[SessionResult]):
         self._stop = asyncio.Event()
 
     def compose(self) -> ComposeResult:
-        """Yield the top line, both panes, the status, the keys."""
         yield TopLine(markup=False)
         with Horizontal(id="body"):
             yield TaskPane()
@@ -88,7 +77,6 @@ class PracticeScreen(Screen[SessionResult]):
         yield Static(id="small", markup=False)
 
     def on_mount(self) -> None:
-        """Start to watch the file, to listen to the grader, and to show the time."""
         for coroutine in (self._listen(), self._watch()):
             self.run_worker(coroutine)  # unlike in a task, an exception ends the session
         self.set_interval(1.0, self._show_time)
@@ -107,7 +95,6 @@ class PracticeScreen(Screen[SessionResult]):
             self.action_leave()
 
     def on_unmount(self) -> None:
-        """Stop watching the file. Textual ends the listener."""
         self._stop.set()
 
     async def _watch(self) -> None:
@@ -123,15 +110,13 @@ class PracticeScreen(Screen[SessionResult]):
     # The screen
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw the layout for the new size."""
         self.show()
 
     def on_key(self) -> None:
-        """Note that the learner is at work."""
         self.model.record.stopwatch.touch()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Note that a click brought another pane to the front."""
+        # A click may have brought another pane to the front.
         front = "task" if isinstance(event.widget, TaskPane) else "report"
         if front != self.model.front:
             self.model.press("pane")
@@ -139,7 +124,6 @@ class PracticeScreen(Screen[SessionResult]):
 
     @property
     def is_too_small(self) -> bool:
-        """True if the terminal is too small for a session."""
         return self.app.size.width < LEAST_SIZE[0] or self.app.size.height < LEAST_SIZE[1]
 
     def show(self) -> None:
@@ -150,20 +134,21 @@ class PracticeScreen(Screen[SessionResult]):
         model.is_wide = width >= WIDE and model.page != "answers"
         self.set_class(model.is_wide, "-beside")
         self.set_class(self.is_too_small, "-small")
-        for pane in self.query(TaskPane), self.query(ReportPane):
-            pane.set_class(isinstance(pane.first(), TaskPane) == (model.front == "task"), "front")
+        task, report = self.query_one(TaskPane), self.query_one(ReportPane)
+        task.set_class(model.front == "task", "front")
+        report.set_class(model.front == "report", "front")
         self.query_one("#small", Static).update(
             f"This terminal is {width} x {height}; the session needs "
             f"{LEAST_SIZE[0]} x {LEAST_SIZE[1]}. Make it larger, or q to leave."
         )
         self.query_one(TopLine).show(model)
-        self.query_one(TaskPane).show(model)
-        self.query_one(ReportPane).show(model)
+        task.show(model)
+        report.show(model)
         self.query_one("#status", Static).update(
             " ".join(filter(None, [model.status, model.journal.trouble]))
         )
         self.query_one(KeyLine).show(model.shown_keys())
-        front = self.query_one(TaskPane if model.front == "task" else ReportPane)
+        front = task if model.front == "task" else report
         if self.focused is not front:
             self.set_focus(front, scroll_visible=False)
 
@@ -181,15 +166,13 @@ class PracticeScreen(Screen[SessionResult]):
             self.model.status = refusal
             self.show()
         elif question := self.model.question(name):
-            self.app.push_screen(Confirm(question), partial(self._run_if, name))
+            self.app.push_screen(Confirm(question), partial(self._run, name))
         else:
             self._run(name)
 
-    def _run_if(self, name: str, is_wanted: bool | None) -> None:
-        if is_wanted:
-            self._run(name)
-
-    def _run(self, name: str) -> None:
+    def _run(self, name: str, is_wanted: bool | None = True) -> None:
+        if not is_wanted:
+            return
         match name:
             case "edit":
                 self._edit()
@@ -204,7 +187,6 @@ class PracticeScreen(Screen[SessionResult]):
         self.show()
 
     def action_rate(self, rating: int) -> None:
-        """Rate the answer to the open question, or give the pass another grade."""
         if self.is_too_small:
             return
         self.model.status = self.model.refusal("rate")
@@ -213,14 +195,12 @@ class PracticeScreen(Screen[SessionResult]):
         self.show()
 
     def action_back(self) -> None:
-        """Close the open page, else leave."""
         if self.model.close_page():
             self.show()
         else:
             self.action_leave()
 
     def action_leave(self) -> None:
-        """Leave the session."""
         self.dismiss(self.model.result("quit"))
 
     def _edit(self) -> None:
@@ -236,24 +216,19 @@ class PracticeScreen(Screen[SessionResult]):
         try:
             with self.app.suspend():
                 # After an exception in this block the screen would not come back.
-                trouble = _sentence_of(lambda: run_editor(editor, path))
+                try:
+                    trouble = run_editor(editor, path)
+                except Exception as error:
+                    trouble = (
+                        f"The editor could not be run ({type(error).__name__}: {error}). "
+                        "Edit the file in another window."
+                    )
         except SuspendNotSupported:
             trouble = (
                 "An editor cannot run in this terminal. "
                 "Edit the file in another window and save it there."
             )
-        is_unchanged = mark_of(path) == before
-        unchanged = f"{editor[0]} has ended; {path.name} is unchanged." if is_unchanged else ""
-        self.model.status = trouble or unchanged
+        if not trouble and mark_of(path) == before:
+            trouble = f"{editor[0]} has ended; {path.name} is unchanged."
+        self.model.status = trouble
         self.model.look()
-
-
-def _sentence_of(action: Callable[[], str]) -> str:
-    """Return the result of an action, or a sentence about its exception."""
-    try:
-        return action()
-    except Exception as error:
-        return (
-            f"The editor could not be run ({type(error).__name__}: {error}). "
-            "Edit the file in another window."
-        )

@@ -1,7 +1,4 @@
-"""The entries that a session makes in the journal: attempts, hints, ratings.
-
-In an interview, the interview records them too.
-"""
+"""The entries that a session makes in the journal: attempts, hints, ratings."""
 
 from __future__ import annotations
 
@@ -26,34 +23,28 @@ SETTLE_SECONDS = 5.0
 class SessionRecord:
     """The attempts, the hints and the grade of one session, and their entries in the journal.
 
-    Attributes:
-        attempts: how many attempts count.
-        passed: the learner's file passed.
-        grade_text: the grade of the pass in words, or "".
-        stopwatch: the time at work. In an interview it starts after the opening page.
-
-    Args:
-        request: the request of the session.
-        journal: the learner's journal.
-        wall: returns the seconds since the epoch.
-        clock: returns seconds that only go forwards.
+    In an interview, the interview records them too.
     """
 
     def __init__(
         self, request: SessionRequest, journal: Journal, wall: Clock, clock: Clock
     ) -> None:
-        self._request, self._journal, self._wall, self._clock = request, journal, wall, clock
+        self._request, self._journal = request, journal
+        self._wall, self._clock = wall, clock
         self._challenge = request.challenge
         self.stopwatch = Stopwatch(
             clock, request.seconds_before, is_running=request.sitting is None
         )
-        self.attempts, self.passed, self.grade_text = 0, False, ""
+        self.attempts = 0
+        self.passed = False
+        self.grade_text = ""
         before = journal.facts(subject=self._challenge.id)
         self._hint_level = since_start(before, in_interview=self._is_interview).hint
         self._graded: str | None = None
         self._review_id: str | None = None
         self._attempt_id: str | None = None
-        self._verdict_at: float | None = None  # of the attempt that the next save may take back
+        # Of the attempt that the next save may take back.
+        self._verdict_at: float | None = None
 
     @property
     def level(self) -> Level:
@@ -64,23 +55,20 @@ class SessionRecord:
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """The hints that were taken."""
         return self._challenge.hints[: self._hint_level]
 
     @property
     def has_hint(self) -> bool:
-        """True if there is another hint."""
         return self._hint_level < len(self._challenge.hints)
 
     def take_hint(self) -> None:
-        """Record that the next hint is shown."""
         self._hint_level += 1
         self._tell_interview(facts.StageHinted, level=self._hint_level)
         if not self._is_interview:
-            self._add(facts.Hinted, level=self._hint_level)
+            hinted = facts.Hinted(self._challenge.id, self._wall(), level=self._hint_level)
+            self._journal.add(hinted)
 
     def show_mistake(self) -> None:
-        """Record that the likely mistake is shown."""
         self._tell_interview(facts.MistakeShown)
 
     def take_back(self) -> None:
@@ -100,20 +88,18 @@ class SessionRecord:
             self._tell_interview(facts.StageReplaced)
 
     def add_attempt(self, report: Report, source: str, *, is_requested: bool) -> None:
-        """Record an attempt with its verdict. `add_diagnosis` may follow.
-
-        Args:
-            report: the report with the verdict.
-            source: the text that was graded.
-            is_requested: the learner pressed a key for this verdict. Otherwise the file was saved.
-        """
+        """Record an attempt with its verdict. `add_diagnosis` may follow."""
         is_pass = report.verdict == "passed"
-        seconds = self.stopwatch.seconds
         self.attempts += 1
         self._verdict_at = None if is_requested or is_pass else self._clock()
-        purpose = self._request.purpose
         recorded = write_attempt(
-            self._journal, self._challenge, report, source, self._wall(), seconds, purpose
+            self._journal,
+            self._challenge,
+            report,
+            source,
+            self._wall(),
+            self.stopwatch.seconds,
+            self._request.purpose,
         )
         self._attempt_id = recorded.attempt
         self.passed = self.passed or is_pass
@@ -132,11 +118,10 @@ class SessionRecord:
 
     @property
     def can_overrule(self) -> bool:
-        """True if there is a grade that the learner may change."""
         return self._review_id is not None
 
     def overrule(self, rating: int) -> None:
-        """Replace the grade of the pass by the learner's own: 1 again, 2 hard, 3 good, 4 easy."""
+        """Replace the grade of the pass by the own rating, 1 to 4."""
         if self._review_id is not None:
             item = item_of(self._challenge.id)
             self._journal.add(
@@ -149,7 +134,10 @@ class SessionRecord:
 
         The number of attempts stays. In an interview the stopwatch continues.
         """
-        self.passed, self.grade_text, self._review_id, self._verdict_at = False, "", None, None
+        self.passed = False
+        self.grade_text = ""
+        self._review_id = None
+        self._verdict_at = None
         self._hint_level = 0
         if not self._is_interview:
             path = str(self._request.path)
@@ -159,7 +147,6 @@ class SessionRecord:
             self.stopwatch = Stopwatch(self._clock)
 
     def result(self, ending: Ending) -> SessionResult:
-        """Return the result of the session."""
         self._tell_interview(facts.StageLeft)
         seconds = self.stopwatch.seconds
         return SessionResult(ending, self.passed, seconds, self.attempts, self._graded)
@@ -167,10 +154,6 @@ class SessionRecord:
     @property
     def _is_interview(self) -> bool:
         return self._request.sitting is not None
-
-    def _add(self, kind: type[facts.Fact], **values: Any) -> None:
-        """Record a fact about the challenge."""
-        self._journal.add(kind(self._challenge.id, self._wall(), **values))
 
     def _tell_interview(self, kind: type[facts.StageEvent], **values: Any) -> None:
         """Record an event of the interview. Do nothing outside an interview."""

@@ -10,13 +10,7 @@ _PAUSE_SECONDS = 3600.0
 
 
 class Stopwatch:
-    """Counts the seconds at work. A pause of more than an hour counts as one hour.
-
-    Args:
-        clock: returns seconds that only go forwards.
-        seconds_before: the seconds that count already.
-        is_running: False if the learner starts the stopwatch later.
-    """
+    """Counts the seconds at work. A pause of more than an hour counts as one hour."""
 
     def __init__(
         self, clock: Clock, seconds_before: float = 0.0, *, is_running: bool = True
@@ -26,13 +20,11 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
-        """The seconds at work so far."""
         if self._since is None:
             return self._seconds
         return self._seconds + min(self._clock() - self._since, _PAUSE_SECONDS)
 
     def start(self) -> None:
-        """Count from now on."""
         self._since = self._clock()
 
     def touch(self) -> None:
@@ -41,12 +33,15 @@ class Stopwatch:
             self._seconds, self._since = self.seconds, self._clock()
 
     def stop(self) -> None:
-        """Count no more."""
         self._seconds, self._since = self.seconds, None
 
 
 def clock_text(seconds: float) -> str:
-    """Return a time as `4:07`, or as `1:02:03` from an hour on. A negative time is `0:00`."""
+    """Return a time, also a negative one, in minutes or hours.
+
+    >>> clock_text(247), clock_text(3723), clock_text(-5)
+    ('4:07', '1:02:03', '0:00')
+    """
     minutes, rest = divmod(int(max(0.0, seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -7,13 +7,9 @@ from typing import Literal
 
 
 def theme(shade: Literal["dark", "light"] | None, environment: Mapping[str, str]) -> str:
-    """Return the name of the Textual theme.
-
-    Args:
-        shade: the shade to use. If it is None, the environment decides, with dark as the default.
-        environment: COLORFGBG has the colour of the terminal's background.
-    """
+    """Return the name of the Textual theme, by default that of the terminal's background."""
     if shade is None:
+        # Some terminals tell the numbers of their colours in COLORFGBG.
         background = environment.get("COLORFGBG", "").rpartition(";")[2]
         shade = "light" if background in ("7", "15") else "dark"
     return f"textual-{shade}"

@@ -15,9 +15,8 @@ from attn_drill.report.styles import QUIET, RIGHT, WRONG
 from attn_drill.report.terminal import render
 from attn_drill.report.trace_text import render_trace
 from attn_drill.report.visible import visible
-from attn_drill.report.wording import near
+from attn_drill.report.wording import near, sentence
 from attn_drill.session.after_pass_view import render_answers, render_lesson, render_questions
-from attn_drill.session.model import Sitting
 from attn_drill.session.practice_model import PracticeModel
 from attn_drill.session.stopwatch import clock_text
 
@@ -42,11 +41,9 @@ class KeyLine(Static):
         self.keys = keys
 
     def on_mount(self) -> None:
-        """Draw the keys."""
         self.show(self.keys)
 
     def show(self, keys: list[tuple[str, str]]) -> None:
-        """Draw these keys. A key and its label stay together."""
         self.keys = keys
         parts = [
             Text(key, style="bold").append(f" {label}", style="not bold" if index else "bold")
@@ -55,7 +52,6 @@ class KeyLine(Static):
         self.update(side_by_side(parts, self.app.size.width - 2))
 
     def on_resize(self) -> None:
-        """Draw the keys at the new width."""
         self.show(self.keys)
 
 
@@ -63,13 +59,14 @@ class TopLine(Static):
     """The challenge, the verdict and the clock."""
 
     def show(self, model: PracticeModel) -> None:
-        """Draw the model."""
         request = model.request
         seconds = model.record.stopwatch.seconds
         is_over = seconds > request.par_seconds
         time = f"{clock_text(seconds)} of {clock_text(request.par_seconds)}"
         time += " over" * is_over
-        verdict = Text(model.state_text, style=_verdict_style(model))
+        verdict = Text(model.state_text, style=QUIET)
+        if model.report is not None and not model.is_grading and model.unfinished is None:
+            verdict.style = f"bold {RIGHT if model.report.verdict == 'passed' else WRONG}"
         parts = [
             Text(request.challenge.id, style="bold"),
             verdict,
@@ -77,22 +74,13 @@ class TopLine(Static):
             Text(request.path.name, style=QUIET),
         ]
         if request.sitting is not None:
-            parts.insert(0, _place(request.sitting, model.seconds_left))
+            left = clock_text(abs(model.seconds_left))
+            left += " left" if model.seconds_left >= 0 else " over"
+            style = f"bold {WRONG}" if model.seconds_left < 0 else "bold"
+            place = f"{request.sitting.stage_number} of {request.sitting.stage_count}"
+            parts.insert(0, Text(f"{place} · {left}", style=style))
             parts[3] = Text("this problem ").append_text(parts[3])
         self.update(side_by_side(parts, self.app.size.width - 2))
-
-
-def _place(sitting: Sitting, seconds_left: float) -> Text:
-    """Return the number of the problem, and the time that is left of the interview."""
-    left = clock_text(abs(seconds_left)) + (" left" if seconds_left >= 0 else " over")
-    style = f"bold {WRONG}" if seconds_left < 0 else "bold"
-    return Text(f"{sitting.stage_number} of {sitting.stage_count} · {left}", style=style)
-
-
-def _verdict_style(model: PracticeModel) -> str:
-    if model.report is None or model.is_grading or model.unfinished is not None:
-        return QUIET
-    return f"bold {RIGHT if model.report.verdict == 'passed' else WRONG}"
 
 
 class TaskPane(VerticalScroll):
@@ -101,7 +89,6 @@ class TaskPane(VerticalScroll):
     BORDER_TITLE = "task"
 
     def compose(self) -> ComposeResult:
-        """Yield the text."""
         self._drawn_hints = -1
         yield Static(markup=False)
 
@@ -125,7 +112,6 @@ class ReportPane(VerticalScroll):
     BORDER_TITLE = "report"
 
     def compose(self) -> ComposeResult:
-        """Yield the text."""
         self._page: object = None
         yield Static(markup=False)
 
@@ -143,7 +129,6 @@ class ReportPane(VerticalScroll):
 
 
 def render_page(model: PracticeModel, width: int) -> RenderableType:
-    """Return the content of the report pane."""
     if model.page == "trace" and model.trace is not None:
         return render_trace(model.trace)
     parts: list[RenderableType] = []
@@ -170,7 +155,6 @@ def _nothing_yet(model: PracticeModel) -> list[RenderableType]:
 
 
 def _unfinished(model: PracticeModel, report: Report) -> list[RenderableType]:
-    """Return lines about a file that is not finished."""
     lines = [Text(f"{model.file_name} {visible(report.unfinished)}", style="bold")]
     failure = report.first_failure()
     for frame in failure.frames[-1:] if failure is not None else ():
@@ -180,15 +164,14 @@ def _unfinished(model: PracticeModel, report: Report) -> list[RenderableType]:
 
 
 def _report(model: PracticeModel, report: Report, width: int) -> list[RenderableType]:
-    """Return the report, and after a pass what follows it."""
     parts: list[RenderableType] = [render(report, width, stage=model.stage, how_to_see="press w")]
     is_passed = report.verdict == "passed"
     if model.request.hunted and is_passed:
         challenge = model.request.challenge
         parts += [Text(), Text(describe_mistakes(challenge, model.request.hunted, width))]
     if grade := model.record.grade_text:
-        sentence = f"{grade[:1].upper()}{grade[1:]}. Disagree? 1 again, 2 hard, 3 good, 4 easy"
-        parts += [Text(), Text(sentence, style=QUIET)]
+        disagree = "Disagree? 1 again, 2 hard, 3 good, 4 easy"
+        parts += [Text(), Text(f"{sentence(grade)} {disagree}", style=QUIET)]
     if model.after is not None and is_passed:
         parts += [Text(), render_lesson(model.after)]
     return parts
