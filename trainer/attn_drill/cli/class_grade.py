@@ -63,7 +63,7 @@ def grade(
     from attn_drill.server.pool import pool
 
     check_executor(executor)
-    packs: KnownPacks = context.obj
+    packs: KnownPacks = context.obj.packs
     options = SavedOptions(
         folder=str(folder.absolute()),
         assignment=str(assignment.absolute()) if assignment else "",

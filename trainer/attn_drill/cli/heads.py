@@ -11,13 +11,10 @@ from typing import Annotated
 import typer
 
 from attn_drill.cli.page_files import check_page_name, write_page
-from attn_drill.cli.parameters import AsJson
+from attn_drill.cli.parameters import AsJson, Html
 from attn_drill.model.errors import DrillError, GraderError
 
 MOST_IN_HTML = 512
-_HTML = typer.Option(
-    "--html", metavar="OUT.html", help="Write one HTML file with a picture of every head."
-)
 
 
 def heads(
@@ -35,7 +32,7 @@ def heads(
     head: Annotated[
         int | None, typer.Option("--head", metavar="N", help="Only this head, in full size.")
     ] = None,
-    html: Annotated[Path | None, _HTML] = None,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Show entropy, distance, class and a picture of each head of attention weights."""

@@ -9,15 +9,13 @@ from typing import Annotated
 
 import typer
 
-from attn_drill.app.open_packs import KnownPacks
-from attn_drill.app.warn import say, warn_journal
-from attn_drill.cli.parameters import ChallengeId
+from attn_drill.app.warn import say
+from attn_drill.cli.parameters import ChallengeId, Workspace
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
 from attn_drill.model.lesson import OtherAnswer
 from attn_drill.packs.pack_reader import other_answers
 from attn_drill.practice.facts import Hinted, Revealed, Reviewed
-from attn_drill.practice.journal import default_journal
 from attn_drill.practice.progress import ChallengeProgress, progress_of, since_start
 from attn_drill.practice.schedule import item_of
 
@@ -30,12 +28,11 @@ def hint(
     ] = None,
 ) -> None:
     """Show the next hint."""
-    known_packs: KnownPacks = context.obj
-    challenge = known_packs.find(challenge_id)
+    workspace: Workspace = context.obj
+    challenge, journal = workspace.packs.find(challenge_id), workspace.journal
     last = len(challenge.hints)
     if level is not None and not 1 <= level <= last:
         raise DrillError(f"There is no hint {level}; {challenge.id} has hints 1 to {last}.")
-    journal = default_journal()
     if level is None:
         level = min(since_start(journal.facts(subject=challenge.id)).hint + 1, last)
     journal.add(Hinted(challenge.id, time.time(), level=level))
@@ -45,10 +42,9 @@ def hint(
     else:
         say(f"Hint {level} of {last}: {text}")
     if level == last:
-        pack_option = known_packs.pack_option(challenge)
+        pack_option = workspace.packs.pack_option(challenge)
         solution = f"`attn-drill solution {challenge.id} --give-up{pack_option}`"
         say(f"That was the last hint. {solution} shows the reference.")
-    warn_journal(journal)
 
 
 def solution(
@@ -63,15 +59,13 @@ def solution(
     ] = None,
 ) -> None:
     """Show the reference, or another right answer, after a pass or with --give-up."""
-    known_packs: KnownPacks = context.obj
-    challenge = known_packs.find(challenge_id)
-    journal = default_journal()
+    workspace: Workspace = context.obj
+    challenge, journal = workspace.packs.find(challenge_id), workspace.journal
+    pack_option = workspace.packs.pack_option(challenge)
     facts = journal.facts(subject=challenge.id)
     progress = progress_of(facts).get(challenge.id, ChallengeProgress())
     since = since_start(facts)
     if progress.state != "passed" and not since.solution and not give_up:
-        warn_journal(journal)
-        pack_option = known_packs.pack_option(challenge)
         raise DrillError(
             f"{challenge.id} is not passed yet ({progress.attempts} attempts). "
             f"Go on with `attn-drill hint {challenge.id}{pack_option}`, or see the reference "
@@ -88,10 +82,9 @@ def solution(
         journal.add(Reviewed(item_of(challenge.id), time.time(), rating=1, reason="given up"))
     journal.add(Revealed(challenge.id, time.time()))
     if sys.stdout.isatty():
-        _show(challenge, answer, answers, known_packs.pack_option(challenge))
+        _show(challenge, answer, answers, pack_option)
     else:
         typer.echo(answer.source.rstrip())
-    warn_journal(journal)
 
 
 def _show(

@@ -10,12 +10,11 @@ import typer
 
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.start_challenge import language
-from attn_drill.app.warn import warn_journal
 from attn_drill.cli.page_files import write_page
+from attn_drill.cli.parameters import Workspace
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
 from attn_drill.model.submission import Submission
-from attn_drill.practice.journal import default_journal
 
 if TYPE_CHECKING:
     from attn_drill.interview.score import ScoreSheet
@@ -56,10 +55,9 @@ def interview(
     from attn_drill.cli.practise import can_draw_screen
     from attn_drill.session import interviews
 
-    known_packs: KnownPacks = context.obj
-    catalogue, journal = known_packs.catalogue(), default_journal()
+    workspace: Workspace = context.obj
+    catalogue, journal = workspace.packs.catalogue(), workspace.journal
     last = interviews.last_interview(journal, catalogue)
-    warn_journal(journal)
     if sheet:
         _print_again(last)
         return
@@ -78,10 +76,10 @@ def interview(
         count = bugs or (4 if debug else 0)
         plan = interviews.plan_interview(journal, catalogue, minutes, topic, count, not no_grader)
         run = interviews.begun(journal, catalogue, plan, folder)
-    _hold(run, known_packs)
+    _hold(run, workspace.packs)
 
 
-def _hold(run: Interview, known_packs: KnownPacks) -> None:
+def _hold(run: Interview, packs: KnownPacks) -> None:
     """Run the interview until it ends or the learner leaves. Write the score sheet at the end."""
     from attn_drill.report.score_sheet import headline
     from attn_drill.report.score_sheet_page import to_html
@@ -101,13 +99,11 @@ def _hold(run: Interview, known_packs: KnownPacks) -> None:
 
         typer.echo(f"{path.name} is being graded.")
         submission = Submission(str(path), source)
-        request = Grade(challenge.id, submission, fresh_seed(), planted=planted)
-        return grade_file(known_packs, request)
+        return grade_file(packs, Grade(challenge.id, submission, fresh_seed(), planted=planted))
 
-    ending = solve_problems(run, known_packs.roots(), language(), grade)
+    ending = solve_problems(run, packs.roots(), language(), grade)
     if ending == "next":
         ending = ask_and_score(run, finish)
-    warn_journal(run.journal)
     if ending == "next":
         sheet = sheet_of(run)
         page = Path(run.plan.folder) / SHEET_NAME

@@ -8,12 +8,13 @@ from typing import Annotated
 
 import typer
 
-from attn_drill.app.warn import say, warn_journal
+from attn_drill.app.warn import say
+from attn_drill.cli.parameters import Workspace
 from attn_drill.model.errors import DrillError
-from attn_drill.practice.journal import default_journal
 
 
 def export_journal(
+    context: typer.Context,
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The file to write.", show_default=False)
     ],
@@ -22,16 +23,16 @@ def export_journal(
     """Write a copy of the journal, for another machine or as a backup."""
     from attn_drill.practice.exchange import export
 
-    journal = default_journal()
-    count = export(journal, file, overwrite=force)
-    warn_journal(journal)
+    workspace: Workspace = context.obj
+    count = export(workspace.journal, file, overwrite=force)
     say(
-        f"{file} is written: {'1 entry' if count == 1 else f'{count} entries'} of the journal. "
+        f"{file} is written: {count} {'entry' if count == 1 else 'entries'} of the journal. "
         f"`attn-drill journal import {shlex.quote(str(file))}` reads it on any machine."
     )
 
 
 def import_journal(
+    context: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -42,12 +43,11 @@ def import_journal(
     """Add an exported journal to this journal. Entries that exist are not added again."""
     from attn_drill.practice.exchange import read_export
 
+    workspace: Workspace = context.obj
     rows = read_export(file)
-    journal = default_journal()
-    new = journal.add_rows(rows)
+    new = workspace.journal.add_rows(rows)
     if new is None:
-        raise DrillError(f"Nothing was imported. {journal.trouble}")
-    warn_journal(journal)
+        raise DrillError("Nothing was imported. The journal cannot be used.")
     old = len(rows) - new
     say(
         f"{new} {'entry was' if new == 1 else 'entries were'} new, "

@@ -6,24 +6,20 @@ from typing import Any
 
 import typer
 
-from attn_drill.app.open_packs import KnownPacks
-from attn_drill.app.warn import say_json, warn, warn_journal
+from attn_drill.app.warn import say_json, warn
 from attn_drill.cli.ask import is_coloured, width
 from attn_drill.cli.columns import in_columns
-from attn_drill.cli.parameters import AsJson
-from attn_drill.practice.journal import default_journal
+from attn_drill.cli.parameters import AsJson, Workspace
 from attn_drill.practice.progress import ChallengeProgress, progress_of
 from attn_drill.report.visible import visible
 
 
 def list_challenges(context: typer.Context, as_json: AsJson = False) -> None:
     """List the challenges with title, level, minutes and state."""
-    known_packs: KnownPacks = context.obj
-    catalogue = known_packs.catalogue()
+    workspace: Workspace = context.obj
+    catalogue = workspace.packs.catalogue()
     warn(catalogue.troubles)
-    journal = default_journal()
-    progress = progress_of(journal.facts())
-    warn_journal(journal)
+    progress = progress_of(workspace.journal.facts())
     rows = []
     for challenge in catalogue.challenges:
         pack = catalogue.pack_of(challenge)
