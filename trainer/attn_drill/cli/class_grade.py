@@ -11,45 +11,27 @@ from typing import Annotated
 import typer
 
 from attn_drill.app.open_packs import KnownPacks
-from attn_drill.cli.parameters import AssignedId, AssignmentPath
-
-ClassFolder = Annotated[
-    Path,
-    typer.Argument(
-        metavar="DIR",
-        help="The submissions: a folder, or a learning management system's zip. With --resume,"
-        " also the folder of an earlier --out.",
-        show_default=False,
-    ),
-]
+from attn_drill.cli.parameters import AssignedId, AssignmentPath, Jobs
 
 
 def grade(
     context: typer.Context,
-    folder: ClassFolder,
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="The submissions: a folder, or a learning management system's zip. With --resume,"
+            " also the folder of an earlier --out.",
+        ),
+    ],
     challenge_id: AssignedId = None,
     assignment: AssignmentPath = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="The folder for the results; by default grades/.")
-    ] = None,
-    roster: Annotated[
-        Path | None, typer.Option("--roster", help="The class: an LMS export, or a CSV of names.")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Grade only what is new or changed.")
-    ] = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", min=1, max=512, help="Submissions at a time; by default one per core."
-        ),
-    ] = None,
-    write: Annotated[
-        str, typer.Option("--write", help="Tables and pages, for example csv,html,canvas.")
-    ] = "",
-    executor: Annotated[
-        str, typer.Option("--executor", help="local, or dask://HOST:PORT.")
-    ] = "local",
+    out: Annotated[Path | None, typer.Option(help="For the results; by default grades/.")] = None,
+    roster: Annotated[Path | None, typer.Option(help="An LMS export, or a CSV of names.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Grade what is new or changed.")] = False,
+    jobs: Jobs = None,
+    write: Annotated[str, typer.Option(help="Tables and pages, e.g. csv,html,canvas.")] = "",
+    executor: Annotated[str, typer.Option(help="local, or dask://HOST:PORT.")] = "local",
     allow_weaker: Annotated[
         bool, typer.Option("--allow-weaker-isolation", help="Grade although isolation is weaker.")
     ] = False,

@@ -12,12 +12,8 @@ from attn_drill.app.open_packs import KnownPacks
 
 def handout(
     context: typer.Context,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The assignment.toml.", show_default=False)
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", help="The folder for the page and the stubs.")
-    ] = Path("handout"),
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The assignment.toml.")],
+    out: Annotated[Path, typer.Option(help="The folder for page and stubs.")] = Path("handout"),
 ) -> None:
     """Write the tasks of an assignment as one HTML page, and the stub of each task."""
     from attn_drill.app.grade_file import fresh_seed

@@ -11,26 +11,16 @@ from attn_drill.model.errors import DrillError
 
 
 def override(
-    out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The folder with the results of `class grade`.")
-    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The --out of `class grade`.")],
     student: Annotated[
         str,
         typer.Argument(
             metavar="STUDENT", help="The name, id, user name, e-mail address or anonymous id."
         ),
     ],
-    points: Annotated[
-        float,
-        typer.Option("--points", metavar="P", help="The points, 0 to 100.", show_default=False),
-    ],
-    comment: Annotated[
-        str, typer.Option("--comment", metavar="TEXT", help="The reason, which the student reads.")
-    ] = "",
-    challenge: Annotated[
-        str,
-        typer.Option("--challenge", metavar="ID", help="Decide only this challenge."),
-    ] = "",
+    points: Annotated[float, typer.Option(metavar="P", help="The points, 0 to 100.")],
+    comment: Annotated[str, typer.Option(help="The reason, which the student reads.")] = "",
+    challenge: Annotated[str, typer.Option(metavar="ID", help="Decide only this challenge.")] = "",
 ) -> None:
     """Set the points of a student by hand, and write all tables again."""
     from attn_drill.classroom.overrides import OVERRIDES_FILE, Entry, append_entry, decided_file

@@ -20,18 +20,10 @@ MOST_IN_HTML = 512
 def heads(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Weights [..., L, L] in .safetensors, .npy or .npz.",
-            show_default=False,
-        ),
+        typer.Argument(metavar="FILE", help="Weights [..., L, L] in .safetensors, .npy or .npz."),
     ],
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="TENSOR", help="Only this tensor of the file.")
-    ] = None,
-    head: Annotated[
-        int | None, typer.Option("--head", metavar="N", help="Only this head, in full size.")
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="Only this tensor of the file.")] = None,
+    head: Annotated[int | None, typer.Option(help="Only this head, in full size.")] = None,
     html: Html = None,
     as_json: AsJson = False,
 ) -> None:

@@ -23,9 +23,7 @@ from attn_drill.practice.schedule import item_of
 def hint(
     context: typer.Context,
     challenge_id: ChallengeId,
-    level: Annotated[
-        int | None, typer.Option("--level", help="1 is a nudge, 2 the idea, 3 the step.")
-    ] = None,
+    level: Annotated[int | None, typer.Option(help="1 is a nudge, 2 the idea, 3 the step.")] = None,
 ) -> None:
     """Show the next hint."""
     workspace: Workspace = context.obj
@@ -50,13 +48,8 @@ def hint(
 def solution(
     context: typer.Context,
     challenge_id: ChallengeId,
-    give_up: Annotated[
-        bool, typer.Option("--give-up", help="Show it although the challenge is not passed.")
-    ] = False,
-    style: Annotated[
-        str | None,
-        typer.Option("--style", metavar="NAME", help="Show this other right answer instead."),
-    ] = None,
+    give_up: Annotated[bool, typer.Option("--give-up", help="Show it without a pass.")] = False,
+    style: Annotated[str | None, typer.Option(help="Show this other right answer.")] = None,
 ) -> None:
     """Show the reference, or another right answer, after a pass or with --give-up."""
     workspace: Workspace = context.obj

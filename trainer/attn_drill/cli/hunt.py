@@ -17,22 +17,16 @@ from attn_drill.model.errors import DrillError
 from attn_drill.practice.facts import Hunted
 from attn_drill.practice.learner_files import read_source
 
-_SEED = typer.Option("--seed", min=0, help="Draw the same mistake again.")
-_BUGS = typer.Option(
-    "--bugs", min=1, max=5, metavar="N", help="1 to 5 bugs; by default one or two."
-)
-_MINUTES = typer.Option(
-    "--minutes", min=1, max=240, metavar="M", help="The time for the repair, 1 to 240."
-)
-
 
 def hunt(
     context: typer.Context,
     challenge_id: ChallengeId,
     folder: StubFolder = Path("."),
-    seed: Annotated[int | None, _SEED] = None,
-    bugs: Annotated[int | None, _BUGS] = None,
-    minutes: Annotated[int | None, _MINUTES] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Draw the same mistake again.")] = None,
+    bugs: Annotated[int | None, typer.Option(min=1, max=5, help="By default one or two.")] = None,
+    minutes: Annotated[
+        int | None, typer.Option(min=1, max=240, help="Time for the repair.")
+    ] = None,
     reveal: Annotated[bool, typer.Option("--reveal", help="Give up: show what is wrong.")] = False,
     watch: Watch = True,
 ) -> None:

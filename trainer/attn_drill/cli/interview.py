@@ -21,35 +21,29 @@ if TYPE_CHECKING:
     from attn_drill.model.report import Report
     from attn_drill.session.interview_state import Interview
 
-_MINUTES = typer.Option("--minutes", min=5, max=240, metavar="M", help="5 to 240; 45 by default.")
-_TOPIC = typer.Option("--topic", help="A topic, or the challenge that is the main problem.")
-_DIR = typer.Option("--dir", help="The folder for the stubs; by default a new one in this folder.")
 _RESUME = typer.Option(
     "--resume/--fresh",
     help="Go on with the interview under way, as it was planned, or begin another.",
 )
-_SHEET = typer.Option("--sheet", help="Print the last score sheet again.")
 _NO_GRADER = typer.Option(
     "--no-grader", help="Grade nothing before you hand in; the verdict is on the score sheet."
 )
 _DEBUG = typer.Option(
-    "--debug", help="Hold the debugging round: a file with several bugs, then its continuation."
-)
-_BUGS = typer.Option(
-    "--bugs", min=1, max=5, metavar="N", help="A debugging round with 1 to 5 bugs, instead of 4."
+    "--debug",
+    help="Hold the debugging round: a file with 4 bugs, or --bugs, then its continuation.",
 )
 
 
 def interview(
     context: typer.Context,
-    minutes: Annotated[int, _MINUTES] = 45,
-    topic: Annotated[str | None, _TOPIC] = None,
-    folder: Annotated[Path | None, _DIR] = None,
+    minutes: Annotated[int, typer.Option(min=5, max=240, help="Of the whole interview.")] = 45,
+    topic: Annotated[str | None, typer.Option(help="A topic, or the main problem's ID.")] = None,
+    folder: Annotated[Path | None, typer.Option("--dir", help="By default a new folder.")] = None,
     resume: Annotated[bool | None, _RESUME] = None,
-    sheet: Annotated[bool, _SHEET] = False,
+    sheet: Annotated[bool, typer.Option("--sheet", help="Print the last score sheet.")] = False,
     no_grader: Annotated[bool, _NO_GRADER] = False,
     debug: Annotated[bool, _DEBUG] = False,
-    bugs: Annotated[int | None, _BUGS] = None,
+    bugs: Annotated[int | None, typer.Option(min=1, max=5, help="Of the debugging round.")] = None,
 ) -> None:
     """Hold a timed mock interview: problems, questions, and a score sheet at the end."""
     from attn_drill.cli.practise import can_draw_screen

@@ -15,9 +15,7 @@ from attn_drill.model.errors import DrillError
 
 def export_journal(
     context: typer.Context,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The file to write.", show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
 ) -> None:
     """Write a copy of the journal, for another machine or as a backup."""
@@ -33,12 +31,7 @@ def export_journal(
 
 def import_journal(
     context: typer.Context,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="A file that `journal export` wrote.", show_default=False
-        ),
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `journal export`.")],
 ) -> None:
     """Add an exported journal to this journal. Entries that exist are not added again."""
     from attn_drill.practice.exchange import read_export

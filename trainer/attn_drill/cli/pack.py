@@ -12,7 +12,7 @@ import typer
 
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.warn import say_json
-from attn_drill.cli.parameters import AsJson
+from attn_drill.cli.parameters import AsJson, Jobs
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, PackError
 from attn_drill.model.quantities import plural
@@ -25,17 +25,8 @@ SCHEMA = "attn-drill.pack-check/1"
 
 
 def new_pack(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help="The name of the pack and of its folder, e.g. my-pack.",
-            show_default=False,
-        ),
-    ],
-    parent: Annotated[
-        Path, typer.Option("--dir", metavar="DIR", help="The folder to write the pack into.")
-    ] = Path("."),
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the new folder.")],
+    parent: Annotated[Path, typer.Option("--dir", help="The folder for the pack.")] = Path("."),
 ) -> None:
     """Write a new pack with one working challenge to change and to copy."""
     from attn_drill.packs.scaffold import CHALLENGE, scaffold
@@ -57,28 +48,24 @@ _FOLDER = typer.Argument(
     help="The pack; by default the first of --pack and the settings, else the built-in pack.",
 )
 _ONLY = typer.Option("--challenge", help="Only this challenge; may be given several times.")
-_SEEDS = typer.Option("--seeds", min=1, help="Grade every item with this many fresh seeds.")
 _EVERY = typer.Option(
-    "--every",
     min=1,
-    metavar="N",
     help="Check a sample: one in N of the mistakes, pairs and other right answers; a new sample "
     "each time.",
 )
 _PAIRS = typer.Option(
     "--pairs", help="Check only that every pair of mistakes in different statements is refused."
 )
-_JOBS = typer.Option("--jobs", min=1, help="The number of processes; by default one per core.")
 
 
 def check_pack(
     context: typer.Context,
     folder: Annotated[Path | None, _FOLDER] = None,
     only: Annotated[list[str] | None, _ONLY] = None,
-    seeds: Annotated[int, _SEEDS] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="Fresh seeds for every item.")] = 5,
     every: Annotated[int, _EVERY] = 1,
     with_pairs: Annotated[bool, _PAIRS] = False,
-    jobs: Annotated[int | None, _JOBS] = None,
+    jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that right answers pass, known mistakes fail, and no part of a challenge is missing."""

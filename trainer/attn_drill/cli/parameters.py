@@ -179,7 +179,12 @@ Watch = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Html = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE.html", help="Also write one HTML page.")
+    Path | None,
+    typer.Option("--html", metavar="FILE.html", help="Write the report as one HTML page."),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, max=512, help="The number of processes; by default one per core."),
 ]
 AssignedId = Annotated[
     str | None,

@@ -49,21 +49,6 @@ def all_questions(packs: KnownPacks) -> Questions:
     return Questions(pool, bank.titles, challenges, (*bank.troubles, *unreadable))
 
 
-def complete_topic(context: typer.Context, incomplete: str) -> list[str]:
-    """Return the topics that begin with `incomplete`, for shell completion."""
-    try:
-        questions = all_questions(context.obj.packs)
-    except DrillError:  # `--pack` names no pack; the command will report it
-        return []
-    names = (*questions.topics, *questions.challenges)
-    return [name for name in names if name.startswith(incomplete)]
-
-
-_TOPIC = typer.Option(
-    "--topic",
-    help="Only this topic, or questions about this challenge.",
-    autocompletion=complete_topic,
-)
 _FOLLOW_UP = typer.Option(
     "--follow-up",
     metavar="ID",
@@ -74,16 +59,10 @@ _FOLLOW_UP = typer.Option(
 
 def quiz(
     context: typer.Context,
-    topic: Annotated[str | None, _TOPIC] = None,
-    count: Annotated[
-        int, typer.Option("--count", min=1, max=1000, help="How many questions.")
-    ] = 10,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Draw the same questions again.")
-    ] = None,
-    as_list: Annotated[
-        bool, typer.Option("--list", help="Show the topics and their numbers of questions.")
-    ] = False,
+    topic: Annotated[str | None, typer.Option(help="Only this topic or challenge.")] = None,
+    count: Annotated[int, typer.Option(min=1, max=1000, help="How many questions.")] = 10,
+    seed: Annotated[int | None, typer.Option(help="Draw the same questions again.")] = None,
+    as_list: Annotated[bool, typer.Option("--list", help="Show the topics.")] = False,
     follow_up: Annotated[str | None, _FOLLOW_UP] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -28,7 +28,6 @@ _LESS_TIME = "In short: `attn-drill review --minutes 15`."
 _ID = typer.Argument(metavar="[ID]", help="This challenge, due or not; by default the longest due.")
 _GRADE = typer.Option("--grade", help="Overrule the grade of the last review, or of ID's last.")
 _MINUTES = typer.Option(
-    "--minutes",
     min=LEAST_MINUTES,
     max=MOST_MINUTES,
     help="Review what fits into this time, most of it in short.",

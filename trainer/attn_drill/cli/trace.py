@@ -15,18 +15,8 @@ from attn_drill.packs import pack_reader
 from attn_drill.practice.learner_files import read_source
 
 _MARK = "# Written by `attn-drill repro`."
-_Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed", min=0, help="Use the cases of this seed; by default those of your last attempt."
-    ),
-]
-_Case = Annotated[
-    int | None,
-    typer.Option(
-        "--case", help="Use the case with this number; by default the first case that fails."
-    ),
-]
+_Seed = Annotated[int | None, typer.Option(min=0, help="By default that of your last attempt.")]
+_Case = Annotated[int | None, typer.Option(help="By default the first case that fails.")]
 
 
 def trace(
