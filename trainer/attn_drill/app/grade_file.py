@@ -115,23 +115,20 @@ def graded_file(
 ) -> Iterator[tuple[Report, Callable[[], Lesson]]]:
     """Grade one file with its own grading server, which stays open inside the block.
 
-    Yields:
-        The report, and a function that returns the lesson about a file that passed. It takes a
-        second or two.
-
-    Raises:
-        DrillError: if there is no such case, or the content of the pack is broken.
-        GraderError: if there is no verdict.
+    Yield the report, and a function that returns the lesson about a file that passed. It takes a
+    second or two.
     """
     with _server(known_packs) as server:
-        _import_for_the_end()
+        # Meanwhile the server imports torch.
+        for name in ("attn_drill.report.terminal", "attn_drill.app.next_steps", "fsrs"):
+            importlib.import_module(name)
         report = _answer(server, request, Verdict).report
         lesson = Teach(request.challenge, request.submission, request.seed or 0)
         yield report, lambda: _answer(server, lesson, Taught).lesson
 
 
 def grade_file(known_packs: KnownPacks, request: Grade) -> Report:
-    """Return the report of one file. The errors are those of `graded_file`."""
+    """Return the report of one file."""
     with graded_file(known_packs, request) as (report, _):
         return report
 
@@ -150,24 +147,19 @@ def open_grader(
 
 
 def trace_file(
-    known_packs: KnownPacks,
-    challenge: Challenge,
-    submission: Submission,
-    seed: int,
-    case: int | None,
+    known_packs: KnownPacks, challenge: Challenge, answer: Submission, seed: int, case: int | None
 ) -> Trace:
     """Return the result of each line of a file on one case, by default the first that fails."""
     with _server(known_packs) as server:
-        return _answer(server, TraceLines(challenge.id, submission, seed, case), Traced).trace
+        return _answer(server, TraceLines(challenge.id, answer, seed, case), Traced).trace
 
 
 def record_attempt(
     journal: Journal, challenge: Challenge, report: Report, source: str, purpose: Purpose
 ) -> str:
-    """Write a report to the journal. A report on an unfinished file is not written.
+    """Write a report to the journal, unless the file is unfinished.
 
-    Returns:
-        The grade of the pass with its reasons, or "".
+    Return the grade of the pass with its reasons, or "".
     """
     now = time.time()
     recorded = write_attempt(journal, challenge, report, source, now, None, purpose)
@@ -179,10 +171,3 @@ def hunted_mistakes(journal: Journal, challenge: Challenge, path: Path) -> tuple
     """Return the ids of the mistakes that a hunt put into this file; () for any other file."""
     hunt = journal.last(Hunted, subject=challenge.id)
     return hunt.mistakes if hunt and Path(hunt.path) == path.resolve() else ()
-
-
-def _import_for_the_end() -> None:
-    """Import what shows the report and the next steps, while the server imports torch."""
-    importlib.import_module("attn_drill.report.terminal")
-    importlib.import_module("attn_drill.app.next_steps")
-    importlib.import_module("fsrs")

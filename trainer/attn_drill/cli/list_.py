@@ -20,33 +20,36 @@ def list_challenges(context: typer.Context, as_json: AsJson = False) -> None:
     catalogue = workspace.packs.catalogue()
     warn(catalogue.troubles)
     progress = progress_of(workspace.journal.facts())
-    rows = []
+    rows: list[dict[str, Any]] = []
     for challenge in catalogue.challenges:
         pack = catalogue.pack_of(challenge)
-        row: dict[str, Any] = {
-            "id": challenge.id,
-            "title": challenge.title,
-            "level": challenge.level,
-            "minutes": challenge.minutes,
-            "asked": challenge.asked,
-            "builds_on": challenge.builds_on,
-            "state": progress.get(challenge.id, ChallengeProgress()).state,
-            "pack": None if pack.how == "built in" else pack.name,
-        }
-        rows.append(row)
+        rows.append(
+            {
+                "id": challenge.id,
+                "title": challenge.title,
+                "level": challenge.level,
+                "minutes": challenge.minutes,
+                "asked": challenge.asked,
+                "builds_on": challenge.builds_on,
+                "state": progress.get(challenge.id, ChallengeProgress()).state,
+                "pack": None if pack.how == "built in" else pack.name,
+            }
+        )
     if as_json:
         say_json(rows)
         return
+    is_wide = width() >= 100
     heads = {"challenge": "id", "level": "level", "min": "minutes", "state": "state"}
-    if width() >= 100:
+    if is_wide:
         heads["asked"] = "asked"
     table = []
     for row in rows:
-        details = [f"({row['pack']})"] if row["pack"] else []
-        if width() >= 100 and row["builds_on"]:
-            details.append(f"(builds on {', '.join(row['builds_on'])})")
-        title = visible(" ".join([row["title"], *details]))
-        table.append([*(str(row[key]) for key in heads.values()), title])
+        title = row["title"]
+        if row["pack"]:
+            title += f" ({row['pack']})"
+        if is_wide and row["builds_on"]:
+            title += f" (builds on {', '.join(row['builds_on'])})"
+        table.append([*(str(row[key]) for key in heads.values()), visible(title)])
     colours = {"passed": "blue", "started": "yellow"} if is_coloured() else {}
     for line in in_columns([*heads, "title"], table, width(), colours):
         typer.echo(line)
