@@ -177,7 +177,6 @@ def _show_prose(prose: str) -> None:
 
 
 def show_title(title: str) -> None:
-    """Print the title of a question."""
     typer.echo("\n" + typer.style(title, bold=is_coloured()))
 
 
@@ -189,7 +188,6 @@ def say_wrapped(text: str) -> None:
 
 
 def width() -> int:
-    """Return the columns of the terminal."""
     return shutil.get_terminal_size((80, 24)).columns
 
 

@@ -42,7 +42,6 @@ class CheckCommand(PackCommand):
     """The command `check`. Its errors have the form of a report."""
 
     def error_as_json(self, sentence: str) -> str:
-        """Return an error as a report without a verdict."""
         from attn_drill.report.report_json import error_to_json
 
         return error_to_json(sentence)
@@ -152,7 +151,6 @@ def stage_of(why: bool | None, *, is_hunt: bool) -> Stage:
 
 
 def _show(answer: LearnerAnswer, report: Report, output: _Output, pack_option: str) -> None:
-    """Write the page, and show the report."""
     file = "" if answer.is_default else None
     if output.html is not None:
         from attn_drill.report.report_page import to_html

@@ -158,5 +158,4 @@ def main() -> None:
 
 
 def run() -> int:
-    """Run the command line and return its exit code."""
     return exit_code(lambda: app(prog_name="attn-drill", standalone_mode=False))

@@ -116,7 +116,6 @@ def _hold(run: Interview, packs: KnownPacks) -> None:
 
 
 def _print_again(run: Interview | None) -> None:
-    """Print the score sheet of a finished interview."""
     from attn_drill.report.score_sheet import show
     from attn_drill.session.interviews import sheet_of
 

@@ -17,7 +17,6 @@ def check_page_name(path: Path) -> None:
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write a page."""
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:

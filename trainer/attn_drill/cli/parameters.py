@@ -48,12 +48,10 @@ class Workspace:
 
     @cached_property
     def packs(self) -> KnownPacks:
-        """The packs that the command finds challenges in."""
         return open_packs(self.named)
 
     @cached_property
     def journal(self) -> Journal:
-        """The journal of this user."""
         return default_journal()
 
     def close(self) -> None:
@@ -95,7 +93,6 @@ class DrillCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
     def error_as_json(self, sentence: str) -> str:
-        """Return an error as a JSON object."""
         return json.dumps({"error": sentence})
 
 
@@ -139,14 +136,12 @@ class Program(DrillGroup):
     """All commands. The names of version 0.2 work too."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command with this name, or None."""
         group = self.commands.get(_OLD_NAMES.get(cmd_name, ""))
         if isinstance(group, TyperGroup):
             return group.get_command(ctx, cmd_name)
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Return the command that the arguments name, and the other arguments."""
         if args[:2] == ["grade", "override"]:
             raise DrillError(
                 "`attn-drill grade override` is `attn-drill class override` now, with the same "

@@ -93,7 +93,6 @@ def known_follow_ups(
 
 
 def show_plan(review: PlannedReview, minutes: int, *, as_json: bool = False) -> None:
-    """Show the parts of a review with their minutes."""
     plan = review.plan
     parts = (*plan.light, *plan.rewrites)
     if as_json:

@@ -36,7 +36,6 @@ class Questions:
 
 
 def all_questions(packs: KnownPacks) -> Questions:
-    """Return the questions of all packs."""
     from attn_drill.packs.mistakes import readable_mistakes
     from attn_drill.packs.question_bank import read_bank
     from attn_drill.quiz.question_order import pool_of
