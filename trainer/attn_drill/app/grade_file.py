@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, GraderError
+from attn_drill.model.lesson import Lesson
+from attn_drill.model.report import Report, Trace
 from attn_drill.model.submission import Submission
 from attn_drill.practice.facts import Attempted, Hunted, Purpose
 from attn_drill.practice.journal import Journal
@@ -30,10 +32,6 @@ from attn_drill.server.messages import (
     refusal,
 )
 from attn_drill.server.process import ServerLostError, ServerProcess
-
-if TYPE_CHECKING:
-    from attn_drill.model.lesson import Lesson
-    from attn_drill.model.report import Report, Trace
 
 T = TypeVar("T")
 MOST_SEED = (1 << 63) - 1

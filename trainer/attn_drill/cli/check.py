@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -29,13 +29,11 @@ from attn_drill.cli.parameters import (
     complete_id,
 )
 from attn_drill.model.errors import DrillError, GraderError
+from attn_drill.model.lesson import Lesson
 from attn_drill.model.limits import DEFAULT
-
-if TYPE_CHECKING:
-    from attn_drill.model.lesson import Lesson
-    from attn_drill.model.report import Report
-    from attn_drill.practice.facts import Purpose
-    from attn_drill.report.stages import Stage
+from attn_drill.model.report import Report
+from attn_drill.practice.facts import Purpose
+from attn_drill.report.stages import Stage
 
 
 class CheckCommand(PackCommand):

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from attn_drill.app.warn import say
 from attn_drill.cli.parameters import ChallengeId, Workspace
-from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
-from attn_drill.model.lesson import OtherAnswer
 from attn_drill.packs.pack_reader import other_answers
 from attn_drill.practice.facts import Hinted, Revealed, Reviewed
 from attn_drill.practice.progress import ChallengeProgress, progress_of, since_start
@@ -74,23 +71,17 @@ def solution(
     if not since.passed and not since.solution:
         journal.add(Reviewed(item_of(challenge.id), time.time(), rating=1, reason="given up"))
     journal.add(Revealed(challenge.id, time.time()))
-    if sys.stdout.isatty():
-        _show(challenge, answer, answers, pack_option)
-    else:
+    if not sys.stdout.isatty():
         typer.echo(answer.source.rstrip())
-
-
-def _show(
-    challenge: Challenge, answer: OtherAnswer, answers: Sequence[OtherAnswer], pack_option: str
-) -> None:
-    """Show an answer on a terminal, then the names of the others."""
+        return
     from attn_drill.report.lesson_text import render_answer
     from attn_drill.report.literal import console
     from attn_drill.report.wording import wrapped
 
     out = console()
     out.print(render_answer(answer, None, None, out.width))
-    if others := [other for other in answers if other is not answer]:
+    if len(answers) > 1:
         typer.echo(f"\nOthers: attn-drill solution {challenge.id}{pack_option} --style NAME")
-    for other in others:
-        typer.echo(f"  {other.name}\n{wrapped(other.does, out.width, indent='    ')}")
+    for other in answers:
+        if other is not answer:
+            typer.echo(f"  {other.name}\n{wrapped(other.does, out.width, indent='    ')}")

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,9 +17,7 @@ from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, PackError
 from attn_drill.model.quantities import plural
 from attn_drill.packs import pack_reader
-
-if TYPE_CHECKING:
-    from attn_drill.packs.pack_items import Row
+from attn_drill.packs.pack_items import Row, items, pairs, sample_items
 
 SCHEMA = "attn-drill.pack-check/1"
 
@@ -112,7 +110,6 @@ def _check_items(
 ) -> list[Row]:
     """Check a sample of the items of the challenges. A terminal shows a bar."""
     from attn_drill.app.grade_file import cores
-    from attn_drill.packs.pack_items import items, pairs, sample_items
     from attn_drill.report.pack_table import PackProgress
     from attn_drill.server import pack_jobs
 

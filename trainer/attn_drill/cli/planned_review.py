@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -30,16 +29,13 @@ from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
 from attn_drill.practice.review_plan import (
     ReviewPart,
+    ReviewPlan,
     challenge_forms,
     due_follow_ups,
     due_forms,
     review_plan,
 )
-from attn_drill.practice.schedule import RATINGS, challenge_of, item_of, items
-
-if TYPE_CHECKING:
-    from attn_drill.practice.review_plan import ReviewPlan
-    from attn_drill.practice.schedule import ScheduledItem
+from attn_drill.practice.schedule import RATINGS, ScheduledItem, challenge_of, item_of, items
 
 _FORM_NAMES = {
     "rewrite": "write it in full",

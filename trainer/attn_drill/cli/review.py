@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,13 +16,12 @@ from attn_drill.cli.parameters import AsJson, StubFolder, Watch, Workspace
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
 from attn_drill.model.quantities import plural
+from attn_drill.practice.agenda import AgendaEntry, agenda, in_days
 from attn_drill.practice.facts import Overruled
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import progress_of, rated_reviews
-from attn_drill.practice.schedule import RATINGS, item_of
-
-if TYPE_CHECKING:
-    from attn_drill.practice.agenda import AgendaEntry
+from attn_drill.practice.review_plan import due_follow_ups
+from attn_drill.practice.schedule import RATINGS, item_of, items
 
 _LESS_TIME = "In short: `attn-drill review --minutes 15`."
 _ID = typer.Argument(metavar="[ID]", help="This challenge, due or not; by default the longest due.")
@@ -77,9 +76,6 @@ def review(
 def _longest_due(workspace: Workspace, *, listed: bool, as_json: bool) -> Challenge | None:
     """Return the challenge that has been due longest. Only show what is due if there is none."""
     from attn_drill.cli.planned_review import known_follow_ups
-    from attn_drill.practice.agenda import agenda
-    from attn_drill.practice.review_plan import due_follow_ups
-    from attn_drill.practice.schedule import items
 
     now, facts = time.time(), workspace.journal.facts()
     challenges = workspace.packs.catalogue().challenges
@@ -106,8 +102,6 @@ def _longest_due(workspace: Workspace, *, listed: bool, as_json: bool) -> Challe
 
 def _show(entries: Sequence[AgendaEntry], questions: dict[str, int], now: float) -> None:
     """Show what is due and what will be due. `questions` has the number of each challenge."""
-    from attn_drill.practice.agenda import in_days
-
     rows = [(entry.challenge.id, "due") for entry in entries if entry.section == "due"]
     for name, count in questions.items():
         rows.append((name, f"{plural(count, 'follow-up question')} due"))

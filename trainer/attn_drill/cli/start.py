@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,12 +15,10 @@ from attn_drill.packs.stub_levels import Level
 from attn_drill.practice.facts import Started
 from attn_drill.practice.progress import path_of
 
-
-def _level(default: str) -> Any:
-    text = "How much help: arrange has shuffled lines, guided has steps, blank only signatures"
-    return typer.Option("--level", help=f"{text}; by default {default}.", show_default=False)
-
-
+_LEVEL = typer.Option(
+    help="How much help: arrange has shuffled lines, guided has steps, blank only signatures; "
+    "by default as in your file, else as in config.toml.",
+)
 _HINTS_FIRST = typer.Option(
     "--hints-first/--no-hints-first",
     help="In the session, show line, question and cause of a failure with one key each; "
@@ -40,7 +38,7 @@ def start(
         ),
     ] = None,
     folder: StubFolder = Path("."),
-    level: Annotated[Level | None, _level("as in config.toml, else standard")] = None,
+    level: Annotated[Level | None, _LEVEL] = None,
     hints_first: Annotated[bool | None, _HINTS_FIRST] = None,
     watch: Watch = True,
 ) -> None:
@@ -66,12 +64,9 @@ def reset(
     context: typer.Context,
     challenge_id: ChallengeId,
     folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--dir", help="The folder of the stub; by default this folder, or that of `start`."
-        ),
+        Path | None, typer.Option("--dir", help="By default this folder, or that of `start`.")
     ] = None,
-    level: Annotated[Level | None, _level("as in the file that you have")] = None,
+    level: Annotated[Level | None, _LEVEL] = None,
 ) -> None:
     """Write a fresh stub, and keep the old file under another name."""
     workspace: Workspace = context.obj
