@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from attn_drill.cli.parameters import Workspace
+from attn_drill.cli.parameters import Desk
 from attn_drill.cli.planned_review import PlannedReview, hold_review
 from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader
@@ -151,7 +151,7 @@ def hold(challenge: Challenge, *forms: Form) -> None:
     """Review a challenge in these forms."""
     parts = tuple(ReviewPart(f"challenge:{challenge.id}", form, 4) for form in forms)
     review = PlannedReview(ReviewPlan(parts, (), ()), {challenge.id: challenge}, {})
-    hold_review(review, Workspace(), Random(3))
+    hold_review(review, Desk(), Random(3))
 
 
 @pytest.mark.parametrize(("found", "rating"), [(True, 3), (False, 1)])

@@ -34,7 +34,7 @@ class LearnerAnswer:
 
 
 def find_answer(
-    challenge_id: str | None, file: Path | None, journal: Journal, known_packs: KnownPacks
+    challenge_id: str | None, file: Path | None, journal: Journal, packs: KnownPacks
 ) -> LearnerAnswer:
     """Return the answer that the arguments ID and FILE of a command name.
 
@@ -46,7 +46,7 @@ def find_answer(
     named = Path(challenge_id or "")
     if file is None and named.suffix in (".py", NOTEBOOK):
         with suppress(DrillError):
-            challenge, file = known_packs.find(named.stem), named
+            challenge, file = packs.find(named.stem), named
     if challenge_id is None:
         challenge_id = last_started(journal.facts(Started, Resumed))
         if challenge_id is None:
@@ -55,7 +55,7 @@ def find_answer(
                 "`attn-drill check ID`, or begin with `attn-drill start ID`."
             )
     if challenge is None:
-        challenge = known_packs.find(challenge_id)
+        challenge = packs.find(challenge_id)
     here = Path(challenge.file_name)
     started = path_of(journal.facts(Started, subject=challenge.id))
     default = here if here.exists() or started is None else started
@@ -64,7 +64,7 @@ def find_answer(
         is_default = default.exists() and default.samefile(file)
         return LearnerAnswer(challenge, file, text, is_default)
     if not default.exists():
-        pack_option = known_packs.pack_option(challenge)
+        pack_option = packs.pack_option(challenge)
         name_it = f"`attn-drill check {challenge.id} FILE{pack_option}`"
         if default != here:
             raise DrillError(

@@ -84,12 +84,11 @@ def start_early() -> None:
 
 
 @contextmanager
-def _server(known_packs: KnownPacks) -> Iterator[ServerProcess]:
+def _server(packs: KnownPacks) -> Iterator[ServerProcess]:
     """Yield a grading server that hides all known packs from the submissions."""
     check_system()
-    packs = known_packs.roots()
     server = _started.pop() if _started else ServerProcess(None)
-    server.greet(packs)
+    server.greet(packs.roots())
     try:
         yield server
     finally:
@@ -108,15 +107,13 @@ def _answer(server: ServerProcess, request: Request, kind: type[T]) -> T:
 
 
 @contextmanager
-def graded_file(
-    known_packs: KnownPacks, request: Grade
-) -> Iterator[tuple[Report, Callable[[], Lesson]]]:
+def graded_file(packs: KnownPacks, request: Grade) -> Iterator[tuple[Report, Callable[[], Lesson]]]:
     """Grade one file with its own grading server, which stays open inside the block.
 
     Yield the report, and a function that returns the lesson about a file that passed. It takes a
     second or two.
     """
-    with _server(known_packs) as server:
+    with _server(packs) as server:
         # Meanwhile the server imports torch.
         for name in ("attn_drill.report.terminal", "attn_drill.app.next_steps", "fsrs"):
             importlib.import_module(name)
@@ -125,30 +122,30 @@ def graded_file(
         yield report, lambda: _answer(server, lesson, Taught).lesson
 
 
-def grade_file(known_packs: KnownPacks, request: Grade) -> Report:
+def grade_file(packs: KnownPacks, request: Grade) -> Report:
     """Return the report of one file."""
-    with graded_file(known_packs, request) as (report, _):
+    with graded_file(packs, request) as (report, _):
         return report
 
 
 @contextmanager
 def open_grader(
-    known_packs: KnownPacks, challenge: Challenge
+    packs: KnownPacks, challenge: Challenge
 ) -> Iterator[Callable[[Submission], Report]]:
     """Yield a function that grades answers to a challenge, each on fresh cases.
 
     Its grading server gets ready at once, while the learner reads.
     """
-    with _server(known_packs) as server:
+    with _server(packs) as server:
         server.send(Prepare(challenge.id))
         yield lambda answer: _answer(server, Grade(challenge.id, answer), Verdict).report
 
 
 def trace_file(
-    known_packs: KnownPacks, challenge: Challenge, answer: Submission, seed: int, case: int | None
+    packs: KnownPacks, challenge: Challenge, answer: Submission, seed: int, case: int | None
 ) -> Trace:
     """Return the result of each line of a file on one case, by default the first that fails."""
-    with _server(known_packs) as server:
+    with _server(packs) as server:
         return _answer(server, TraceLines(challenge.id, answer, seed, case), Traced).trace
 
 

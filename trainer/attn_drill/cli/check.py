@@ -22,10 +22,10 @@ from attn_drill.cli.ask import width
 from attn_drill.cli.page_files import check_page_name, write_page
 from attn_drill.cli.parameters import (
     AsJson,
+    Desk,
     Html,
     LearnerFile,
     PackCommand,
-    Workspace,
     complete_id,
 )
 from attn_drill.model.errors import DrillError, GraderError
@@ -51,6 +51,8 @@ _ID = typer.Argument(
     autocompletion=complete_id,
     show_default=False,
 )
+_SEED = typer.Option(help="Use the cases of this seed; by default fresh cases.")
+_CASE = typer.Option(help="Use only the case with this number.")
 _WHY = typer.Option(
     "--why/--no-why",
     help="Name the likely mistake, or hide it, as an interview and a hunt do.",
@@ -87,8 +89,8 @@ def check(
     context: typer.Context,
     challenge_id: Annotated[str | None, _ID] = None,
     file: LearnerFile = None,
-    seed: Annotated[int | None, typer.Option(help="Use the cases of this seed.")] = None,
-    case: Annotated[int | None, typer.Option(help="Use only the case with this number.")] = None,
+    seed: Annotated[int | None, _SEED] = None,
+    case: Annotated[int | None, _CASE] = None,
     why: Annotated[bool | None, _WHY] = None,
     hints_first: Annotated[bool | None, _HINTS_FIRST] = None,
     html: Html = None,
@@ -103,8 +105,8 @@ def check(
 
     if html is not None:
         check_page_name(html)
-    workspace: Workspace = context.obj
-    journal, packs = workspace.journal, workspace.packs
+    desk: Desk = context.obj
+    journal, packs = desk.journal, desk.packs
     # 2. Read the file.
     answer = find_answer(challenge_id, file, journal, packs)
     seed = grade_file.fresh_seed() if seed is None else seed
@@ -135,9 +137,9 @@ def check(
         _show(answer, report, output, packs.pack_option(answer.challenge))
         # 9. Teach.
         if hunted and not as_json:
-            _end_hunt(answer, report, hunted, workspace)
+            _end_hunt(answer, report, hunted, desk)
         elif report.verdict == "passed" and case is None and not as_json:
-            _teach(answer, lesson, grade, workspace)
+            _teach(answer, lesson, grade, desk)
     raise typer.Exit(0 if report.verdict == "passed" else 1)
 
 
@@ -148,12 +150,12 @@ def stage_of(why: bool | None, *, is_hunt: bool) -> Stage:
     return "where" if is_hunt else "line"
 
 
-def _show(answer: LearnerAnswer, report: Report, output: _Output, pack_option: str) -> None:
+def _show(answer: LearnerAnswer, report: Report, output: _Output, option: str) -> None:
     file = "" if answer.is_default else None
     if output.html is not None:
         from attn_drill.report.report_page import to_html
 
-        write_page(output.html, to_html(report, output.stage, file, pack_option))
+        write_page(output.html, to_html(report, output.stage, file, option))
     if output.as_json:
         from attn_drill.report.report_json import to_json
 
@@ -162,21 +164,19 @@ def _show(answer: LearnerAnswer, report: Report, output: _Output, pack_option: s
     from attn_drill.report.terminal import show
 
     wait = wait_for_key if output.in_stages else None
-    show(report, sys.stdout, stage=output.stage, file=file, options=pack_option, wait=wait)
+    show(report, sys.stdout, stage=output.stage, file=file, options=option, wait=wait)
     if report.unfinished:
         say(f"Not counted as an attempt: the file {report.unfinished}.")
     if output.html is not None:
         say(f"\n{output.html} has the report as a page.")
 
 
-def _end_hunt(
-    answer: LearnerAnswer, report: Report, hunted: tuple[str, ...], workspace: Workspace
-) -> None:
+def _end_hunt(answer: LearnerAnswer, report: Report, hunted: tuple[str, ...], desk: Desk) -> None:
     """Show the repaired mistakes. After several, hand out the challenge that continues."""
     from attn_drill.app.hunts import follow_up_of, hand_out_follow_up
     from attn_drill.report.hunt_text import describe_mistakes
 
-    challenge, packs = answer.challenge, workspace.packs
+    challenge, packs = answer.challenge, desk.packs
     if report.verdict != "passed":
         give_up = f"`attn-drill hunt {challenge.id} --reveal{packs.pack_option(challenge)}`"
         say(f"\nNot repaired yet. Go on, and grade the file again. {give_up} gives up.")
@@ -185,22 +185,20 @@ def _end_hunt(
     follow_up = follow_up_of(challenge, packs.catalogue().challenges)
     if len(hunted) == 1 or follow_up is None:
         return
-    path = hand_out_follow_up(challenge, follow_up, answer.path, workspace.journal)
+    path = hand_out_follow_up(challenge, follow_up, answer.path, desk.journal)
     say(f"\nNext: {follow_up.title}. {path} is your repaired file, to continue with.")
     folder = "" if path.parent == Path() else f" --dir {shlex.quote(str(path.parent))}"
     typer.echo(f"  attn-drill start {follow_up.id}{folder}{packs.pack_option(follow_up)}")
 
 
-def _teach(
-    answer: LearnerAnswer, lesson: Callable[[], Lesson], grade: str, workspace: Workspace
-) -> None:
+def _teach(answer: LearnerAnswer, lesson: Callable[[], Lesson], grade: str, desk: Desk) -> None:
     """Show what the pass brings. On a terminal, also measure the answer."""
     from attn_drill.app.next_steps import next_steps
     from attn_drill.packs.follow_up import read_follow_ups
 
-    challenge, packs = answer.challenge, workspace.packs
+    challenge, packs = answer.challenge, desk.packs
     challenges = packs.catalogue().challenges
-    say("\n" + next_steps(challenge, challenges, workspace.journal, time.time(), grade))
+    say("\n" + next_steps(challenge, challenges, desk.journal, time.time(), grade))
     if is_terminal():
         from attn_drill.report.lesson_text import render_notes
         from attn_drill.report.literal import console

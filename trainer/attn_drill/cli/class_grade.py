@@ -13,28 +13,31 @@ import typer
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.cli.parameters import AssignedId, AssignmentPath, Jobs
 
+_DIR = typer.Argument(
+    metavar="DIR",
+    help="The submissions: a folder, or a learning management system's zip. With --resume,"
+    " also the folder of an earlier --out.",
+)
+_OUT = typer.Option(help="The folder for the results; by default grades/.")
+_ROSTER = typer.Option(help="The class: an LMS export, or a CSV of names.")
+_RESUME = typer.Option("--resume", help="Grade only what is new or changed.")
+_WRITE = typer.Option(help="Tables and pages, for example csv,html,canvas.")
+_EXECUTOR = typer.Option(help="local, or dask://HOST:PORT.")
+_ALLOW_WEAKER = typer.Option("--allow-weaker-isolation", help="Grade although isolation is weaker.")
+
 
 def grade(
     context: typer.Context,
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DIR",
-            help="The submissions: a folder, or a learning management system's zip. With --resume,"
-            " also the folder of an earlier --out.",
-        ),
-    ],
+    folder: Annotated[Path, _DIR],
     challenge_id: AssignedId = None,
     assignment: AssignmentPath = None,
-    out: Annotated[Path | None, typer.Option(help="For the results; by default grades/.")] = None,
-    roster: Annotated[Path | None, typer.Option(help="An LMS export, or a CSV of names.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Grade what is new or changed.")] = False,
+    out: Annotated[Path | None, _OUT] = None,
+    roster: Annotated[Path | None, _ROSTER] = None,
+    resume: Annotated[bool, _RESUME] = False,
     jobs: Jobs = None,
-    write: Annotated[str, typer.Option(help="Tables and pages, e.g. csv,html,canvas.")] = "",
-    executor: Annotated[str, typer.Option(help="local, or dask://HOST:PORT.")] = "local",
-    allow_weaker: Annotated[
-        bool, typer.Option("--allow-weaker-isolation", help="Grade although isolation is weaker.")
-    ] = False,
+    write: Annotated[str, _WRITE] = "",
+    executor: Annotated[str, _EXECUTOR] = "local",
+    allow_weaker: Annotated[bool, _ALLOW_WEAKER] = False,
 ) -> None:
     """Grade a class's submissions. Everything else is a key of the assignment's file."""
     from attn_drill.classroom.assignment import parse_formats

@@ -9,7 +9,7 @@ import typer
 
 from attn_drill.app.start_challenge import language
 from attn_drill.app.warn import say_json
-from attn_drill.cli.parameters import AsJson, Workspace, complete_id
+from attn_drill.cli.parameters import AsJson, Desk, complete_id
 from attn_drill.packs import pack_reader
 
 SCHEMA = "attn-drill.conventions/1"
@@ -33,8 +33,8 @@ def conventions(
     page = _LINK_TARGET.sub("", pack_reader.conventions(language()))
     sections = sections_of(page)
     if challenge_id is not None:
-        workspace: Workspace = context.obj
-        challenge_id = workspace.packs.find(challenge_id).id
+        desk: Desk = context.obj
+        challenge_id = desk.packs.find(challenge_id).id
         sections = [section for section in sections if f"[{challenge_id}]" in section]
     if as_json:
         say_json({"schema": SCHEMA, "challenge": challenge_id, "sections": sections})

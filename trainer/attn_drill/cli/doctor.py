@@ -15,7 +15,7 @@ from attn_drill import __version__
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.settings import config_path, settings, sources
 from attn_drill.app.warn import say_json, warn
-from attn_drill.cli.parameters import AsJson, Workspace
+from attn_drill.cli.parameters import AsJson, Desk
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
 from attn_drill.practice.progress import progress_of
@@ -32,18 +32,18 @@ _MEANS = {
 
 def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     """Show versions and what this machine supports."""
-    workspace: Workspace = context.obj
+    desk: Desk = context.obj
     chosen: dict[str, Any] | str
     try:
         values, places = msgspec.to_builtins(settings()), sources()
         chosen = {key: {"value": values[key], "from": places[key]} for key in places}
-        catalogue = workspace.packs.catalogue()
+        catalogue = desk.packs.catalogue()
     except DrillError as error:
         # The mistake may be in config.toml. If it is in --pack, it stops the command here.
-        catalogue = KnownPacks().naming(workspace.named).catalogue()
+        catalogue = KnownPacks().naming(desk.named).catalogue()
         chosen = str(error)
     warn(catalogue.troubles)
-    journal = workspace.journal
+    journal = desk.journal
     progress_of(journal.facts())  # opens the file
     counts = Counter(catalogue.pack_of(challenge).root for challenge in catalogue.challenges)
     facts: dict[str, Any] = {

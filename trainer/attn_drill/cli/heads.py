@@ -16,14 +16,15 @@ from attn_drill.model.errors import DrillError, GraderError
 
 MOST_IN_HTML = 512
 
+_FILE = typer.Argument(metavar="FILE", help="Weights [..., L, L] in .safetensors, .npy or .npz.")
+_NAME = typer.Option(metavar="TENSOR", help="Only this tensor of the file.")
+_HEAD = typer.Option(metavar="N", help="Only this head, in full size.")
+
 
 def heads(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="Weights [..., L, L] in .safetensors, .npy or .npz."),
-    ],
-    name: Annotated[str | None, typer.Option(help="Only this tensor of the file.")] = None,
-    head: Annotated[int | None, typer.Option(help="Only this head, in full size.")] = None,
+    file: Annotated[Path, _FILE],
+    name: Annotated[str | None, _NAME] = None,
+    head: Annotated[int | None, _HEAD] = None,
     html: Html = None,
     as_json: AsJson = False,
 ) -> None:

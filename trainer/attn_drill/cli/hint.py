@@ -9,22 +9,26 @@ from typing import Annotated
 import typer
 
 from attn_drill.app.warn import say
-from attn_drill.cli.parameters import ChallengeId, Workspace
+from attn_drill.cli.parameters import ChallengeId, Desk
 from attn_drill.model.errors import DrillError
 from attn_drill.packs.pack_reader import other_answers
 from attn_drill.practice.facts import Hinted, Revealed, Reviewed
 from attn_drill.practice.progress import ChallengeProgress, progress_of, since_start
 from attn_drill.practice.schedule import item_of
 
+_LEVEL = typer.Option(help="1 is a nudge, 2 the idea, 3 the step.")
+_GIVE_UP = typer.Option("--give-up", help="Show it although the challenge is not passed.")
+_STYLE = typer.Option(metavar="NAME", help="Show this other right answer instead.")
+
 
 def hint(
     context: typer.Context,
     challenge_id: ChallengeId,
-    level: Annotated[int | None, typer.Option(help="1 is a nudge, 2 the idea, 3 the step.")] = None,
+    level: Annotated[int | None, _LEVEL] = None,
 ) -> None:
     """Show the next hint."""
-    workspace: Workspace = context.obj
-    challenge, journal = workspace.packs.find(challenge_id), workspace.journal
+    desk: Desk = context.obj
+    challenge, journal = desk.packs.find(challenge_id), desk.journal
     last = len(challenge.hints)
     if level is not None and not 1 <= level <= last:
         raise DrillError(f"There is no hint {level}; {challenge.id} has hints 1 to {last}.")
@@ -37,29 +41,29 @@ def hint(
     else:
         say(f"Hint {level} of {last}: {text}")
     if level == last:
-        pack_option = workspace.packs.pack_option(challenge)
-        solution = f"`attn-drill solution {challenge.id} --give-up{pack_option}`"
+        option = desk.packs.pack_option(challenge)
+        solution = f"`attn-drill solution {challenge.id} --give-up{option}`"
         say(f"That was the last hint. {solution} shows the reference.")
 
 
 def solution(
     context: typer.Context,
     challenge_id: ChallengeId,
-    give_up: Annotated[bool, typer.Option("--give-up", help="Show it without a pass.")] = False,
-    style: Annotated[str | None, typer.Option(help="Show this other right answer.")] = None,
+    give_up: Annotated[bool, _GIVE_UP] = False,
+    style: Annotated[str | None, _STYLE] = None,
 ) -> None:
     """Show the reference, or another right answer, after a pass or with --give-up."""
-    workspace: Workspace = context.obj
-    challenge, journal = workspace.packs.find(challenge_id), workspace.journal
-    pack_option = workspace.packs.pack_option(challenge)
+    desk: Desk = context.obj
+    challenge, journal = desk.packs.find(challenge_id), desk.journal
+    option = desk.packs.pack_option(challenge)
     facts = journal.facts(subject=challenge.id)
     progress = progress_of(facts).get(challenge.id, ChallengeProgress())
     since = since_start(facts)
     if progress.state != "passed" and not since.solution and not give_up:
         raise DrillError(
             f"{challenge.id} is not passed yet ({progress.attempts} attempts). "
-            f"Go on with `attn-drill hint {challenge.id}{pack_option}`, or see the reference "
-            f"with `attn-drill solution {challenge.id} --give-up{pack_option}`."
+            f"Go on with `attn-drill hint {challenge.id}{option}`, or see the reference "
+            f"with `attn-drill solution {challenge.id} --give-up{option}`."
         )
     answers = other_answers(challenge)
     by_name = {answer.name: answer for answer in answers}
@@ -81,7 +85,7 @@ def solution(
     out = console()
     out.print(render_answer(answer, None, None, out.width))
     if len(answers) > 1:
-        typer.echo(f"\nOthers: attn-drill solution {challenge.id}{pack_option} --style NAME")
+        typer.echo(f"\nOthers: attn-drill solution {challenge.id}{option} --style NAME")
     for other in answers:
         if other is not answer:
             typer.echo(f"  {other.name}\n{wrapped(other.does, out.width, indent='    ')}")

@@ -11,7 +11,7 @@ import typer
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.start_challenge import language
 from attn_drill.cli.page_files import write_page
-from attn_drill.cli.parameters import Workspace
+from attn_drill.cli.parameters import Desk
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
 from attn_drill.model.submission import Submission
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from attn_drill.model.report import Report
     from attn_drill.session.interview_state import Interview
 
+_MINUTES = typer.Option(min=5, max=240, help="The time for the whole interview.")
+_TOPIC = typer.Option(help="A topic, or the challenge that is the main problem.")
+_DIR = typer.Option("--dir", help="The folder for the stubs; by default a new one.")
+_SHEET = typer.Option("--sheet", help="Print the last score sheet again.")
 _RESUME = typer.Option(
     "--resume/--fresh",
     help="Go on with the interview under way, as it was planned, or begin another.",
@@ -30,27 +34,28 @@ _NO_GRADER = typer.Option(
 )
 _DEBUG = typer.Option(
     "--debug",
-    help="Hold the debugging round: a file with 4 bugs, or --bugs, then its continuation.",
+    help="Hold the debugging round: a file with several bugs, then its continuation.",
 )
+_BUGS = typer.Option(min=1, max=5, help="A debugging round with so many bugs, instead of 4.")
 
 
 def interview(
     context: typer.Context,
-    minutes: Annotated[int, typer.Option(min=5, max=240, help="Of the whole interview.")] = 45,
-    topic: Annotated[str | None, typer.Option(help="A topic, or the main problem's ID.")] = None,
-    folder: Annotated[Path | None, typer.Option("--dir", help="By default a new folder.")] = None,
+    minutes: Annotated[int, _MINUTES] = 45,
+    topic: Annotated[str | None, _TOPIC] = None,
+    folder: Annotated[Path | None, _DIR] = None,
     resume: Annotated[bool | None, _RESUME] = None,
-    sheet: Annotated[bool, typer.Option("--sheet", help="Print the last score sheet.")] = False,
+    sheet: Annotated[bool, _SHEET] = False,
     no_grader: Annotated[bool, _NO_GRADER] = False,
     debug: Annotated[bool, _DEBUG] = False,
-    bugs: Annotated[int | None, typer.Option(min=1, max=5, help="Of the debugging round.")] = None,
+    bugs: Annotated[int | None, _BUGS] = None,
 ) -> None:
     """Hold a timed mock interview: problems, questions, and a score sheet at the end."""
     from attn_drill.cli.practise import can_draw_screen
     from attn_drill.session import interviews
 
-    workspace: Workspace = context.obj
-    catalogue, journal = workspace.packs.catalogue(), workspace.journal
+    desk: Desk = context.obj
+    catalogue, journal = desk.packs.catalogue(), desk.journal
     last = interviews.last_interview(journal, catalogue)
     if sheet:
         _print_again(last)
@@ -70,7 +75,7 @@ def interview(
         count = bugs or (4 if debug else 0)
         plan = interviews.plan_interview(journal, catalogue, minutes, topic, count, not no_grader)
         run = interviews.begun(journal, catalogue, plan, folder)
-    _hold(run, workspace.packs)
+    _hold(run, desk.packs)
 
 
 def _hold(run: Interview, packs: KnownPacks) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from attn_drill.app.warn import say
-from attn_drill.cli.parameters import Workspace
+from attn_drill.cli.parameters import Desk
 from attn_drill.model.errors import DrillError
 
 
@@ -21,8 +21,8 @@ def export_journal(
     """Write a copy of the journal, for another machine or as a backup."""
     from attn_drill.practice.exchange import export
 
-    workspace: Workspace = context.obj
-    count = export(workspace.journal, file, overwrite=force)
+    desk: Desk = context.obj
+    count = export(desk.journal, file, overwrite=force)
     say(
         f"{file} is written: {count} {'entry' if count == 1 else 'entries'} of the journal. "
         f"`attn-drill journal import {shlex.quote(str(file))}` reads it on any machine."
@@ -36,9 +36,9 @@ def import_journal(
     """Add an exported journal to this journal. Entries that exist are not added again."""
     from attn_drill.practice.exchange import read_export
 
-    workspace: Workspace = context.obj
+    desk: Desk = context.obj
     rows = read_export(file)
-    new = workspace.journal.add_rows(rows)
+    new = desk.journal.add_rows(rows)
     if new is None:
         raise DrillError("Nothing was imported. The journal cannot be used.")
     old = len(rows) - new

@@ -9,17 +9,17 @@ import typer
 from attn_drill.app.warn import say_json, warn
 from attn_drill.cli.ask import is_coloured, width
 from attn_drill.cli.columns import in_columns
-from attn_drill.cli.parameters import AsJson, Workspace
+from attn_drill.cli.parameters import AsJson, Desk
 from attn_drill.practice.progress import ChallengeProgress, progress_of
 from attn_drill.report.visible import visible
 
 
 def list_challenges(context: typer.Context, as_json: AsJson = False) -> None:
     """List the challenges with title, level, minutes and state."""
-    workspace: Workspace = context.obj
-    catalogue = workspace.packs.catalogue()
+    desk: Desk = context.obj
+    catalogue = desk.packs.catalogue()
     warn(catalogue.troubles)
-    progress = progress_of(workspace.journal.facts())
+    progress = progress_of(desk.journal.facts())
     rows: list[dict[str, Any]] = []
     for challenge in catalogue.challenges:
         pack = catalogue.pack_of(challenge)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from attn_drill.app.start_challenge import is_review_under_way, recommended
-from attn_drill.cli.parameters import Workspace
+from attn_drill.cli.parameters import Desk
 from attn_drill.cli.practise import review_challenge, start_challenge
 from attn_drill.model.errors import DrillError
 from attn_drill.packs.question_bank import read_bank
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 def menu(context: typer.Context) -> None:
     """Show the menu again and again, and run what the learner chooses, until the learner leaves."""
-    workspace: Workspace = context.obj
+    desk: Desk = context.obj
     program = context.find_root().command
     notice = ""
     while True:
-        stats, chosen = _choose(workspace, notice)
+        stats, chosen = _choose(desk, notice)
         if chosen is None:
             return
         notice = ""
         try:
             if chosen.command == "start" and chosen.entry is not None:
                 practise = review_challenge if chosen.entry.section == "due" else start_challenge
-                path = _path(chosen.entry, workspace.journal)
-                practise(chosen.entry.challenge, path, workspace)
+                path = _path(chosen.entry, desk.journal)
+                practise(chosen.entry.challenge, path, desk)
                 continue
-            words = command_words(chosen, stats, workspace.named)
+            words = command_words(chosen, stats, desk.named)
             program.main(words, standalone_mode=False)
         except DrillError as error:
             notice = str(error)
@@ -49,11 +49,11 @@ def menu(context: typer.Context) -> None:
             typer.prompt("Enter goes back to the menu", "", show_default=False)
 
 
-def _choose(workspace: Workspace, notice: str) -> tuple[Stats, MenuChoice | None]:
+def _choose(desk: Desk, notice: str) -> tuple[Stats, MenuChoice | None]:
     """Let the learner choose. Return the statistics and the choice."""
     from attn_drill.session.menu_screen import Menu, choose
 
-    catalogue, journal, now = workspace.packs.catalogue(), workspace.journal, time.time()
+    catalogue, journal, now = desk.packs.catalogue(), desk.journal, time.time()
     challenges, facts = catalogue.challenges, journal.facts()
     entries = agenda(challenges, progress_of(facts), rated_reviews(facts, "challenge:"), now)
     stats = statistics(facts, challenges, {}, now)

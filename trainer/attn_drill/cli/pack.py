@@ -22,9 +22,13 @@ from attn_drill.packs.pack_items import Row, items, pairs, sample_items
 SCHEMA = "attn-drill.pack-check/1"
 
 
+_NAME = typer.Argument(metavar="NAME", help="The name of the pack, e.g. my-pack.")
+_DIR = typer.Option("--dir", help="The folder to write the pack into.")
+
+
 def new_pack(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the new folder.")],
-    parent: Annotated[Path, typer.Option("--dir", help="The folder for the pack.")] = Path("."),
+    name: Annotated[str, _NAME],
+    parent: Annotated[Path, _DIR] = Path("."),
 ) -> None:
     """Write a new pack with one working challenge to change and to copy."""
     from attn_drill.packs.scaffold import CHALLENGE, scaffold

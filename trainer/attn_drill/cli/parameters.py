@@ -37,11 +37,11 @@ _OLD_NAMES = {
 }
 
 
-class Workspace:
-    """The packs and the journal of one command. Each is opened when it is first needed.
+class Desk:
+    """What a command works with: its packs and the journal."""
 
-    So an error about them has the form that the options of the command ask for.
-    """
+    # Each is opened when it is first needed. So an error about it has the form that the options of
+    # the command ask for.
 
     def __init__(self, named: tuple[Path | str, ...] = ()) -> None:
         self.named = named  # the folders of `--pack`
@@ -62,12 +62,12 @@ class Workspace:
 
 
 def name_packs(context: typer.Context, folders: Iterable[Path | str] | None) -> None:
-    """Give the command a workspace with the folders of `--pack`.
+    """Give the command a desk with the folders of `--pack`.
 
     Folders named before the command's name stay first: a subcommand inherits `context.obj`.
     """
-    before: Workspace | None = context.obj
-    context.obj = Workspace((*(before.named if before else ()), *(folders or ())))
+    before: Desk | None = context.obj
+    context.obj = Desk((*(before.named if before else ()), *(folders or ())))
     context.call_on_close(context.obj.close)
 
 
@@ -152,9 +152,9 @@ class Program(DrillGroup):
 
 def complete_id(context: typer.Context, incomplete: str) -> list[str]:
     """Return the ids that begin with `incomplete`, for shell completion."""
-    workspace: Workspace = context.obj
+    desk: Desk = context.obj
     try:
-        challenges = workspace.packs.catalogue().challenges
+        challenges = desk.packs.catalogue().challenges
     except DrillError:  # `--pack` names a folder that is not a pack; the command will report it
         return []
     return [challenge.id for challenge in challenges if challenge.id.startswith(incomplete)]

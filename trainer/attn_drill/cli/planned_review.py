@@ -19,7 +19,7 @@ from attn_drill.cli.ask import (
     ask_question,
     show_title,
 )
-from attn_drill.cli.parameters import Workspace
+from attn_drill.cli.parameters import Desk
 from attn_drill.model.challenge import Challenge, Mistake
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
@@ -59,13 +59,13 @@ class PlannedReview:
         return follow_up.challenge if follow_up else challenge_of(part.item) or part.item
 
 
-def planned_review(minutes: int, named: Challenge | None, workspace: Workspace) -> PlannedReview:
+def planned_review(minutes: int, named: Challenge | None, desk: Desk) -> PlannedReview:
     """Plan a review of everything that is due, or of the named challenge, due or not."""
     now = time.time()
     if named is not None:
         return PlannedReview(review_plan([challenge_forms(named)], minutes), {named.id: named}, {})
-    challenges = workspace.packs.catalogue().challenges
-    scheduled = items(rated_reviews(workspace.journal.facts()), now)
+    challenges = desk.packs.catalogue().challenges
+    scheduled = items(rated_reviews(desk.journal.facts()), now)
     follow_ups = known_follow_ups(challenges, scheduled, now)
     due = due_forms(scheduled, challenges, follow_ups, now)
     by_id = {challenge.id: challenge for challenge in challenges}
@@ -110,7 +110,7 @@ def show_plan(review: PlannedReview, minutes: int, *, as_json: bool = False) -> 
         typer.echo("1 more item stays due." if count == 1 else f"{count} more items stay due.")
 
 
-def hold_review(review: PlannedReview, workspace: Workspace, rng: Random) -> Challenge | None:
+def hold_review(review: PlannedReview, desk: Desk, rng: Random) -> Challenge | None:
     """Ask the light parts. Return the challenge to write in full now, or None."""
     accept_all_characters()
     light = review.plan.light
@@ -119,9 +119,9 @@ def hold_review(review: PlannedReview, workspace: Workspace, rng: Random) -> Cha
             name = review.name_of(part)
             show_title(f"{number} of {len(light)}  {name}: {_FORM_NAMES[part.form]}")
             if part.form == "follow-up":
-                ask_follow_up(review.follow_ups[part.item], workspace.journal)
+                ask_follow_up(review.follow_ups[part.item], desk.journal)
             else:
-                _ask_challenge(review.challenges[name], part, workspace, rng)
+                _ask_challenge(review.challenges[name], part, desk, rng)
     except StoppedError:
         typer.echo("Stopped. All grades so far are recorded.")
         return None
@@ -130,15 +130,13 @@ def hold_review(review: PlannedReview, workspace: Workspace, rng: Random) -> Cha
     first, *later = [review.challenges[review.name_of(part)] for part in review.plan.rewrites]
     typer.echo(f"\nNow write {first.id} in full ({first.minutes} min).")
     for challenge in later:
-        option = workspace.packs.pack_option(challenge)
+        option = desk.packs.pack_option(challenge)
         typer.echo(f"Later: `attn-drill review {challenge.id}{option}`.")
     typer.echo()
     return first
 
 
-def _ask_challenge(
-    challenge: Challenge, part: ReviewPart, workspace: Workspace, rng: Random
-) -> None:
+def _ask_challenge(challenge: Challenge, part: ReviewPart, desk: Desk, rng: Random) -> None:
     """Ask the gaps of a challenge, or the wrong line if it has too few places. Grade it."""
     from attn_drill.packs.mistakes import read_mistakes
     from attn_drill.quiz.gap_exercise import gap_exercise, rating
@@ -151,10 +149,10 @@ def _ask_challenge(
         if exercise is not None:
             from attn_drill.app.grade_file import open_grader
 
-            with open_grader(workspace.packs, challenge) as grade:
+            with open_grader(desk.packs, challenge) as grade:
                 right, count = ask_gaps(exercise, grade), len(exercise.gaps)
             mark, reason = rating(right, count), f"gaps, {right} of {count} right"
-        elif _finds_line(challenge, mistakes, workspace.journal, rng):
+        elif _finds_line(challenge, mistakes, desk.journal, rng):
             mark, reason = 3, "planted line found"
         else:
             mark, reason = 1, "planted line not found"
@@ -162,7 +160,7 @@ def _ask_challenge(
         warn([f"{challenge.id} is left out: {error}"])
         return
     fact = Reviewed(item_of(challenge.id), time.time(), rating=mark, reason=reason)
-    workspace.journal.add(fact)
+    desk.journal.add(fact)
     typer.echo(f"{challenge.id}: graded {RATINGS[mark - 1]}: {reason}.")
 
 

@@ -20,7 +20,7 @@ from attn_drill.app.start_challenge import (
     prompt_text,
 )
 from attn_drill.app.warn import say
-from attn_drill.cli.parameters import Workspace
+from attn_drill.cli.parameters import Desk
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.quantities import plural
 from attn_drill.packs.stub_levels import Level
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def start_challenge(
     challenge: Challenge,
     path: Path,
-    workspace: Workspace,
+    desk: Desk,
     level: Level | None = None,
     *,
     watch: bool = True,
@@ -48,41 +48,39 @@ def start_challenge(
         watch: open the session's screen, if a screen can be drawn.
         hints_first: as for `practise`.
     """
-    file_was_there = hand_out(challenge, path, workspace.journal, level)
-    level_before = handed_out_level(challenge, workspace.journal)
+    file_was_there = hand_out(challenge, path, desk.journal, level)
+    level_before = handed_out_level(challenge, desk.journal)
     is_other_level = file_was_there and level not in (None, level_before)
     if watch and can_draw_screen():
         wanted = level if is_other_level else None
-        practise(challenge, path, workspace, hints_first=hints_first, level=wanted)
+        practise(challenge, path, desk, hints_first=hints_first, level=wanted)
         return
     notice = ""
     if is_other_level:
-        pack_option = workspace.packs.pack_option(challenge)
+        option = desk.packs.pack_option(challenge)
         notice = (
             f"{path} has your work and was handed out at the level {level_before}; "
-            f"`attn-drill reset {challenge.id} --level {level}{pack_option}` gives a fresh stub of "
+            f"`attn-drill reset {challenge.id} --level {level}{option}` gives a fresh stub of "
             f"the level {level} and keeps your file under another name."
         )
-    _show_task(challenge, path, workspace, file_was_there=file_was_there, notice=notice)
+    _show_task(challenge, path, desk, file_was_there=file_was_there, notice=notice)
 
 
-def review_challenge(
-    challenge: Challenge, path: Path, workspace: Workspace, *, watch: bool = True
-) -> None:
+def review_challenge(challenge: Challenge, path: Path, desk: Desk, *, watch: bool = True) -> None:
     """Hand out a blank stub and keep the old file under another name, then practise.
 
     A review that is under way continues with its file.
     """
-    journal = workspace.journal
+    journal = desk.journal
     under_way = is_review_under_way(challenge, path, journal)
     if not under_way:
         old_file = hand_out_afresh(challenge, path, journal, "blank")
         if old_file is not None:
             typer.echo(f"Your old {path.name} is kept as {old_file.name}.")
     if watch and can_draw_screen():
-        practise(challenge, path, workspace, "review")
+        practise(challenge, path, desk, "review")
     else:
-        _show_task(challenge, path, workspace, file_was_there=under_way)
+        _show_task(challenge, path, desk, file_was_there=under_way)
 
 
 def can_draw_screen() -> bool:
@@ -98,7 +96,7 @@ def can_draw_screen() -> bool:
 def practise(
     challenge: Challenge,
     path: Path,
-    workspace: Workspace,
+    desk: Desk,
     purpose: Purpose = "practice",
     *,
     hints_first: bool | None = None,
@@ -114,7 +112,7 @@ def practise(
     from attn_drill.session.model import SessionRequest
     from attn_drill.session.practice_screen import run_session
 
-    packs, journal = workspace.packs, workspace.journal
+    packs, journal = desk.packs, desk.journal
     while True:
         since = since_start(journal.facts(subject=challenge.id))
         in_stages = settings().hints_first if hints_first is None else hints_first
@@ -159,26 +157,26 @@ def practise(
 def _show_task(
     challenge: Challenge,
     path: Path,
-    workspace: Workspace,
+    desk: Desk,
     *,
     file_was_there: bool,
     notice: str = "",
 ) -> None:
     """Show the prompt, the path of the file or the notice, and the commands to type next."""
     show_prompt(prompt_text(challenge))
-    pack_option = workspace.packs.pack_option(challenge)
+    option = desk.packs.pack_option(challenge)
     file = "" if path.parent == Path(".") else f" {path}"
     typer.echo()
     if notice:
         typer.echo(notice)
     elif file_was_there:
-        reset = f"`attn-drill reset {challenge.id}{pack_option}`"
+        reset = f"`attn-drill reset {challenge.id}{option}`"
         typer.echo(f"{path} is already there and stays unchanged; {reset} gives a fresh stub.")
     else:
         typer.echo(f"{path} is the stub: write your answer there.")
-    check = f"attn-drill check {challenge.id}{file}{pack_option}"
+    check = f"attn-drill check {challenge.id}{file}{option}"
     typer.echo(f"  {check}    grades it    par time {challenge.minutes} min")
-    typer.echo(f"  attn-drill hint {challenge.id}{pack_option}    shows a hint, one of three")
+    typer.echo(f"  attn-drill hint {challenge.id}{option}    shows a hint, one of three")
 
 
 def show_prompt(text: str) -> None:

@@ -15,7 +15,7 @@ from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.warn import say_json, warn
 from attn_drill.cli import ask
 from attn_drill.cli.columns import in_columns
-from attn_drill.cli.parameters import AsJson, Workspace, complete_id
+from attn_drill.cli.parameters import AsJson, Desk, complete_id
 from attn_drill.model.errors import DrillError, PackError
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import ChallengeProgress, progress_of, rated_reviews, since_start
@@ -48,6 +48,10 @@ def all_questions(packs: KnownPacks) -> Questions:
     return Questions(pool, bank.titles, challenges, (*bank.troubles, *unreadable))
 
 
+_TOPIC = typer.Option(help="Only this topic, or questions about this challenge.")
+_COUNT = typer.Option(min=1, max=1000, help="How many questions.")
+_SEED = typer.Option(help="Draw the same questions again.")
+_LIST = typer.Option("--list", help="Show the topics and their numbers of questions.")
 _FOLLOW_UP = typer.Option(
     "--follow-up",
     metavar="ID",
@@ -58,10 +62,10 @@ _FOLLOW_UP = typer.Option(
 
 def quiz(
     context: typer.Context,
-    topic: Annotated[str | None, typer.Option(help="Only this topic or challenge.")] = None,
-    count: Annotated[int, typer.Option(min=1, max=1000, help="How many questions.")] = 10,
-    seed: Annotated[int | None, typer.Option(help="Draw the same questions again.")] = None,
-    as_list: Annotated[bool, typer.Option("--list", help="Show the topics.")] = False,
+    topic: Annotated[str | None, _TOPIC] = None,
+    count: Annotated[int, _COUNT] = 10,
+    seed: Annotated[int | None, _SEED] = None,
+    as_list: Annotated[bool, _LIST] = False,
     follow_up: Annotated[str | None, _FOLLOW_UP] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -69,13 +73,13 @@ def quiz(
     if as_json and not as_list:
         raise DrillError("--json prints the list of topics: add --list.")
     ask.accept_all_characters()
-    workspace: Workspace = context.obj
+    desk: Desk = context.obj
     if follow_up is not None:
-        _ask_follow_ups(follow_up, workspace)
+        _ask_follow_ups(follow_up, desk)
         return
     from attn_drill.quiz.question_order import known_name
 
-    questions = all_questions(workspace.packs)
+    questions = all_questions(desk.packs)
     warn(questions.troubles)
     if as_list:
         _show_topics(questions, as_json=as_json)
@@ -88,19 +92,19 @@ def quiz(
             "There are no questions on this topic. "
             "`attn-drill quiz --list` shows the topics with questions."
         )
-    _ask_questions(pool, count, Random(seed), workspace.journal)
+    _ask_questions(pool, count, Random(seed), desk.journal)
 
 
-def _ask_follow_ups(challenge_id: str, workspace: Workspace) -> None:
+def _ask_follow_ups(challenge_id: str, desk: Desk) -> None:
     """Ask all follow-up questions of a challenge whose answers the learner may see."""
     from attn_drill.app.start_challenge import language
     from attn_drill.packs.follow_up import follow_ups
 
-    challenge, journal = workspace.packs.find(challenge_id), workspace.journal
+    challenge, journal = desk.packs.find(challenge_id), desk.journal
     facts = journal.facts(subject=challenge.id)
     progress = progress_of(facts).get(challenge.id, ChallengeProgress())
     if progress.state != "passed" and not since_start(facts).solution:
-        option = workspace.packs.pack_option(challenge)
+        option = desk.packs.pack_option(challenge)
         raise DrillError(
             f"{challenge.id} is not passed yet. The answers come after the pass: "
             f"`attn-drill start {challenge.id}{option}`."

@@ -12,7 +12,7 @@ import typer
 
 from attn_drill.app.settings import LEAST_MINUTES, MOST_MINUTES, settings
 from attn_drill.app.warn import say, say_json
-from attn_drill.cli.parameters import AsJson, StubFolder, Watch, Workspace
+from attn_drill.cli.parameters import AsJson, Desk, StubFolder, Watch
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
 from attn_drill.model.quantities import plural
@@ -26,6 +26,7 @@ from attn_drill.practice.schedule import RATINGS, item_of, items
 _LESS_TIME = "In short: `attn-drill review --minutes 15`."
 _ID = typer.Argument(metavar="[ID]", help="This challenge, due or not; by default the longest due.")
 _GRADE = typer.Option("--grade", help="Overrule the grade of the last review, or of ID's last.")
+_LIST = typer.Option("--list", help="Only show what is due and when.")
 _MINUTES = typer.Option(
     min=LEAST_MINUTES,
     max=MOST_MINUTES,
@@ -39,7 +40,7 @@ def review(
     folder: StubFolder = Path("."),
     watch: Watch = True,
     overruled: Annotated[Literal["again", "hard", "good", "easy"] | None, _GRADE] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Only show what is due and when.")] = False,
+    listed: Annotated[bool, _LIST] = False,
     minutes: Annotated[int | None, _MINUTES] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -51,10 +52,10 @@ def review(
             "--grade overrules an earlier review, so it takes no --minutes. "
             "Give only one of these two options."
         )
-    workspace: Workspace = context.obj
-    named = None if challenge_id is None else workspace.packs.find(challenge_id)
+    desk: Desk = context.obj
+    named = None if challenge_id is None else desk.packs.find(challenge_id)
     if overruled is not None:
-        _overrule(workspace.journal, named, overruled)
+        _overrule(desk.journal, named, overruled)
         return
     if minutes is None and named is None and not listed:
         minutes = settings().review_minutes
@@ -62,23 +63,23 @@ def review(
     if minutes is not None:
         from attn_drill.cli.planned_review import hold_review, planned_review, show_plan
 
-        planned = planned_review(minutes, named, workspace)
+        planned = planned_review(minutes, named, desk)
         show_plan(planned, minutes, as_json=as_json)
-        challenge = None if listed else hold_review(planned, workspace, Random())
+        challenge = None if listed else hold_review(planned, desk, Random())
     elif listed or named is None:
-        challenge = _longest_due(workspace, listed=listed, as_json=as_json)
+        challenge = _longest_due(desk, listed=listed, as_json=as_json)
     if challenge is not None:
         from attn_drill.cli.practise import review_challenge
 
-        review_challenge(challenge, folder / challenge.file_name, workspace, watch=watch)
+        review_challenge(challenge, folder / challenge.file_name, desk, watch=watch)
 
 
-def _longest_due(workspace: Workspace, *, listed: bool, as_json: bool) -> Challenge | None:
+def _longest_due(desk: Desk, *, listed: bool, as_json: bool) -> Challenge | None:
     """Return the challenge that has been due longest. Only show what is due if there is none."""
     from attn_drill.cli.planned_review import known_follow_ups
 
-    now, facts = time.time(), workspace.journal.facts()
-    challenges = workspace.packs.catalogue().challenges
+    now, facts = time.time(), desk.journal.facts()
+    challenges = desk.packs.catalogue().challenges
     entries = agenda(challenges, progress_of(facts), rated_reviews(facts, "challenge:"), now)
     due = [entry.challenge for entry in entries if entry.section == "due"]
     if due and not listed:

@@ -9,7 +9,7 @@ import typer
 
 from attn_drill.app.settings import settings
 from attn_drill.app.start_challenge import hand_out_afresh, handed_out_level
-from attn_drill.cli.parameters import ChallengeId, StubFolder, Watch, Workspace, complete_id
+from attn_drill.cli.parameters import ChallengeId, Desk, StubFolder, Watch, complete_id
 from attn_drill.model.errors import DrillError
 from attn_drill.packs.stub_levels import Level
 from attn_drill.practice.facts import Started
@@ -54,10 +54,10 @@ def start(
 
         menu(context)
         return
-    workspace: Workspace = context.obj
-    challenge = workspace.packs.find(challenge_id)
+    desk: Desk = context.obj
+    challenge = desk.packs.find(challenge_id)
     path = folder / challenge.file_name
-    start_challenge(challenge, path, workspace, level, watch=watch, hints_first=hints_first)
+    start_challenge(challenge, path, desk, level, watch=watch, hints_first=hints_first)
 
 
 def reset(
@@ -69,8 +69,8 @@ def reset(
     level: Annotated[Level | None, _LEVEL] = None,
 ) -> None:
     """Write a fresh stub, and keep the old file under another name."""
-    workspace: Workspace = context.obj
-    challenge, journal = workspace.packs.find(challenge_id), workspace.journal
+    desk: Desk = context.obj
+    challenge, journal = desk.packs.find(challenge_id), desk.journal
     path = (folder or Path()) / challenge.file_name
     started = path_of(journal.facts(Started, subject=challenge.id))
     if folder is None and started is not None and started.exists() and not path.exists():

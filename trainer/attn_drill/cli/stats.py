@@ -7,7 +7,7 @@ import time
 import typer
 
 from attn_drill.app.warn import say, say_json, warn
-from attn_drill.cli.parameters import AsJson, Workspace
+from attn_drill.cli.parameters import AsJson, Desk
 from attn_drill.practice.facts import Attempted, Diagnosed, Reviewed
 
 
@@ -19,10 +19,10 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
     from attn_drill.report.literal import console
     from attn_drill.report.statistics_text import EMPTY, as_values, render
 
-    workspace: Workspace = context.obj
-    catalogue = workspace.packs.catalogue()
+    desk: Desk = context.obj
+    catalogue = desk.packs.catalogue()
     bank = read_bank(catalogue.roots)
-    facts = workspace.journal.facts()
+    facts = desk.journal.facts()
     diagnosed = {fact.subject for fact in facts if isinstance(fact, Diagnosed)}
     mistakes, troubles = readable_mistakes(
         challenge for challenge in catalogue.challenges if challenge.id in diagnosed

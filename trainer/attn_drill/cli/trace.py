@@ -9,32 +9,32 @@ import typer
 
 from attn_drill.app.answer import LearnerAnswer, find_answer
 from attn_drill.app.warn import say_json
-from attn_drill.cli.parameters import AsJson, ChallengeId, LearnerFile, Workspace
+from attn_drill.cli.parameters import AsJson, ChallengeId, Desk, LearnerFile
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
 from attn_drill.practice.learner_files import read_source
 
 _MARK = "# Written by `attn-drill repro`."
-_Seed = Annotated[int | None, typer.Option(min=0, help="By default that of your last attempt.")]
-_Case = Annotated[int | None, typer.Option(help="By default the first case that fails.")]
+_SEED = typer.Option(min=0, help="The seed; by default that of your last attempt.")
+_CASE = typer.Option(help="The number of the case; by default the first that fails.")
 
 
 def trace(
     context: typer.Context,
     challenge_id: ChallengeId,
     file: LearnerFile = None,
-    seed: _Seed = None,
-    case: _Case = None,
+    seed: Annotated[int | None, _SEED] = None,
+    case: Annotated[int | None, _CASE] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the shape, dtype and range of the result of each line of your file."""
     from attn_drill.app.grade_file import last_seed, trace_file
 
-    workspace: Workspace = context.obj
-    answer = find_answer(challenge_id, file, workspace.journal, workspace.packs)
+    desk: Desk = context.obj
+    answer = find_answer(challenge_id, file, desk.journal, desk.packs)
     if seed is None:
-        seed = last_seed(workspace.journal, answer.challenge)
-    traced = trace_file(workspace.packs, answer.challenge, answer.submission, seed, case)
+        seed = last_seed(desk.journal, answer.challenge)
+    traced = trace_file(desk.packs, answer.challenge, answer.submission, seed, case)
     if as_json:
         say_json(traced)
         return
@@ -48,20 +48,20 @@ def repro(
     context: typer.Context,
     challenge_id: ChallengeId,
     file: LearnerFile = None,
-    seed: _Seed = None,
-    case: _Case = None,
+    seed: Annotated[int | None, _SEED] = None,
+    case: Annotated[int | None, _CASE] = None,
 ) -> None:
     """Write a script that calls your file with the inputs and weights of the failing case."""
     from attn_drill.app.grade_file import last_seed, trace_file
 
-    workspace: Workspace = context.obj
-    answer = find_answer(challenge_id, file, workspace.journal, workspace.packs)
+    desk: Desk = context.obj
+    answer = find_answer(challenge_id, file, desk.journal, desk.packs)
     if seed is None:
-        seed = last_seed(workspace.journal, answer.challenge)
+        seed = last_seed(desk.journal, answer.challenge)
     path = answer.path.resolve()
     if path.suffix != ".py":
         raise DrillError(f"{path} is a notebook. Save your answer as a Python file, and name it.")
-    number = trace_file(workspace.packs, answer.challenge, answer.submission, seed, case).number
+    number = trace_file(desk.packs, answer.challenge, answer.submission, seed, case).number
     script = path.with_name(f"{path.stem}_repro.py")
     if script.exists() and not read_source(script).startswith(_MARK):
         raise DrillError(
