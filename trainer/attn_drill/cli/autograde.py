@@ -58,6 +58,7 @@ def _autograde(options: argparse.Namespace) -> None:
     for result in results:
         if result.verdict is None and not result.is_ungraded:
             raise GraderError(result.error or "The grader gave no verdict.")
+    # Gradescope grades one student at a time.
     (grade,) = grades_of(read.assignment, students, submissions, results)
     text = json.dumps(gradescope_object(grade, results, read.assignment), indent=1)
     write_atomically(options.results, text.encode())

@@ -112,6 +112,7 @@ def check(
     seed = grade_file.fresh_seed() if seed is None else seed
     grade_file.check_seed(seed)
     hunted = grade_file.hunted_mistakes(journal, answer.challenge, answer.path)
+    # The report says how many of several bugs are left. Of a single bug, only --why says more.
     planted = hunted if len(hunted) > 1 or why else ()
     request = Grade(
         answer.challenge.id,

@@ -40,6 +40,7 @@ def autograder(
         text = f'[[challenge]]\nid = "{names[0]}"\n'
     challenges = [packs.find(name) for name in names]
     built_in = pack_reader.built_in_pack()
+    # The autograder installs attn-drill, which has the built-in pack.
     write_autograder(
         folder,
         text,

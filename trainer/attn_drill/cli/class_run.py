@@ -81,6 +81,7 @@ def begin(
     """
     out, before, saved = _resumed(options, out, resume=resume)
     check_one_of(saved.challenge, saved.assignment)
+    # A pack that this command names again stays in its place.
     packs = packs.naming(set(saved.packs) - set(map(str, packs.named)))
     if saved.assignment:
         assignment = read_assignment(Path(saved.assignment), packs.find)
@@ -155,6 +156,7 @@ def _resumed(
     """
     if resume and (Path(options.folder) / CLASS_FILE).is_file():
         out = Path(os.path.relpath(options.folder))
+        # So the submissions are where they were in the earlier run.
         options = msgspec.structs.replace(options, folder="")
     out = out or Path("grades")
     before = read_record(out)
@@ -173,6 +175,7 @@ def _resumed(
     old = before.options
     if options.challenge or options.assignment:
         old = msgspec.structs.replace(old, challenge="", assignment="")
+    # An option that is not named is empty.
     named = {key: value for key, value in msgspec.structs.asdict(options).items() if value}
     return out, before, msgspec.structs.replace(old, **named)
 

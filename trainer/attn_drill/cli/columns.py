@@ -25,6 +25,7 @@ def in_columns(
         colours: the colour of each cell that has one.
     """
     sizes = [max(map(len, column)) for column in zip(heads, *rows, strict=True)][:-1]
+    # The first row shows which columns have numbers.
     numbers = [cell.isdecimal() for cell in (*rows, heads)[0]]
     indent = sum(sizes) + 2 * len(sizes)
     is_beside = width - indent >= _LEAST_PROSE

@@ -58,6 +58,7 @@ def read_class(
     extensions, unknown = by_student(
         assignment.extensions.items(), collected.students, "[extensions]"
     )
+    # None stands for a class without a roster.
     strangers = [student.name for student in collected.students if student.is_in_roster is False]
     notes = list(collected.notes)
     for words, names in (

@@ -47,16 +47,16 @@ def heads(
         raise DrillError(f"--head is {head}; {file} has heads 0 to {len(all_heads) - 1}.")
     chosen = all_heads if head is None else [all_heads[head]]
     out, is_whole = console(), head is not None
+    # A page has more pictures than a terminal, and JSON has none.
     cells: Callable[[int], tuple[int, int]]
     if html is not None:
         cells, drawn = partial(heads_page.cells, whole=is_whole), MOST_IN_HTML
     else:
         cells = partial(heads_text.cells, width=out.width, whole=is_whole)
         drawn = 0 if as_json else heads_text.MOST_DRAWN
-    facts = [
-        *(describe(attention_head, cells) for attention_head in chosen[:drawn]),
-        *(describe(attention_head) for attention_head in chosen[drawn:]),
-    ]
+    facts = []
+    for index, attention_head in enumerate(chosen):
+        facts.append(describe(attention_head, cells if index < drawn else None))
     if html is not None:
         write_page(html, heads_page.to_html(facts, str(file)))
     if as_json:

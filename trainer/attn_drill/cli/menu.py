@@ -73,6 +73,7 @@ def _path(entry: AgendaEntry, journal: Journal) -> Path:
     """Return the learner's file: the file that was handed out, else a file in this folder."""
     here = Path(entry.challenge.file_name)
     started = path_of(journal.facts(Started, subject=entry.challenge.id))
+    # A review begins a new file here.
     if entry.section == "due" or started is None or not started.exists():
         return here
     return here if started == here.resolve() else started

@@ -79,6 +79,7 @@ def check_pack(
     packs: KnownPacks = context.obj.packs
     typed = folder or packs.roots()[0]
     root = typed.resolve()  # a grading server works in another folder
+    # The built-in pack refers to no other pack.
     others: list[Path] = []
     if root != pack_reader.built_in_pack():
         others = [other for other in packs.roots() if other != root]

@@ -146,6 +146,7 @@ def practise(
             raise KeyboardInterrupt
         if result.ending != "next":
             return
+        # Each file of this loop is in the folder of the first.
         following = next_challenge(challenge, packs.catalogue().challenges, journal)
         if following is None:
             return

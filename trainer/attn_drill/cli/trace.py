@@ -14,6 +14,7 @@ from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
 from attn_drill.practice.learner_files import read_source
 
+# A script without this first line is not overwritten.
 _MARK = "# Written by `attn-drill repro`."
 _SEED = typer.Option(min=0, help="The seed; by default that of your last attempt.")
 _CASE = typer.Option(help="The number of the case; by default the first that fails.")
