@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,9 +31,12 @@ from attn_drill.cli.parameters import (
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.lesson import Lesson
 from attn_drill.model.limits import DEFAULT
-from attn_drill.model.report import Report
 from attn_drill.practice.facts import Purpose
-from attn_drill.report.stages import Stage
+
+# Their import takes time, and every command imports this module.
+if TYPE_CHECKING:
+    from attn_drill.model.report import Report
+    from attn_drill.report.stages import Stage
 
 
 class CheckCommand(PackCommand):
