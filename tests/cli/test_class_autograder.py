@@ -38,19 +38,8 @@ def test_autograder_includes_the_challenge_of_a_course(
         "PYTHON": sys.executable,
         "AUTOGRADER_ROOT": str(root),
     }
-    process = forked.run(
-        [
-            "class",
-            "autograder",
-            str(root / "source"),
-            "--challenge",
-            "prefix-sum",
-            "--pack",
-            str(course),
-        ],
-        tmp_path,
-        environment,
-    )
+    command = ["class", "autograder", str(root / "source"), "--challenge"]
+    process = forked.run([*command, "prefix-sum", "--pack", str(course)], tmp_path, environment)
     assert (process.returncode, process.stderr) == (0, "")
     assert {path.name for path in (course / "challenges").iterdir()} > {"prefix_sum"}
     assert sorted(path.relative_to(root).as_posix() for path in root.glob("source/pack/*/*")) == [
@@ -66,8 +55,6 @@ def test_autograder_includes_the_challenge_of_a_course(
         results, graded = run(root, environment)
         assert results.get("score") is not None, graded.stderr
         assert (results["score"] == 100.0) == is_right
-    process = forked.run(
-        ["class", "autograder", str(root / "source"), "--challenge", "gqa"], tmp_path, environment
-    )
+    process = forked.run([*command, "gqa"], tmp_path, environment)
     assert (process.returncode, process.stderr) == (0, "")
     assert not (root / "source" / "pack").exists()

@@ -1,14 +1,11 @@
 """Tests of `attn-drill compare`."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.cli import drill
-from tests.support.paths import ROOT
 
 MIB = 1 << 20
 
@@ -40,15 +37,3 @@ def test_bad_input_is_one_sentence(arguments: list[str], says: str, tmp_path: Pa
     done = drill("compare", *arguments, cwd=tmp_path, code=2)
     assert (done.stdout, len(done.stderr.splitlines())) == ("", 1)
     assert says in done.stderr
-
-
-def test_table_needs_no_torch() -> None:
-    """The command imports neither torch nor numpy."""
-    script = (
-        "import sys; from attn_drill.cli.compare import compare; compare(); "
-        "print(sorted(set(sys.modules) & {'torch', 'numpy'}), file=sys.stderr)"
-    )
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stderr.strip() == "[]"
-    assert done.stdout.startswith("d_model 4096")

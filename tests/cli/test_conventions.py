@@ -1,5 +1,6 @@
 """The command `conventions`."""
 
+import json
 import re
 from collections.abc import Callable
 
@@ -33,12 +34,19 @@ def test_only_what_matters_for_a_challenge_is_shown(run: Run) -> None:
     sections = re.split(r"(?m)^### ", out)[1:]
     assert 2 <= len(sections) < pack_reader.conventions().count("\n### ")
     assert all("[gqa]" in section for section in sections)
+    _, out, _ = run("conventions", "gqa", "--json")
+    printed = json.loads(out)
+    assert (printed["schema"], printed["challenge"]) == ("attn-drill.conventions/1", "gqa")
+    assert [section.splitlines()[0] for section in printed["sections"]] == [
+        f"### {section.splitlines()[0]}" for section in sections
+    ]
 
 
 def test_challenge_without_conventions(run: Run) -> None:
     """A challenge that the page does not name is no error, but an unknown challenge is."""
     code, out, _ = run("conventions", "swiglu")
     assert (code, out) == (0, "The page of conventions has nothing about swiglu.\n")
+    assert json.loads(run("conventions", "swiglu", "--json")[1])["sections"] == []
     code, _, err = run("conventions", "nope")
     assert code == 2
     assert "nope" in err

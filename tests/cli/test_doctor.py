@@ -23,7 +23,7 @@ def test_doctor_shows_versions_and_isolation(tmp_path: Path) -> None:
 
 
 def test_doctor_shows_the_settings_and_where_they_come_from(tmp_path: Path, home: Path) -> None:
-    """A mistake in the file is one sentence."""
+    """A mistake in the file is one sentence in their place."""
     home.mkdir()
     (home / "config.toml").write_text('level = "blank"\nlanguage = "en"\nhints_first = false\n')
     text = drill("doctor", cwd=tmp_path, ATTN_DRILL_LANG="zh").stdout
@@ -36,9 +36,14 @@ def test_doctor_shows_the_settings_and_where_they_come_from(tmp_path: Path, home
     ):
         assert row in [tuple(line.split()) for line in text.splitlines()]
     (home / "config.toml").write_text("levle = 1\n")
-    refused = drill("doctor", cwd=tmp_path, code=2).stderr
-    assert "config.toml, line 1: `levle` is not a key here. Did you mean `level`?" in refused
-    assert len(refused.splitlines()) == 1
+    says = "config.toml, line 1: `levle` is not a key here. Did you mean `level`?"
+    shown = drill("doctor", cwd=tmp_path).stdout
+    assert f"settings    {home}/{says}" in shown
+    assert "isolation   " in shown
+    (home / "config.toml").write_text('packs = ["nowhere"]\n')
+    report = json.loads(drill("doctor", "--json", cwd=tmp_path).stdout)
+    assert "config.toml names nowhere" in report["settings"]
+    assert list(report["packs"]) == [str(BUILT_IN)]
 
 
 def test_doctor_counts_the_challenges_of_every_pack(

@@ -13,13 +13,7 @@ from tests.support.collect import ONE, named_files, write_files
 
 def inputs(folder: Path, **more: object) -> ClassInputs:
     """Read the class of a folder."""
-    settings: dict[str, object] = {
-        "assignment": plain_assignment("gqa"),
-        "challenges": ONE,
-        "roster_file": None,
-        "submitted_file": None,
-        "single": False,
-    } | more
+    settings: dict[str, object] = {"assignment": plain_assignment("gqa"), "challenges": ONE} | more
     return read_class(folder, **settings)  # type: ignore[arg-type]
 
 
@@ -35,9 +29,12 @@ def test_everything_unclear_is_said_on_stderr(
     (tmp_path / "times.csv").write_text("student,submitted\nDi,2026-12-01 10:00\n")
     found = inputs(
         folder,
-        assignment=replace(plain_assignment("gqa"), extensions={"Cy": 1e9, "1": 2e9}),
-        roster_file=tmp_path / "roster.csv",
-        submitted_file=tmp_path / "times.csv",
+        assignment=replace(
+            plain_assignment("gqa"),
+            extensions={"Cy": 1e9, "1": 2e9},
+            times=str(tmp_path / "times.csv"),
+        ),
+        roster_file=str(tmp_path / "roster.csv"),
     )
     said = capsys.readouterr().err
     for sentence in (

@@ -1,8 +1,6 @@
 """Tests of `attn-drill heads`."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,6 @@ from safetensors.torch import save_file
 from attn_drill.report.heads_text import as_object
 from tests.support.cli import drill
 from tests.support.heads import facts, random_weights
-from tests.support.paths import SOURCE
 
 
 @pytest.fixture
@@ -94,20 +91,3 @@ def test_usage_errors_exit_with_2(saved: Path, arguments: list[str], says: str) 
     assert says in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert done.stdout == ""
-
-
-def test_module_of_the_command_imports_no_torch() -> None:
-    """Every start of attn-drill imports this module. The page of heads needs no torch either."""
-    script = (
-        "import sys; import attn_drill.cli.heads;"
-        " print(sorted(set(sys.modules) & {'torch', 'numpy', 'rich', 'jinja2'}));"
-        " import attn_drill.report.heads_page; print('torch' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=SOURCE,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split("\n")[:2] == ["[]", "False"]

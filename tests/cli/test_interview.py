@@ -8,12 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.interview.plan import (
-    plan_from,
-)
-from attn_drill.interview.state import (
-    state_of,
-)
+from attn_drill.interview.plan import plan_from
+from attn_drill.interview.state import state_of
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import InterviewBegan
 from attn_drill.practice.journal import Journal

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.app.open_packs import KnownPacks
 from attn_drill.cli.menu import command_words
 from attn_drill.model.errors import DrillError
 from attn_drill.practice.statistics import Stats
@@ -65,16 +64,15 @@ def test_command_that_fails_says_why_in_the_menu(tmp_path: Path) -> None:
 
 def test_command_has_the_packs_of_the_menu() -> None:
     """The command sees the same challenges. A hunt without a challenge takes a passed challenge."""
-    known_packs = KnownPacks().naming([Path("my pack")])
     passed = Stats(passed=("gqa",), challenges=18)
-    assert command_words(MenuChoice("quiz"), passed, KnownPacks()) == ["quiz"]
-    assert command_words(MenuChoice("stats"), passed, known_packs) == ["stats", "--pack", "my pack"]
-    assert command_words(MenuChoice("hunt"), passed, KnownPacks()) == ["hunt", "gqa"]
+    assert command_words(MenuChoice("quiz"), passed, []) == ["quiz"]
+    assert command_words(MenuChoice("stats"), passed, ["my pack"]) == ["stats", "--pack", "my pack"]
+    assert command_words(MenuChoice("hunt"), passed, []) == ["hunt", "gqa"]
     sdpa = MenuChoice("hunt", next(entry for entry in ENTRIES if entry.challenge.id == "sdpa"))
-    assert command_words(sdpa, passed, KnownPacks()) == ["hunt", "sdpa"]
+    assert command_words(sdpa, passed, []) == ["hunt", "sdpa"]
 
 
 def test_hunt_needs_a_passed_challenge() -> None:
     """A bug hunt shows the reference, so no other challenge is chosen at random."""
     with pytest.raises(DrillError, match="No challenge is passed yet"):
-        command_words(MenuChoice("hunt"), Stats(), KnownPacks())
+        command_words(MenuChoice("hunt"), Stats(), [])

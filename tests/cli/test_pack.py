@@ -1,5 +1,6 @@
 """The commands `pack new` and `pack check`."""
 
+import json
 import re
 import shlex
 import shutil
@@ -15,27 +16,18 @@ from tests.support.paths import ROOT, TINY_PACK
 @pytest.mark.thorough
 def test_pack_check_prints_a_table_and_the_broken_rules(tmp_path: Path) -> None:
     """A right challenge exits 0 with the table of mistakes. A broken rule is named and exits 1."""
-    done = drill(
-        "pack",
-        "check",
-        "--challenge",
-        "attention-cost",
-        "--seeds",
-        "1",
-        cwd=tmp_path,
-    )
+    arguments = ("pack", "check", "--challenge", "attention-cost", "--seeds", "1")
+    done = drill(*arguments, cwd=tmp_path)
     assert re.search(r"\| attention-cost +\| float-head-dim +\|", done.stdout)
     assert ", 0 failed (1 challenge, 1 seed)" in done.stdout
-    tiny = drill(
-        "pack",
-        "check",
-        str(TINY_PACK),
-        "--seeds",
-        "1",
-        cwd=tmp_path,
-        code=1,
-    )
-    assert "has 2 mistakes. Write at least 12." in tiny.stdout
+    arguments = ("pack", "check", str(TINY_PACK), "--seeds", "1", "--json")
+    report = json.loads(drill(*arguments, cwd=tmp_path, code=1).stdout)
+    assert report["schema"] == "attn-drill.pack-check/1"
+    assert any("has 2 mistakes. Write at least 12." in problem for problem in report["problems"])
+    assert report["passed"] == sum(not item["problems"] for item in report["items"])
+    stubs = [item for item in report["items"] if item["kind"] == "stub"]
+    assert "prefix-sum" in [item["challenge"] for item in stubs]
+    assert all(item["name"] == "stub.py" and item["refused_by"] for item in stubs)
 
 
 DOCS = (ROOT / "docs" / "packs.md").read_text()

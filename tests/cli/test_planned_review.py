@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from attn_drill.app.open_packs import KnownPacks
+from attn_drill.cli.parameters import Desk
 from attn_drill.cli.planned_review import PlannedReview, hold_review
 from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader
@@ -147,11 +147,11 @@ def small(tmp_path: Path) -> Challenge:
     return pack_reader.find_challenge(make_pack(tmp_path / "pack", "few"), "few")
 
 
-def hold(journal: Journal, challenge: Challenge, *forms: Form) -> None:
+def hold(challenge: Challenge, *forms: Form) -> None:
     """Review a challenge in these forms."""
     parts = tuple(ReviewPart(f"challenge:{challenge.id}", form, 4) for form in forms)
     review = PlannedReview(ReviewPlan(parts, (), ()), {challenge.id: challenge}, {})
-    hold_review(review, KnownPacks(), journal, Random(3))
+    hold_review(review, Desk(), Random(3))
 
 
 @pytest.mark.parametrize(("found", "rating"), [(True, 3), (False, 1)])
@@ -163,7 +163,7 @@ def test_planted_line_grades_the_line_and_the_challenge(
     journal.add(Reviewed("line:few:matrix", 1e9, rating=3, reason=""))
     matrix = next(mistake for mistake in read_mistakes(small) if mistake.id == "matrix")
     type_lines(monkeypatch, str(line_question(small, matrix).lines[0]) if found else "1")
-    hold(journal, small, "gaps")
+    hold(small, "gaps")
     line, challenge = rated_reviews(journal.facts())[1:]
     assert (line.item, line.rating) == ("line:few:matrix", rating)
     assert (challenge.item, challenge.rating) == ("challenge:few", rating)
@@ -180,9 +180,9 @@ def test_challenge_with_a_bad_file_is_left_out(
     journal = Journal(home)
     (small.solutions / "mistakes.toml").write_text("mistake = []\n")
     type_lines(monkeypatch)
-    hold(journal, small, "gaps", "line")
+    hold(small, "gaps", "line")
     assert "few is left out: it has no known mistakes." in capsys.readouterr().err
     (small.solutions / "mistakes.toml").unlink()
-    hold(journal, small, "gaps")
+    hold(small, "gaps")
     assert "mistakes.toml is missing" in capsys.readouterr().err
     assert rated_reviews(journal.facts()) == []

@@ -5,23 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.app.open_packs import KnownPacks
+from attn_drill.cli.parameters import Desk
 from attn_drill.cli.practise import can_draw_screen, practise, review_challenge, start_challenge
 from attn_drill.packs import pack_reader
 from attn_drill.practice.journal import Journal
 from attn_drill.session.model import SessionRequest, SessionResult
 
-PACKS = KnownPacks()
-GQA = PACKS.find("gqa")
+GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 RESULT = SessionResult("quit", False, 90.0, 1)
 
 
 @pytest.fixture
-def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Journal:
-    """Return an empty journal, in an empty current folder."""
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """Return a desk with an empty journal, in an empty current folder."""
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    return Journal(tmp_path / "journal")
+    return Desk()
 
 
 def run_sessions(monkeypatch: pytest.MonkeyPatch, *results: SessionResult) -> list[SessionRequest]:
@@ -38,12 +37,12 @@ def run_sessions(monkeypatch: pytest.MonkeyPatch, *results: SessionResult) -> li
 
 
 def test_next_challenge_is_handed_out_in_the_same_folder(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each session leaves a line on the terminal."""
     passed = replace(RESULT, ending="next", passed=True, attempts=2)
     requests = run_sessions(monkeypatch, passed, RESULT)
-    practise(GQA, Path("gqa.py"), PACKS, journal, "review")
+    practise(GQA, Path("gqa.py"), desk, "review")
     assert [request.purpose for request in requests] == ["review", "practice"]
     following = requests[1].challenge
     assert following != GQA
@@ -56,25 +55,25 @@ def test_next_challenge_is_handed_out_in_the_same_folder(
     assert f"`attn-drill start {following.id}` goes on" in second
 
 
-def test_interrupted_session_raises(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_session_raises(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """The exit code after Ctrl-C is that of every command."""
     run_sessions(monkeypatch, replace(RESULT, ending="interrupted"))
     with pytest.raises(KeyboardInterrupt):
-        practise(GQA, Path("gqa.py"), PACKS, journal)
+        practise(GQA, Path("gqa.py"), desk)
 
 
 def test_level_of_other_work_is_asked_in_the_session(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An untouched stub is replaced without a question. Later challenges ask nothing."""
     monkeypatch.setattr("attn_drill.cli.practise.can_draw_screen", lambda: True)
     passed = replace(RESULT, ending="next", passed=True)
     requests = run_sessions(monkeypatch, RESULT, RESULT, passed, RESULT)
-    start_challenge(GQA, Path("gqa.py"), PACKS, journal)
-    start_challenge(GQA, Path("gqa.py"), PACKS, journal, "blank")
+    start_challenge(GQA, Path("gqa.py"), desk)
+    start_challenge(GQA, Path("gqa.py"), desk, "blank")
     assert Path("gqa.py").read_text() == pack_reader.stub(GQA, "blank")
     Path("gqa.py").write_text("my work\n")
-    start_challenge(GQA, Path("gqa.py"), PACKS, journal, "arrange")
+    start_challenge(GQA, Path("gqa.py"), desk, "arrange")
     assert [request.level for request in requests] == [None, None, "arrange", None]
     assert Path("gqa.py").read_text() == "my work\n"
 
@@ -93,27 +92,27 @@ def test_settings_may_show_hints_first(
     option: bool | None,
     stage: str,
     home: Path,
-    journal: Journal,
+    desk: Desk,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The option wins."""
     home.mkdir()
     (home / "config.toml").write_text(text)
     requests = run_sessions(monkeypatch, RESULT)
-    practise(GQA, Path("gqa.py"), PACKS, journal, hints_first=option)
+    practise(GQA, Path("gqa.py"), desk, hints_first=option)
     assert [request.stage for request in requests] == [stage]
 
 
 def test_review_keeps_the_old_file_and_a_review_under_way(
-    journal: Journal, capsys: pytest.CaptureFixture[str]
+    desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A second call continues with the file of the review."""
     Path("gqa.py").write_text("old work\n")
-    review_challenge(GQA, Path("gqa.py"), PACKS, journal, watch=False)
+    review_challenge(GQA, Path("gqa.py"), desk, watch=False)
     assert "Your old gqa.py is kept as gqa.old-1.py." in capsys.readouterr().out
     assert Path("gqa.py").read_text() == pack_reader.stub(GQA, "blank")
     Path("gqa.py").write_text("new work\n")
-    review_challenge(GQA, Path("gqa.py"), PACKS, journal, watch=False)
+    review_challenge(GQA, Path("gqa.py"), desk, watch=False)
     assert Path("gqa.py").read_text() == "new work\n"
     assert Path("gqa.old-1.py").read_text() == "old work\n"
 

@@ -41,12 +41,8 @@ def typed(question: DrawnQuestion) -> str:
 
 def quiz(*arguments: str, given: str, cwd: Path, **environment: str) -> str:
     """Run the quiz with this input, and return its output."""
-    done = forked.run(
-        ["quiz", *arguments],
-        cwd,
-        {**os.environ, "PYTHONPATH": str(SOURCE), **environment},
-        given,
-    )
+    variables = {**os.environ, "PYTHONPATH": str(SOURCE), **environment}
+    done = forked.run(["quiz", *arguments], cwd, variables, given)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     return done.stdout
@@ -57,17 +53,8 @@ def test_quiz_shows_and_records_all_answers(tmp_path: Path, home: Path) -> None:
     questions = expected("gqa", 6, 4)
     assert len({type(question) for question in questions}) == 3
     given = ["what?", *(typed(question) for question in questions[:-1]), "?"]
-    shown = quiz(
-        "--topic",
-        "gqa",
-        "--count",
-        "6",
-        "--seed",
-        "4",
-        given="\n".join(given) + "\n",
-        cwd=tmp_path,
-        COLUMNS="200",
-    )
+    options = "--topic gqa --count 6 --seed 4".split()
+    shown = quiz(*options, given="\n".join(given) + "\n", cwd=tmp_path, COLUMNS="200")
     assert shown.count("Right.") == 5
     assert shown.count("Noted as not known.") == 1
     assert "Wrong." not in shown
@@ -95,11 +82,7 @@ def test_quiz_shows_and_records_all_answers(tmp_path: Path, home: Path) -> None:
 @pytest.mark.thorough
 def test_interrupt_keeps_the_answers(tmp_path: Path, home: Path) -> None:
     """The exit code is 130."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(SOURCE),
-        "PYTHONUNBUFFERED": "1",
-    }
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "attn_drill", "quiz", "--seed", "2"]
     with subprocess.Popen(
         command,
@@ -157,10 +140,8 @@ def test_list_has_topics_and_challenges(tmp_path: Path) -> None:
     for columns in (50, 80):
         shown = drill("quiz", "--list", cwd=tmp_path, COLUMNS=str(columns)).stdout
         assert max(map(len, shown.splitlines())) <= columns
-        for name, pool in (
-            ("sharing", POOL.about("sharing")),
-            ("gqa", POOL.about("gqa")),
-        ):
+        for name in ("sharing", "gqa"):
+            pool = POOL.about(name)
             assert re.search(rf"(?m)^{name} +{len(pool.questions)} +{len(pool.lines)}( |$)", shown)
     listed = json.loads(drill("quiz", "--list", "--json", cwd=tmp_path).stdout)
     (gqa,) = (row for row in listed["challenge"] if row["name"] == "gqa")

@@ -112,8 +112,8 @@ def _drill(ipython: Any, line: str, cell: str | None) -> DrillResult | None:
             "%drill with one percent sign has no cell to grade. Write "
             f"`%%drill {line.strip()}` as the first line of the cell that holds your answer."
         )
-    known_packs = open_packs()
-    challenge = known_packs.find(options.challenge)
+    packs = open_packs()
+    challenge = packs.find(options.challenge)
     if options.seed is not None:
         check_seed(options.seed)
     check_system()
@@ -124,7 +124,7 @@ def _drill(ipython: Any, line: str, cell: str | None) -> DrillResult | None:
     if isinstance(execution.error_in_exec, KeyboardInterrupt):
         return None
     reply = pool.ask(
-        tuple(map(str, known_packs.roots())),
+        tuple(map(str, packs.roots())),
         Grade(
             challenge.id,
             Submission(f"{challenge.id} (notebook cell)", source),

@@ -34,58 +34,47 @@ class LearnerAnswer:
 
 
 def find_answer(
-    challenge_id: str | None, file: Path | None, journal: Journal, known_packs: KnownPacks
+    challenge_id: str | None, file: Path | None, journal: Journal, packs: KnownPacks
 ) -> LearnerAnswer:
     """Return the answer that the arguments ID and FILE of a command name.
 
     The name of a file in place of ID, e.g. `gqa.py`, is enough. Without ID, the challenge that was
     started last is meant. Without FILE, the file with the stub's name in this folder, else the
     file where `start` put the stub.
-
-    Raises:
-        DrillError: if there is no such challenge or file, if the file cannot be read, or if a
-            notebook does not hold the answer.
     """
     challenge = None
     named = Path(challenge_id or "")
     if file is None and named.suffix in (".py", NOTEBOOK):
         with suppress(DrillError):
-            challenge, file = known_packs.find(named.stem), named
+            challenge, file = packs.find(named.stem), named
+    if challenge_id is None:
+        challenge_id = last_started(journal.facts(Started, Resumed))
+        if challenge_id is None:
+            raise DrillError(
+                "No challenge was started yet, so there is nothing to grade. Name the challenge: "
+                "`attn-drill check ID`, or begin with `attn-drill start ID`."
+            )
     if challenge is None:
-        name = _last_started(journal) if challenge_id is None else challenge_id
-        challenge = known_packs.find(name)
+        challenge = packs.find(challenge_id)
     here = Path(challenge.file_name)
     started = path_of(journal.facts(Started, subject=challenge.id))
     default = here if here.exists() or started is None else started
-    if file is None:
-        _check_exists(default, challenge, known_packs)
-        return LearnerAnswer(challenge, default, _text(challenge, default), is_default=True)
-    text = _text(challenge, file)
-    return LearnerAnswer(challenge, file, text, default.exists() and default.samefile(file))
-
-
-def _last_started(journal: Journal) -> str:
-    """Return the id of the challenge that was started last."""
-    started = last_started(journal.facts(Started, Resumed))
-    if started is None:
+    if file is not None:
+        text = _text(challenge, file)
+        is_default = default.exists() and default.samefile(file)
+        return LearnerAnswer(challenge, file, text, is_default)
+    if not default.exists():
+        pack_option = packs.pack_option(challenge)
+        name_it = f"`attn-drill check {challenge.id} FILE{pack_option}`"
+        if default != here:
+            raise DrillError(
+                f"{default}, the stub that `start` wrote, is gone. Name your file: {name_it}."
+            )
         raise DrillError(
-            "No challenge was started yet, so there is nothing to grade. Name the challenge: "
-            "`attn-drill check ID`, or begin with `attn-drill start ID`."
-        )
-    return started
-
-
-def _check_exists(path: Path, challenge: Challenge, known_packs: KnownPacks) -> None:
-    if path.exists():
-        return
-    pack_option = known_packs.pack_option(challenge)
-    name_it = f"`attn-drill check {challenge.id} FILE{pack_option}`"
-    if path == Path(challenge.file_name):
-        raise DrillError(
-            f"There is no {path} in this folder. `attn-drill start {challenge.id}{pack_option}` "
+            f"There is no {here} in this folder. `attn-drill start {challenge.id}{pack_option}` "
             f"writes it, or name your file: {name_it}."
         )
-    raise DrillError(f"{path}, the stub that `start` wrote, is gone. Name your file: {name_it}.")
+    return LearnerAnswer(challenge, default, _text(challenge, default), is_default=True)
 
 
 def _text(challenge: Challenge, path: Path) -> str:

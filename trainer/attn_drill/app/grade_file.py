@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, GraderError
+from attn_drill.model.lesson import Lesson
+from attn_drill.model.report import Report, Trace
 from attn_drill.model.submission import Submission
 from attn_drill.practice.facts import Attempted, Hunted, Purpose
 from attn_drill.practice.journal import Journal
@@ -30,10 +32,6 @@ from attn_drill.server.messages import (
     refusal,
 )
 from attn_drill.server.process import ServerLostError, ServerProcess
-
-if TYPE_CHECKING:
-    from attn_drill.model.lesson import Lesson
-    from attn_drill.model.report import Report, Trace
 
 T = TypeVar("T")
 MOST_SEED = (1 << 63) - 1
@@ -86,12 +84,11 @@ def start_early() -> None:
 
 
 @contextmanager
-def _server(known_packs: KnownPacks) -> Iterator[ServerProcess]:
+def _server(packs: KnownPacks) -> Iterator[ServerProcess]:
     """Yield a grading server that hides all known packs from the submissions."""
     check_system()
-    packs = known_packs.roots()
     server = _started.pop() if _started else ServerProcess(None)
-    server.greet(packs)
+    server.greet(packs.roots())
     try:
         yield server
     finally:
@@ -110,64 +107,54 @@ def _answer(server: ServerProcess, request: Request, kind: type[T]) -> T:
 
 
 @contextmanager
-def graded_file(
-    known_packs: KnownPacks, request: Grade
-) -> Iterator[tuple[Report, Callable[[], Lesson]]]:
+def graded_file(packs: KnownPacks, request: Grade) -> Iterator[tuple[Report, Callable[[], Lesson]]]:
     """Grade one file with its own grading server, which stays open inside the block.
 
-    Yields:
-        The report, and a function that returns the lesson about a file that passed. It takes a
-        second or two.
-
-    Raises:
-        DrillError: if there is no such case, or the content of the pack is broken.
-        GraderError: if there is no verdict.
+    Yield the report, and a function that returns the lesson about a file that passed. It takes a
+    second or two.
     """
-    with _server(known_packs) as server:
-        _import_for_the_end()
+    with _server(packs) as server:
+        # Meanwhile the server imports torch.
+        for name in ("attn_drill.report.terminal", "attn_drill.app.next_steps", "fsrs"):
+            importlib.import_module(name)
         report = _answer(server, request, Verdict).report
         lesson = Teach(request.challenge, request.submission, request.seed or 0)
         yield report, lambda: _answer(server, lesson, Taught).lesson
 
 
-def grade_file(known_packs: KnownPacks, request: Grade) -> Report:
-    """Return the report of one file. The errors are those of `graded_file`."""
-    with graded_file(known_packs, request) as (report, _):
+def grade_file(packs: KnownPacks, request: Grade) -> Report:
+    """Return the report of one file."""
+    with graded_file(packs, request) as (report, _):
         return report
 
 
 @contextmanager
 def open_grader(
-    known_packs: KnownPacks, challenge: Challenge
+    packs: KnownPacks, challenge: Challenge
 ) -> Iterator[Callable[[Submission], Report]]:
     """Yield a function that grades answers to a challenge, each on fresh cases.
 
     Its grading server gets ready at once, while the learner reads.
     """
-    with _server(known_packs) as server:
+    with _server(packs) as server:
         server.send(Prepare(challenge.id))
         yield lambda answer: _answer(server, Grade(challenge.id, answer), Verdict).report
 
 
 def trace_file(
-    known_packs: KnownPacks,
-    challenge: Challenge,
-    submission: Submission,
-    seed: int,
-    case: int | None,
+    packs: KnownPacks, challenge: Challenge, answer: Submission, seed: int, case: int | None
 ) -> Trace:
     """Return the result of each line of a file on one case, by default the first that fails."""
-    with _server(known_packs) as server:
-        return _answer(server, TraceLines(challenge.id, submission, seed, case), Traced).trace
+    with _server(packs) as server:
+        return _answer(server, TraceLines(challenge.id, answer, seed, case), Traced).trace
 
 
 def record_attempt(
     journal: Journal, challenge: Challenge, report: Report, source: str, purpose: Purpose
 ) -> str:
-    """Write a report to the journal. A report on an unfinished file is not written.
+    """Write a report to the journal, unless the file is unfinished.
 
-    Returns:
-        The grade of the pass with its reasons, or "".
+    Return the grade of the pass with its reasons, or "".
     """
     now = time.time()
     recorded = write_attempt(journal, challenge, report, source, now, None, purpose)
@@ -179,10 +166,3 @@ def hunted_mistakes(journal: Journal, challenge: Challenge, path: Path) -> tuple
     """Return the ids of the mistakes that a hunt put into this file; () for any other file."""
     hunt = journal.last(Hunted, subject=challenge.id)
     return hunt.mistakes if hunt and Path(hunt.path) == path.resolve() else ()
-
-
-def _import_for_the_end() -> None:
-    """Import what shows the report and the next steps, while the server imports torch."""
-    importlib.import_module("attn_drill.report.terminal")
-    importlib.import_module("attn_drill.app.next_steps")
-    importlib.import_module("fsrs")

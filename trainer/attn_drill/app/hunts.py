@@ -26,9 +26,6 @@ def choose_bugs(
     Args:
         count: how many bugs; None for one or two.
         last: the ids of the bugs in the last hunt.
-
-    Raises:
-        DrillError: if the challenge has no such bugs.
     """
     mistakes, source = read_mistakes(challenge), pack_reader.solution(challenge)
     rng = Random(seed)
@@ -67,14 +64,13 @@ def debugging_challenge(
     """Return the challenge of a debugging round.
 
     Challenges whose parts are told apart, and that another challenge continues, are preferred.
-
-    Raises:
-        DrillError: if no candidate has parts, and the learner named no single challenge.
     """
     with_parts = [challenge for challenge in candidates if challenge.parts]
-    continued = [challenge for challenge in with_parts if follow_up_of(challenge, challenges)]
-    if continued or with_parts:
-        return (continued or with_parts)[0]
+    for challenge in with_parts:
+        if follow_up_of(challenge, challenges):
+            return challenge
+    if with_parts:
+        return with_parts[0]
     if topic is not None and len(candidates) == 1:
         return candidates[0]
     suitable = [challenge.id for challenge in challenges if challenge.parts]
@@ -85,12 +81,10 @@ def debugging_challenge(
 
 
 def follow_up_of(challenge: Challenge, challenges: Sequence[Challenge]) -> Challenge | None:
-    """Return the challenge that continues with the repaired file; None if there is none.
-
-    It builds on the repaired challenge, and its file defines the same class.
-    """
+    """Return the challenge that continues with the repaired file, or None."""
     for other in challenges:
-        if challenge.id in other.builds_on and other.entry[0] == challenge.entry[0]:
+        is_same_class = other.entry[0] == challenge.entry[0]
+        if challenge.id in other.builds_on and is_same_class:
             return other
     return None
 

@@ -46,7 +46,7 @@ def settings() -> Settings:
     Raises:
         DrillError: if config.toml has a mistake.
     """
-    chosen = _of_file(config_path())
+    chosen = _of_file()
     if language := _variable("language"):
         chosen = msgspec.structs.replace(chosen, language=language)
     if packs := _variable("packs"):
@@ -59,22 +59,20 @@ def settings() -> Settings:
 
 def sources() -> dict[str, str]:
     """Return for each setting where it comes from: a variable, the file, or the default."""
-    usual, chosen = Settings(), _of_file(config_path())
-    return {
-        key: _VARIABLES[key]
-        if key in _VARIABLES and _variable(key)
-        else "default"
-        if getattr(chosen, key) == getattr(usual, key)
-        else "config.toml"
-        for key in Settings.__struct_fields__
-    }
+    usual, chosen = Settings(), _of_file()
+    places = {}
+    for key in Settings.__struct_fields__:
+        is_usual = getattr(chosen, key) == getattr(usual, key)
+        places[key] = "default" if is_usual else "config.toml"
+        if _variable(key):
+            places[key] = _VARIABLES[key]
+    return places
 
 
 def _variable(key: str) -> str:
-    return os.environ.get(_VARIABLES[key], "")
+    return os.environ.get(_VARIABLES.get(key, ""), "")
 
 
-def _of_file(path: Path) -> Settings:
-    if not path.exists():
-        return Settings()
-    return read_toml(path, Settings)
+def _of_file() -> Settings:
+    path = config_path()
+    return read_toml(path, Settings) if path.exists() else Settings()

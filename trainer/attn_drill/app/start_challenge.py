@@ -35,11 +35,7 @@ def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level | 
     of another level is replaced.
 
     Args:
-        level: the level of the stub; None: the level of the file that is there, else
-            that of the settings.
-
-    Raises:
-        DrillError: if the stub cannot be written.
+        level: of the stub; None: the level of the file that is there, else that of the settings.
     """
     if path.is_dir():
         raise DrillError(
@@ -76,8 +72,7 @@ def hand_out_afresh(
 ) -> Path | None:
     """Write the stub to `path`; return the new name of the file that was there, if there was one.
 
-    Raises:
-        DrillError: if the stub cannot be written; the old file then stays in its place.
+    If the stub cannot be written, the old file stays in its place.
     """
     old_file = write_afresh(path, pack_reader.stub(challenge, level))
     journal.add(Started(challenge.id, time.time(), path=str(path.resolve()), level=level))

@@ -41,11 +41,8 @@ def typed(
 
     Args:
         label: is shown before the place where the learner types.
-        meaning_of: returns the meaning of a line. For None it has said what to type.
+        meaning_of: returns the meaning of a line, or None after it has said what to type.
         ends: the words that stop.
-
-    Raises:
-        StoppedError: if the learner stops or the input ends.
     """
     while True:
         line = read_line(label)
@@ -59,9 +56,15 @@ def typed(
 def ask_question(question: DrawnQuestion, journal: Journal) -> bool:
     """Ask a question, show the right answer and record the review. Return whether it was right."""
     from attn_drill.quiz.drawn_questions import Judged
-    from attn_drill.report.question_text import prompt
+    from attn_drill.report import question_text
 
-    typer.echo(f"{_with_colours(question)}\n")
+    text = question_text.question(question, width())
+    if question.code and is_coloured():
+        # Imported only here, because rich would delay every other question.
+        from attn_drill.report.highlight import highlighted
+
+        text = question_text.question(question, width(), highlighted)
+    typer.echo(f"{text}\n")
 
     def meaning_of(line: str) -> tuple[str, Judged] | None:
         judged = Judged(False) if line == "?" else question.judge(line)
@@ -70,7 +73,7 @@ def ask_question(question: DrawnQuestion, journal: Journal) -> bool:
             return None
         return line, judged
 
-    line, judged = typed(prompt(question), meaning_of)
+    line, judged = typed(question_text.prompt(question), meaning_of)
     reason = visible(line, lines=True)[:80]
     rating = _GOOD if judged.right else _AGAIN
     journal.add(Reviewed(question.item, time.time(), rating=rating, reason=reason))
@@ -100,14 +103,13 @@ def ask_gaps(exercise: GapExercise, grade: Grade) -> int:
     """Ask for the code of each gap, and return how many answers are right."""
     from attn_drill.report.question_text import indented
 
-    sentences = (
+    typer.echo(f"\n{indented(exercise.code, width())}\n")
+    say_wrapped(
         "Type the code that stands in each gap; it is graded like an answer in full. "
         "`?` shows an answer that you do not know; `quit` ends."
     )
     if exercise.code.count("____") > len(exercise.gaps):
-        sentences += " A gap without a number is not asked: it hides code that is like an answer."
-    typer.echo(f"\n{indented(exercise.code, width())}\n")
-    say_wrapped(sentences)
+        say_wrapped("A gap without a number is not asked: it hides code that is like an answer.")
     return sum(_is_filled(exercise, number, grade) for number in range(1, len(exercise.gaps) + 1))
 
 
@@ -128,17 +130,16 @@ def _is_filled(exercise: GapExercise, number: int, grade: Grade) -> bool:
 
     # `q` is the name of a tensor in most references, so it does not end the gaps.
     code = typed(f"{name} = ", meaning_of, ends=("quit",))
-    if code == "?":
-        _say_verdict(code, is_right=False)
-    else:
+    report = None
+    if code != "?":
         report = grade(Submission("gap.py", gap.filled(exercise.source, code)))
-        is_right = report.verdict == "passed"
-        _say_verdict(code, is_right=is_right)
-        if is_right:
-            return True
-        say_wrapped(_reason(report))
-    typer.echo(f"The reference has:\n{indented(gap.right, width())}")
-    return False
+    is_right = report is not None and report.verdict == "passed"
+    _say_verdict(code, is_right=is_right)
+    if not is_right:
+        if report is not None:
+            say_wrapped(_reason(report))
+        typer.echo(f"The reference has:\n{indented(gap.right, width())}")
+    return is_right
 
 
 def _reason(report: Report) -> str:
@@ -160,18 +161,6 @@ def _say_verdict(line: str, *, is_right: bool) -> None:
     typer.echo(typer.style(word, fg=colour if is_coloured() else None))
 
 
-def _with_colours(question: DrawnQuestion) -> str:
-    """Return the text of a question. Its code has colours if the output may have colours."""
-    from attn_drill.report import question_text
-
-    if not question.code or not is_coloured():
-        return question_text.question(question, width())
-    # Imported only here, because rich would delay every other question.
-    from attn_drill.report.highlight import highlighted
-
-    return question_text.question(question, width(), highlighted)
-
-
 def _show_prose(prose: str) -> None:
     """Print prose in the width of the terminal. rich also divides Chinese, which has no blanks."""
     from rich.text import Text
@@ -188,7 +177,6 @@ def _show_prose(prose: str) -> None:
 
 
 def show_title(title: str) -> None:
-    """Print the title of a question."""
     typer.echo("\n" + typer.style(title, bold=is_coloured()))
 
 
@@ -200,7 +188,6 @@ def say_wrapped(text: str) -> None:
 
 
 def width() -> int:
-    """Return the columns of the terminal."""
     return shutil.get_terminal_size((80, 24)).columns
 
 

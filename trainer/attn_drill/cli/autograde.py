@@ -41,23 +41,10 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _autograde(options: argparse.Namespace) -> None:
-    """Grade the files.
-
-    Raises:
-        DrillError: the assignment has a fault.
-        GraderError: the grader failed. No student may lose points for this.
-    """
     packs = open_packs(options.pack)
     assignment = read_assignment(options.assignment, packs.find, needs_due=False)
     challenges = [packs.find(name) for name in assignment.challenge_ids]
-    read = read_class(
-        options.submission,
-        assignment,
-        challenges,
-        roster_file=None,
-        submitted_file=None,
-        single=True,
-    )
+    read = read_class(options.submission, assignment, challenges, single=True)
     plan = plan_of(
         read.assignment,
         challenges,
@@ -71,6 +58,7 @@ def _autograde(options: argparse.Namespace) -> None:
     for result in results:
         if result.verdict is None and not result.is_ungraded:
             raise GraderError(result.error or "The grader gave no verdict.")
+    # Gradescope grades one student at a time.
     (grade,) = grades_of(read.assignment, students, submissions, results)
     text = json.dumps(gradescope_object(grade, read.assignment), indent=1)
     write_atomically(options.results, text.encode())

@@ -1,4 +1,7 @@
-"""`attn-drill check [ID] [FILE]`: grade one file, and show the report."""
+"""`attn-drill check [ID] [FILE]`: grade one file, and show the report.
+
+The numbers in the comments are the steps of docs/architecture.md.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +16,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from attn_drill.app.answer import LearnerAnswer, find_answer
-from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.settings import settings
-from attn_drill.app.warn import say, warn_journal
+from attn_drill.app.warn import say
 from attn_drill.cli.ask import width
 from attn_drill.cli.page_files import check_page_name, write_page
-from attn_drill.cli.parameters import AsJson, LearnerFile, PackCommand, complete_id
+from attn_drill.cli.parameters import (
+    AsJson,
+    Desk,
+    Html,
+    LearnerFile,
+    PackCommand,
+    complete_id,
+)
 from attn_drill.model.errors import DrillError, GraderError
+from attn_drill.model.lesson import Lesson
 from attn_drill.model.limits import DEFAULT
-from attn_drill.practice.journal import default_journal
+from attn_drill.practice.facts import Purpose
 
+# Their import takes time, and every command imports this module.
 if TYPE_CHECKING:
-    from attn_drill.model.lesson import Lesson
     from attn_drill.model.report import Report
-    from attn_drill.practice.facts import Purpose
     from attn_drill.report.stages import Stage
 
 
@@ -34,7 +43,6 @@ class CheckCommand(PackCommand):
     """The command `check`. Its errors have the form of a report."""
 
     def error_as_json(self, sentence: str) -> str:
-        """Return an error as a report without a verdict."""
         from attn_drill.report.report_json import error_to_json
 
         return error_to_json(sentence)
@@ -46,7 +54,8 @@ _ID = typer.Argument(
     autocompletion=complete_id,
     show_default=False,
 )
-_SEED = typer.Option("--seed", help="Use the cases of this seed; by default fresh cases.")
+_SEED = typer.Option(help="Use the cases of this seed; by default fresh cases.")
+_CASE = typer.Option(help="Use only the case with this number.")
 _WHY = typer.Option(
     "--why/--no-why",
     help="Name the likely mistake, or hide it, as an interview and a hunt do.",
@@ -57,7 +66,6 @@ _HINTS_FIRST = typer.Option(
     help="Show the place first, then with one key each the line, a question and the cause.",
     show_default=False,
 )
-_HTML = typer.Option("--html", metavar="FILE.html", help="Also write the report as one page.")
 _TIME = typer.Option(
     "--time-limit",
     min=0.01,
@@ -85,29 +93,29 @@ def check(
     challenge_id: Annotated[str | None, _ID] = None,
     file: LearnerFile = None,
     seed: Annotated[int | None, _SEED] = None,
-    case: Annotated[
-        int | None, typer.Option("--case", help="Use only the case with this number.")
-    ] = None,
+    case: Annotated[int | None, _CASE] = None,
     why: Annotated[bool | None, _WHY] = None,
     hints_first: Annotated[bool | None, _HINTS_FIRST] = None,
-    html: Annotated[Path | None, _HTML] = None,
+    html: Html = None,
     as_json: AsJson = False,
     time_limit: Annotated[float, _TIME] = DEFAULT.seconds,
     memory_limit: Annotated[int, _MEMORY] = DEFAULT.memory_mib,
 ) -> None:
     """Grade your file on hidden cases, and show what differs and where."""
+    # 1. Start: cli/entry.py has started a grading server, which imports torch meanwhile.
     from attn_drill.app import grade_file
     from attn_drill.server.messages import Grade
 
-    known_packs: KnownPacks = context.obj
     if html is not None:
         check_page_name(html)
-    journal = default_journal()
-    answer = find_answer(challenge_id, file, journal, known_packs)
+    desk: Desk = context.obj
+    journal, packs = desk.journal, desk.packs
+    # 2. Read the file.
+    answer = find_answer(challenge_id, file, journal, packs)
     seed = grade_file.fresh_seed() if seed is None else seed
     grade_file.check_seed(seed)
-    in_stages = bool(settings().hints_first if hints_first is None else hints_first)
     hunted = grade_file.hunted_mistakes(journal, answer.challenge, answer.path)
+    # The report says how many of several bugs are left. Of a single bug, only --why says more.
     planted = hunted if len(hunted) > 1 or why else ()
     request = Grade(
         answer.challenge.id,
@@ -117,21 +125,25 @@ def check(
         seconds=time_limit,
         memory_mib=memory_limit,
         planted=planted,
-        is_diagnosed=not hunted or bool(planted),
+        is_diagnosed=not hunted or bool(planted),  # a hunt hides the only mistake
     )
-    output = _Output(stage_of(why, is_hunt=bool(hunted)), html, as_json, in_stages)
-    with grade_file.graded_file(known_packs, request) as (report, lesson):
+    # 3 to 7. Prepare, run, expect, judge and diagnose: the work of the server.
+    with grade_file.graded_file(packs, request) as (report, lesson):
+        # 8. Show the report, and record the attempt. A single case is no attempt.
         grade = ""
         if case is None:
             purpose: Purpose = "hunt" if hunted else "practice"
             grade = grade_file.record_attempt(
                 journal, answer.challenge, report, answer.source, purpose
             )
-            warn_journal(journal)
-        journal.close()
-        _show(answer, report, hunted, known_packs, output)
-        if report.verdict == "passed" and case is None and not (hunted or as_json):
-            _show_after_pass(answer, lesson, grade, known_packs)
+        in_stages = bool(settings().hints_first if hints_first is None else hints_first)
+        output = _Output(stage_of(why, is_hunt=bool(hunted)), html, as_json, in_stages)
+        _show(answer, report, output, packs.pack_option(answer.challenge))
+        # 9. Teach.
+        if hunted and not as_json:
+            _end_hunt(answer, report, hunted, desk)
+        elif report.verdict == "passed" and case is None and not as_json:
+            _teach(answer, lesson, grade, desk)
     raise typer.Exit(0 if report.verdict == "passed" else 1)
 
 
@@ -142,22 +154,12 @@ def stage_of(why: bool | None, *, is_hunt: bool) -> Stage:
     return "where" if is_hunt else "line"
 
 
-def _show(
-    answer: LearnerAnswer,
-    report: Report,
-    hunted: tuple[str, ...],
-    known_packs: KnownPacks,
-    output: _Output,
-) -> None:
-    """Show the report, then what it means for a hunt."""
-    challenge = answer.challenge
-    stage = output.stage
+def _show(answer: LearnerAnswer, report: Report, output: _Output, option: str) -> None:
     file = "" if answer.is_default else None
-    options = known_packs.pack_option(challenge)
     if output.html is not None:
         from attn_drill.report.report_page import to_html
 
-        write_page(output.html, to_html(report, stage, file, options))
+        write_page(output.html, to_html(report, output.stage, file, option))
     if output.as_json:
         from attn_drill.report.report_json import to_json
 
@@ -166,60 +168,55 @@ def _show(
     from attn_drill.report.terminal import show
 
     wait = wait_for_key if output.in_stages else None
-    show(report, sys.stdout, stage=stage, file=file, options=options, wait=wait)
+    show(report, sys.stdout, stage=output.stage, file=file, options=option, wait=wait)
     if report.unfinished:
         say(f"Not counted as an attempt: the file {report.unfinished}.")
-    if hunted and report.verdict == "passed":
-        from attn_drill.report.hunt_text import describe_mistakes
-
-        typer.echo("\n" + describe_mistakes(challenge, hunted, width()))
-        if len(hunted) > 1:
-            _hand_out_follow_up(answer, known_packs)
-    elif hunted:
-        give_up = f"`attn-drill hunt {challenge.id} --reveal{options}`"
-        say(f"\nNot repaired yet. Go on, and grade the file again. {give_up} gives up.")
     if output.html is not None:
         say(f"\n{output.html} has the report as a page.")
 
 
-def _show_after_pass(
-    answer: LearnerAnswer, lesson: Callable[[], Lesson], grade: str, known_packs: KnownPacks
-) -> None:
-    """Show what the pass brings. On a terminal, also measure the answer, after the verdict."""
+def _end_hunt(answer: LearnerAnswer, report: Report, hunted: tuple[str, ...], desk: Desk) -> None:
+    """Show the repaired mistakes. After several, hand out the challenge that continues."""
+    from attn_drill.app.hunts import follow_up_of, hand_out_follow_up
+    from attn_drill.report.hunt_text import describe_mistakes
+
+    challenge, packs = answer.challenge, desk.packs
+    if report.verdict != "passed":
+        give_up = f"`attn-drill hunt {challenge.id} --reveal{packs.pack_option(challenge)}`"
+        say(f"\nNot repaired yet. Go on, and grade the file again. {give_up} gives up.")
+        return
+    typer.echo("\n" + describe_mistakes(challenge, hunted, width()))
+    follow_up = follow_up_of(challenge, packs.catalogue().challenges)
+    if len(hunted) == 1 or follow_up is None:
+        return
+    path = hand_out_follow_up(challenge, follow_up, answer.path, desk.journal)
+    say(f"\nNext: {follow_up.title}. {path} is your repaired file, to continue with.")
+    folder = "" if path.parent == Path() else f" --dir {shlex.quote(str(path.parent))}"
+    typer.echo(f"  attn-drill start {follow_up.id}{folder}{packs.pack_option(follow_up)}")
+
+
+def _teach(answer: LearnerAnswer, lesson: Callable[[], Lesson], grade: str, desk: Desk) -> None:
+    """Show what the pass brings. On a terminal, also measure the answer."""
     from attn_drill.app.next_steps import next_steps
     from attn_drill.packs.follow_up import read_follow_ups
 
-    challenge, now = answer.challenge, time.time()
-    challenges = known_packs.catalogue().challenges
-    say("\n" + next_steps(challenge, challenges, default_journal(), now, grade))
+    challenge, packs = answer.challenge, desk.packs
+    challenges = packs.catalogue().challenges
+    say("\n" + next_steps(challenge, challenges, desk.journal, time.time(), grade))
     if is_terminal():
         from attn_drill.report.lesson_text import render_notes
         from attn_drill.report.literal import console
 
         sys.stdout.flush()
         try:
-            shown = render_notes(lesson(), answer.source)
-            console().print("", shown, sep="\n")
+            notes = render_notes(lesson(), answer.source)
+            console().print("", notes, sep="\n")
         except (DrillError, GraderError) as error:  # the verdict and the exit code stay
             say(f"The answer could not be measured: {error}")
     questions, _ = read_follow_ups((challenge,), "en")
     if questions:
-        option = known_packs.pack_option(challenge)
+        option = packs.pack_option(challenge)
         typer.echo(f"\nfollow-ups       attn-drill quiz --follow-up {challenge.id}{option}")
-
-
-def _hand_out_follow_up(answer: LearnerAnswer, known_packs: KnownPacks) -> None:
-    """Write the file of the challenge that continues with the repaired file, if there is one."""
-    from attn_drill.app.hunts import follow_up_of, hand_out_follow_up
-
-    challenge = answer.challenge
-    follow_up = follow_up_of(challenge, known_packs.catalogue().challenges)
-    if follow_up is None:
-        return
-    path = hand_out_follow_up(challenge, follow_up, answer.path, default_journal())
-    say(f"\nNext: {follow_up.title}. {path} is your repaired file, to continue with.")
-    folder = "" if path.parent == Path() else f" --dir {shlex.quote(str(path.parent))}"
-    typer.echo(f"  attn-drill start {follow_up.id}{folder}{known_packs.pack_option(follow_up)}")
 
 
 def is_terminal() -> bool:

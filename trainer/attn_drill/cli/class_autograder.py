@@ -30,16 +30,17 @@ def autograder(
     from attn_drill.export.autograder_folder import write_autograder
     from attn_drill.packs import pack_reader
 
-    known_packs: KnownPacks = context.obj
+    packs: KnownPacks = context.obj.packs
     check_one_of(challenge_id or "", str(assignment or ""))
     if assignment is not None:
-        names = read_assignment(assignment, known_packs.find, needs_due=False).challenge_ids
+        names = read_assignment(assignment, packs.find, needs_due=False).challenge_ids
         text = assignment.read_text(encoding="utf-8")
     else:
-        names = [known_packs.find(str(challenge_id)).id]
+        names = [packs.find(str(challenge_id)).id]
         text = f'[[challenge]]\nid = "{names[0]}"\n'
-    challenges = [known_packs.find(name) for name in names]
+    challenges = [packs.find(name) for name in names]
     built_in = pack_reader.built_in_pack()
+    # The autograder installs attn-drill, which has the built-in pack.
     write_autograder(
         folder,
         text,

@@ -11,48 +11,33 @@ from typing import Annotated
 import typer
 
 from attn_drill.app.open_packs import KnownPacks
-from attn_drill.cli.parameters import AssignedId, AssignmentPath
+from attn_drill.cli.parameters import AssignedId, AssignmentPath, Jobs
 
-ClassFolder = Annotated[
-    Path,
-    typer.Argument(
-        metavar="DIR",
-        help="The submissions: a folder, or a learning management system's zip. With --resume,"
-        " also the folder of an earlier --out.",
-        show_default=False,
-    ),
-]
+_DIR = typer.Argument(
+    metavar="DIR",
+    help="The submissions: a folder, or a learning management system's zip. With --resume,"
+    " also the folder of an earlier --out.",
+)
+_OUT = typer.Option(help="The folder for the results; by default grades/.")
+_ROSTER = typer.Option(help="The class: an LMS export, or a CSV of names.")
+_RESUME = typer.Option("--resume", help="Grade only what is new or changed.")
+_WRITE = typer.Option(help="Tables and pages, for example csv,html,canvas.")
+_EXECUTOR = typer.Option(help="local, or dask://HOST:PORT.")
+_ALLOW_WEAKER = typer.Option("--allow-weaker-isolation", help="Grade although isolation is weaker.")
 
 
 def grade(
     context: typer.Context,
-    folder: ClassFolder,
+    folder: Annotated[Path, _DIR],
     challenge_id: AssignedId = None,
     assignment: AssignmentPath = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="The folder for the results; by default grades/.")
-    ] = None,
-    roster: Annotated[
-        Path | None, typer.Option("--roster", help="The class: an LMS export, or a CSV of names.")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Grade only what is new or changed.")
-    ] = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", min=1, max=512, help="Submissions at a time; by default one per core."
-        ),
-    ] = None,
-    write: Annotated[
-        str, typer.Option("--write", help="Tables and pages, for example csv,html,canvas.")
-    ] = "",
-    executor: Annotated[
-        str, typer.Option("--executor", help="local, or dask://HOST:PORT.")
-    ] = "local",
-    allow_weaker: Annotated[
-        bool, typer.Option("--allow-weaker-isolation", help="Grade although isolation is weaker.")
-    ] = False,
+    out: Annotated[Path | None, _OUT] = None,
+    roster: Annotated[Path | None, _ROSTER] = None,
+    resume: Annotated[bool, _RESUME] = False,
+    jobs: Jobs = None,
+    write: Annotated[str, _WRITE] = "",
+    executor: Annotated[str, _EXECUTOR] = "local",
+    allow_weaker: Annotated[bool, _ALLOW_WEAKER] = False,
 ) -> None:
     """Grade a class's submissions. Everything else is a key of the assignment's file."""
     from attn_drill.classroom.assignment import parse_formats
@@ -63,7 +48,7 @@ def grade(
     from attn_drill.server.pool import pool
 
     check_executor(executor)
-    packs: KnownPacks = context.obj
+    packs: KnownPacks = context.obj.packs
     options = SavedOptions(
         folder=str(folder.absolute()),
         assignment=str(assignment.absolute()) if assignment else "",

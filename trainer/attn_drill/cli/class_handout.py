@@ -9,15 +9,14 @@ import typer
 
 from attn_drill.app.open_packs import KnownPacks
 
+_FILE = typer.Argument(metavar="FILE", help="The assignment.toml.")
+_OUT = typer.Option(help="The folder for the page and the stubs.")
+
 
 def handout(
     context: typer.Context,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The assignment.toml.", show_default=False)
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", help="The folder for the page and the stubs.")
-    ] = Path("handout"),
+    file: Annotated[Path, _FILE],
+    out: Annotated[Path, _OUT] = Path("handout"),
 ) -> None:
     """Write the tasks of an assignment as one HTML page, and the stub of each task."""
     from attn_drill.app.grade_file import fresh_seed
@@ -29,15 +28,15 @@ def handout(
     from attn_drill.export.handout import HandoutTask, handout_html
     from attn_drill.packs import pack_reader
 
-    known_packs: KnownPacks = context.obj
-    assignment = read_assignment(file, known_packs.find, needs_due=False)
+    packs: KnownPacks = context.obj.packs
+    assignment = read_assignment(file, packs.find, needs_due=False)
     seed = fresh_seed()
     tasks = []
     paths = [out / "handout.html"]
     for assigned in assignment.challenges:
-        challenge = known_packs.find(assigned.challenge)
+        challenge = packs.find(assigned.challenge)
         name = f"{challenge.folder.name}.py"
-        checks = due_checks(challenge.id, known_packs, seed)
+        checks = due_checks(challenge.id, packs, seed)
         prompt = pack_reader.prompt(challenge, language())
         tasks.append(HandoutTask(assigned, challenge.title, name, challenge.entry, prompt, checks))
         paths.append(out / name)

@@ -44,13 +44,8 @@ _MOST_CHANGES = 10  # lines
 def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord | None) -> int:
     """Write the tables and pages of a class, print a summary, and keep the marks.
 
-    Args:
-        store: the store of the results. The tables go into its folder.
-        record: everything else about the grading.
-        before: the record of the earlier run with its marks, or None.
-
-    Returns:
-        The number of submissions on which the grader failed.
+    The tables go into the folder of the store. `before` is the record of the earlier run with its
+    marks. Return the number of submissions on which the grader failed.
     """
     results, overrides = current_results(store, record), read_overrides(store.out, record)
     gradebook = class_gradebook(record, results, overrides)

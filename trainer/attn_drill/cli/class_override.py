@@ -9,28 +9,21 @@ import typer
 
 from attn_drill.model.errors import DrillError
 
+_OUT = typer.Argument(metavar="OUT", help="The folder with the results of `class grade`.")
+_STUDENT = typer.Argument(
+    metavar="STUDENT", help="The name, id, user name, e-mail address or anonymous id."
+)
+_POINTS = typer.Option(metavar="P", help="The points, 0 to 100.")
+_COMMENT = typer.Option(metavar="TEXT", help="The reason, which the student reads.")
+_CHALLENGE = typer.Option(metavar="ID", help="Decide only this challenge.")
+
 
 def override(
-    out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The folder with the results of `class grade`.")
-    ],
-    student: Annotated[
-        str,
-        typer.Argument(
-            metavar="STUDENT", help="The name, id, user name, e-mail address or anonymous id."
-        ),
-    ],
-    points: Annotated[
-        float,
-        typer.Option("--points", metavar="P", help="The points, 0 to 100.", show_default=False),
-    ],
-    comment: Annotated[
-        str, typer.Option("--comment", metavar="TEXT", help="The reason, which the student reads.")
-    ] = "",
-    challenge: Annotated[
-        str,
-        typer.Option("--challenge", metavar="ID", help="Decide only this challenge."),
-    ] = "",
+    out: Annotated[Path, _OUT],
+    student: Annotated[str, _STUDENT],
+    points: Annotated[float, _POINTS],
+    comment: Annotated[str, _COMMENT] = "",
+    challenge: Annotated[str, _CHALLENGE] = "",
 ) -> None:
     """Set the points of a student by hand, and write all tables again."""
     from attn_drill.classroom.overrides import OVERRIDES_FILE, Entry, append_entry, decided_file

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -33,7 +34,7 @@ from attn_drill.classroom.grading_jobs import (
     plan_of,
 )
 from attn_drill.classroom.overrides import read_overrides
-from attn_drill.classroom.records import Assignment, Format, Student, StudentResult
+from attn_drill.classroom.records import Assignment, Student, StudentResult
 from attn_drill.classroom.result_store import (
     CLASS_FILE,
     ClassRecord,
@@ -44,7 +45,7 @@ from attn_drill.classroom.result_store import (
     write_record,
 )
 from attn_drill.classroom.similarity import check_similarity
-from attn_drill.cli.grade_inputs import read_class
+from attn_drill.cli.grade_inputs import ClassInputs, read_class
 from attn_drill.export.student_results import with_failure, with_report, with_trouble
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.report.class_progress import ClassProgress
@@ -66,7 +67,7 @@ class ClassRun:
 def begin(
     options: SavedOptions,
     out: Path | None,
-    known_packs: KnownPacks,
+    packs: KnownPacks,
     *,
     resume: bool = False,
     allow_weaker: bool = False,
@@ -80,49 +81,61 @@ def begin(
     """
     out, before, saved = _resumed(options, out, resume=resume)
     check_one_of(saved.challenge, saved.assignment)
-    known_packs = known_packs.naming(set(saved.packs) - set(map(str, known_packs.named)))
-    assignment = _assignment(saved, known_packs)
-    saved = _with_formats(saved, before, options.write or assignment.write)
-    _check_folders(out, Path(saved.folder), before, assignment)
-    challenges = [known_packs.find(name) for name in assignment.challenge_ids]
-    roster = saved.roster or assignment.roster
-    read = read_class(
-        Path(saved.folder),
-        assignment,
-        challenges,
-        roster_file=Path(roster) if roster else None,
-        submitted_file=Path(assignment.times) if assignment.times else None,
-        single=False,
-    )
-    seed = fresh_seed() if before is None else before.seed
-    assignment = read.assignment  # its extensions have the names of the students
-    plan = plan_of(assignment, challenges, known_packs.roots(), seed, allow_weaker=allow_weaker)
+    # A pack that this command names again stays in its place.
+    packs = packs.naming(set(saved.packs) - set(map(str, packs.named)))
     if saved.assignment:
-        check_weights(
-            assignment,
-            lambda challenge: due_checks(challenge, known_packs, plan.seed),
-            Path(saved.assignment),
-        )
+        assignment = read_assignment(Path(saved.assignment), packs.find)
+    else:
+        challenge = packs.find(saved.challenge)
+        assignment = plain_assignment(challenge.id, challenge.title)
+    formats = options.write or assignment.write
+    if "similar" in formats:
+        check_similarity()
+    # Formats of earlier runs are written again, so that no table is outdated.
+    wanted = dict.fromkeys([*(before.options.write if before else ()), *formats])
+    saved = msgspec.structs.replace(saved, write=list(wanted or USUAL_FORMATS))
+    _check_folders(out, Path(saved.folder), before, assignment)
+    challenges = [packs.find(name) for name in assignment.challenge_ids]
+    roster = saved.roster or assignment.roster
+    read = read_class(Path(saved.folder), assignment, challenges, roster)
+    assignment = read.assignment  # its extensions have the names of the students
+    seed = before.seed if before else fresh_seed()
+    plan = plan_of(assignment, challenges, packs.roots(), seed, allow_weaker=allow_weaker)
+    if saved.assignment:
+        due = partial(due_checks, packs=packs, seed=plan.seed)
+        check_weights(assignment, due, Path(saved.assignment))
     jobs = jobs_of(plan, read.collected.submissions)
-    record = ClassRecord(
+    record = _record(saved, plan, read, jobs, before)
+    read_overrides(out, record)  # a fault in overrides.toml must not wait until all is graded
+    write_record(out, record)
+    return ClassRun(ResultStore(out, record.challenges), record, before, plan, jobs)
+
+
+def _record(
+    saved: SavedOptions,
+    plan: GradingPlan,
+    read: ClassInputs,
+    jobs: Sequence[Job],
+    before: ClassRecord | None,
+) -> ClassRecord:
+    """Return the record of a run. It has the submissions without their text."""
+    without_text = [
+        msgspec.structs.replace(job, submission=replace(job.submission, source=None))
+        for job in jobs
+    ]
+    return ClassRecord(
         version=__version__,
         options=saved,
         seed=plan.seed,
-        assignment=assignment,
+        assignment=plan.assignment,
         students=read.collected.students,
-        jobs=[
-            msgspec.structs.replace(job, submission=replace(job.submission, source=None))
-            for job in jobs
-        ],
+        jobs=without_text,
         other_files=read.collected.ignored,
         has_roster=read.roster is not None,
         possible=dict(read.roster.possible) if read.roster else {},
         salt=before.salt if before else new_salt(),
         marks=before.marks if before else {},
     )
-    read_overrides(out, record)  # a fault in overrides.toml must not wait until all is graded
-    write_record(out, record)
-    return ClassRun(ResultStore(out, record.challenges), record, before, plan, jobs)
 
 
 def check_one_of(challenge: str, assignment: str) -> None:
@@ -143,6 +156,7 @@ def _resumed(
     """
     if resume and (Path(options.folder) / CLASS_FILE).is_file():
         out = Path(os.path.relpath(options.folder))
+        # So the submissions are where they were in the earlier run.
         options = msgspec.structs.replace(options, folder="")
     out = out or Path("grades")
     before = read_record(out)
@@ -161,26 +175,9 @@ def _resumed(
     old = before.options
     if options.challenge or options.assignment:
         old = msgspec.structs.replace(old, challenge="", assignment="")
+    # An option that is not named is empty.
     named = {key: value for key, value in msgspec.structs.asdict(options).items() if value}
     return out, before, msgspec.structs.replace(old, **named)
-
-
-def _with_formats(
-    saved: SavedOptions, before: ClassRecord | None, formats: Sequence[Format]
-) -> SavedOptions:
-    """Add the formats of earlier runs, so that no table is outdated, or the usual formats."""
-    earlier = () if before is None else before.options.write
-    if "similar" in formats:
-        check_similarity()
-    wanted = dict.fromkeys((*earlier, *formats))
-    return msgspec.structs.replace(saved, write=list(wanted or USUAL_FORMATS))
-
-
-def _assignment(saved: SavedOptions, known_packs: KnownPacks) -> Assignment:
-    if saved.assignment:
-        return read_assignment(Path(saved.assignment), known_packs.find)
-    challenge = known_packs.find(saved.challenge)
-    return plain_assignment(challenge.id, challenge.title)
 
 
 def _check_folders(
@@ -199,14 +196,10 @@ def _check_folders(
         )
 
 
-def due_checks(challenge: str, known_packs: KnownPacks, seed: int) -> list[str]:
-    """Return the names of the checks of a challenge, which its graded reference shows.
-
-    Raises:
-        GraderError: the reference cannot be graded here.
-    """
-    packs = tuple(map(str, known_packs.roots()))
-    reply = pool.ask(packs, GradeReference(challenge, seed))
+def due_checks(challenge: str, packs: KnownPacks, seed: int) -> list[str]:
+    """Return the names of the checks of a challenge, which its graded reference shows."""
+    roots = tuple(map(str, packs.roots()))
+    reply = pool.ask(roots, GradeReference(challenge, seed))
     if isinstance(reply, Verdict):
         return list(reply.report.statuses())
     raise GraderError(refusal(reply))
@@ -215,9 +208,7 @@ def due_checks(challenge: str, known_packs: KnownPacks, seed: int) -> list[str]:
 def grade_pending(run: ClassRun, where: str, jobs: int | None) -> None:
     """Grade the submissions that have no valid result, and write each result at once.
 
-    Raises:
-        typer.Exit: Ctrl-C was pressed. The results that came before are written.
-        GraderError: the machine isolates nothing, or the cluster was lost.
+    Ctrl-C ends the program. The results that came before are written.
     """
     whole, pending = len(run.jobs), pending_jobs(run.jobs, run.store)
     if not pending:
@@ -246,11 +237,7 @@ def grade_pending(run: ClassRun, where: str, jobs: int | None) -> None:
 def graded(
     plan: GradingPlan, jobs: Sequence[Job], executor: Executor, students: Sequence[Student]
 ) -> Iterator[StudentResult]:
-    """Yield the result of each job with its points, in the order in which the jobs finish.
-
-    Raises:
-        GraderError: the server refuses every submission, or the cluster was lost.
-    """
+    """Yield the result of each job with its points, in the order in which the jobs finish."""
     by_name = {student.name: student for student in students}
     for job, reply in grade_jobs(plan, jobs, executor):
         student = by_name[job.submission.student]

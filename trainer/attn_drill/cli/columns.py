@@ -17,38 +17,33 @@ def in_columns(
     width: int,
     colours: Mapping[str, str] = NO_COLOURS,
 ) -> Iterator[str]:
-    """Yield the lines of a table.
+    """Yield the lines of a table, with the numbers at the right of their column.
 
     The last column has prose. If the terminal is too narrow for it, it has its own lines.
-    Numbers are at the right of their column.
 
     Args:
-        heads: the heading of each column.
-        rows: the cells of each row.
-        width: the columns of the terminal.
         colours: the colour of each cell that has one.
     """
     sizes = [max(map(len, column)) for column in zip(heads, *rows, strict=True)][:-1]
+    # The first row shows which columns have numbers.
+    numbers = [cell.isdecimal() for cell in (*rows, heads)[0]]
     indent = sum(sizes) + 2 * len(sizes)
     is_beside = width - indent >= _LEAST_PROSE
 
-    def cells(row: Sequence[str], sample: Sequence[str]) -> str:
-        padded = [
-            f"{cell:>{size}}" if model.isdecimal() else f"{cell:<{size}}"
-            for cell, model, size in zip(row, sample, sizes, strict=False)
-        ]
-        words = zip(row, padded, strict=False)
-        coloured = [
-            typer.style(cell, fg=colours[cell]) + place[len(cell) :] if cell in colours else place
-            for cell, place in words
-        ]
-        return "  ".join(coloured)
+    def cells(row: Sequence[str]) -> str:
+        line = ""
+        for cell, size, is_number in zip(row, sizes, numbers, strict=False):
+            text = cell.rjust(size) if is_number else cell.ljust(size)
+            if cell in colours:
+                text = text.replace(cell, typer.style(cell, fg=colours[cell]))
+            line += f"{text}  "
+        return line
 
-    sample = rows[0] if rows else heads
-    yield f"{cells(heads, sample)}  {heads[-1]}" if is_beside else cells(heads, sample).rstrip()
+    yield f"{cells(heads)}{heads[-1]}" if is_beside else cells(heads).rstrip()
     room = width - indent if is_beside else max(20, width - 2)
     for row in rows:
         parts = textwrap.wrap(row[-1], room, break_on_hyphens=False)
         beside = parts.pop(0) if parts and is_beside else ""
-        yield f"{cells(row, sample)}  {beside}".rstrip()
-        yield from (" " * (indent if is_beside else 2) + part for part in parts)
+        yield f"{cells(row)}{beside}".rstrip()
+        for part in parts:
+            yield " " * (indent if is_beside else 2) + part

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from inspect import get_annotations
 from pathlib import Path
 from typing import Annotated
@@ -40,59 +39,12 @@ from attn_drill.cli.parameters import (
     DrillCommand,
     DrillGroup,
     PackCommand,
-    SectionedGroup,
+    Program,
     name_packs,
 )
 
-Rows = dict[str, tuple[type[DrillCommand], Callable[..., None], str]]
-
-
-def _group(text: str, commands: Rows) -> typer.Typer:
-    group = typer.Typer(help=text, rich_markup_mode=None)
-    for name, (kind, function, short_help) in commands.items():
-        group.command(name, cls=kind, short_help=short_help)(function)
-    return group
-
-
-class_app = _group(
-    "Grade a class, set points by hand, hand out the tasks, make a Gradescope autograder.",
-    {
-        "grade": (PackCommand, class_grade.grade, "grade the submissions of a class"),
-        "override": (DrillCommand, class_override.override, "set points by hand"),
-        "handout": (PackCommand, class_handout.handout, "write what the students get"),
-        "autograder": (
-            PackCommand,
-            class_autograder.autograder,
-            "write an autograder for Gradescope",
-        ),
-    },
-)
-journal_app = _group(
-    "Export or import your history.",
-    {
-        "export": (DrillCommand, journal_copies.export_journal, "write a copy of the journal"),
-        "import": (DrillCommand, journal_copies.import_journal, "add the entries of such a copy"),
-    },
-)
-tools_app = _group(
-    "Compare attention variants, describe heads.",
-    {
-        "compare": (DrillCommand, compare.compare, "compare MHA, GQA, MQA and MLA"),
-        "heads": (DrillCommand, heads.heads, "describe the heads of saved weights"),
-    },
-)
-
-app = typer.Typer(
-    name="attn-drill",
-    cls=SectionedGroup,
-    help="Practise implementing attention in PyTorch from memory.",
-    no_args_is_help=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # rich would double the start-up time
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-# The first screen: the section of a command, its name, its function, its short help.
-for section, name, function, short_help in (
+# The section of the first screen, or the group; the name; the function; the short help.
+COMMANDS = (
     ("Practise", "list", list_.list_challenges, "show the challenges and your state"),
     ("Practise", "start", start.start, "write a stub and practise it"),
     ("Practise", "check", check.check, "grade your file"),
@@ -107,40 +59,64 @@ for section, name, function, short_help in (
     ("Rehearse", "hunt", hunt.hunt, "repair a reference with bugs in it"),
     ("Rehearse", "interview", interview.interview, "hold a timed mock interview"),
     ("Keep track", "stats", stats.stats, "show days, topics, times and mistakes"),
-    ("Keep track", "journal", journal_app, "export or import your history"),
-    ("Teach and extend", "class", class_app, "grade a class, make a Gradescope autograder"),
-    ("Teach and extend", "pack", pack.app, "write and verify challenges of your own"),
+    ("journal", "export", journal_copies.export_journal, "write a copy of the journal"),
+    ("journal", "import", journal_copies.import_journal, "add the entries of such a copy"),
+    ("class", "grade", class_grade.grade, "grade the submissions of a class"),
+    ("class", "override", class_override.override, "set points by hand"),
+    ("class", "handout", class_handout.handout, "write what the students get"),
+    ("class", "autograder", class_autograder.autograder, "write an autograder for Gradescope"),
+    ("pack", "new", pack.new_pack, "write a new pack with one challenge"),
+    ("pack", "check", pack.check_pack, "verify the challenges of a pack"),
     ("Machine and tools", "doctor", doctor.doctor, "show versions, settings and isolation"),
-    ("Machine and tools", "tools", tools_app, "compare attention variants, describe heads"),
-):
-    if isinstance(function, typer.Typer):
-        app.add_typer(
-            function, name=name, cls=DrillGroup, short_help=short_help, rich_help_panel=section
-        )
-        continue
-    kind = check.CheckCommand if function is check.check else PackCommand
-    app.command(name, cls=kind, short_help=short_help, rich_help_panel=section)(function)
-for group in (app, class_app, journal_app, pack.app, tools_app):
-    for command in group.registered_commands:
-        # Typer evaluates annotations that are text six times, which takes half of its time.
-        if command.callback is not None:
-            command.callback.__annotations__ = get_annotations(command.callback, eval_str=True)
+    ("tools", "compare", compare.compare, "compare MHA, GQA, MQA and MLA"),
+    ("tools", "heads", heads.heads, "describe the heads of saved weights"),
+)
+GROUPS = (
+    ("Keep track", "journal", "export or import your history"),
+    ("Teach and extend", "class", "grade a class, make a Gradescope autograder"),
+    ("Teach and extend", "pack", "write and verify challenges of your own"),
+    ("Machine and tools", "tools", "compare attention variants, describe heads"),
+)
+# The class of a command that is no PackCommand.
+_KINDS = {
+    check.check: check.CheckCommand,
+    journal_copies.export_journal: DrillCommand,
+    journal_copies.import_journal: DrillCommand,
+    class_override.override: DrillCommand,
+    pack.new_pack: DrillCommand,
+    compare.compare: DrillCommand,
+    heads.heads: DrillCommand,
+}
+
+app = typer.Typer(
+    name="attn-drill",
+    cls=Program,
+    help="Practise implementing attention in PyTorch from memory.",
+    no_args_is_help=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # rich would double the start-up time
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+_groups: dict[str, typer.Typer] = {}
+for section, name, text in GROUPS:
+    _groups[name] = typer.Typer(help=f"{text[0].upper()}{text[1:]}.", rich_markup_mode=None)
+    app.add_typer(
+        _groups[name], name=name, cls=DrillGroup, short_help=text, rich_help_panel=section
+    )
+for place, name, function, text in COMMANDS:
+    section = "Commands" if place in _groups else place
+    kind = _KINDS.get(function, PackCommand)
+    _groups.get(place, app).command(name, cls=kind, short_help=text, rich_help_panel=section)(
+        function
+    )
+    # Typer evaluates annotations that are text six times, which takes half of its time.
+    function.__annotations__ = get_annotations(function, eval_str=True)
 
 
 def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"attn-drill {__version__}")
         raise typer.Exit()
-
-
-def _named_first(context: typer.Context, folders: list[Path] | None) -> list[Path] | None:
-    """Name packs before the command. Without some, the command finds the packs itself.
-
-    So an error about them is shown in the form that the options of the command ask for.
-    """
-    if folders:
-        name_packs(context, folders)
-    return folders
 
 
 @app.callback(invoke_without_command=True)
@@ -151,13 +127,12 @@ def root(
     ] = False,
     packs: Annotated[
         list[Path] | None,
-        typer.Option("--pack", metavar="DIR", callback=_named_first, help=PACK_HELP),
+        typer.Option("--pack", metavar="DIR", callback=name_packs, help=PACK_HELP),
     ] = None,
 ) -> None:
     """Practise implementing attention in PyTorch from memory."""
     if context.invoked_subcommand is not None:
         return
-    name_packs(context, ())
     from attn_drill.cli.practise import can_draw_screen
 
     if not can_draw_screen():
@@ -183,5 +158,4 @@ def main() -> None:
 
 
 def run() -> int:
-    """Run the command line and return its exit code."""
     return exit_code(lambda: app(prog_name="attn-drill", standalone_mode=False))

@@ -7,22 +7,11 @@ from typing import Annotated
 
 import typer
 
-
-def _complete_preset(incomplete: str) -> list[str]:
-    from attn_drill.tools.attention_costs import PRESETS
-
-    return [preset.name for preset in PRESETS if preset.name.lower().startswith(incomplete.lower())]
+from attn_drill.cli.parameters import AsJson
 
 
 def compare(
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="A published model, e.g. Llama-3-8B.",
-            autocompletion=_complete_preset,
-        ),
-    ] = None,
+    preset: Annotated[str | None, typer.Option(help="A model, e.g. Llama-3-8B.")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -32,7 +21,7 @@ def compare(
             "dtype, or for MLA kv_rank, rope_dim, q_rank. Give it again, or add ,NAME=VALUE.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare parameters and KV cache of MHA, GQA, MQA and MLA."""
     # Every start of attn-drill imports this module, so it imports its tools only here.

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.start_challenge import language
-from attn_drill.cli.parameters import complete_id
+from attn_drill.app.warn import say_json
+from attn_drill.cli.parameters import AsJson, Desk, complete_id
 from attn_drill.packs import pack_reader
 
+SCHEMA = "attn-drill.conventions/1"
 # The page ends with the addresses of its links, which only a web page needs.
 _LINK_TARGET = re.compile(r"(?m)^\[[a-z-]+\]: .*\n?")
 
@@ -24,26 +25,29 @@ def conventions(
             metavar="[ID]", help="Only what matters for this challenge.", autocompletion=complete_id
         ),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show where public code disagrees, and what is graded here."""
-    page = _LINK_TARGET.sub("", pack_reader.conventions(language())).rstrip()
-    if challenge_id is not None:
-        known_packs: KnownPacks = context.obj
-        page = about(page, known_packs.find(challenge_id).id)
-        if not page:
-            typer.echo(f"The page of conventions has nothing about {challenge_id}.")
-            return
     from attn_drill.cli.practise import show_prompt
 
-    show_prompt(page)
+    page = _LINK_TARGET.sub("", pack_reader.conventions(language()))
+    sections = sections_of(page)
+    if challenge_id is not None:
+        desk: Desk = context.obj
+        challenge_id = desk.packs.find(challenge_id).id
+        sections = [section for section in sections if f"[{challenge_id}]" in section]
+    if as_json:
+        say_json({"schema": SCHEMA, "challenge": challenge_id, "sections": sections})
+    elif not sections:
+        typer.echo(f"The page of conventions has nothing about {challenge_id}.")
+    else:
+        show_prompt("\n\n".join(sections))
 
 
-def about(page: str, challenge_id: str) -> str:
-    """Return the sections of a page that link to a challenge; "" if there are none.
+def sections_of(page: str) -> list[str]:
+    """Return the sections of a page, each with its heading.
 
-    >>> about("# Page\\n### Scale\\nfor [mha]\\n### Mask\\nfor [sdpa]", "sdpa")
-    '### Mask\\nfor [sdpa]'
+    >>> sections_of("# Page\\n\\n## Scale\\nfor [mha]\\n\\n### Mask\\nfor [sdpa]\\n")
+    ['# Page', '## Scale\\nfor [mha]', '### Mask\\nfor [sdpa]']
     """
-    sections = re.split(r"(?m)^(?=##+ )", page)
-    matching = [section.strip() for section in sections if f"[{challenge_id}]" in section]
-    return "\n\n".join(matching)
+    return [section.strip() for section in re.split(r"(?m)^(?=##+ )", page)]

@@ -15,9 +15,9 @@ from attn_drill import __version__
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.settings import config_path, settings, sources
 from attn_drill.app.warn import say_json, warn
-from attn_drill.cli.parameters import AsJson
+from attn_drill.cli.parameters import AsJson, Desk
+from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
-from attn_drill.practice.journal import default_journal
 from attn_drill.practice.progress import progress_of
 
 # The versions of torch with which the tests of attn-drill run. Others from 2.6 on should work.
@@ -32,12 +32,19 @@ _MEANS = {
 
 def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     """Show versions and what this machine supports."""
-    known_packs: KnownPacks = context.obj
-    catalogue = known_packs.catalogue()
+    desk: Desk = context.obj
+    chosen: dict[str, Any] | str
+    try:
+        values, places = msgspec.to_builtins(settings()), sources()
+        chosen = {key: {"value": values[key], "from": places[key]} for key in places}
+        catalogue = desk.packs.catalogue()
+    except DrillError as error:
+        # The mistake may be in config.toml. If it is in --pack, it stops the command here.
+        catalogue = KnownPacks().naming(desk.named).catalogue()
+        chosen = str(error)
     warn(catalogue.troubles)
-    journal = default_journal()
-    progress_of(journal.facts())
-    chosen = msgspec.to_builtins(settings())
+    journal = desk.journal
+    progress_of(journal.facts())  # opens the file
     counts = Counter(catalogue.pack_of(challenge).root for challenge in catalogue.challenges)
     facts: dict[str, Any] = {
         "attn-drill": __version__,
@@ -48,12 +55,11 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
             str(pack.root): f"{counts[pack.root]} challenges ({pack.name}, {pack.how})"
             for pack in catalogue.packs
         },
-        "settings": {
-            key: {"value": chosen[key], "from": place} for key, place in sources().items()
-        },
+        "settings": chosen,
         "config.toml": str(config_path()),
         "journal": journal.trouble or str(journal.path),
     }
+    # A terminal shows this at once, because the isolation takes seconds to try.
     if not as_json:
         _show(facts)
     hidden = (root / part for root in catalogue.roots for part in ("challenges", "solutions"))
@@ -72,7 +78,6 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def _show(facts: dict[str, Any]) -> None:
-    """Show everything but the isolation, which takes seconds to try."""
     for key, value in facts.items():
         if not isinstance(value, dict):
             typer.echo(f"{key:<11} {value}")
@@ -80,15 +85,15 @@ def _show(facts: dict[str, Any]) -> None:
         typer.echo(key)
         for name, detail in value.items():
             if isinstance(detail, dict):  # a setting
-                chosen = "-" if detail["value"] in (None, ()) else detail["value"]
-                detail = f"{chosen} ({detail['from']})"
+                setting = "-" if detail["value"] in (None, ()) else detail["value"]
+                detail = f"{setting} ({detail['from']})"
             typer.echo(f"  {name:<14} {detail}")
 
 
 def _version(name: str) -> str:
-    tested = f" (tested with {_TESTED_TORCH})" if name == "torch" else ""
-    from importlib import metadata
+    from importlib import metadata  # takes time at the start of every command
 
+    tested = f" (tested with {_TESTED_TORCH})" if name == "torch" else ""
     try:
         return metadata.version(name) + tested
     except metadata.PackageNotFoundError:

@@ -16,11 +16,7 @@ json_form: ContextVar[Callable[[str], str] | None] = ContextVar("json_form", def
 
 
 def exit_code(program: Callable[[], object]) -> int:
-    """Run the program. Show the error if it fails, and return the exit code.
-
-    Args:
-        program: returns the exit code; anything else than a number stands for 0.
-    """
+    """Run the program. Show the error if it fails, and return the exit code."""
     json_form.set(None)
     try:
         code = program()
@@ -44,7 +40,7 @@ def exit_code(program: Callable[[], object]) -> int:
         return _shown(bug, 3)
     if code == 130 and json_form.get():
         return _shown("Interrupted.", 130)
-    return code if isinstance(code, int) else 0
+    return code if isinstance(code, int) else 0  # a command returns None
 
 
 def _shown(sentence: str, code: int) -> int:

@@ -34,17 +34,17 @@ def read_class(
     folder: Path,
     assignment: Assignment,
     challenges: Sequence[Challenge],
+    roster_file: str = "",
     *,
-    roster_file: Path | None,
-    submitted_file: Path | None,
-    single: bool,
+    single: bool = False,
 ) -> ClassInputs:
     """Read the submissions of a class, and say on stderr what is unclear.
 
-    Raises:
-        DrillError: the submissions, the roster or the times cannot be read.
+    Args:
+        roster_file: "" if there is no roster.
+        single: the folder has the files of one student, as Gradescope unpacks them.
     """
-    roster = None if roster_file is None else read_roster(roster_file)
+    roster = read_roster(Path(roster_file)) if roster_file else None
     untimed: list[str] = []
     if single:
         collected = collect_single(folder, challenges)
@@ -53,17 +53,18 @@ def read_class(
             collected, assignment = with_gradescope(collected, assignment, metadata)
     else:
         collected = collect(folder, challenges, roster)
-    if submitted_file is not None:
-        collected, untimed = with_times(collected, submitted_file)
+        if assignment.times:
+            collected, untimed = with_times(collected, Path(assignment.times))
     extensions, unknown = by_student(
         assignment.extensions.items(), collected.students, "[extensions]"
     )
+    # None stands for a class without a roster.
     strangers = [student.name for student in collected.students if student.is_in_roster is False]
     notes = list(collected.notes)
     for words, names in (
         ("Not graded, because nobody asked for it", collected.ignored),
         ("The roster does not have these students", strangers),
-        (f"{submitted_file} names nobody of this class", untimed),
+        (f"{assignment.times} names nobody of this class", untimed),
         ("[extensions] names nobody of this class", unknown),
     ):
         if names:

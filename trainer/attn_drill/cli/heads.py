@@ -11,31 +11,21 @@ from typing import Annotated
 import typer
 
 from attn_drill.cli.page_files import check_page_name, write_page
-from attn_drill.cli.parameters import AsJson
+from attn_drill.cli.parameters import AsJson, Html
 from attn_drill.model.errors import DrillError, GraderError
 
 MOST_IN_HTML = 512
-_HTML = typer.Option(
-    "--html", metavar="OUT.html", help="Write one HTML file with a picture of every head."
-)
+
+_FILE = typer.Argument(metavar="FILE", help="Weights [..., L, L] in .safetensors, .npy or .npz.")
+_NAME = typer.Option(metavar="TENSOR", help="Only this tensor of the file.")
+_HEAD = typer.Option(metavar="N", help="Only this head, in full size.")
 
 
 def heads(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Weights [..., L, L] in .safetensors, .npy or .npz.",
-            show_default=False,
-        ),
-    ],
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="TENSOR", help="Only this tensor of the file.")
-    ] = None,
-    head: Annotated[
-        int | None, typer.Option("--head", metavar="N", help="Only this head, in full size.")
-    ] = None,
-    html: Annotated[Path | None, _HTML] = None,
+    file: Annotated[Path, _FILE],
+    name: Annotated[str | None, _NAME] = None,
+    head: Annotated[int | None, _HEAD] = None,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Show entropy, distance, class and a picture of each head of attention weights."""
@@ -57,16 +47,16 @@ def heads(
         raise DrillError(f"--head is {head}; {file} has heads 0 to {len(all_heads) - 1}.")
     chosen = all_heads if head is None else [all_heads[head]]
     out, is_whole = console(), head is not None
+    # A page has more pictures than a terminal, and JSON has none.
     cells: Callable[[int], tuple[int, int]]
     if html is not None:
         cells, drawn = partial(heads_page.cells, whole=is_whole), MOST_IN_HTML
     else:
         cells = partial(heads_text.cells, width=out.width, whole=is_whole)
         drawn = 0 if as_json else heads_text.MOST_DRAWN
-    facts = [
-        *(describe(attention_head, cells) for attention_head in chosen[:drawn]),
-        *(describe(attention_head) for attention_head in chosen[drawn:]),
-    ]
+    facts = []
+    for index, attention_head in enumerate(chosen):
+        facts.append(describe(attention_head, cells if index < drawn else None))
     if html is not None:
         write_page(html, heads_page.to_html(facts, str(file)))
     if as_json:

@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from attn_drill.app.open_packs import KnownPacks
-from attn_drill.app.warn import say, warn_journal
-from attn_drill.cli.parameters import ChallengeId
-from attn_drill.model.challenge import Challenge
+from attn_drill.app.warn import say
+from attn_drill.cli.parameters import ChallengeId, Desk
 from attn_drill.model.errors import DrillError
-from attn_drill.model.lesson import OtherAnswer
 from attn_drill.packs.pack_reader import other_answers
 from attn_drill.practice.facts import Hinted, Revealed, Reviewed
-from attn_drill.practice.journal import default_journal
 from attn_drill.practice.progress import ChallengeProgress, progress_of, since_start
 from attn_drill.practice.schedule import item_of
+
+_LEVEL = typer.Option(help="1 is a nudge, 2 the idea, 3 the step.")
+_GIVE_UP = typer.Option("--give-up", help="Show it although the challenge is not passed.")
+_STYLE = typer.Option(metavar="NAME", help="Show this other right answer instead.")
 
 
 def hint(
     context: typer.Context,
     challenge_id: ChallengeId,
-    level: Annotated[
-        int | None, typer.Option("--level", help="1 is a nudge, 2 the idea, 3 the step.")
-    ] = None,
+    level: Annotated[int | None, _LEVEL] = None,
 ) -> None:
     """Show the next hint."""
-    known_packs: KnownPacks = context.obj
-    challenge = known_packs.find(challenge_id)
+    desk: Desk = context.obj
+    challenge, journal = desk.packs.find(challenge_id), desk.journal
     last = len(challenge.hints)
     if level is not None and not 1 <= level <= last:
         raise DrillError(f"There is no hint {level}; {challenge.id} has hints 1 to {last}.")
-    journal = default_journal()
     if level is None:
         level = min(since_start(journal.facts(subject=challenge.id)).hint + 1, last)
     journal.add(Hinted(challenge.id, time.time(), level=level))
@@ -45,37 +41,29 @@ def hint(
     else:
         say(f"Hint {level} of {last}: {text}")
     if level == last:
-        pack_option = known_packs.pack_option(challenge)
-        solution = f"`attn-drill solution {challenge.id} --give-up{pack_option}`"
+        option = desk.packs.pack_option(challenge)
+        solution = f"`attn-drill solution {challenge.id} --give-up{option}`"
         say(f"That was the last hint. {solution} shows the reference.")
-    warn_journal(journal)
 
 
 def solution(
     context: typer.Context,
     challenge_id: ChallengeId,
-    give_up: Annotated[
-        bool, typer.Option("--give-up", help="Show it although the challenge is not passed.")
-    ] = False,
-    style: Annotated[
-        str | None,
-        typer.Option("--style", metavar="NAME", help="Show this other right answer instead."),
-    ] = None,
+    give_up: Annotated[bool, _GIVE_UP] = False,
+    style: Annotated[str | None, _STYLE] = None,
 ) -> None:
     """Show the reference, or another right answer, after a pass or with --give-up."""
-    known_packs: KnownPacks = context.obj
-    challenge = known_packs.find(challenge_id)
-    journal = default_journal()
+    desk: Desk = context.obj
+    challenge, journal = desk.packs.find(challenge_id), desk.journal
+    option = desk.packs.pack_option(challenge)
     facts = journal.facts(subject=challenge.id)
     progress = progress_of(facts).get(challenge.id, ChallengeProgress())
     since = since_start(facts)
     if progress.state != "passed" and not since.solution and not give_up:
-        warn_journal(journal)
-        pack_option = known_packs.pack_option(challenge)
         raise DrillError(
             f"{challenge.id} is not passed yet ({progress.attempts} attempts). "
-            f"Go on with `attn-drill hint {challenge.id}{pack_option}`, or see the reference "
-            f"with `attn-drill solution {challenge.id} --give-up{pack_option}`."
+            f"Go on with `attn-drill hint {challenge.id}{option}`, or see the reference "
+            f"with `attn-drill solution {challenge.id} --give-up{option}`."
         )
     answers = other_answers(challenge)
     by_name = {answer.name: answer for answer in answers}
@@ -87,24 +75,17 @@ def solution(
     if not since.passed and not since.solution:
         journal.add(Reviewed(item_of(challenge.id), time.time(), rating=1, reason="given up"))
     journal.add(Revealed(challenge.id, time.time()))
-    if sys.stdout.isatty():
-        _show(challenge, answer, answers, known_packs.pack_option(challenge))
-    else:
+    if not sys.stdout.isatty():
         typer.echo(answer.source.rstrip())
-    warn_journal(journal)
-
-
-def _show(
-    challenge: Challenge, answer: OtherAnswer, answers: Sequence[OtherAnswer], pack_option: str
-) -> None:
-    """Show an answer on a terminal, then the names of the others."""
+        return
     from attn_drill.report.lesson_text import render_answer
     from attn_drill.report.literal import console
     from attn_drill.report.wording import wrapped
 
     out = console()
     out.print(render_answer(answer, None, None, out.width))
-    if others := [other for other in answers if other is not answer]:
-        typer.echo(f"\nOthers: attn-drill solution {challenge.id}{pack_option} --style NAME")
-    for other in others:
-        typer.echo(f"  {other.name}\n{wrapped(other.does, out.width, indent='    ')}")
+    if len(answers) > 1:
+        typer.echo(f"\nOthers: attn-drill solution {challenge.id}{option} --style NAME")
+    for other in answers:
+        if other is not answer:
+            typer.echo(f"  {other.name}\n{wrapped(other.does, out.width, indent='    ')}")

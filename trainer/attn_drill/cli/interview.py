@@ -10,35 +10,33 @@ import typer
 
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.start_challenge import language
-from attn_drill.app.warn import warn_journal
 from attn_drill.cli.page_files import write_page
+from attn_drill.cli.parameters import Desk
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
 from attn_drill.model.submission import Submission
-from attn_drill.practice.journal import default_journal
 
 if TYPE_CHECKING:
     from attn_drill.interview.score import ScoreSheet
     from attn_drill.model.report import Report
     from attn_drill.session.interview_state import Interview
 
-_MINUTES = typer.Option("--minutes", min=5, max=240, metavar="M", help="5 to 240; 45 by default.")
-_TOPIC = typer.Option("--topic", help="A topic, or the challenge that is the main problem.")
-_DIR = typer.Option("--dir", help="The folder for the stubs; by default a new one in this folder.")
+_MINUTES = typer.Option(min=5, max=240, help="The time for the whole interview.")
+_TOPIC = typer.Option(help="A topic, or the challenge that is the main problem.")
+_DIR = typer.Option("--dir", help="The folder for the stubs; by default a new one.")
+_SHEET = typer.Option("--sheet", help="Print the last score sheet again.")
 _RESUME = typer.Option(
     "--resume/--fresh",
     help="Go on with the interview under way, as it was planned, or begin another.",
 )
-_SHEET = typer.Option("--sheet", help="Print the last score sheet again.")
 _NO_GRADER = typer.Option(
     "--no-grader", help="Grade nothing before you hand in; the verdict is on the score sheet."
 )
 _DEBUG = typer.Option(
-    "--debug", help="Hold the debugging round: a file with several bugs, then its continuation."
+    "--debug",
+    help="Hold the debugging round: a file with several bugs, then its continuation.",
 )
-_BUGS = typer.Option(
-    "--bugs", min=1, max=5, metavar="N", help="A debugging round with 1 to 5 bugs, instead of 4."
-)
+_BUGS = typer.Option(min=1, max=5, help="A debugging round with so many bugs, instead of 4.")
 
 
 def interview(
@@ -56,10 +54,9 @@ def interview(
     from attn_drill.cli.practise import can_draw_screen
     from attn_drill.session import interviews
 
-    known_packs: KnownPacks = context.obj
-    catalogue, journal = known_packs.catalogue(), default_journal()
+    desk: Desk = context.obj
+    catalogue, journal = desk.packs.catalogue(), desk.journal
     last = interviews.last_interview(journal, catalogue)
-    warn_journal(journal)
     if sheet:
         _print_again(last)
         return
@@ -78,10 +75,10 @@ def interview(
         count = bugs or (4 if debug else 0)
         plan = interviews.plan_interview(journal, catalogue, minutes, topic, count, not no_grader)
         run = interviews.begun(journal, catalogue, plan, folder)
-    _hold(run, known_packs)
+    _hold(run, desk.packs)
 
 
-def _hold(run: Interview, known_packs: KnownPacks) -> None:
+def _hold(run: Interview, packs: KnownPacks) -> None:
     """Run the interview until it ends or the learner leaves. Write the score sheet at the end."""
     from attn_drill.report.score_sheet import headline
     from attn_drill.report.score_sheet_page import to_html
@@ -101,13 +98,11 @@ def _hold(run: Interview, known_packs: KnownPacks) -> None:
 
         typer.echo(f"{path.name} is being graded.")
         submission = Submission(str(path), source)
-        request = Grade(challenge.id, submission, fresh_seed(), planted=planted)
-        return grade_file(known_packs, request)
+        return grade_file(packs, Grade(challenge.id, submission, fresh_seed(), planted=planted))
 
-    ending = solve_problems(run, known_packs.roots(), language(), grade)
+    ending = solve_problems(run, packs.roots(), language(), grade)
     if ending == "next":
         ending = ask_and_score(run, finish)
-    warn_journal(run.journal)
     if ending == "next":
         sheet = sheet_of(run)
         page = Path(run.plan.folder) / SHEET_NAME
@@ -126,7 +121,6 @@ def _hold(run: Interview, known_packs: KnownPacks) -> None:
 
 
 def _print_again(run: Interview | None) -> None:
-    """Print the score sheet of a finished interview."""
     from attn_drill.report.score_sheet import show
     from attn_drill.session.interviews import sheet_of
 

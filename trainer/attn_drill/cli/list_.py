@@ -6,51 +6,50 @@ from typing import Any
 
 import typer
 
-from attn_drill.app.open_packs import KnownPacks
-from attn_drill.app.warn import say_json, warn, warn_journal
+from attn_drill.app.warn import say_json, warn
 from attn_drill.cli.ask import is_coloured, width
 from attn_drill.cli.columns import in_columns
-from attn_drill.cli.parameters import AsJson
-from attn_drill.practice.journal import default_journal
+from attn_drill.cli.parameters import AsJson, Desk
 from attn_drill.practice.progress import ChallengeProgress, progress_of
 from attn_drill.report.visible import visible
 
 
 def list_challenges(context: typer.Context, as_json: AsJson = False) -> None:
     """List the challenges with title, level, minutes and state."""
-    known_packs: KnownPacks = context.obj
-    catalogue = known_packs.catalogue()
+    desk: Desk = context.obj
+    catalogue = desk.packs.catalogue()
     warn(catalogue.troubles)
-    journal = default_journal()
-    progress = progress_of(journal.facts())
-    warn_journal(journal)
-    rows = []
+    progress = progress_of(desk.journal.facts())
+    rows: list[dict[str, Any]] = []
     for challenge in catalogue.challenges:
         pack = catalogue.pack_of(challenge)
-        row: dict[str, Any] = {
-            "id": challenge.id,
-            "title": challenge.title,
-            "level": challenge.level,
-            "minutes": challenge.minutes,
-            "asked": challenge.asked,
-            "builds_on": challenge.builds_on,
-            "state": progress.get(challenge.id, ChallengeProgress()).state,
-            "pack": None if pack.how == "built in" else pack.name,
-        }
-        rows.append(row)
+        rows.append(
+            {
+                "id": challenge.id,
+                "title": challenge.title,
+                "level": challenge.level,
+                "minutes": challenge.minutes,
+                "asked": challenge.asked,
+                "builds_on": challenge.builds_on,
+                "state": progress.get(challenge.id, ChallengeProgress()).state,
+                "pack": None if pack.how == "built in" else pack.name,
+            }
+        )
     if as_json:
         say_json(rows)
         return
+    is_wide = width() >= 100
     heads = {"challenge": "id", "level": "level", "min": "minutes", "state": "state"}
-    if width() >= 100:
+    if is_wide:
         heads["asked"] = "asked"
     table = []
     for row in rows:
-        details = [f"({row['pack']})"] if row["pack"] else []
-        if width() >= 100 and row["builds_on"]:
-            details.append(f"(builds on {', '.join(row['builds_on'])})")
-        title = visible(" ".join([row["title"], *details]))
-        table.append([*(str(row[key]) for key in heads.values()), title])
+        title = row["title"]
+        if row["pack"]:
+            title += f" ({row['pack']})"
+        if is_wide and row["builds_on"]:
+            title += f" (builds on {', '.join(row['builds_on'])})"
+        table.append([*(str(row[key]) for key in heads.values()), visible(title)])
     colours = {"passed": "blue", "started": "yellow"} if is_coloured() else {}
     for line in in_columns([*heads, "title"], table, width(), colours):
         typer.echo(line)

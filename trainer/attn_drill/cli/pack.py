@@ -11,32 +11,24 @@ from typing import Annotated
 import typer
 
 from attn_drill.app.open_packs import KnownPacks
-from attn_drill.cli.parameters import DrillCommand, PackCommand
+from attn_drill.app.warn import say_json
+from attn_drill.cli.parameters import AsJson, Jobs
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, PackError
+from attn_drill.model.quantities import plural
 from attn_drill.packs import pack_reader
+from attn_drill.packs.pack_items import Row, items, pairs, sample_items
 
-app = typer.Typer(help="Author and verify challenges.", rich_markup_mode=None)
-
-
-@app.callback()
-def pack() -> None:
-    """Author and verify challenges."""
+SCHEMA = "attn-drill.pack-check/1"
 
 
-@app.command("new", cls=DrillCommand, short_help="write a new pack with one challenge")
+_NAME = typer.Argument(metavar="NAME", help="The name of the pack, e.g. my-pack.")
+_DIR = typer.Option("--dir", help="The folder to write the pack into.")
+
+
 def new_pack(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help="The name of the pack and of its folder, e.g. my-pack.",
-            show_default=False,
-        ),
-    ],
-    parent: Annotated[
-        Path, typer.Option("--dir", metavar="DIR", help="The folder to write the pack into.")
-    ] = Path("."),
+    name: Annotated[str, _NAME],
+    parent: Annotated[Path, _DIR] = Path("."),
 ) -> None:
     """Write a new pack with one working challenge to change and to copy."""
     from attn_drill.packs.scaffold import CHALLENGE, scaffold
@@ -58,70 +50,85 @@ _FOLDER = typer.Argument(
     help="The pack; by default the first of --pack and the settings, else the built-in pack.",
 )
 _ONLY = typer.Option("--challenge", help="Only this challenge; may be given several times.")
-_SEEDS = typer.Option("--seeds", min=1, help="Grade every item with this many fresh seeds.")
 _EVERY = typer.Option(
-    "--every",
     min=1,
-    metavar="N",
     help="Check a sample: one in N of the mistakes, pairs and other right answers; a new sample "
     "each time.",
 )
 _PAIRS = typer.Option(
     "--pairs", help="Check only that every pair of mistakes in different statements is refused."
 )
-_JOBS = typer.Option("--jobs", min=1, help="The number of processes; by default one per core.")
 
 
-@app.command("check", cls=PackCommand, short_help="verify the challenges of a pack")
 def check_pack(
     context: typer.Context,
     folder: Annotated[Path | None, _FOLDER] = None,
     only: Annotated[list[str] | None, _ONLY] = None,
-    seeds: Annotated[int, _SEEDS] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="Fresh seeds for every item.")] = 5,
     every: Annotated[int, _EVERY] = 1,
     with_pairs: Annotated[bool, _PAIRS] = False,
-    jobs: Annotated[int | None, _JOBS] = None,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
 ) -> None:
     """Check that right answers pass, known mistakes fail, and no part of a challenge is missing."""
-    from attn_drill.app.grade_file import cores, fresh_seed
-    from attn_drill.model.quantities import plural
+    from attn_drill.app.grade_file import fresh_seed
     from attn_drill.packs.content_check import misplaced_files
-    from attn_drill.packs.pack_items import items, pairs, sample_items
     from attn_drill.quiz.bank_check import bank_problems
-    from attn_drill.report.pack_table import PackProgress, mistakes_table
-    from attn_drill.server import pack_jobs
+    from attn_drill.report.pack_table import mistakes_table
 
-    known_packs: KnownPacks = context.obj
-    typed = folder or known_packs.roots()[0]
+    packs: KnownPacks = context.obj.packs
+    typed = folder or packs.roots()[0]
     root = typed.resolve()  # a grading server works in another folder
-    is_built_in = root == pack_reader.built_in_pack()
-    packs = [root, *(other for other in known_packs.roots() if other != root and not is_built_in)]
+    # The built-in pack refers to no other pack.
+    others: list[Path] = []
+    if root != pack_reader.built_in_pack():
+        others = [other for other in packs.roots() if other != root]
     challenges, problems = _challenges(root, only or ())
     chosen_seeds = [fresh_seed() for _ in range(seeds)]
+    rows = _check_items([root, *others], challenges, chosen_seeds, every, with_pairs, jobs)
+    problems += misplaced_files(root)
+    problems += [problem for row in rows for problem in row.problems]
+    problems += bank_problems(root, others)
+    # A missing file stops several items. The sentences name the folder as it was typed.
+    problems = [text.replace(str(root), str(typed)) for text in dict.fromkeys(problems)]
+    passed = sum(row.ok for row in rows)
+    if as_json:
+        say_json({"schema": SCHEMA, "passed": passed, "problems": problems, "items": rows})
+    else:
+        typer.echo(mistakes_table(rows))
+        for problem in problems:
+            typer.echo(f"BAD  {problem}")
+        unit = "pair" if with_pairs else "mistake"
+        part = f", one {unit} in {every}" if every > 1 else ""
+        scope = f"{plural(len(challenges), 'challenge')}, {plural(seeds, 'seed')}{part}"
+        typer.echo(f"{passed} passed, {len(problems)} failed ({scope})")
+    raise typer.Exit(1 if problems else 0)
+
+
+def _check_items(
+    packs: Sequence[Path],
+    challenges: Sequence[Challenge],
+    seeds: Sequence[int],
+    every: int,
+    with_pairs: bool,
+    jobs: int | None,
+) -> list[Row]:
+    """Check a sample of the items of the challenges. A terminal shows a bar."""
+    from attn_drill.app.grade_file import cores
+    from attn_drill.report.pack_table import PackProgress
+    from attn_drill.server import pack_jobs
+
     items_of = pairs if with_pairs else items
-    all_items = {challenge: items_of(challenge) for challenge in challenges}
-    wanted = sample_items(all_items, every, chosen_seeds[0])
+    wanted = {challenge: items_of(challenge) for challenge in challenges}
+    wanted = sample_items(wanted, every, seeds[0])
     with PackProgress(sum(map(len, wanted.values())), sys.stderr) as progress:
-        rows = pack_jobs.check_pack(
+        return pack_jobs.check_pack(
             packs,
-            chosen_seeds,
+            seeds,
             jobs or cores(),
             wanted,
             lambda row: progress.count(f"{row.challenge} {row.kind} {row.name}"),
         )
-    typer.echo(mistakes_table(rows))
-    problems += misplaced_files(root)
-    problems += [problem for row in rows for problem in row.problems]
-    problems += bank_problems(root, packs[1:])
-    problems = list(dict.fromkeys(problems))  # a missing file stops several items
-    for problem in problems:
-        typer.echo(f"BAD  {problem.replace(str(root), str(typed))}")
-    unit = "pair" if with_pairs else "mistake"
-    part = f", one {unit} in {every}" if every > 1 else ""
-    scope = f"{plural(len(challenges), 'challenge')}, {plural(seeds, 'seed')}{part}"
-    passed = sum(row.ok for row in rows)
-    typer.echo(f"{passed} passed, {len(problems)} failed ({scope})")
-    raise typer.Exit(1 if problems else 0)
 
 
 def _challenges(root: Path, only: Sequence[str]) -> tuple[list[Challenge], list[str]]:

@@ -8,11 +8,7 @@ from attn_drill.model.errors import DrillError
 
 
 def check_page_name(path: Path) -> None:
-    """Check that a page has the name of a page, so that no other file is overwritten.
-
-    Raises:
-        DrillError: if the name does not end in .html or .htm.
-    """
+    """Refuse a page without the name of a page, so that no other file is overwritten."""
     if path.suffix.lower() not in (".html", ".htm"):
         raise DrillError(
             f"--html is {path}; its name must end in .html, so that no other file is overwritten. "
@@ -21,11 +17,6 @@ def check_page_name(path: Path) -> None:
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write a page.
-
-    Raises:
-        DrillError: if the file cannot be written.
-    """
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:

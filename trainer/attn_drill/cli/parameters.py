@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,20 +12,63 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from attn_drill.app.open_packs import KnownPacks, open_packs
+from attn_drill.app.warn import warn_journal
 from attn_drill.cli.exit_codes import json_form
 from attn_drill.model.errors import DrillError
+from attn_drill.practice.journal import Journal, default_journal
 
 PACK_HELP = "Use the pack in this folder first, before all others; may be given several times."
+SECTIONS = (
+    "Practise",
+    "Look closer",
+    "Rehearse",
+    "Keep track",
+    "Teach and extend",
+    "Machine and tools",
+)
+# The names of version 0.2, with the group in which the command is now.
+_OLD_NAMES = {
+    "grade": "class",
+    "autograder": "class",
+    "compare": "tools",
+    "heads": "tools",
+    "export": "journal",
+    "import": "journal",
+}
+
+
+class Desk:
+    """What a command works with: its packs and the journal."""
+
+    # Each is opened when it is first needed. So an error about it has the form that the options of
+    # the command ask for.
+
+    def __init__(self, named: tuple[Path | str, ...] = ()) -> None:
+        self.named = named  # the folders of `--pack`
+
+    @cached_property
+    def packs(self) -> KnownPacks:
+        return open_packs(self.named)
+
+    @cached_property
+    def journal(self) -> Journal:
+        return default_journal()
+
+    def close(self) -> None:
+        """Close the journal. Warn if it could not be read or written."""
+        if "journal" in self.__dict__:
+            warn_journal(self.journal)
+            self.journal.close()
 
 
 def name_packs(context: typer.Context, folders: Iterable[Path | str] | None) -> None:
-    """Add the folders of `--pack` to the packs of this command.
+    """Give the command a desk with the folders of `--pack`.
 
-    Folders named before the command's name stay first. The packs are in `context.obj`, which a
-    subcommand inherits.
+    Folders named before the command's name stay first: a subcommand inherits `context.obj`.
     """
-    known_packs: KnownPacks = context.obj or open_packs()
-    context.obj = known_packs.naming(folders or ())
+    before: Desk | None = context.obj
+    context.obj = Desk((*(before.named if before else ()), *(folders or ())))
+    context.call_on_close(context.obj.close)
 
 
 # All commands can share this object, because it stores nothing between calls.
@@ -49,7 +93,6 @@ class DrillCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
     def error_as_json(self, sentence: str) -> str:
-        """Return an error as a JSON object."""
         return json.dumps({"error": sentence})
 
 
@@ -63,53 +106,42 @@ class PackCommand(DrillCommand):
 
 
 class DrillGroup(TyperGroup):
-    """A command with subcommands. Without the name of a subcommand it shows its help."""
+    """A command with subcommands. Its help lists them in sections, before the options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments."""
-        return super().parse_args(ctx, args or ["--help"])
+        """Parse the arguments. A group shows its help if no subcommand is named."""
+        if not args and not self.invoke_without_command:
+            args = ["--help"]
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections, then the options. click would cut the helps."""
+        longest = max(map(len, self.commands))
+        rows: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
+        for name, command in self.commands.items():
+            row = name.ljust(longest), command.get_short_help_str(60)
+            rows.setdefault(getattr(command, "rich_help_panel", ""), []).append(row)
+        formatter.write_paragraph()
+        for section in filter(rows.get, rows):
+            formatter.write_heading(section)
+            with formatter.indentation():
+                formatter.write_dl(rows[section])
+        super().format_options(ctx, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the subcommands. click would cut their helps on a narrow terminal."""
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, each.get_short_help_str(60)) for name, each in self.commands.items()]
-            )
+        """Write nothing, because the sections come before the options."""
 
 
-SECTIONS = (
-    "Practise",
-    "Look closer",
-    "Rehearse",
-    "Keep track",
-    "Teach and extend",
-    "Machine and tools",
-)
-
-
-# The names of version 0.2, with the group in which the command is now.
-_OLD_NAMES = {
-    "grade": "class",
-    "autograder": "class",
-    "compare": "tools",
-    "heads": "tools",
-    "export": "journal",
-    "import": "journal",
-}
-
-
-class SectionedGroup(TyperGroup):
-    """The program. Its help lists the commands in sections. The names of version 0.2 work too."""
+class Program(DrillGroup):
+    """All commands. The names of version 0.2 work too."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command with this name, or None."""
         group = self.commands.get(_OLD_NAMES.get(cmd_name, ""))
         if isinstance(group, TyperGroup):
             return group.get_command(ctx, cmd_name)
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Return the command that the arguments name, and the other arguments."""
         if args[:2] == ["grade", "override"]:
             raise DrillError(
                 "`attn-drill grade override` is `attn-drill class override` now, with the same "
@@ -117,31 +149,12 @@ class SectionedGroup(TyperGroup):
             )
         return super().resolve_command(ctx, args)
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the sections, then the options."""
-        longest = max(map(len, self.commands))
-        formatter.write_paragraph()
-        for section in SECTIONS:
-            formatter.write_heading(section)
-            with formatter.indentation():
-                formatter.write_dl(
-                    [
-                        (name.ljust(longest), each.get_short_help_str(60))
-                        for name, each in self.commands.items()
-                        if getattr(each, "rich_help_panel", "") == section
-                    ]
-                )
-        super().format_options(ctx, formatter)
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write nothing, because the sections come before the options."""
-
 
 def complete_id(context: typer.Context, incomplete: str) -> list[str]:
     """Return the ids that begin with `incomplete`, for shell completion."""
-    known_packs: KnownPacks = context.obj
+    desk: Desk = context.obj
     try:
-        challenges = known_packs.catalogue().challenges
+        challenges = desk.packs.catalogue().challenges
     except DrillError:  # `--pack` names a folder that is not a pack; the command will report it
         return []
     return [challenge.id for challenge in challenges if challenge.id.startswith(incomplete)]
@@ -154,7 +167,20 @@ LearnerFile = Annotated[
     Path | None,
     typer.Argument(metavar="[FILE]", help="Your file; by default the path of the stub."),
 ]
+StubFolder = Annotated[Path, typer.Option("--dir", help="The folder for the file.")]
+Watch = Annotated[
+    bool,
+    typer.Option("--watch/--no-watch", help="On a terminal, stay and grade every save."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Html = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE.html", help="Write the report as one HTML page."),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, max=512, help="The number of processes; by default one per core."),
+]
 AssignedId = Annotated[
     str | None,
     typer.Option(

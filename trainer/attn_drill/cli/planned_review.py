@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
 
 import typer
 
-from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.start_challenge import language
 from attn_drill.app.warn import say, say_json, warn
 from attn_drill.cli.ask import (
@@ -21,7 +19,8 @@ from attn_drill.cli.ask import (
     ask_question,
     show_title,
 )
-from attn_drill.model.challenge import Challenge
+from attn_drill.cli.parameters import Desk
+from attn_drill.model.challenge import Challenge, Mistake
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
 from attn_drill.packs.follow_up import FollowUp, read_follow_ups
@@ -30,16 +29,13 @@ from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
 from attn_drill.practice.review_plan import (
     ReviewPart,
+    ReviewPlan,
     challenge_forms,
     due_follow_ups,
     due_forms,
     review_plan,
 )
-from attn_drill.practice.schedule import RATINGS, challenge_of, item_of, items
-
-if TYPE_CHECKING:
-    from attn_drill.practice.review_plan import ReviewPlan
-    from attn_drill.practice.schedule import ScheduledItem
+from attn_drill.practice.schedule import RATINGS, ScheduledItem, challenge_of, item_of, items
 
 _FORM_NAMES = {
     "rewrite": "write it in full",
@@ -63,15 +59,15 @@ class PlannedReview:
         return follow_up.challenge if follow_up else challenge_of(part.item) or part.item
 
 
-def planned_review(
-    minutes: int, named: Challenge | None, known_packs: KnownPacks, journal: Journal
-) -> PlannedReview:
+def planned_review(minutes: int, named: Challenge | None, desk: Desk) -> PlannedReview:
     """Plan a review of everything that is due, or of the named challenge, due or not."""
     now = time.time()
-    challenges = (named,) if named else known_packs.catalogue().challenges
-    scheduled = {} if named else items(rated_reviews(journal.facts()), now)
+    if named is not None:
+        return PlannedReview(review_plan([challenge_forms(named)], minutes), {named.id: named}, {})
+    challenges = desk.packs.catalogue().challenges
+    scheduled = items(rated_reviews(desk.journal.facts()), now)
     follow_ups = known_follow_ups(challenges, scheduled, now)
-    due = [challenge_forms(named)] if named else due_forms(scheduled, challenges, follow_ups, now)
+    due = due_forms(scheduled, challenges, follow_ups, now)
     by_id = {challenge.id: challenge for challenge in challenges}
     return PlannedReview(review_plan(due, minutes), by_id, follow_ups)
 
@@ -93,7 +89,6 @@ def known_follow_ups(
 
 
 def show_plan(review: PlannedReview, minutes: int, *, as_json: bool = False) -> None:
-    """Show the parts of a review with their minutes."""
     plan = review.plan
     parts = (*plan.light, *plan.rewrites)
     if as_json:
@@ -115,9 +110,7 @@ def show_plan(review: PlannedReview, minutes: int, *, as_json: bool = False) -> 
         typer.echo("1 more item stays due." if count == 1 else f"{count} more items stay due.")
 
 
-def hold_review(
-    review: PlannedReview, known_packs: KnownPacks, journal: Journal, rng: Random
-) -> Challenge | None:
+def hold_review(review: PlannedReview, desk: Desk, rng: Random) -> Challenge | None:
     """Ask the light parts. Return the challenge to write in full now, or None."""
     accept_all_characters()
     light = review.plan.light
@@ -126,9 +119,9 @@ def hold_review(
             name = review.name_of(part)
             show_title(f"{number} of {len(light)}  {name}: {_FORM_NAMES[part.form]}")
             if part.form == "follow-up":
-                ask_follow_up(review.follow_ups[part.item], journal)
+                ask_follow_up(review.follow_ups[part.item], desk.journal)
             else:
-                _ask_challenge(review.challenges[name], part, known_packs, journal, rng)
+                _ask_challenge(review.challenges[name], part, desk, rng)
     except StoppedError:
         typer.echo("Stopped. All grades so far are recorded.")
         return None
@@ -137,53 +130,51 @@ def hold_review(
     first, *later = [review.challenges[review.name_of(part)] for part in review.plan.rewrites]
     typer.echo(f"\nNow write {first.id} in full ({first.minutes} min).")
     for challenge in later:
-        pack_option = known_packs.pack_option(challenge)
-        typer.echo(f"Later: `attn-drill review {challenge.id}{pack_option}`.")
+        option = desk.packs.pack_option(challenge)
+        typer.echo(f"Later: `attn-drill review {challenge.id}{option}`.")
     typer.echo()
     return first
 
 
-def _ask_challenge(
-    challenge: Challenge, part: ReviewPart, known_packs: KnownPacks, journal: Journal, rng: Random
-) -> None:
-    """Ask the gaps or the wrong line of a challenge, and grade it."""
-    try:
-        graded = _ask_gaps(challenge, known_packs, rng) if part.form == "gaps" else None
-        rating, reason = graded or _ask_line(challenge, journal, rng)
-    except PackError as error:
-        warn([f"{challenge.id} is left out: {error}"])
-        return
-    journal.add(Reviewed(item_of(challenge.id), time.time(), rating=rating, reason=reason))
-    typer.echo(f"{challenge.id}: graded {RATINGS[rating - 1]}: {reason}.")
-
-
-def _ask_gaps(challenge: Challenge, known_packs: KnownPacks, rng: Random) -> tuple[int, str] | None:
-    """Return the rating and its reason, or None if the reference has too few places for gaps."""
+def _ask_challenge(challenge: Challenge, part: ReviewPart, desk: Desk, rng: Random) -> None:
+    """Ask the gaps of a challenge, or the wrong line if it has too few places. Grade it."""
     from attn_drill.packs.mistakes import read_mistakes
     from attn_drill.quiz.gap_exercise import gap_exercise, rating
 
-    exercise = gap_exercise(pack_reader.solution(challenge), read_mistakes(challenge), rng)
-    if exercise is None:
-        return None
-    from attn_drill.app.grade_file import open_grader
+    try:
+        mistakes = read_mistakes(challenge)
+        exercise = None
+        if part.form == "gaps":
+            exercise = gap_exercise(pack_reader.solution(challenge), mistakes, rng)
+        if exercise is not None:
+            from attn_drill.app.grade_file import open_grader
 
-    with open_grader(known_packs, challenge) as grade:
-        right, count = ask_gaps(exercise, grade), len(exercise.gaps)
-    return rating(right, count), f"gaps, {right} of {count} right"
+            with open_grader(desk.packs, challenge) as grade:
+                right, count = ask_gaps(exercise, grade), len(exercise.gaps)
+            mark, reason = rating(right, count), f"gaps, {right} of {count} right"
+        elif _finds_line(challenge, mistakes, desk.journal, rng):
+            mark, reason = 3, "planted line found"
+        else:
+            mark, reason = 1, "planted line not found"
+    except PackError as error:
+        warn([f"{challenge.id} is left out: {error}"])
+        return
+    fact = Reviewed(item_of(challenge.id), time.time(), rating=mark, reason=reason)
+    desk.journal.add(fact)
+    typer.echo(f"{challenge.id}: graded {RATINGS[mark - 1]}: {reason}.")
 
 
-def _ask_line(challenge: Challenge, journal: Journal, rng: Random) -> tuple[int, str]:
-    """Ask for the line of a known mistake: a due line, else a new line. Return the rating."""
-    from attn_drill.packs.mistakes import read_mistakes
+def _finds_line(
+    challenge: Challenge, mistakes: Sequence[Mistake], journal: Journal, rng: Random
+) -> bool:
+    """Ask for the line of a known mistake: a due line, else a new line."""
     from attn_drill.quiz.question_order import order_items, pool_of
 
-    pool = pool_of((), (challenge,), {challenge.id: read_mistakes(challenge)})
-    now = time.time()
+    pool, now = pool_of((), (challenge,), {challenge.id: mistakes}), time.time()
     chosen = order_items(pool, items(rated_reviews(journal.facts(), "line:"), now), now, 1, rng)
     if not chosen:
         raise PackError(
             f"it has no known mistakes. `attn-drill review {challenge.id}` hands it out in full."
         )
     typer.echo()
-    is_right = ask_question(pool.ask(chosen[0], rng), journal)
-    return (3, "planted line found") if is_right else (1, "planted line not found")
+    return ask_question(pool.ask(chosen[0], rng), journal)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.settings import settings
 from attn_drill.app.start_challenge import (
     hand_out,
@@ -20,22 +19,21 @@ from attn_drill.app.start_challenge import (
     next_challenge,
     prompt_text,
 )
-from attn_drill.app.warn import say, warn_journal
+from attn_drill.app.warn import say
+from attn_drill.cli.parameters import Desk
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.quantities import plural
 from attn_drill.packs.stub_levels import Level
-from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import since_start
 
 if TYPE_CHECKING:
-    from attn_drill.session.model import Purpose, SessionResult
+    from attn_drill.session.model import Purpose
 
 
 def start_challenge(
     challenge: Challenge,
     path: Path,
-    known_packs: KnownPacks,
-    journal: Journal,
+    desk: Desk,
     level: Level | None = None,
     *,
     watch: bool = True,
@@ -50,45 +48,39 @@ def start_challenge(
         watch: open the session's screen, if a screen can be drawn.
         hints_first: as for `practise`.
     """
-    file_was_there = hand_out(challenge, path, journal, level)
-    level_before = handed_out_level(challenge, journal)
+    file_was_there = hand_out(challenge, path, desk.journal, level)
+    level_before = handed_out_level(challenge, desk.journal)
     is_other_level = file_was_there and level not in (None, level_before)
     if watch and can_draw_screen():
         wanted = level if is_other_level else None
-        practise(challenge, path, known_packs, journal, hints_first=hints_first, level=wanted)
+        practise(challenge, path, desk, hints_first=hints_first, level=wanted)
         return
     notice = ""
     if is_other_level:
-        pack_option = known_packs.pack_option(challenge)
+        option = desk.packs.pack_option(challenge)
         notice = (
             f"{path} has your work and was handed out at the level {level_before}; "
-            f"`attn-drill reset {challenge.id} --level {level}{pack_option}` gives a fresh stub of "
+            f"`attn-drill reset {challenge.id} --level {level}{option}` gives a fresh stub of "
             f"the level {level} and keeps your file under another name."
         )
-    _show_task(challenge, path, known_packs, journal, file_was_there=file_was_there, notice=notice)
+    _show_task(challenge, path, desk, file_was_there=file_was_there, notice=notice)
 
 
-def review_challenge(
-    challenge: Challenge,
-    path: Path,
-    known_packs: KnownPacks,
-    journal: Journal,
-    *,
-    watch: bool = True,
-) -> None:
+def review_challenge(challenge: Challenge, path: Path, desk: Desk, *, watch: bool = True) -> None:
     """Hand out a blank stub and keep the old file under another name, then practise.
 
     A review that is under way continues with its file.
     """
+    journal = desk.journal
     under_way = is_review_under_way(challenge, path, journal)
     if not under_way:
         old_file = hand_out_afresh(challenge, path, journal, "blank")
         if old_file is not None:
             typer.echo(f"Your old {path.name} is kept as {old_file.name}.")
     if watch and can_draw_screen():
-        practise(challenge, path, known_packs, journal, "review")
+        practise(challenge, path, desk, "review")
     else:
-        _show_task(challenge, path, known_packs, journal, file_was_there=under_way)
+        _show_task(challenge, path, desk, file_was_there=under_way)
 
 
 def can_draw_screen() -> bool:
@@ -104,8 +96,7 @@ def can_draw_screen() -> bool:
 def practise(
     challenge: Challenge,
     path: Path,
-    known_packs: KnownPacks,
-    journal: Journal,
+    desk: Desk,
     purpose: Purpose = "practice",
     *,
     hints_first: bool | None = None,
@@ -114,87 +105,79 @@ def practise(
     """Run sessions, with one challenge after the other, until the learner leaves.
 
     Args:
-        challenge: the first challenge.
-        path: the learner's file. The files of later challenges are in the same folder.
-        purpose: of the first session.
         hints_first: show the line, a question and the cause of a failure with one key each. None:
             as in the settings, else only if the stub was handed out at the level guided.
         level: ask the learner first whether to begin again with a stub of this level.
-
-    Raises:
-        KeyboardInterrupt: after Ctrl-C.
     """
     from attn_drill.session.model import SessionRequest
     from attn_drill.session.practice_screen import run_session
 
+    packs, journal = desk.packs, desk.journal
     while True:
         since = since_start(journal.facts(subject=challenge.id))
-        is_guided = handed_out_level(challenge, journal) == "guided"
         in_stages = settings().hints_first if hints_first is None else hints_first
+        if in_stages is None:
+            in_stages = handed_out_level(challenge, journal) == "guided"
         request = SessionRequest(
             challenge,
             path.resolve(),
             prompt_text(challenge),
             since.seconds,
             challenge.minutes * 60.0,
-            stage="where" if (is_guided if in_stages is None else in_stages) else "cause",
+            stage="where" if in_stages else "cause",
             purpose=purpose,
-            packs=known_packs.roots(),
-            challenges=tuple(known_packs.catalogue().challenges),
+            packs=packs.roots(),
+            challenges=tuple(packs.catalogue().challenges),
             language=language(),
             level=level,
         )
         result = run_session(request, journal)
-        say(_farewell(challenge, path, result, known_packs.pack_option(challenge)))
-        warn_journal(journal)
+        # This line stays on the terminal after the session.
+        state, command, does = "not passed yet", "start", "goes on"
+        if result.passed:
+            state, command, does = "passed", "solution", "shows the reference"
+        attempts = plural(result.attempts, "attempt")
+        option = packs.pack_option(challenge)
+        say(
+            f"{challenge.id}: {state}, {attempts}, {result.seconds / 60:.0f} min. {path} is as you "
+            f"left it; `attn-drill {command} {challenge.id}{option}` {does}."
+        )
         if result.ending == "interrupted":
             raise KeyboardInterrupt
         if result.ending != "next":
             return
-        following = next_challenge(challenge, known_packs.catalogue().challenges, journal)
+        # Each file of this loop is in the folder of the first.
+        following = next_challenge(challenge, packs.catalogue().challenges, journal)
         if following is None:
             return
-        challenge, path, purpose = following, path.with_name(following.file_name), "practice"
-        level = None
+        challenge, path = following, path.with_name(following.file_name)
+        purpose, level = "practice", None
         hand_out(challenge, path, journal, None)
-
-
-def _farewell(challenge: Challenge, path: Path, result: SessionResult, pack_option: str) -> str:
-    """Return the line that stays on the terminal after a session."""
-    command, does = ("solution", "shows the reference") if result.passed else ("start", "goes on")
-    state = "passed" if result.passed else "not passed yet"
-    attempts = plural(result.attempts, "attempt")
-    return (
-        f"{challenge.id}: {state}, {attempts}, {result.seconds / 60:.0f} min. {path} is as you "
-        f"left it; `attn-drill {command} {challenge.id}{pack_option}` {does}."
-    )
 
 
 def _show_task(
     challenge: Challenge,
     path: Path,
-    known_packs: KnownPacks,
-    journal: Journal,
+    desk: Desk,
     *,
     file_was_there: bool,
     notice: str = "",
 ) -> None:
     """Show the prompt, the path of the file or the notice, and the commands to type next."""
     show_prompt(prompt_text(challenge))
-    pack_option = known_packs.pack_option(challenge)
+    option = desk.packs.pack_option(challenge)
     file = "" if path.parent == Path(".") else f" {path}"
     typer.echo()
     if notice:
         typer.echo(notice)
     elif file_was_there:
-        reset = f"`attn-drill reset {challenge.id}{pack_option}`"
+        reset = f"`attn-drill reset {challenge.id}{option}`"
         typer.echo(f"{path} is already there and stays unchanged; {reset} gives a fresh stub.")
     else:
         typer.echo(f"{path} is the stub: write your answer there.")
-    check = f"attn-drill check {challenge.id}{file}{pack_option}"
+    check = f"attn-drill check {challenge.id}{file}{option}"
     typer.echo(f"  {check}    grades it    par time {challenge.minutes} min")
-    typer.echo(f"  attn-drill hint {challenge.id}{pack_option}    shows a hint, one of three")
-    warn_journal(journal)
+    typer.echo(f"  attn-drill hint {challenge.id}{option}    shows a hint, one of three")
 
 
 def show_prompt(text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Annotated
@@ -11,16 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from attn_drill.app.open_packs import KnownPacks
-from attn_drill.app.warn import say_json, warn, warn_journal
+from attn_drill.app.warn import say_json, warn
 from attn_drill.cli import ask
 from attn_drill.cli.columns import in_columns
-from attn_drill.cli.parameters import AsJson, complete_id
+from attn_drill.cli.parameters import AsJson, Desk, complete_id
 from attn_drill.model.errors import DrillError, PackError
-from attn_drill.practice.journal import Journal, default_journal
+from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import ChallengeProgress, progress_of, rated_reviews, since_start
 
 if TYPE_CHECKING:
-    from attn_drill.practice.schedule import ScheduledItem
     from attn_drill.quiz.drawn_questions import DrawnQuestion
     from attn_drill.quiz.question_order import QuestionPool
 
@@ -34,19 +34,13 @@ class Questions:
     challenges: Mapping[str, str]  # their titles by id
     troubles: tuple[str, ...]  # a sentence for each file that cannot be read
 
-    @property
-    def names(self) -> list[str]:
-        """The names of the topics, then the ids of the challenges."""
-        return [*self.topics, *self.challenges]
 
-
-def all_questions(known_packs: KnownPacks) -> Questions:
-    """Return the questions of all packs."""
+def all_questions(packs: KnownPacks) -> Questions:
     from attn_drill.packs.mistakes import readable_mistakes
     from attn_drill.packs.question_bank import read_bank
     from attn_drill.quiz.question_order import pool_of
 
-    catalogue = known_packs.catalogue()
+    catalogue = packs.catalogue()
     bank = read_bank(catalogue.roots)
     mistakes, unreadable = readable_mistakes(catalogue.challenges)
     pool = pool_of(bank.questions, catalogue.challenges, mistakes)
@@ -54,20 +48,10 @@ def all_questions(known_packs: KnownPacks) -> Questions:
     return Questions(pool, bank.titles, challenges, (*bank.troubles, *unreadable))
 
 
-def complete_topic(context: typer.Context, incomplete: str) -> list[str]:
-    """Return the topics that begin with `incomplete`, for shell completion."""
-    try:
-        names = all_questions(context.obj).names
-    except DrillError:  # `--pack` names no pack; the command will report it
-        return []
-    return [name for name in names if name.startswith(incomplete)]
-
-
-_TOPIC = typer.Option(
-    "--topic",
-    help="Only this topic, or questions about this challenge.",
-    autocompletion=complete_topic,
-)
+_TOPIC = typer.Option(help="Only this topic, or questions about this challenge.")
+_COUNT = typer.Option(min=1, max=1000, help="How many questions.")
+_SEED = typer.Option(help="Draw the same questions again.")
+_LIST = typer.Option("--list", help="Show the topics and their numbers of questions.")
 _FOLLOW_UP = typer.Option(
     "--follow-up",
     metavar="ID",
@@ -79,15 +63,9 @@ _FOLLOW_UP = typer.Option(
 def quiz(
     context: typer.Context,
     topic: Annotated[str | None, _TOPIC] = None,
-    count: Annotated[
-        int, typer.Option("--count", min=1, max=1000, help="How many questions.")
-    ] = 10,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Draw the same questions again.")
-    ] = None,
-    as_list: Annotated[
-        bool, typer.Option("--list", help="Show the topics and their numbers of questions.")
-    ] = False,
+    count: Annotated[int, _COUNT] = 10,
+    seed: Annotated[int | None, _SEED] = None,
+    as_list: Annotated[bool, _LIST] = False,
     follow_up: Annotated[str | None, _FOLLOW_UP] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -95,43 +73,41 @@ def quiz(
     if as_json and not as_list:
         raise DrillError("--json prints the list of topics: add --list.")
     ask.accept_all_characters()
-    journal = default_journal()
+    desk: Desk = context.obj
     if follow_up is not None:
-        _ask_follow_ups(follow_up, context.obj, journal)
+        _ask_follow_ups(follow_up, desk)
         return
     from attn_drill.quiz.question_order import known_name
 
-    questions = all_questions(context.obj)
+    questions = all_questions(desk.packs)
     warn(questions.troubles)
     if as_list:
         _show_topics(questions, as_json=as_json)
         return
     pool = questions.pool
     if topic is not None:
-        pool = pool.about(known_name(questions.names, topic))
+        pool = pool.about(known_name([*questions.topics, *questions.challenges], topic))
     if not pool.questions and not pool.lines:
         raise DrillError(
             "There are no questions on this topic. "
             "`attn-drill quiz --list` shows the topics with questions."
         )
-    _ask_questions(pool, count, Random(seed), journal)
-    warn_journal(journal)
-    journal.close()
+    _ask_questions(pool, count, Random(seed), desk.journal)
 
 
-def _ask_follow_ups(challenge_id: str, known_packs: KnownPacks, journal: Journal) -> None:
+def _ask_follow_ups(challenge_id: str, desk: Desk) -> None:
     """Ask all follow-up questions of a challenge whose answers the learner may see."""
     from attn_drill.app.start_challenge import language
     from attn_drill.packs.follow_up import follow_ups
 
-    challenge = known_packs.find(challenge_id)
+    challenge, journal = desk.packs.find(challenge_id), desk.journal
     facts = journal.facts(subject=challenge.id)
     progress = progress_of(facts).get(challenge.id, ChallengeProgress())
-    warn_journal(journal)
     if progress.state != "passed" and not since_start(facts).solution:
+        option = desk.packs.pack_option(challenge)
         raise DrillError(
             f"{challenge.id} is not passed yet. The answers come after the pass: "
-            f"`attn-drill start {challenge.id}{known_packs.pack_option(challenge)}`."
+            f"`attn-drill start {challenge.id}{option}`."
         )
     questions = [entry for entry in follow_ups(challenge, language()) if entry.answer]
     if not questions:
@@ -140,35 +116,29 @@ def _ask_follow_ups(challenge_id: str, known_packs: KnownPacks, journal: Journal
             f"`attn-drill quiz --topic {challenge.id}` asks other questions about it."
         )
     rated = 0
-    try:
+    with suppress(ask.StoppedError):
         for number, question in enumerate(questions, start=1):
             if len(questions) > 1:
                 ask.show_title(f"{number} of {len(questions)}  {challenge.id}")
             ask.ask_follow_up(question, journal)
             rated = number
-    except ask.StoppedError:
-        pass
     typer.echo(f"\n{rated} of {len(questions)} rated.")
-    journal.close()
 
 
 def _show_topics(questions: Questions, *, as_json: bool) -> None:
     """Show how many questions and lines each topic and each challenge has."""
-
-    def rows(titles: Mapping[str, str]) -> list[dict[str, object]]:
-        about = {name: questions.pool.about(name) for name in titles}
-        return [
-            {"name": name, "questions": len(pool.questions), "lines": len(pool.lines)}
-            | {"title": titles[name]}
-            for name, pool in about.items()
-        ]
-
-    groups = {"topic": rows(questions.topics), "challenge": rows(questions.challenges)}
+    titles = {"topic": questions.topics, "challenge": questions.challenges}
+    groups: dict[str, list[dict[str, object]]] = {kind: [] for kind in titles}
+    for kind, group in groups.items():
+        for name, title in titles[kind].items():
+            pool = questions.pool.about(name)
+            counts = {"questions": len(pool.questions), "lines": len(pool.lines)}
+            group.append({"name": name, **counts, "title": title})
     if as_json:
         say_json(groups)
         return
-    for kind, table in groups.items():
-        cells = [[str(cell) for cell in row.values()] for row in table]
+    for kind, group in groups.items():
+        cells = [[str(cell) for cell in row.values()] for row in group]
         for line in in_columns([kind, "questions", "lines", "title"], cells, ask.width()):
             typer.echo(line)
         typer.echo()
@@ -178,7 +148,9 @@ def _show_topics(questions: Questions, *, as_json: bool) -> None:
 def _ask_questions(pool: QuestionPool, count: int, rng: Random, journal: Journal) -> None:
     """Ask questions until all are asked or the learner stops. Skip questions with errors."""
     from attn_drill.practice.schedule import items
+    from attn_drill.quiz.bank_progress import bank_progress
     from attn_drill.quiz.question_order import order_items
+    from attn_drill.report.question_text import progress_line, summary
 
     now = time.time()
     reviewed = items(rated_reviews(journal.facts()), now)
@@ -188,7 +160,7 @@ def _ask_questions(pool: QuestionPool, count: int, rng: Random, journal: Journal
             questions.append(pool.ask(item, rng))
         except (PackError, ValueError) as error:
             warn([f"{item} is left out: {error}"])
-    _show_progress(pool, reviewed, now)
+    ask.say_wrapped(progress_line(bank_progress(pool, reviewed, now)))
     ask.say_wrapped("`?` shows an answer that you do not know; `q` ends.")
     results: list[tuple[DrawnQuestion, bool]] = []
     try:
@@ -198,28 +170,11 @@ def _ask_questions(pool: QuestionPool, count: int, rng: Random, journal: Journal
     except ask.StoppedError:
         pass
     finally:  # also after Ctrl-C
-        _summarise(results, pool, journal)
-
-
-def _show_progress(pool: QuestionPool, reviewed: Mapping[str, ScheduledItem], now: float) -> None:
-    from attn_drill.quiz.bank_progress import bank_progress
-    from attn_drill.report.question_text import progress_line
-
-    ask.say_wrapped(progress_line(bank_progress(pool, reviewed, now)))
-
-
-def _summarise(
-    results: list[tuple[DrawnQuestion, bool]], pool: QuestionPool, journal: Journal
-) -> None:
-    from attn_drill.practice.schedule import items
-    from attn_drill.report.question_text import summary
-
-    if not results:
-        typer.echo("\nNothing was answered.")
-        return
-    now = time.time()
-    reviewed = items(rated_reviews(journal.facts(), "question:", "line:"), now)
-    typer.echo(
-        "\n" + summary(results, [item for item in reviewed.values() if not item.is_due(now)])
-    )
-    _show_progress(pool, reviewed, now)
+        if results:
+            now = time.time()
+            reviewed = items(rated_reviews(journal.facts(), "question:", "line:"), now)
+            coming = [item for item in reviewed.values() if not item.is_due(now)]
+            typer.echo("\n" + summary(results, coming))
+            ask.say_wrapped(progress_line(bank_progress(pool, reviewed, now)))
+        else:
+            typer.echo("\nNothing was answered.")

@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.settings import settings
 from attn_drill.app.start_challenge import hand_out_afresh, handed_out_level
-from attn_drill.app.warn import warn_journal
-from attn_drill.cli.parameters import ChallengeId, complete_id
+from attn_drill.cli.parameters import ChallengeId, Desk, StubFolder, Watch, complete_id
 from attn_drill.model.errors import DrillError
 from attn_drill.packs.stub_levels import Level
 from attn_drill.practice.facts import Started
-from attn_drill.practice.journal import default_journal
 from attn_drill.practice.progress import path_of
 
-
-def _level(default: str) -> Any:
-    text = "How much help: arrange has shuffled lines, guided has steps, blank only signatures"
-    return typer.Option("--level", help=f"{text}; by default {default}.", show_default=False)
-
-
+_LEVEL = typer.Option(
+    help="How much help: arrange has shuffled lines, guided has steps, blank only signatures; "
+    "by default as in your file, else as in config.toml.",
+)
 _HINTS_FIRST = typer.Option(
     "--hints-first/--no-hints-first",
     help="In the session, show line, question and cause of a failure with one key each; "
     "by default only at the level guided.",
     show_default=False,
 )
-_WATCH = typer.Option("--watch/--no-watch", help="On a terminal, stay and grade every save.")
 
 
 def start(
@@ -43,15 +37,14 @@ def start(
             autocompletion=complete_id,
         ),
     ] = None,
-    folder: Annotated[Path, typer.Option("--dir", help="The folder for the stub.")] = Path("."),
-    level: Annotated[Level | None, _level("as in config.toml, else standard")] = None,
+    folder: StubFolder = Path("."),
+    level: Annotated[Level | None, _LEVEL] = None,
     hints_first: Annotated[bool | None, _HINTS_FIRST] = None,
-    watch: Annotated[bool, _WATCH] = True,
+    watch: Watch = True,
 ) -> None:
     """Write the stub of a challenge, show its prompt, and stay to grade every save."""
     from attn_drill.cli.practise import can_draw_screen, start_challenge
 
-    known_packs: KnownPacks = context.obj
     if challenge_id is None:
         if not can_draw_screen() or not watch or level is not None or folder != Path("."):
             raise DrillError(
@@ -61,28 +54,23 @@ def start(
 
         menu(context)
         return
-    challenge = known_packs.find(challenge_id)
-    path, journal = folder / challenge.file_name, default_journal()
-    start_challenge(
-        challenge, path, known_packs, journal, level, watch=watch, hints_first=hints_first
-    )
+    desk: Desk = context.obj
+    challenge = desk.packs.find(challenge_id)
+    path = folder / challenge.file_name
+    start_challenge(challenge, path, desk, level, watch=watch, hints_first=hints_first)
 
 
 def reset(
     context: typer.Context,
     challenge_id: ChallengeId,
     folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--dir", help="The folder of the stub; by default this folder, or that of `start`."
-        ),
+        Path | None, typer.Option("--dir", help="By default this folder, or that of `start`.")
     ] = None,
-    level: Annotated[Level | None, _level("as in the file that you have")] = None,
+    level: Annotated[Level | None, _LEVEL] = None,
 ) -> None:
     """Write a fresh stub, and keep the old file under another name."""
-    known_packs: KnownPacks = context.obj
-    challenge = known_packs.find(challenge_id)
-    journal = default_journal()
+    desk: Desk = context.obj
+    challenge, journal = desk.packs.find(challenge_id), desk.journal
     path = (folder or Path()) / challenge.file_name
     started = path_of(journal.facts(Started, subject=challenge.id))
     if folder is None and started is not None and started.exists() and not path.exists():
@@ -91,4 +79,3 @@ def reset(
     old_file = hand_out_afresh(challenge, path, journal, level)
     kept = f" Your old file is kept as {old_file}." if old_file else ""
     typer.echo(f"{path} is a fresh stub of the level {level}.{kept}")
-    warn_journal(journal)

@@ -6,11 +6,9 @@ import time
 
 import typer
 
-from attn_drill.app.open_packs import KnownPacks
-from attn_drill.app.warn import say, say_json, warn, warn_journal
-from attn_drill.cli.parameters import AsJson
+from attn_drill.app.warn import say, say_json, warn
+from attn_drill.cli.parameters import AsJson, Desk
 from attn_drill.practice.facts import Attempted, Diagnosed, Reviewed
-from attn_drill.practice.journal import default_journal
 
 
 def stats(context: typer.Context, as_json: AsJson = False) -> None:
@@ -21,12 +19,10 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
     from attn_drill.report.literal import console
     from attn_drill.report.statistics_text import EMPTY, as_values, render
 
-    known_packs: KnownPacks = context.obj
-    catalogue = known_packs.catalogue()
+    desk: Desk = context.obj
+    catalogue = desk.packs.catalogue()
     bank = read_bank(catalogue.roots)
-    journal = default_journal()
-    facts = journal.facts()
-    warn_journal(journal)
+    facts = desk.journal.facts()
     diagnosed = {fact.subject for fact in facts if isinstance(fact, Diagnosed)}
     mistakes, troubles = readable_mistakes(
         challenge for challenge in catalogue.challenges if challenge.id in diagnosed

@@ -8,42 +8,34 @@ from typing import Annotated
 import typer
 
 from attn_drill.app.answer import LearnerAnswer, find_answer
-from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.warn import say_json
-from attn_drill.cli.parameters import AsJson, ChallengeId, LearnerFile
+from attn_drill.cli.parameters import AsJson, ChallengeId, Desk, LearnerFile
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
-from attn_drill.practice.journal import default_journal
 from attn_drill.practice.learner_files import read_source
 
-_Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed", min=0, help="Use the cases of this seed; by default those of your last attempt."
-    ),
-]
-_Case = Annotated[
-    int | None,
-    typer.Option(
-        "--case", help="Use the case with this number; by default the first case that fails."
-    ),
-]
+# A script without this first line is not overwritten.
+_MARK = "# Written by `attn-drill repro`."
+_SEED = typer.Option(min=0, help="The seed; by default that of your last attempt.")
+_CASE = typer.Option(help="The number of the case; by default the first that fails.")
 
 
 def trace(
     context: typer.Context,
     challenge_id: ChallengeId,
     file: LearnerFile = None,
-    seed: _Seed = None,
-    case: _Case = None,
+    seed: Annotated[int | None, _SEED] = None,
+    case: Annotated[int | None, _CASE] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the shape, dtype and range of the result of each line of your file."""
-    from attn_drill.app.grade_file import trace_file
+    from attn_drill.app.grade_file import last_seed, trace_file
 
-    known_packs: KnownPacks = context.obj
-    answer, seed = _answer(challenge_id, file, seed, known_packs)
-    traced = trace_file(known_packs, answer.challenge, answer.submission, seed, case)
+    desk: Desk = context.obj
+    answer = find_answer(challenge_id, file, desk.journal, desk.packs)
+    if seed is None:
+        seed = last_seed(desk.journal, answer.challenge)
+    traced = trace_file(desk.packs, answer.challenge, answer.submission, seed, case)
     if as_json:
         say_json(traced)
         return
@@ -53,44 +45,31 @@ def trace(
     console().print(render_trace(traced))
 
 
-def _answer(
-    challenge_id: str, file: Path | None, seed: int | None, known_packs: KnownPacks
-) -> tuple[LearnerAnswer, int]:
-    """Return the answer, and the seed of its cases."""
-    from attn_drill.app.grade_file import last_seed
-
-    journal = default_journal()
-    answer = find_answer(challenge_id, file, journal, known_packs)
-    return answer, last_seed(journal, answer.challenge) if seed is None else seed
-
-
-_MARK = "# Written by `attn-drill repro`."
-
-
 def repro(
     context: typer.Context,
     challenge_id: ChallengeId,
     file: LearnerFile = None,
-    seed: _Seed = None,
-    case: _Case = None,
+    seed: Annotated[int | None, _SEED] = None,
+    case: Annotated[int | None, _CASE] = None,
 ) -> None:
     """Write a script that calls your file with the inputs and weights of the failing case."""
-    from attn_drill.app.grade_file import trace_file
+    from attn_drill.app.grade_file import last_seed, trace_file
 
-    known_packs: KnownPacks = context.obj
-    answer, seed = _answer(challenge_id, file, seed, known_packs)
+    desk: Desk = context.obj
+    answer = find_answer(challenge_id, file, desk.journal, desk.packs)
+    if seed is None:
+        seed = last_seed(desk.journal, answer.challenge)
     path = answer.path.resolve()
     if path.suffix != ".py":
         raise DrillError(f"{path} is a notebook. Save your answer as a Python file, and name it.")
-    number = trace_file(known_packs, answer.challenge, answer.submission, seed, case).number
+    number = trace_file(desk.packs, answer.challenge, answer.submission, seed, case).number
     script = path.with_name(f"{path.stem}_repro.py")
-    text = _script(answer, path, seed, number)
     if script.exists() and not read_source(script).startswith(_MARK):
         raise DrillError(
             f"{script} exists and was not written by `attn-drill repro`. Move it away first."
         )
     try:
-        script.write_text(text, encoding="utf-8")
+        script.write_text(_script(answer, path, seed, number), encoding="utf-8")
     except OSError as error:
         raise DrillError(
             f"{script} cannot be written: {error.strerror}. "

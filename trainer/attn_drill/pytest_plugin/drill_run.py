@@ -33,11 +33,7 @@ _WIDTH = 80
 
 
 class DrillRun:
-    """The hooks of a run.
-
-    Raises:
-        pytest.UsageError: an option is wrong, a file cannot be read, or pytest is too old.
-    """
+    """The hooks of a run."""
 
     def __init__(self, config: pytest.Config) -> None:
         if int(pytest.version_tuple[0]) < _LEAST_PYTEST:
@@ -65,7 +61,7 @@ class DrillRun:
                 challenge, path = self._packs.find(challenge_id), _absolute(config, file)
                 answer = (challenge, Submission(file, read_source(path)))
                 self._answers.setdefault(path, {})[challenge.id] = answer
-            self._roots = tuple(str(folder) for folder in self._packs.roots())
+            self._roots = tuple(map(str, self._packs.roots()))
         except DrillError as error:
             raise pytest.UsageError(str(error)) from None
         if config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR:
@@ -74,11 +70,7 @@ class DrillRun:
             config.args = [str(path) for path in self._answers if "[" not in str(path)]
 
     def reports(self, path: Path) -> tuple[Report, ...]:
-        """Grade a file once, and return a report for each challenge that it answers.
-
-        Raises:
-            pytest.Collector.CollectError: the grader itself failed.
-        """
+        """Grade a file once, and return a report for each challenge that it answers."""
         if path not in self._reports:
             reports = []
             for challenge, submission in self._answers[path].values():
@@ -91,14 +83,12 @@ class DrillRun:
         return self._reports[path]
 
     def commands(self, path: Path, report: Report) -> Iterator[str]:
-        """Yield the commands that help after a failure."""
         challenge, submission = self._answers[path][report.challenge]
         options = self._packs.pack_option(challenge)
         for label, command in next_commands(report, submission.name, options):
             yield f"{label:<16} {command}"
 
     def pytest_report_header(self) -> str:
-        """Return a line with the challenges and the seed."""
         ids = dict.fromkeys(name for answers in self._answers.values() for name in answers)
         return f"drill: {', '.join(ids)}, seed {self.seed}"
 
@@ -125,11 +115,9 @@ class DrillRun:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Send the seed to a worker of xdist."""
         node.workerinput[_KEY] = self.seed
 
     def pytest_unconfigure(self) -> None:
-        """End the grading process."""
         self._pool.close()
 
 
@@ -141,23 +129,21 @@ class DrillFile(pytest.File):
         self._run = run
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Grade the file, and yield a test for each check."""
         reports = self._run.reports(self.path)
         for report in reports:
-            words = []
+            before = ""
             if not self.path.is_relative_to(self.config.rootpath):
-                words.append(report.file)  # pytest gives all files outside rootpath the same id
+                before = f"{report.file} "  # pytest gives all files outside rootpath the same id
             if len(reports) > 1:
-                words.append(report.challenge)
+                before += f"{report.challenge} "
             for check, status in report.statuses().items():
                 failures = [
                     outcome
                     for outcome in report.outcomes
                     if outcome.check == check and outcome.status == status != "passed"
                 ]
-                name = " ".join([*words, check])
                 yield DrillItem.from_parent(
-                    self, name=name, run=self._run, report=report, failures=failures
+                    self, name=before + check, run=self._run, report=report, failures=failures
                 )
 
 
@@ -172,7 +158,6 @@ class DrillItem(pytest.Item):
         self.extra_keyword_matches.add(report.challenge)  # for `-k gqa`
 
     def runtest(self) -> None:
-        """Fail if the check failed or was skipped."""
         if self._failures:
             pytest.fail(self._text(), pytrace=False)
 
@@ -196,7 +181,6 @@ class DrillItem(pytest.Item):
         return representation
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return the file, its first line and a heading."""
         return self.path, 0, self.name
 
 
@@ -208,8 +192,6 @@ def _headline(outcome: Outcome) -> str:
 
 
 def _absolute(config: pytest.Config, name: str) -> Path:
-    """Return an absolute path without resolving symlinks, as pytest does.
-
-    Expand `~` here, because a shell does not expand `~` after `=`.
-    """
+    """Return an absolute path without resolving symlinks, as pytest does."""
+    # A shell does not expand `~` after `=`.
     return Path(os.path.abspath(config.invocation_params.dir / os.path.expanduser(name)))

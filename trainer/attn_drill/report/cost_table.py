@@ -99,5 +99,4 @@ def _notes(sizes: Configuration, preset: Preset | None) -> Iterator[str]:
         f"layer. Its query {query}."
     )
     if preset is not None:
-        heads = f" with {preset.num_kv_heads} KV heads" if preset.num_kv_heads else ""
-        yield f"{preset.name} itself has {preset.variant}{heads}."
+        yield f"{preset.name} itself has {preset.variant}."

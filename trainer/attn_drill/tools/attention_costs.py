@@ -52,20 +52,12 @@ class Preset:
 
     Its dtype is `torch_dtype` of the published configuration, which is the dtype of the KV cache
     unless the cache is quantised. It is bfloat16 for DeepSeek-V3 too, whose weights are published
-    in float8. None stands for a size that follows from the others, or that the model does not have.
+    in float8.
     """
 
     name: str
-    variant: str
-    dtype: str
-    num_layers: int
-    d_model: int
-    num_heads: int
-    num_kv_heads: int | None = None
-    head_dim: int | None = None
-    kv_rank: int | None = None
-    rope_dim: int | None = None
-    q_rank: int | None = None
+    variant: str  # of attention, in words
+    settings: str  # as for `compare --set`
 
 
 @dataclass(frozen=True)
@@ -80,34 +72,29 @@ class Cost:
     cache_percent: float  # of MHA's cache
 
 
+_DENSE = "dtype=bfloat16,d_model=4096,num_heads=32,num_layers=32"
 PRESETS = (
-    # layers, d_model, heads; KV heads; head_dim, kv_rank, rope_dim, q_rank
-    Preset("Llama-2-7B", "MHA", "float16", 32, 4096, 32),
-    Preset("Llama-3-8B", "GQA", "bfloat16", 32, 4096, 32, 8),
-    Preset("Llama-3-70B", "GQA", "bfloat16", 80, 8192, 64, 8),
-    Preset("Mistral-7B", "GQA", "bfloat16", 32, 4096, 32, 8),
-    Preset("DeepSeek-V3", "MLA", "bfloat16", 61, 7168, 128, None, 128, 512, 64, 1536),
+    Preset("Llama-2-7B", "MHA", f"{_DENSE},dtype=float16"),
+    Preset("Llama-3-8B", "GQA with 8 KV heads", f"{_DENSE},num_kv_heads=8"),
+    Preset(
+        "Llama-3-70B",
+        "GQA with 8 KV heads",
+        "dtype=bfloat16,d_model=8192,num_heads=64,num_layers=80,num_kv_heads=8",
+    ),
+    Preset("Mistral-7B", "GQA with 8 KV heads", f"{_DENSE},num_kv_heads=8"),
+    Preset(
+        "DeepSeek-V3",
+        "MLA",
+        "dtype=bfloat16,d_model=7168,num_heads=128,num_layers=61,head_dim=128,kv_rank=512,"
+        "rope_dim=64,q_rank=1536",
+    ),
 )
+_DEFAULTS = "d_model=4096,num_heads=32,seq_len=2048,batch=1,num_layers=1,dtype=float32"
 _NAMES = tuple(field.name for field in fields(Configuration))
-_LIST = ", ".join(_NAMES)
-_DEFAULTS = {
-    "d_model": 4096,
-    "num_heads": 32,
-    "num_kv_heads": None,
-    "seq_len": 2048,
-    "batch": 1,
-    "num_layers": 1,
-    "dtype": "float32",
-    "q_rank": None,
-}
 
 
 def find_preset(name: str) -> Preset:
-    """Return a published model. Ignore the case of letters.
-
-    Raises:
-        DrillError: If there is no such model. The message names all models.
-    """
+    """Return a published model. Ignore the case of letters."""
     for preset in PRESETS:
         if preset.name.lower() == name.lower():
             return preset
@@ -123,18 +110,15 @@ def configure(preset: Preset | None = None, settings: Iterable[str] = ()) -> Con
     DeepSeek-V2).
 
     Args:
-        preset: A published model.
-        settings: Texts like `d_model=4096` and `d_model=4096,dtype=int8`.
+        settings: texts like `d_model=4096` and `d_model=4096,dtype=int8`.
 
     Raises:
-        DrillError: If a setting is wrong, or if a division has a remainder.
+        DrillError: if a setting is wrong, or if a division has a remainder.
     """
-    published = {name: getattr(preset, name, None) for name in _NAMES}
-    sizes: dict[str, Any] = {
-        **_DEFAULTS,
-        **{name: size for name, size in published.items() if size is not None},
-        **dict(_setting(text) for texts in settings for text in texts.split(",")),
-    }
+    sizes: dict[str, Any] = {"num_kv_heads": None, "q_rank": None}
+    published = [preset.settings] if preset else []
+    for texts in (_DEFAULTS, *published, *settings):
+        sizes.update(_setting(text) for text in texts.split(","))
     d_model, num_heads, num_kv_heads = sizes["d_model"], sizes["num_heads"], sizes["num_kv_heads"]
     if "head_dim" not in sizes and d_model % num_heads != 0:
         fits = d_model // num_heads * num_heads or num_heads
@@ -153,59 +137,13 @@ def configure(preset: Preset | None = None, settings: Iterable[str] = ()) -> Con
     return Configuration(**sizes)
 
 
-def costs(sizes: Configuration) -> list[Cost]:
-    """Return the costs of MHA, GQA, MQA and MLA, in this order.
-
-    If num_kv_heads is not set, GQA has a row for each of `USUAL_KV_HEADS` that divides the heads
-    and is less than all heads.
-    """
-    num_heads = sizes.num_heads
-    kv_heads = [count for count in USUAL_KV_HEADS if num_heads % count == 0 and count < num_heads]
-    if sizes.num_kv_heads is not None:
-        kv_heads = [sizes.num_kv_heads]
-    grouped = [("MHA", num_heads), *(("GQA", count) for count in kv_heads), ("MQA", 1)]
-    layers = [(variant, count, *_grouped_layer(sizes, count)) for variant, count in grouped]
-    rows = [*layers, ("MLA", None, *_latent_layer(sizes))]
-    tokens = sizes.batch * sizes.seq_len
-    bytes_of_all_layers = sizes.num_layers * ELEMENT_BYTES[sizes.dtype]
-    _, mha_numbers = _grouped_layer(sizes, num_heads)
-    return [
-        Cost(
-            variant,
-            count,
-            sizes.num_layers * parameters,
-            tokens * numbers * bytes_of_all_layers,
-            numbers * bytes_of_all_layers,
-            100 * numbers / mha_numbers,
-        )
-        for variant, count, parameters, numbers in rows
-    ]
-
-
-def _grouped_layer(sizes: Configuration, num_kv_heads: int) -> tuple[int, int]:
-    """Return the parameters of a layer, and the cached numbers for one token: keys and values."""
-    width, kv_width = sizes.num_heads * sizes.head_dim, num_kv_heads * sizes.head_dim
-    return 2 * sizes.d_model * width + 2 * sizes.d_model * kv_width, 2 * kv_width
-
-
-def _latent_layer(sizes: Configuration) -> tuple[int, int]:
-    """Return the parameters of a layer of MLA, and the cached numbers: latent and rotary key."""
-    width = sizes.num_heads * sizes.head_dim
-    query_width = width + sizes.num_heads * sizes.rope_dim
-    if sizes.q_rank is None:
-        query = sizes.d_model * query_width
-    else:
-        query = sizes.d_model * sizes.q_rank + sizes.q_rank * query_width
-    cached = sizes.kv_rank + sizes.rope_dim  # all heads share one rotary key
-    key_and_value = sizes.kv_rank * 2 * width
-    return query + sizes.d_model * cached + key_and_value + width * sizes.d_model, cached
-
-
 def _setting(text: str) -> tuple[str, int | str]:
     """Return the name and the value of a text like `d_model=4096`."""
     name, _, value = (part.strip() for part in text.partition("="))
     if name not in _NAMES:
-        raise DrillError(f"--set is {text!r}; it must be NAME=VALUE with one of the names {_LIST}.")
+        raise DrillError(
+            f"--set is {text!r}; it must be NAME=VALUE with one of the names {', '.join(_NAMES)}."
+        )
     if name == "dtype":
         if value not in ELEMENT_BYTES:
             raise DrillError(f"dtype is {value!r}; it must be one of {', '.join(ELEMENT_BYTES)}.")
@@ -213,3 +151,39 @@ def _setting(text: str) -> tuple[str, int | str]:
     if not value.isdecimal() or not 1 <= int(value) <= GREATEST_SIZE:
         raise DrillError(f"{name} is {value!r}; it must be 1 to {GREATEST_SIZE:,}.")
     return name, int(value)
+
+
+def costs(sizes: Configuration) -> list[Cost]:
+    """Return the costs of MHA, GQA, MQA and MLA, in this order.
+
+    If num_kv_heads is not set, GQA has a row for each of `USUAL_KV_HEADS` that divides the heads
+    and is less than all heads.
+    """
+    num_heads, d_model, width = sizes.num_heads, sizes.d_model, sizes.num_heads * sizes.head_dim
+    kv_heads = [count for count in USUAL_KV_HEADS if num_heads % count == 0 and count < num_heads]
+    if sizes.num_kv_heads is not None:
+        kv_heads = [sizes.num_kv_heads]
+    # Of each variant: parameters of a layer, and the numbers that it caches for one token.
+    rows: list[tuple[str, int | None, int, int]] = []
+    for variant, count in (("MHA", num_heads), *(("GQA", count) for count in kv_heads), ("MQA", 1)):
+        kv_width = count * sizes.head_dim
+        rows.append((variant, count, 2 * d_model * (width + kv_width), 2 * kv_width))
+    query_width = width + num_heads * sizes.rope_dim
+    query = d_model * query_width
+    if sizes.q_rank is not None:
+        query = d_model * sizes.q_rank + sizes.q_rank * query_width
+    cached = sizes.kv_rank + sizes.rope_dim  # all heads share one rotary key
+    parameters = query + d_model * cached + sizes.kv_rank * 2 * width + width * d_model
+    rows.append(("MLA", None, parameters, cached))
+    bytes_of_all_layers = sizes.num_layers * ELEMENT_BYTES[sizes.dtype]
+    return [
+        Cost(
+            variant,
+            count,
+            sizes.num_layers * parameters,
+            sizes.batch * sizes.seq_len * cached * bytes_of_all_layers,
+            cached * bytes_of_all_layers,
+            100 * cached / (2 * width),  # MHA caches a key and a value for each head
+        )
+        for variant, count, parameters, cached in rows
+    ]

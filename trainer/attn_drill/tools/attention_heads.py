@@ -52,11 +52,7 @@ class HeadFacts:
 
 
 def heads_of(tensors: Mapping[str, Tensor]) -> list[Head]:
-    """Return the heads of tensors [..., L, L], in the order of tensors and leading dimensions.
-
-    Raises:
-        DrillError: If there are too many heads, or if a head is too long.
-    """
+    """Return the heads of tensors [..., L, L], in the order of tensors and leading dimensions."""
     count = sum(math.prod(tensor.shape[:-2]) for tensor in tensors.values())
     if count > MOST_HEADS:
         raise DrillError(
@@ -81,9 +77,7 @@ def describe(head: Head, cells: Callable[[int], tuple[int, int]] | None = None) 
     """Return the facts about a head.
 
     Args:
-        head: The head.
-        cells: Returns the numbers of rows and columns of a picture for a length L. None for no
-            picture.
+        cells: returns the rows and columns of a picture for a length L. None for no picture.
     """
     weights = head.weights.to(torch.float64)
     length = len(weights)
@@ -91,7 +85,13 @@ def describe(head: Head, cells: Callable[[int], tuple[int, int]] | None = None) 
     distances = (position - position[:, None]).abs_()
     entropy = float(-torch.xlogy(weights, weights).sum()) / length + 0.0  # never -0.0
     total = float(weights.sum())
-    is_finite = bool(weights.isfinite().all())
+    is_finite = weights.isfinite()
+    grid: Grid = ()
+    if cells is not None:  # means over neighbouring weights, in at most L rows and columns
+        rows, columns = cells(length)
+        size = min(rows, length), min(columns, length)
+        pooled = functional.adaptive_avg_pool2d(weights.where(is_finite, math.nan)[None], size)
+        grid = tuple(map(tuple, pooled[0].tolist()))
     return HeadFacts(
         head_index=head.head_index,
         tensor=head.tensor,
@@ -100,10 +100,10 @@ def describe(head: Head, cells: Callable[[int], tuple[int, int]] | None = None) 
         entropy=entropy,
         entropy_share=entropy / math.log(length) if length > 1 else math.nan,
         distance=float((weights * distances).sum()) / total if total else math.nan,
-        kind=_kind(weights) if is_finite else "",
+        kind=_kind(weights) if is_finite.all() else "",
         # Every weight is rounded to its dtype separately, so a row does not sum to 1 exactly.
         notes=tuple(_notes(weights, max(1e-3, 2 * torch.finfo(head.weights.dtype).eps))),
-        grid=_pooled(weights, *cells(length)) if cells else (),
+        grid=grid,
     )
 
 
@@ -133,10 +133,3 @@ def _notes(weights: Tensor, tolerance: float) -> Iterator[str]:
         least, most = f"{float(off.min()):.4g}", f"{float(off.max()):.4g}"
         span = least if least == most else f"{least} to {most}"
         yield f"{len(off)} of {len(weights)} rows {verb} not sum to 1 ({span})"
-
-
-def _pooled(weights: Tensor, rows: int, columns: int) -> Grid:
-    """Return means over neighbouring weights, in at most L rows and columns."""
-    finite = weights.where(weights.isfinite(), math.nan)
-    size = (min(rows, len(weights)), min(columns, len(weights)))
-    return tuple(map(tuple, functional.adaptive_avg_pool2d(finite[None], size)[0].tolist()))

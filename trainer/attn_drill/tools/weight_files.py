@@ -27,14 +27,10 @@ _SAVE = (
 def read_weights(path: Path, name: str | None = None) -> dict[str, Tensor]:
     """Return the floating-point tensors of a file with the shape [..., L, L], by name.
 
-    The only tensor of a .npy file has the name "".
-
-    Args:
-        path: The file.
-        name: The name of a tensor. If given, only this tensor is returned.
+    The only tensor of a .npy file has the name "". With `name`, return only this tensor.
 
     Raises:
-        DrillError: If the file cannot be read, or has no such tensor.
+        DrillError: if the file cannot be read, or has no such tensor.
     """
     tensors = _load(path)
     if name is not None:
@@ -79,11 +75,11 @@ def _load(path: Path) -> dict[str, Tensor]:
             read = numpy.load(file, allow_pickle=False)
             if isinstance(read, numpy.ndarray):
                 return {"": torch.from_numpy(read)}
-            # torch.save writes zip files, too, but with pickles.
-            arrays = {name: read[name] for name in read.files}
+            # torch.save writes zip files, too, but with pickles, which are no arrays here.
+            arrays = [(name, read[name]) for name in read.files]
             return {
                 name: torch.from_numpy(array)
-                for name, array in arrays.items()
+                for name, array in arrays
                 if isinstance(array, numpy.ndarray)
             }
     except (OSError, ValueError, TypeError, EOFError, BadZipFile, SafetensorError) as error:
