@@ -59,7 +59,7 @@ def _is_kept(entry: os.DirEntry[str]) -> bool:
 
 
 def _trees() -> list[str]:
-    """Return the folders that a worker may read completely, except the hidden paths in them."""
+    """Return the folders that a worker may read, except the hidden paths in them."""
     sites = [path for path in sys.path if os.path.basename(path) in _SITE_NAMES]
     stdlib = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
     folders = (*_SYSTEM_FOLDERS, *stdlib, os.path.join(sys.base_prefix, "lib"), *sites)

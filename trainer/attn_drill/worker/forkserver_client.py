@@ -141,7 +141,7 @@ def start_anew() -> Started:
     grader_end, server_end = socket.socketpair()
     with server_end:
         process = subprocess.Popen(
-            [*environment.command(), forkserver.__name__, str(server_end.fileno())],
+            [sys.executable, "-m", forkserver.__name__, str(server_end.fileno())],
             cwd=environment.ROOT,
             env=environment.clean_environment(os.environ),
             pass_fds=(server_end.fileno(),),
