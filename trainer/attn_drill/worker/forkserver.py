@@ -14,7 +14,6 @@ import importlib.metadata
 import importlib.util
 import json
 import os
-import resource
 import select
 import signal
 import socket
@@ -84,11 +83,6 @@ class WorkerRecord:
     looks: int = 0  # count of looks at the worker's resources
 
 
-def main() -> NoReturn:
-    """Serve from a fresh interpreter on the socket whose descriptor is the only argument."""
-    serve_alone(int(sys.argv[1]))
-
-
 def serve_inside(descriptor: int) -> NoReturn:
     """Serve inside bubblewrap on the socket with this descriptor, then exit."""
     with contextlib.suppress(OSError):
@@ -154,7 +148,10 @@ class _ForkServer:
         self.folders = Folders(order["room"])
         if self._isolation == "kernel":
             self._landlock = confine.Landlock.of(order["readable"], order["room"])
-            _list_import_folders()
+            # Let Python list all import folders now, because a worker may not list some of them.
+            # Python's finders keep a listing as long as the folder does not change.
+            importlib.util.find_spec("attn_drill_looks_for_no_module")
+            list(importlib.metadata.distributions(name="attn-drill-looks-for-no-package"))
 
     def _carry_out(self, order: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         match order["do"]:
@@ -298,24 +295,17 @@ class _ForkServer:
             if order["rehearsed"]:
                 have_memory_ready()
                 rehearse()
-        self._confine(order, folder)
+        confine.limit(order["memory_bytes"], order["seconds"])
+        if self._isolation != "limits":
+            confine.confine(self._landlock, folder)
         faulthandler.enable(file=faults, all_threads=False)
         # The kernel or the fork server sends this signal when the worker's time is over. Then
         # faulthandler prints the line, and the signal ends the worker.
         faulthandler.register(signal.SIGXCPU, file=faults, all_threads=False, chain=True)
         body = channel.receive()  # in a session, the worker waits here for the next save
         file = msgspec.json.decode(body, type=SubmittedFile)
-        channel.send(
-            REPLY,
-            Worker(preloaded.request, preloaded.tensors, file, channel, folder).work(
-                preloaded.drive
-            ),
-        )
-
-    def _confine(self, order: dict[str, Any], folder: str) -> None:
-        confine.limit(order["memory_bytes"], order["seconds"])
-        if self._isolation != "limits":
-            confine.confine(self._landlock, folder)
+        worker = Worker(preloaded.request, preloaded.tensors, file, channel, folder)
+        channel.send(REPLY, worker.work(preloaded.drive))
 
     def _reap(self, pid: int, *, patiently: bool) -> dict[str, Any]:
         """Kill a worker, its process group and all its orphans, and remove its folder.
@@ -326,25 +316,16 @@ class _ForkServer:
         Returns:
             The fields of `forkserver_client.WorkerEnd`.
         """
-        record = self._records.pop(pid, None)
-        if record is None:
-            return {"status": 0, "killed": False}
-        exit_state: tuple[int, resource.struct_rusage] | None = None
-        started = time.monotonic()
-        while patiently and exit_state is None:
-            done, status, usage = os.wait4(pid, os.WNOHANG)
-            if done:
-                exit_state = status, usage
-            elif time.monotonic() - started > _ENDING_SECONDS:
-                break
-            else:
-                time.sleep(0.002)
+        record = self._records.pop(pid)
+        deadline = time.monotonic() + _ENDING_SECONDS
+        ended, status, usage = os.wait4(pid, os.WNOHANG)
+        while patiently and not ended and time.monotonic() < deadline:
+            time.sleep(0.002)
+            ended, status, usage = os.wait4(pid, os.WNOHANG)
         _kill(pid, group=True)
-        alive = exit_state is None
-        if exit_state is None:
+        if not ended:
             _kill(pid, group=False)
-            exit_state = os.wait4(pid, 0)[1:]
-        status, usage = exit_state
+            _, status, usage = os.wait4(pid, 0)
         for _ in range(200):  # an orphan may have children, which become orphans in turn
             if not (orphans := self._orphans()):
                 break
@@ -354,8 +335,8 @@ class _ForkServer:
                     os.waitpid(orphan, 0)
         self.folders.remove(record.folder)
         return {
-            "status": status,
-            "killed": alive,
+            "code": os.waitstatus_to_exitcode(status),
+            "killed": not ended,
             "ended_for": record.ended_for,
             "cpu": usage.ru_utime + usage.ru_stime,
         }
@@ -369,37 +350,22 @@ def _session(pid: int) -> int:
         return 0
 
 
-def _list_import_folders() -> None:
-    """Let Python list all import folders now, because a worker may not list some of them.
-
-    Python's finders keep a listing as long as the folder does not change.
-    """
-    importlib.util.find_spec("attn_drill_looks_for_no_module")
-    list(importlib.metadata.distributions(name="attn-drill-looks-for-no-package"))
-
-
 def _interrupt(pid: int) -> bool:
     """Tell a worker that sleeps that its time is over; return whether it sleeps.
 
-    Without /proc it is not known whether a worker sleeps, so it counts as asleep.
+    It does not sleep if one of its threads runs or waits for a core. Without /proc it is not known,
+    and counts as sleep.
     """
-    is_asleep = not os.path.exists("/proc/self") or _is_asleep(pid)
-    for sign in (signal.SIGXCPU, signal.SIGCONT) if is_asleep else ():  # it may have been stopped
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, sign)
-    return is_asleep
-
-
-def _is_asleep(pid: int) -> bool:
-    """Return True if no thread of a process runs or waits for a core. It may wait for a disk."""
-    try:
-        for thread in os.listdir(f"/proc/{pid}/task"):
+    with contextlib.suppress(OSError, IndexError):
+        threads = os.listdir(f"/proc/{pid}/task") if os.path.exists("/proc/self") else []
+        for thread in threads:
             with open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:
                 if file.read().rpartition(b")")[2].split()[0] == b"R":
                     return False
-    except (OSError, IndexError):
-        return False
-    return True
+        os.kill(pid, signal.SIGXCPU)
+        os.kill(pid, signal.SIGCONT)  # it may have been stopped
+        return True
+    return False
 
 
 def line_of(words: dict[str, Any]) -> bytes:
@@ -420,11 +386,9 @@ def _set_up_worker(output: int, folder: str) -> None:
     os.close(nowhere)
     os.close(output)
     sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.stdout = open(
-        1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
-    )
-    sys.stderr = open(
-        2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
+    sys.stdout, sys.stderr = (
+        open(number, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)
+        for number in (1, 2)
     )
     os.chdir(folder)
     os.environ.clear()
@@ -480,9 +444,3 @@ def _close_all_except(*keep: int) -> None:
             os.closerange(last, fd)
         last = fd + 1
     os.closerange(last, 65_536)
-
-
-if __name__ == "__main__":
-    # Other modules import `attn_drill.worker.forkserver`, so the code must not run a second time as
-    # `__main__`.
-    importlib.import_module("attn_drill.worker.forkserver").main()

@@ -8,8 +8,9 @@ a payload. The kinds are:
 - FILE: the learner's file. It follows the request in a separate message, so that a worker can
   prepare itself before the file exists.
 - NOTE: the index of the run that is about to start; -1 for the import of the file.
-- PART: a frame with finished runs. The worker may send it before the reply, so that the grader can
-  compare these runs while the worker goes on.
+- PART: a frame with a reply that holds only the next finished runs. The worker may send it before
+  the complete reply, so that the grader can compare these runs while the worker goes on. Tensor ids
+  are counted through all parts and the reply.
 
 The grader does not trust the bytes of a worker: it limits sizes before it reads a message, and it
 checks the header against its types before it uses a value.
@@ -367,15 +368,6 @@ class Reply(msgspec.Struct):
     not_allowed: Annotated[list[NotAllowed], msgspec.Meta(max_length=20)] = []
     realistic: Facts | None = None  # the facts about the realistic call; None without such a call
     is_realistic_complete: bool = False  # True if the realistic call succeeded
-
-
-class ReplyPart(msgspec.Struct, frozen=True):
-    """The next finished runs, in order. The reply contains the runs after the last part.
-
-    Tensor ids are counted through all parts and the reply.
-    """
-
-    runs: Annotated[list[RunReply], msgspec.Meta(max_length=1000)]
 
 
 class Header(msgspec.Struct):
