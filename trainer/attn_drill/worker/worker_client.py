@@ -323,13 +323,17 @@ class WorkerRun:
             return "died"
         self._buffer += part
         self._received += len(part)
+        return "replied" if self._take_messages() else None
+
+    def _take_messages(self) -> bool:
+        """Take complete messages from the buffer; return True when the reply has arrived."""
         while len(self._buffer) >= HEAD_BYTES:
             kind, length = bytes(self._buffer[:1]), payload_bytes(self._buffer)
             most = {NOTE: 32, PART: MOST_REPLY_BYTES, REPLY: MOST_REPLY_BYTES}.get(kind, -1)
             if length > most or self._received > MOST_REPLY_BYTES + _MOST_MESSAGES * 32:
                 raise ProtocolError(f"a message of kind {kind!r} and {length} bytes")
             if len(self._buffer) < HEAD_BYTES + length:
-                return None
+                return False
             payload = bytes(self._buffer[HEAD_BYTES : HEAD_BYTES + length])
             del self._buffer[: HEAD_BYTES + length]
             if kind == NOTE:
@@ -348,9 +352,9 @@ class WorkerRun:
             if kind == REPLY:
                 reply.runs = runs
                 self.result.reply = reply
-                return "replied"
+                return True
             self._more()
-        return None
+        return False
 
     def _frames_of_fault(self) -> tuple[Frame, ...]:
         """Return the submission's lines in the report of `faulthandler`, outermost first."""
