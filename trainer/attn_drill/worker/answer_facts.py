@@ -13,20 +13,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from attn_drill.worker.execution import without_first_weights
-from attn_drill.worker.meter import Meter, tensors_in
+from attn_drill.worker.meter import Meter, lines_of, tensors_in
 from attn_drill.worker.protocol import CopyFact, Facts, HeldFact
+from attn_drill.worker.torch_private import DispatchMode
 from attn_drill.worker.torch_private import storage_id as _memory
 
 _COMPILER = "torch._dynamo"
-_MOST_DEPTH = 200  # frames that are searched for the file's own
 _MOST_FACTS = 20
 _LEAST_COPY = 1 << 20  # bytes: smaller copies do not matter
 _COPIES = frozenset("clone repeat index_select index gather _to_copy".split())
@@ -55,7 +54,7 @@ class _Held:
     last: int | None = None
 
 
-class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
+class FactsRecorder(DispatchMode):
     """Observe the operations of this thread while active.
 
     Args:
@@ -66,7 +65,7 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
     def __init__(
         self, path: str, *, truth: bool = True, start: Callable[[], None] | None = None
     ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # as above
+        super().__init__()
         self._path, self._truth, self._start = path, truth, start
         self._meter = Meter()
         self.operations = 0
@@ -83,11 +82,6 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         self._held: list[_Held] = []  # the memory of all new tensors, in order
         self._last_at_peak = -1  # index of the last memory that was made before the peak
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Return False: True would import dynamo, which takes 0.7 s, and nothing is compiled."""
-        return False
-
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation and observe it."""
         if self._start is not None:
@@ -95,14 +89,20 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         kwargs = kwargs or {}
         name = func.overloadpacket.__name__
         given = tensors_in((args, kwargs))
-        line = self._line()
+        # The innermost line of the file that is running; 0 if there is none.
+        line = next(iter(lines_of(sys._getframe(1), self._path, 1)), 0)
         self.used |= {_memory(tensor) for tensor in given}
-        if name in _TO_PYTHON or name in _VALUE_SHAPES or _is_chosen_by_values(name, args):
+        # A mask chooses entries, so its values decide the shape.
+        is_masked = name == "index" and any(
+            index.dtype is torch.bool for index in tensors_in(args[1])
+        )
+        if name in _TO_PYTHON or name in _VALUE_SHAPES or is_masked:
             self.reads.add(line)
         if name in _TO_PYTHON and given and given[0].is_meta:
             is_number = name == "_local_scalar_dense" and given[0].dtype is not torch.bool
             return int(self._truth) if is_number else self._truth
-        if self._is_mixed(name, given):
+        devices = {tensor.device.type for tensor in given if tensor.dim()}
+        if len(devices) > 1 and name not in _MIXED_DEVICES:
             args, kwargs = self._on_one_device(line, args, kwargs)
             given = tensors_in((args, kwargs))
         result = func(*args, **kwargs)
@@ -128,22 +128,11 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
             peak_bytes=self._meter.peak,
             copies=self.copies[:_MOST_FACTS],
             held=[HeldFact(made.line, made.size) for made in held[:_MOST_FACTS]],
-            reads=_few(self.reads),
-            other_device=_few(self.other_device),
-            default_dtype=_few(self.default_dtype),
-            half_softmax=_few(self.half_softmax),
+            reads=sorted(self.reads)[:_MOST_FACTS],
+            other_device=sorted(self.other_device)[:_MOST_FACTS],
+            default_dtype=sorted(self.default_dtype)[:_MOST_FACTS],
+            half_softmax=sorted(self.half_softmax)[:_MOST_FACTS],
         )
-
-    def _line(self) -> int:
-        """Return the innermost line of the file that is running; 0 if there is none."""
-        frame: FrameType | None = sys._getframe(2)
-        for _ in range(_MOST_DEPTH):
-            if frame is None:
-                return 0
-            if frame.f_code.co_filename == self._path:
-                return frame.f_lineno
-            frame = frame.f_back
-        return 0
 
     def _hold(self, tensor: Tensor, line: int) -> None:
         """Count the memory of a new tensor until it is freed."""
@@ -200,10 +189,6 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         elif all(lines):
             self._of_default_dtype[_memory(result)] = max(lines)
 
-    def _is_mixed(self, name: str, given: list[Tensor]) -> bool:
-        devices = {tensor.device.type for tensor in given if tensor.dim()}
-        return len(devices) > 1 and name not in _MIXED_DEVICES
-
     def _on_one_device(self, line: int, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """Note the line that made a tensor of another device. Return the arguments without it."""
 
@@ -218,17 +203,6 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
             return value
 
         return moved(args), {name: moved(value) for name, value in kwargs.items()}
-
-
-def _few(lines: set[int]) -> list[int]:
-    return sorted(lines)[:_MOST_FACTS]
-
-
-def _is_chosen_by_values(name: str, args: Any) -> bool:
-    """Return whether the operation chooses entries by a mask, so that values decide the shape."""
-    if name != "index":
-        return False
-    return any(index.dtype is torch.bool for index in tensors_in(args[1]))
 
 
 @contextmanager
@@ -267,11 +241,13 @@ def realistic_facts(
     Returns:
         The facts, and True if the call succeeded. The facts of a failed call are partial.
     """
-    recorder = FactsRecorder(path)
-    for truth, device in ((True, None), (False, None), (True, "meta")):
+    for truth, on_device in (
+        (True, nullcontext()),
+        (False, nullcontext()),
+        (True, torch.device("meta")),
+    ):
         recorder = FactsRecorder(path, truth=truth, start=start)
         try:
-            on_device = torch.device(device) if device else nullcontext()
             with without_compiler(), on_device, torch.no_grad():
                 with without_first_weights():
                     implementation = build()

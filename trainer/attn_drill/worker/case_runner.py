@@ -48,7 +48,6 @@ from attn_drill.worker.protocol import (
     Returned,
     Run,
     RunReply,
-    Step,
     TensorTable,
     cap,
     fill,
@@ -497,22 +496,10 @@ class CaseRunner:
         case.reply.failure = failure
         if failure is None and with_gradients:
             recorder.mark_used(value for value in outputs.values() if isinstance(value, Tensor))
-        for step in recorder.steps:
-            value = step.value
-            tensor_id = self.table.add(value) if value is not None and is_sendable(value) else -1
-            case.reply.steps.append(
-                Step(
-                    list(step.lines),
-                    cap(step.operation, 100),
-                    tensor_id,
-                    list(step.parents[:64]),
-                    cap(step.name, 100),
-                    step.written,
-                    step.entries,
-                    step.is_cut,
-                    list(step.numbers[:8]),
-                )
-            )
+        for step, value in zip(recorder.steps, recorder.values, strict=True):
+            if value is not None and is_sendable(value):
+                step.tensor_id = self.table.add(value)
+        case.reply.steps = recorder.steps
         if failure is None:
             described = self.guarded.call("forward", partial(self._described, outputs))[0]
             case.reply.calls = [CallReply(described or {})]

@@ -152,21 +152,25 @@ class NotAllowed(msgspec.Struct, frozen=True):
     frames: Frames = []  # the places of the call in the learner's file
 
 
-class Step(msgspec.Struct, frozen=True, array_like=True):
-    """The result of one operation of a recorded run.
+class Step(msgspec.Struct, array_like=True):
+    """The result of one operation of a recorded run."""
 
-    `recorder.RecordedStep` describes the fields. `tensor_id` is the index of the value in the
-    frame, or -1.
-    """
-
+    # The file's own lines at that moment, innermost first; [] if no line of the file was running.
     lines: Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=10**9)]], msgspec.Meta(max_length=8)]
+    # Torch's name of the operation; `input x` for a given tensor or number, `return` for a returned
+    # tensor, `number` for a Python number.
     operation: Name
-    tensor_id: Index
+    tensor_id: Index  # the index of the value in the frame, or -1
+    # The indices of the steps that the result was made from.
     parents: Annotated[list[Index], msgspec.Meta(max_length=64)]
-    name: Name = ""
+    name: Name = ""  # the variable that the result was first bound to, or ""
+    # The index of the step of the given tensor whose memory was written; -1 if there is none.
     written: Index = -1
-    entries: Count = 1
+    entries: Count = 1  # of the result
+    # True if gradients were off when the result was made, or if the result was detached and then
+    # used.
     is_cut: bool = False
+    # The Python numbers with which the operation computes.
     numbers: Annotated[list[float], msgspec.Meta(max_length=8)] = []
 
 
