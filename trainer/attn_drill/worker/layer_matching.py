@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 Shapes = Mapping[str, tuple[int, ...]]
 # The learner's layer -> the roles that the layer holds, in the order of its rows.
@@ -39,7 +40,6 @@ ROLES_BY_NAME: dict[str, tuple[str, ...]] = {
     name: roles for roles, names in _NAMES.items() for name in names.split()
 }
 
-
 # Roles that are found by names only, because layers of the same shape may not be exchanged.
 _BY_NAME_ONLY = frozenset({"gate", "up", "down"})
 
@@ -57,7 +57,7 @@ class Atom:
 
 @dataclass(frozen=True)
 class Layer:
-    """A weight matrix [rows, columns]. `bias` is True if the layer has a bias [rows]."""
+    """A weight matrix [rows, columns], with or without a bias [rows]."""
 
     rows: int
     columns: int
@@ -85,28 +85,23 @@ class Contract:
 
 
 def layers(shapes: Shapes) -> tuple[dict[str, Layer], dict[str, tuple[int, ...]]]:
-    """Group parameters into layers by path.
+    """Return the layers by path, and the parameters that belong to no layer.
 
-    Args:
-        shapes: name and shape of every parameter.
-
-    Returns:
-        The layers by path, and the parameters that belong to no layer.
+    >>> layers({"q.weight": (4, 2), "q.bias": (4,), "norm.weight": (2,)})
+    ({'q': Layer(rows=4, columns=2, bias=True)}, {'norm.weight': (2,)})
     """
-    matrices = {
-        name[: -len(".weight")]: shape
-        for name, shape in shapes.items()
-        if name.endswith(".weight") and len(shape) == 2
-    }
     plain = dict(shapes)
-    found: dict[str, Layer] = {}
-    for path, (rows, columns) in matrices.items():
-        bias = shapes.get(f"{path}.bias")
-        found[path] = Layer(rows, columns, bias == (rows,))
-        del plain[f"{path}.weight"]
-        if bias == (rows,):
+    by_path: dict[str, Layer] = {}
+    for name, shape in shapes.items():
+        path = name.removesuffix(".weight")
+        if path == name or len(shape) != 2:
+            continue
+        has_bias = shapes.get(f"{path}.bias") == shape[:1]
+        by_path[path] = Layer(*shape, has_bias)
+        del plain[name]
+        if has_bias:
             del plain[f"{path}.bias"]
-    return found, plain
+    return by_path, plain
 
 
 def contract_of(shapes: Shapes) -> Contract:
@@ -135,9 +130,6 @@ def assignments(
 
     Args:
         shapes: name and shape of every parameter of the learner's module.
-
-    Returns:
-        The assignments; [] if no assignment fits.
     """
     found, plain = layers(shapes)
     if plain_names(contract, plain) is None:
@@ -148,16 +140,11 @@ def assignments(
     exact = {path for path in found if path in {atom.layer for atom in contract.atoms.values()}}
     if any(path not in named for path in exact):
         return []  # a layer with a name of the contract has another shape: never reassign it
-    results: list[Assignment] = []
-    for result in _complete(contract, found, named):
-        results.append(result)
-        if len(results) == limit:
-            break
-    return results
+    return list(islice(_complete(contract, found, named), limit))
 
 
 def fits(contract: Contract, shapes: Shapes, assignment: Assignment) -> bool:
-    """Return if an assignment gives every role to a fitting layer and every layer a role.
+    """Return whether an assignment gives every role to a fitting layer and every layer a role.
 
     Parameters that belong to no layer must be the contract's.
     """
@@ -184,19 +171,27 @@ def plain_names(contract: Contract, shapes: Shapes) -> dict[str, str] | None:
         None if a parameter of the contract is missing or has another shape, or if there is a
         parameter too much.
     """
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for own, shape in layers(shapes)[1].items():
-        same = [name for name in contract.plain if name == own or _is_same_place(name, own)]
+        same = [
+            name
+            for name in contract.plain
+            if name == own or _is_same_place(name.split("."), own.split("."), 2)
+        ]
         if len(same) != 1 or contract.plain[same[0]] != tuple(shape):
             return None
-        found[own] = same[0]
-    return found if sorted(found.values()) == sorted(contract.plain) else None
+        names[own] = same[0]
+    return names if sorted(names.values()) == sorted(contract.plain) else None
 
 
-def _is_same_place(name: str, own: str) -> bool:
-    """Return if the last two parts of two names are equal, and the numbers in front of them."""
-    wanted, found = name.split("."), own.split(".")
-    return wanted[-2:] == found[-2:] and _has_numbers_of(wanted[:-2], found[:-2])
+def _is_same_place(wanted: Sequence[str], path: Sequence[str], ends: int) -> bool:
+    """Return whether two paths have the same last parts, `ends` of them, and numbers before them.
+
+    A contract's path without numbers fits all numbers.
+    """
+    numbers = [part for part in wanted[:-ends] if part.isdigit()]
+    is_same_number = [part for part in path[:-ends] if part.isdigit()] == numbers
+    return wanted[-ends:] == path[-ends:] and (not numbers or is_same_number)
 
 
 def _inside(part: str, roles: tuple[str, ...]) -> tuple[str, ...]:
@@ -247,23 +242,10 @@ def _roles_of_path(contract: Contract, path: str) -> tuple[str, ...] | None:
             continue
         for part in contract.parts:
             roles = _inside(part, known or (name,))
-            if _is_inside(part, front) and set(roles) <= contract.atoms.keys():
+            is_inside = not part or _is_same_place(part.split("."), front, 1)
+            if is_inside and set(roles) <= contract.atoms.keys():
                 return roles
     return None
-
-
-def _is_inside(part: str, front: Sequence[str]) -> bool:
-    """Return if the path in front of a layer's name leads to a part of the contract's module."""
-    if not part:
-        return True
-    *before, last = part.split(".")
-    return list(front[-1:]) == [last] and _has_numbers_of(before, front[:-1])
-
-
-def _has_numbers_of(wanted: Sequence[str], found: Sequence[str]) -> bool:
-    """Return if the numbers in a path are those of the contract's path, if it has numbers."""
-    numbers = [part for part in wanted if part.isdigit()]
-    return not numbers or [part for part in found if part.isdigit()] == numbers
 
 
 def _fits(contract: Contract, roles: tuple[str, ...], layer: Layer) -> bool:
@@ -278,10 +260,7 @@ def _fits(contract: Contract, roles: tuple[str, ...], layer: Layer) -> bool:
 def _complete(
     contract: Contract, found: Mapping[str, Layer], chosen: Assignment
 ) -> Iterator[Assignment]:
-    """Yield all assignments that extend `chosen` to all layers and all roles.
-
-    The search is depth first, in the order of declaration.
-    """
+    """Yield all assignments that extend `chosen` to all layers and roles, depth first."""
     taken = {role for roles in chosen.values() for role in roles}
     open_roles = [role for role in contract.atoms if role not in taken]
     path = next((path for path in found if path not in chosen), None)
