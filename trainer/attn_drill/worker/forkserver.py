@@ -51,13 +51,10 @@ from attn_drill.worker.protocol import REPLY, Request, SubmittedFile, decode
 from attn_drill.worker.warmup import choose_kernels, have_memory_ready, rehearse
 from attn_drill.worker.worker import Worker, load_drive
 
-# Exit code of a worker in which attn-drill's own code failed, most likely because the submission
-# changed this code.
-BROKEN_WORKER = 86
-# Exit code of a worker in which attn-drill's own code found no free memory.
-OUT_OF_MEMORY = 87
-# Exit code of a worker that the kernel did not confine. It has run no submission.
-NOT_CONFINED = 88
+# Exit codes of a worker. 86: attn-drill's own code failed, most likely because the submission
+# changed it. 87: it found no free memory, because the submission has taken all. 88: the kernel did
+# not confine the worker, which has run no submission.
+BROKEN_WORKER, OUT_OF_MEMORY, NOT_CONFINED = 86, 87, 88
 _LOOK_SECONDS = 0.05
 _LOOKS_AT_MAPS = 10  # every tenth look includes mapped files, because torch maps a thousand parts
 _ENDING_SECONDS = 2.0  # for a worker that has closed its pipes
@@ -78,7 +75,7 @@ class PreloadedRequest:
 class WorkerRecord:
     """The fork server's record of a worker."""
 
-    folder: str  # the worker's folder
+    folder: str
     ended_for: str = ""  # the reason why the worker had to be ended, or ""
     looks: int = 0  # count of looks at the worker's resources
 
@@ -108,7 +105,8 @@ def serve(control: socket.socket) -> NoReturn:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         hide_packages()
         confine.become_subreaper()
-        _close_all_except(control.fileno(), 0, 1, 2)
+        os.closerange(3, control.fileno())
+        os.closerange(max(3, control.fileno() + 1), 65_536)
         server.carry_out_orders()
         code = 0
     except BaseException:
@@ -177,10 +175,10 @@ class _ForkServer:
         rest, descriptors = b"", list[int]()
         descriptor_counts = {"run": 4, "preload": 1}
         while True:
-            while not select.select(
-                [self._control], [], [], _LOOK_SECONDS if self._records else None
-            )[0]:
+            timeout = _LOOK_SECONDS if self._records else None
+            if not select.select([self._control], [], [], timeout)[0]:
                 self._watch_workers()
+                continue
             part, part_descriptors, _, _ = socket.recv_fds(self._control, 1 << 16, 4)
             if not part:
                 return
@@ -271,7 +269,6 @@ class _ForkServer:
                 if isinstance(error, confine.ConfinementError):
                     code = NOT_CONFINED
                     print(error, file=sys.stderr)
-                # The submission has taken all the memory, and attn-drill's own code got none.
                 elif is_out_of_memory(error):
                     code = OUT_OF_MEMORY
                 else:
@@ -312,9 +309,6 @@ class _ForkServer:
 
         Args:
             patiently: wait a little before the kill, because the worker seems to be ending.
-
-        Returns:
-            The fields of `forkserver_client.WorkerEnd`.
         """
         record = self._records.pop(pid)
         deadline = time.monotonic() + _ENDING_SECONDS
@@ -435,12 +429,3 @@ def _kill_family(pid: int) -> None:
 def _kill(pid: int, *, group: bool) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         (os.killpg if group else os.kill)(pid, signal.SIGKILL)
-
-
-def _close_all_except(*keep: int) -> None:
-    last = 0
-    for fd in sorted(keep):
-        if last < fd:  # closerange(0, 0) would close all descriptors
-            os.closerange(last, fd)
-        last = fd + 1
-    os.closerange(last, 65_536)
