@@ -1,4 +1,4 @@
-"""Choose the isolation of workers, isolate a fork server by bubblewrap, and keep their folders.
+"""Choose the isolation of workers, isolate a fork server by bubblewrap, and watch its workers.
 
 Landlock and seccomp confine a worker from inside (`confine`) and are preferred. If the kernel lacks
 one of them, the fork server itself is started inside bubblewrap. If bubblewrap is missing too, only
@@ -156,30 +156,6 @@ def _own_code() -> bytes:
             for path in sorted((_PACKAGE / part).glob("*.py")):
                 archive.write(path, path.relative_to(_PACKAGE.parent))
     return buffer.getvalue()
-
-
-class Folders:
-    """The folders of workers, below a parent folder that the caller removes at the end."""
-
-    def __init__(self, parent: str) -> None:
-        self._parent = parent
-        self._made: set[str] = set()
-
-    def make(self) -> str:
-        """Make an empty folder and return its path."""
-        folder = tempfile.mkdtemp(dir=self._parent)
-        self._made.add(folder)
-        return folder
-
-    def remove(self, folder: str) -> None:
-        """Remove a folder with its content, and everything that workers have left next to it.
-
-        Without Landlock, a worker can write to the parent folder too.
-        """
-        self._made.discard(folder)
-        for name in os.listdir(self._parent):
-            if (path := os.path.join(self._parent, name)) not in self._made:
-                remove_tree(path)
 
 
 def remove_tree(path: str) -> None:

@@ -49,7 +49,7 @@ class _Held:
     """The memory of a new tensor."""
 
     line: int  # the line that made the tensor
-    size: int  # its bytes
+    size: int
     # The index of the last memory that was made before this was freed; None if it is not.
     last: int | None = None
 
@@ -79,8 +79,8 @@ class FactsRecorder(DispatchMode):
         self._made_on: dict[int, int] = {}
         # Memory of tensors whose dtype the code did not choose -> the line that made the first.
         self._of_default_dtype: dict[int, int] = {}
-        self._held: list[_Held] = []  # the memory of all new tensors, in order
-        self._last_at_peak = -1  # index of the last memory that was made before the peak
+        self._held: list[_Held] = []  # of all new tensors, in order
+        self._last_at_peak = -1  # the last that was made before the peak
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation and observe it."""

@@ -56,7 +56,7 @@ from attn_drill.worker.protocol import (
 from attn_drill.worker.recorder import Recorder
 from attn_drill.worker.returns import describe, plain_value
 
-RECORDED = ("lines", "tensors", "gradients")  # observations
+RECORDED = ("lines", "tensors", "gradients")
 _seed = torch.default_generator.manual_seed  # the file may replace `torch.manual_seed`
 
 
@@ -99,12 +99,12 @@ class Hooks:
 class _Case:
     """A run whose implementation has been built."""
 
-    index: int  # the index of the run
+    index: int
     run: Run
     reply: RunReply
     implementation: Any
     contract: Contract
-    recorder: Recorder | None  # None if the run is not recorded
+    recorder: Recorder | None  # of a recorded run
     assignment: Assignment | None = None  # None for a function, or if no assignment fits
 
     @property

@@ -29,7 +29,7 @@ class Given:
 
     # The inputs by name. Each input is also an attribute of this object.
     inputs: Mapping[str, Any]
-    sizes: Mapping[str, int]  # the sizes of the case by name
+    sizes: Mapping[str, int]
 
     def __getattr__(self, name: str) -> Any:
         try:

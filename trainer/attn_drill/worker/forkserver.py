@@ -36,10 +36,10 @@ from attn_drill.sandbox.environment import QUIET
 from attn_drill.sandbox.isolation import (
     ARCHIVE,
     FOLDER_BYTES,
-    Folders,
     Isolation,
     children,
     descendants,
+    remove_tree,
     unlinked_bytes,
     used_bytes,
 )
@@ -48,7 +48,7 @@ from attn_drill.worker.execution import Drive
 from attn_drill.worker.guarded_call import is_out_of_memory
 from attn_drill.worker.library_calls import hide_packages
 from attn_drill.worker.protocol import REPLY, Request, SubmittedFile, decode
-from attn_drill.worker.warmup import choose_kernels, have_memory_ready, rehearse
+from attn_drill.worker.warmup import choose_kernels, rehearse
 from attn_drill.worker.worker import Worker, load_drive
 
 # Exit codes of a worker. 86: attn-drill's own code failed, most likely because the submission
@@ -56,19 +56,10 @@ from attn_drill.worker.worker import Worker, load_drive
 # not confine the worker, which has run no submission.
 BROKEN_WORKER, OUT_OF_MEMORY, NOT_CONFINED = 86, 87, 88
 _LOOK_SECONDS = 0.05
-_LOOKS_AT_MAPS = 10  # every tenth look includes mapped files, because torch maps a thousand parts
+_LOOKS_AT_MAPS = 10  # one in ten, because torch maps a thousand files
 _ENDING_SECONDS = 2.0  # for a worker that has closed its pipes
 MOST_THREADS = 256
-_MOST_PROCESSES = 32  # counts only if the isolation lets a worker start processes
-
-
-@dataclass(frozen=True)
-class PreloadedRequest:
-    """A request for many submissions, read once for all of them."""
-
-    request: Request
-    tensors: Sequence[Tensor]
-    drive: Drive
+_MOST_PROCESSES = 32  # if the isolation allows any
 
 
 @dataclass
@@ -76,8 +67,8 @@ class WorkerRecord:
     """The fork server's record of a worker."""
 
     folder: str
-    ended_for: str = ""  # the reason why the worker had to be ended, or ""
-    looks: int = 0  # count of looks at the worker's resources
+    ended_for: str = ""  # a reason, or ""
+    looks: int = 0
 
 
 def serve_inside(descriptor: int) -> NoReturn:
@@ -121,9 +112,10 @@ class _ForkServer:
         self._control = control
         self._isolation: Isolation = "limits"
         self._landlock: confine.Landlock | None = None
-        self.folders: Folders  # the workers' folders; the first order, "open", names their room
+        self._room = ""  # the first order, "open", names the parent of the workers' folders
         self._records: dict[int, WorkerRecord] = {}
-        self._preloaded: PreloadedRequest | None = None
+        # A request for many submissions, read once for all of them.
+        self._preloaded: tuple[Request, list[Tensor], Drive] | None = None
 
     def carry_out_orders(self) -> None:
         """Carry out and answer orders until the grader closes the socket."""
@@ -142,10 +134,9 @@ class _ForkServer:
 
     def _open(self, order: dict[str, Any]) -> None:
         """Store the isolation, and prepare the workers' room and the rules on readable paths."""
-        self._isolation = order["isolation"]
-        self.folders = Folders(order["room"])
+        self._isolation, self._room = order["isolation"], order["room"]
         if self._isolation == "kernel":
-            self._landlock = confine.Landlock.of(order["readable"], order["room"])
+            self._landlock = confine.Landlock.of(order["readable"], self._room)
             # Let Python list all import folders now, because a worker may not list some of them.
             # Python's finders keep a listing as long as the folder does not change.
             importlib.util.find_spec("attn_drill_looks_for_no_module")
@@ -240,14 +231,14 @@ class _ForkServer:
             os.close(descriptor)
         choose_kernels(request, tensors)
         rehearse()
-        self._preloaded = PreloadedRequest(request, tensors, load_drive(request))
+        self._preloaded = request, tensors, load_drive(request)
         gc.collect()
         gc.freeze()
 
     def _fork_worker(self, order: dict[str, Any], descriptors: list[int]) -> int:
         requests, replies, output, faults = descriptors
         try:
-            folder = self.folders.make()
+            folder = tempfile.mkdtemp(dir=self._room)
         except BaseException:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -287,10 +278,9 @@ class _ForkServer:
         preloaded = self._preloaded if order["preloaded"] else None
         if preloaded is None:
             request, tensors = decode(channel.receive(), Request)
-            preloaded = PreloadedRequest(request, tensors, load_drive(request))
+            preloaded = request, tensors, load_drive(request)
             choose_kernels(request, tensors)
             if order["rehearsed"]:
-                have_memory_ready()
                 rehearse()
         confine.limit(order["memory_bytes"], order["seconds"])
         if self._isolation != "limits":
@@ -301,8 +291,8 @@ class _ForkServer:
         faulthandler.register(signal.SIGXCPU, file=faults, all_threads=False, chain=True)
         body = channel.receive()  # in a session, the worker waits here for the next save
         file = msgspec.json.decode(body, type=SubmittedFile)
-        worker = Worker(preloaded.request, preloaded.tensors, file, channel, folder)
-        channel.send(REPLY, worker.work(preloaded.drive))
+        request, tensors, drive = preloaded
+        channel.send(REPLY, Worker(request, tensors, file, channel, folder).work(drive))
 
     def _reap(self, pid: int, *, patiently: bool) -> dict[str, Any]:
         """Kill a worker, its process group and all its orphans, and remove its folder.
@@ -327,7 +317,11 @@ class _ForkServer:
                 _kill(orphan, group=False)
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(orphan, 0)
-        self.folders.remove(record.folder)
+        # Without Landlock, a worker can leave something next to its folder.
+        kept = {other.folder for other in self._records.values()}
+        for name in os.listdir(self._room):
+            if (path := os.path.join(self._room, name)) not in kept:
+                remove_tree(path)
         return {
             "code": os.waitstatus_to_exitcode(status),
             "killed": not ended,

@@ -44,19 +44,18 @@ from attn_drill.worker.protocol import REPLY, message
 
 _GONE_SECONDS = 5.0
 _PIPE_BYTES = 1 << 20
-_ANSWER_SECONDS = 120.0  # a fork server that does not answer for this long is lost
+_ANSWER_SECONDS = 120.0  # of silence, then it is lost
 
 
 @dataclass(frozen=True)
 class WorkerEnd:
     """The fork server's report on the end of a worker."""
 
-    code: int  # the worker's exit code; minus the number of the signal that ended it
-    killed: bool  # True if the worker was still alive and was killed
-    # The reason why the fork server ended the worker earlier, for example that it wrote too much;
-    # "" if the fork server did not.
+    code: int  # its exit code, or minus its signal
+    killed: bool  # it was still alive
+    # The reason why the fork server ended the worker earlier, or "".
     ended_for: str = ""
-    cpu: float = 0.0  # the CPU seconds of all threads of the worker since its start
+    cpu: float = 0.0  # seconds of all threads
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ class ForkServer:
     def __init__(self, hidden: Iterable[Path], isolation: Isolation | None = None) -> None:
         self.isolation = isolation or chosen_isolation()
         if self.isolation == "bubblewrap":
-            bubblewrap()  # raise an error before a folder is made that would be left behind
+            bubblewrap()  # raises an error before a folder is made
         readable = confine.readable_paths(hidden)
         self._room = tempfile.mkdtemp(prefix="attn-drill-")
         self._wrapper: subprocess.Popen[bytes] | None = None

@@ -50,9 +50,9 @@ class Atom:
 
     layer: str  # the contract's layer that holds the role
     start: int  # the index of the role's first row in that layer
-    rows: int  # the number of the role's rows
-    columns: int  # the number of columns
-    bias: bool  # True if the layer has a bias
+    rows: int
+    columns: int
+    bias: bool
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,8 @@ class Layer:
 class Contract:
     """The contract's parameters."""
 
-    atoms: dict[str, Atom]  # the roles of the contract, by name
-    # Name and shape of the parameters that are neither the weight nor the bias of a layer, for
-    # example the weight of a norm.
+    atoms: dict[str, Atom]
+    # Name and shape of parameters outside layers, for example of a norm.
     plain: dict[str, tuple[int, ...]]
 
     @cached_property

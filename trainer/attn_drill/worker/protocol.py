@@ -110,22 +110,21 @@ Frames = Annotated[list[FrameData], msgspec.Meta(max_length=8)]
 class CallFailure(msgspec.Struct, frozen=True):
     """An exception that the learner's code raised."""
 
-    phase: Name  # the phase of the run, for example "forward" or "backward"
-    type: Name  # the name of the exception's type
-    message: Text  # the exception's message
-    frames: Frames = []  # the places in the learner's file, outermost first
-    out_of_memory: bool = False  # True if the limit of memory was reached
+    phase: Name  # for example "forward" or "backward"
+    type: Name
+    message: Text
+    frames: Frames = []
+    out_of_memory: bool = False
 
 
 class Returned(msgspec.Struct, frozen=True):
     """One output of a call."""
 
     description: Text  # the output in words, for example "a tensor" or "None"
-    shape: Shape = []  # the shape of a tensor
-    dtype: Name = ""  # the name of a tensor's dtype
-    device: Name = ""  # the type of a tensor's device
-    # The index of the tensor in the frame; -1 if the output is not a tensor, or if the tensor was
-    # not sent.
+    shape: Shape = []
+    dtype: Name = ""
+    device: Name = ""  # for example "cpu"
+    # The index of the tensor in the frame; -1 if no tensor was sent.
     tensor_id: Index = -1
     plain: Name = ""  # "int" or "str" if the output has one of these types, else ""
     text: Name = ""  # the value of an int or a str
@@ -134,7 +133,7 @@ class Returned(msgspec.Struct, frozen=True):
 class FoundParameter(msgspec.Struct, frozen=True):
     """One argument of the learner's callable."""
 
-    name: Name  # the name of the argument
+    name: Name
     # The kind, as in the `inspect` module.
     kind: Literal[
         "POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD"
@@ -147,9 +146,9 @@ class FoundParameter(msgspec.Struct, frozen=True):
 class NotAllowed(msgspec.Struct, frozen=True):
     """A function of torch that was called and must not be called."""
 
-    name: Name  # the function, in words that learners know
-    is_by_challenge: bool = False  # True if only this challenge forbids the function
-    frames: Frames = []  # the places of the call in the learner's file
+    name: Name  # in words that learners know
+    is_by_challenge: bool = False  # only this challenge forbids it
+    frames: Frames = []
 
 
 class Step(msgspec.Struct, array_like=True):
@@ -179,20 +178,20 @@ class RunCost(msgspec.Struct, frozen=True):
 
     operations: Count = 0  # tensor operations, views too
     lines: Count = 0  # lines of the learner's file that ran
-    left: Count = 0  # entries of tensors that left torch as plain data (`tolist`, `numpy` …)
-    entered: Count = 0  # entries of tensors that were made from data outside torch
+    left: Count = 0  # entries that left torch as plain data (`tolist`, `numpy` …)
+    entered: Count = 0  # entries that were made from data outside torch
     flops: Count = 0  # 2 for each multiply-add, of all products
-    matrix_flops: Count = 0  # 2 for each multiply-add of products of matrices and vectors
+    matrix_flops: Count = 0  # those of products of matrices and vectors
     largest: Count = 0  # entries of the largest tensor that was made
-    peak_bytes: Count = 0  # the most bytes of new tensors that were alive at once
+    peak_bytes: Count = 0  # of new tensors that were alive at once
 
 
 class CopyFact(msgspec.Struct, frozen=True):
     """A copy that repeats entries."""
 
-    line: Index  # the line of the file
-    before: Count  # the bytes of the entries that are repeated
-    after: Count  # the bytes of the copy
+    line: Index
+    before: Count  # the bytes that are repeated
+    after: Count
 
 
 class HeldFact(msgspec.Struct, frozen=True):
@@ -208,10 +207,9 @@ Places = Annotated[list[Index], msgspec.Meta(max_length=50)]
 class Facts(msgspec.Struct):
     """The facts about one call."""
 
-    operations: Count = 0  # the number of tensor operations, without views
-    multiply_adds: Annotated[int, msgspec.Meta(ge=0, le=1 << 62)] = 0  # the number of multiply-adds
-    peak_bytes: Count = 0  # the most bytes of new tensors that were alive at once
-    # The copies that repeat entries.
+    operations: Count = 0  # without views
+    multiply_adds: Annotated[int, msgspec.Meta(ge=0, le=1 << 62)] = 0
+    peak_bytes: Count = 0  # of new tensors that were alive at once
     copies: Annotated[list[CopyFact], msgspec.Meta(max_length=50)] = []
     # The tensors that were alive at the peak, the largest first.
     held: Annotated[list[HeldFact], msgspec.Meta(max_length=50)] = []
@@ -229,13 +227,13 @@ class Facts(msgspec.Struct):
 class Call(msgspec.Struct, frozen=True):
     """One call of an implementation in a case."""
 
-    # The inputs of the call: "first", or "second" for new values of the same shapes.
+    # "second" stands for new values of the same shapes.
     values: Literal["first", "second"] = "first"
-    gradients: bool = False  # True if gradients are recorded and computed
+    gradients: bool = False
     # True if the inputs are written into the tensors of the call before.
     is_in_same_memory: bool = False
-    is_in_eval_mode: bool = False  # True if a module in training mode is in eval mode for this call
-    observe: Observe = ""  # the observation of the call
+    is_in_eval_mode: bool = False  # of a module in training mode
+    observe: Observe = ""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -245,25 +243,25 @@ class Run(msgspec.Struct, frozen=True):
     replaced by {"tensor": tensor_id}.
     """
 
-    sizes: dict[str, int]  # the sizes of the case by name
-    init: dict[str, Any]  # the arguments of the constructor
-    inputs: dict[str, Any]  # the first values of the inputs
-    second: dict[str, Any]  # the second values of the inputs
-    parameters: dict[str, int]  # the tensor ids of the weights, named as in the contract
-    cotangents: dict[str, int]  # the tensor ids of the factors of the outputs in the backward pass
-    dtype: str  # the name of the module's dtype
+    sizes: dict[str, int]
+    init: dict[str, Any]
+    inputs: dict[str, Any]
+    second: dict[str, Any]
+    parameters: dict[str, int]  # tensor ids, named as in the contract
+    cotangents: dict[str, int]  # tensor ids of the factors of the outputs
+    dtype: str
     mode: str  # "train" or "eval"
     # The memory layout of inputs, by name; `execution.lay_out` describes the layouts.
     layout: dict[str, str]
-    differentiable: list[str]  # the names of the inputs whose gradients are compared
-    calls: list[Call]  # the calls
-    initial: bool = False  # True if the module keeps the values with which it was constructed
+    differentiable: list[str]  # the inputs whose gradients are compared
+    calls: list[Call]
+    initial: bool = False  # the module keeps its first weights
 
 
 class RefusedCall(msgspec.Struct, frozen=True):
     """A call that a submission must refuse."""
 
-    call: str  # the name of the class or function
+    call: str
     # The arguments by name, with {"tensor": tensor_id} in place of tensors.
     arguments: dict[str, Any]
     # The constructor arguments, if `drive` makes the call on a module; else None.
@@ -276,14 +274,13 @@ class Request(msgspec.Struct, frozen=True):
     A request contains no expected values, no tolerances and no reference.
     """
 
-    # The source of `drive` from the pack's cases.py with the definitions that it needs, and nothing
-    # else of the pack.
+    # `drive` from the pack's cases.py with the definitions that it needs, and nothing else.
     drive_source: str
-    kind: str  # the kind of the challenge, for example "module"
-    entry: list[str]  # the names of the callables that the file must define
-    random_seed: int  # the seed of torch's random numbers
-    runs: list[Run]  # the cases
-    refusals: list[RefusedCall]  # calls that the submission must refuse
+    kind: str  # for example "module"
+    entry: list[str]  # what the file must define
+    random_seed: int
+    runs: list[Run]
+    refusals: list[RefusedCall]
     # The roles of the learner's layers; {} for the first assignment that fits all cases.
     assignment: dict[Name, list[Name]] = {}
     signatures: list[Signature] = []  # the contract's callables
@@ -304,13 +301,13 @@ class SubmittedFile(msgspec.Struct, frozen=True):
 class CallReply(msgspec.Struct):
     """The results of one call."""
 
-    outputs: dict[Name, Returned] = {}  # the outputs
-    # The failure of the call; for a call with gradients, also that of the backward pass. If the
-    # call fails only while gradients are recorded, `outputs` are those without.
+    outputs: dict[Name, Returned] = {}
+    # Also that of the backward pass. If the call fails only while gradients are recorded, `outputs`
+    # are those without.
     failure: CallFailure | None = None
-    gradients: dict[Name, Index] = {}  # the tensor ids of the gradients, named as in the contract
-    changed: list[Name] = []  # the inputs that the call changed in place
-    overwritten: list[Name] = []  # the outputs of the call before that this call changed
+    gradients: dict[Name, Index] = {}  # tensor ids, named as in the contract
+    changed: list[Name] = []  # the inputs that were changed in place
+    overwritten: list[Name] = []  # outputs of the call before that it changed
 
 
 class RunReply(msgspec.Struct):
@@ -319,19 +316,18 @@ class RunReply(msgspec.Struct):
     # The failure of the constructor or of the first call. A first call that fails only while
     # gradients are recorded counts as a failure of the gradients.
     failure: CallFailure | None = None
-    parameters: dict[Name, Shape] = {}  # name and shape of the module's parameters
+    parameters: dict[Name, Shape] = {}
     shared: dict[Name, Name] = {}  # each further name of a parameter -> its first name
     # The buffers whose imaginary part was cut off by the cast to the dtype.
     lost_imaginary: Annotated[list[Name], msgspec.Meta(max_length=50)] = []
-    unassigned: bool = False  # True if no assignment of the learner's layers fits
+    unassigned: bool = False  # no assignment of layers fits
     # The results of the calls, without those after a failed first call.
     calls: Annotated[list[CallReply], msgspec.Meta(max_length=8)] = []
-    # The steps of a recorded call.
     steps: Annotated[list[Step], msgspec.Meta(max_length=10_000)] = []
     # The index of the step that made each output of a recorded call.
     made_by: dict[Name, Index] = {}
-    cost: RunCost | None = None  # the cost of a counted call
-    facts: Facts | None = None  # the facts about a call
+    cost: RunCost | None = None
+    facts: Facts | None = None
 
     def call(self, place: int) -> CallReply:
         """Return the results of a call, from 0; without outputs if the call was not made."""
@@ -351,8 +347,8 @@ class RunReply(msgspec.Struct):
 class Reply(msgspec.Struct):
     """The complete output of a worker. It is evidence, not proof."""
 
-    load_failure: CallFailure | None = None  # the failure of the import of the file
-    # The names of the callables that the file defines.
+    load_failure: CallFailure | None = None
+    # What the file defines.
     defined: Annotated[list[Name], msgspec.Meta(max_length=40)] = []
     # The required names that are not callable -> a description of their values, or "missing".
     not_callable: dict[Name, Text] = {}
@@ -362,16 +358,15 @@ class Reply(msgspec.Struct):
     assignments: Annotated[
         list[dict[Name, list[Name]]], msgspec.Meta(max_length=MOST_ASSIGNMENTS)
     ] = []
-    assignment: dict[Name, list[Name]] = {}  # the assignment that the runs were made with
+    assignment: dict[Name, list[Name]] = {}  # the one that the runs were made with
     # The results of the cases, without those that were sent in parts.
     runs: Annotated[list[RunReply], msgspec.Meta(max_length=1000)] = []
-    # The failure of the call for each of the request's refusals; None if the constructor accepted
-    # the arguments.
+    # For each of the request's refusals; None if the file accepted the arguments.
     refusals: Annotated[list[CallFailure | None], msgspec.Meta(max_length=1000)] = []
     # The library attention that was called.
     not_allowed: Annotated[list[NotAllowed], msgspec.Meta(max_length=20)] = []
-    realistic: Facts | None = None  # the facts about the realistic call; None without such a call
-    is_realistic_complete: bool = False  # True if the realistic call succeeded
+    realistic: Facts | None = None
+    is_realistic_complete: bool = False
 
 
 class Header(msgspec.Struct):

@@ -36,10 +36,9 @@ print(json.dumps(run_trial(json.loads({!r}), os.getcwd())))
 class SelfTestResult:
     """The result of the self-test."""
 
-    isolation: Isolation  # the isolation of the workers
-    refused: Mapping[str, bool]  # every forbidden action, and True if the worker could not do it
-    # Every action that must be possible, and True if the worker could do it.
-    works: Mapping[str, bool]
+    isolation: Isolation
+    refused: Mapping[str, bool]  # each forbidden action: it failed
+    works: Mapping[str, bool]  # each action that must be possible: it worked
 
     @property
     def open(self) -> list[str]:

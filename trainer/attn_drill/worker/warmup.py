@@ -21,7 +21,6 @@ from attn_drill.worker.protocol import Call, Request, Run, fill
 
 _WIDTH = 4
 _SMALL = 1 << 16  # entries of all input tensors of a case together
-_READY_BYTES = 16 << 20
 
 
 class _Rehearsed(nn.Module):
@@ -83,15 +82,6 @@ def choose_kernels(request: Request, tensors: Sequence[Tensor]) -> None:
             into_run = [*(tensor for _, tensor in inputs), *parameters]
             sizes.append(sum(tensor.numel() for tensor in into_run))
     torch.backends.mkldnn.set_flags(not sizes or max(sizes) > _SMALL)  # type: ignore[no-untyped-call]  # torch gives no types
-
-
-def have_memory_ready() -> None:
-    """Write to some memory once. The allocator keeps this memory.
-
-    The kernel clears each page at the first write, which would otherwise be in the middle of a run.
-    """
-    blocks = [torch.ones(1 << 18) for _ in range(_READY_BYTES >> 20)]
-    del blocks
 
 
 def _run(dtype: str, mode: str, shapes: Mapping[str, int], tensors: list[Tensor]) -> Run:

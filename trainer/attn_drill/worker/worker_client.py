@@ -42,7 +42,7 @@ from attn_drill.worker.protocol import (
     message,
 )
 
-MOST_OUTPUT_BYTES = 1 << 20  # the first part of the printed output, which is kept
+MOST_OUTPUT_BYTES = 1 << 20  # of the printed output, which are kept
 MOST_PART_BYTES = 16 << 10  # kept of each call's output
 _MOST_FAULT_BYTES = 16 << 10
 _MOST_MESSAGES = 100_000
@@ -52,8 +52,8 @@ _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
 # A worker sends several hundred messages. A wake-up for each message would take this core from
 # other processes.
 _PAUSE_SECONDS = 0.003
-_BUSY_BYTES = 32 << 10  # after a read of this many bytes, the grader reads on without a pause
-_LAST_SECONDS = 1.0  # for a worker that was interrupted, and between two looks at a busy worker
+_BUSY_BYTES = 32 << 10  # after such a read there is no pause
+_LAST_SECONDS = 1.0  # for an interrupted worker, and between two looks at a busy one
 _MOST_SECONDS = 120.0  # beyond that, for a worker that neither ends nor sleeps
 _READ_SECONDS = 120.0  # for a worker to read a message, on a very busy machine
 # A line of a report of `faulthandler`, for a fault or for the signal that the time is over.
@@ -79,24 +79,22 @@ class WorkerResult:
     how: How  # "garbage" if the worker sent something else than a reply
     # The worker's reply; empty unless `how` is "replied".
     reply: Reply = field(default_factory=Reply)
-    tensors: list[Tensor] = field(default_factory=list)  # the tensors of the reply
+    tensors: list[Tensor] = field(default_factory=list)
     reason: str = ""  # a sentence about the end, if `how` is "died" or "garbage"
-    # True if the worker died because attn-drill's own code found no free memory.
     out_of_memory: bool = False
-    took_too_much: bool = False  # True if the fork server ended the worker for disk or threads
-    # The index of the run that was in progress; -1 during the import of the file; None before the
-    # import.
+    took_too_much: bool = False  # the fork server ended it
+    # The run that was in progress; -1 during the import of the file; None before.
     last_note: int | None = None
     # The printed output by part: `import`, or the index of a run.
     printed: Mapping[str, str] = field(default_factory=dict)
-    flooded: int = 0  # the count of printed bytes that were not kept
+    flooded: int = 0  # printed bytes that were not kept
     # The lines of the submission that a fault report names, outermost first.
     frames: tuple[Frame, ...] = ()
-    seconds: float = 0.0  # the limit of the worker's CPU time
-    slept: bool = False  # for a timeout, True if the worker slept instead of using up its CPU time
+    seconds: float = 0.0  # the limit
+    slept: bool = False  # a timeout without use of its CPU time
     # The runs that arrived before the end, if no reply came.
     partial: list[RunReply] = field(default_factory=list)
-    cpu: float = 0.0  # the CPU seconds that the worker used, if the grader waited for its end
+    cpu: float = 0.0  # seconds
 
 
 class _Printed:
@@ -183,7 +181,7 @@ class WorkerRun:
         self._printed = _Printed(self._worker.output)
         self._file_name = ""
         self._started = time.monotonic()
-        self._is_interrupted = False  # True if the worker slept for too long and was told to end
+        self._is_interrupted = False  # it slept for too long
         self._buffer = bytearray()
         self._received = self._message_count = 0
         self._note: int | None = None
