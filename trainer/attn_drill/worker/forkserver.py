@@ -22,7 +22,7 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -214,10 +214,11 @@ class _ForkServer:
                 return f"it started {threads} threads; at most {MOST_THREADS} are allowed"
         # The fork server adopts orphans. An orphan is still in the session of its worker, unless it
         # has left the session; then nobody knows whose it was, and it ends with the next worker.
-        family = {
-            *descendants(pid),
-            *(orphan for orphan in self._orphans() if _session(orphan) == pid),
-        }
+        family = set(descendants(pid))
+        for orphan in self._orphans():
+            with contextlib.suppress(OSError):  # it may be gone
+                if os.getsid(orphan) == pid:
+                    family.add(orphan)
         if len(family) > _MOST_PROCESSES:
             return f"it started {len(family)} processes; a submission may start none"
         return ""
@@ -328,14 +329,6 @@ class _ForkServer:
             "ended_for": record.ended_for,
             "cpu": usage.ru_utime + usage.ru_stime,
         }
-
-
-def _session(pid: int) -> int:
-    """Return the session of a process; 0 if it is gone."""
-    try:
-        return os.getsid(pid)
-    except OSError:
-        return 0
 
 
 def _interrupt(pid: int) -> bool:

@@ -91,7 +91,11 @@ def selftest_fork_server(fork_server: ForkServer, hidden: Iterable[Path]) -> Sel
         runs = {action: _begin(fork_server, trial) for action, trial in excessive.items()}
         result, _ = _result_of(everything)
     refused = dict(result.get("tried", {"prevent the self-test": False}))
-    refused["live on after its time limit"] = not any(map(_is_alive, result.get("pids", [])))
+    refused["live on after its time limit"] = True
+    for pid in result.get("pids", []):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, 0)
+            refused["live on after its time limit"] = False
     for action, run in runs.items():
         limited, is_ended = _result_of(run)
         refused[action] = bool(limited.get("refused")) or is_ended
@@ -136,10 +140,3 @@ def _result_of(run: WorkerRun) -> tuple[dict[str, Any], bool]:
     lines = ended.printed.get("import", "").splitlines()
     results = [line for line in lines if line.startswith("{")]  # a library may print, too
     return json.loads(results[-1]) if results else {}, ended.took_too_much
-
-
-def _is_alive(pid: int) -> bool:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, 0)
-        return True
-    return False

@@ -301,27 +301,21 @@ class WorkerRun:
                     selector.unregister(output)
                 if replies in ready:
                     try:
-                        how = self._read_messages()
+                        part = os.read(replies, 1 << 20)
+                        self._buffer += part
+                        self._received += len(part)
+                        if self._take_messages():
+                            return "replied", ""
+                    except BlockingIOError:
+                        continue
                     except ProtocolError as error:
                         return "garbage", str(error)
-                    if how is not None:
-                        return how, ""
+                    if not part:
+                        return "died", ""
                 # A worker that sends much is waiting for space in the pipe.
                 new_bytes = self._received + self._printed.bytes_so_far - bytes_before
                 if ready and new_bytes < _BUSY_BYTES:
                     time.sleep(_PAUSE_SECONDS)
-
-    def _read_messages(self) -> How | None:
-        """Read from the pipe of replies; return how the run ended, or None if it goes on."""
-        try:
-            part = os.read(self._worker.replies, 1 << 20)
-        except BlockingIOError:
-            return None
-        if not part:
-            return "died"
-        self._buffer += part
-        self._received += len(part)
-        return "replied" if self._take_messages() else None
 
     def _take_messages(self) -> bool:
         """Take complete messages from the buffer; return True when the reply has arrived."""
