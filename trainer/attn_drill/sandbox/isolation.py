@@ -257,14 +257,14 @@ def children(pid: int) -> list[int]:
 
     Any thread of the process may have started them.
     """
-    found: list[int] = []
+    pids: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
-                found += map(int, file.read().split())
+                pids += map(int, file.read().split())
     except (OSError, ValueError):
-        return found
-    return found
+        return pids
+    return pids
 
 
 def _libc() -> ctypes.CDLL:

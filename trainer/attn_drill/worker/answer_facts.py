@@ -88,46 +88,46 @@ class FactsRecorder(DispatchMode):
             self._start()
         kwargs = kwargs or {}
         name = func.overloadpacket.__name__
-        given = tensors_in((args, kwargs))
+        inputs = tensors_in((args, kwargs))
         # The innermost line of the file that is running; 0 if there is none.
         line = next(iter(lines_of(sys._getframe(1), self._path, 1)), 0)
-        self.used |= {_memory(tensor) for tensor in given}
+        self.used |= {_memory(tensor) for tensor in inputs}
         # A mask chooses entries, so its values decide the shape.
         is_masked = name == "index" and any(
             index.dtype is torch.bool for index in tensors_in(args[1])
         )
         if name in _TO_PYTHON or name in _VALUE_SHAPES or is_masked:
             self.reads.add(line)
-        if name in _TO_PYTHON and given and given[0].is_meta:
-            is_number = name == "_local_scalar_dense" and given[0].dtype is not torch.bool
+        if name in _TO_PYTHON and inputs and inputs[0].is_meta:
+            is_number = name == "_local_scalar_dense" and inputs[0].dtype is not torch.bool
             return int(self._truth) if is_number else self._truth
-        devices = {tensor.device.type for tensor in given if tensor.dim()}
+        devices = {tensor.device.type for tensor in inputs if tensor.dim()}
         if len(devices) > 1 and name not in _MIXED_DEVICES:
             args, kwargs = self._on_one_device(line, args, kwargs)
-            given = tensors_in((args, kwargs))
+            inputs = tensors_in((args, kwargs))
         result = func(*args, **kwargs)
         self._meter.count(name, args)
-        self._observe_dtype(name, given, kwargs, result, line)
-        old = {_memory(tensor) for tensor in given}
-        made = [tensor for tensor in tensors_in(result) if _memory(tensor) not in old]
-        self.operations += bool(made) or name.endswith("_")  # a view costs nothing
-        for tensor in made:
+        self._observe_dtype(name, inputs, kwargs, result, line)
+        old = {_memory(tensor) for tensor in inputs}
+        new_tensors = [tensor for tensor in tensors_in(result) if _memory(tensor) not in old]
+        self.operations += bool(new_tensors) or name.endswith("_")  # a view costs nothing
+        for tensor in new_tensors:
             self._hold(tensor, line)
-            self._observe_copy(name, given, tensor, line)
+            self._observe_copy(name, inputs, tensor, line)
         return result
 
     def facts(self) -> Facts:
         """Return everything that was observed."""
         peak = self._last_at_peak
-        held = [made for made in self._held[: peak + 1] if made.last is None or made.last >= peak]
+        held = [each for each in self._held[: peak + 1] if each.last is None or each.last >= peak]
         held.reverse()  # of equal memory, the newest is the most telling
-        held.sort(key=lambda made: -made.size)
+        held.sort(key=lambda each: -each.size)
         return Facts(
             operations=self.operations,
             multiply_adds=self._meter.flops // 2,
             peak_bytes=self._meter.peak,
             copies=self.copies[:_MOST_FACTS],
-            held=[HeldFact(made.line, made.size) for made in held[:_MOST_FACTS]],
+            held=[HeldFact(each.line, each.size) for each in held[:_MOST_FACTS]],
             reads=sorted(self.reads)[:_MOST_FACTS],
             other_device=sorted(self.other_device)[:_MOST_FACTS],
             default_dtype=sorted(self.default_dtype)[:_MOST_FACTS],
@@ -136,41 +136,41 @@ class FactsRecorder(DispatchMode):
 
     def _hold(self, tensor: Tensor, line: int) -> None:
         """Count the memory of a new tensor until it is freed."""
-        made = _Held(line, tensor.untyped_storage().nbytes())
-        self._held.append(made)
-        if self._meter.hold(tensor, self._release, made, _memory(tensor)):
+        block = _Held(line, tensor.untyped_storage().nbytes())
+        self._held.append(block)
+        if self._meter.hold(tensor, self._release, block, _memory(tensor)):
             self._last_at_peak = len(self._held) - 1
 
-    def _release(self, size: int, made: _Held, memory: int) -> None:
+    def _release(self, size: int, block: _Held, memory: int) -> None:
         """Forget memory that is freed. Another tensor may get the same number."""
         self._meter.alive -= size
-        made.last = len(self._held) - 1
+        block.last = len(self._held) - 1
         self._made_on.pop(memory, None)
         self._of_default_dtype.pop(memory, None)
 
-    def _observe_copy(self, name: str, given: list[Tensor], made: Tensor, line: int) -> None:
+    def _observe_copy(self, name: str, inputs: list[Tensor], copy: Tensor, line: int) -> None:
         """Note a copy that repeats entries."""
-        if name not in _COPIES or not given or len(self.copies) >= _MOST_FACTS:
+        if name not in _COPIES or not inputs or len(self.copies) >= _MOST_FACTS:
             return
-        source = given[0]
+        source = inputs[0]
         entries = 1
         for size, stride in zip(source.shape, source.stride(), strict=True):
             entries *= size if stride else 1
         # In the dtype of the copy: a conversion alone repeats nothing.
-        before, after = entries * made.element_size(), made.numel() * made.element_size()
+        before, after = entries * copy.element_size(), copy.numel() * copy.element_size()
         if after >= max(2 * before, _LEAST_COPY):
             self.copies.append(CopyFact(line, before, after))
 
     def _observe_dtype(
-        self, name: str, given: list[Tensor], kwargs: Any, result: Any, line: int
+        self, name: str, inputs: list[Tensor], kwargs: Any, result: Any, line: int
     ) -> None:
-        if name == "_softmax" and given and given[0].dtype in _HALF:
+        if name == "_softmax" and inputs and inputs[0].dtype in _HALF:
             self.half_softmax.add(line)
         if not isinstance(result, Tensor):
             return
         origins = [
             self._made_on.get(_memory(tensor), 0)
-            for tensor in given
+            for tensor in inputs
             if tensor.device == result.device  # indices do not decide the device of a result
         ]
         if any(origins) or name == "lift_fresh":  # torch.tensor(...) lifts its result
@@ -180,7 +180,7 @@ class FactsRecorder(DispatchMode):
             if kwargs.get("dtype") is None and result.dim() and result.is_floating_point():
                 self._of_default_dtype[_memory(result)] = line
             return
-        floating = [tensor for tensor in given if tensor.is_floating_point() and tensor.dim()]
+        floating = [tensor for tensor in inputs if tensor.is_floating_point() and tensor.dim()]
         lines = [self._of_default_dtype.get(_memory(tensor), 0) for tensor in floating]
         if not any(lines) or name == "_to_copy" or result.dtype is not torch.get_default_dtype():
             return

@@ -56,15 +56,15 @@ def _found(parameter: inspect.Parameter) -> FoundParameter:
     )
 
 
-def renamed(contract: Signature, found: Sequence[FoundParameter]) -> dict[str, str]:
+def renamed(contract: Signature, actual: Sequence[FoundParameter]) -> dict[str, str]:
     """Return the arguments that have another name: the contract's name -> the learner's name.
 
     The learner's argument has the same position and the same default as the contract's argument,
     and its name is not a name in the contract.
     """
-    names = {have.name for have in found if not have.kind.startswith("VAR_")}
+    names = {have.name for have in actual if not have.kind.startswith("VAR_")}
     wanted = {want.name for want in contract.parameters}
-    positional = [have for have in found if have.kind in _POSITIONAL]
+    positional = [have for have in actual if have.kind in _POSITIONAL]
     return {
         want.name: have.name
         for want, have in zip(contract.parameters, positional, strict=False)
@@ -92,16 +92,16 @@ def default_problem(want: Parameter, have: FoundParameter) -> str | None:
     return None
 
 
-def default_problems(contract: Signature, found: Sequence[FoundParameter] | None) -> list[str]:
+def default_problems(contract: Signature, actual: Sequence[FoundParameter] | None) -> list[str]:
     """Return in words how defaults of the learner's callable differ from the contract's."""
-    return [trouble for _, trouble in _other_defaults(contract, found or ())]
+    return [trouble for _, trouble in _other_defaults(contract, actual or ())]
 
 
 def _other_defaults(
-    contract: Signature, found: Sequence[FoundParameter]
+    contract: Signature, actual: Sequence[FoundParameter]
 ) -> Iterator[tuple[Parameter, str]]:
     """Yield each argument of the contract with another default, and the difference in words."""
-    by_name = {have.name: have for have in found}
+    by_name = {have.name: have for have in actual}
     for want in contract.parameters:
         if want.name in by_name and (trouble := default_problem(want, by_name[want.name])):
             yield want, trouble
@@ -125,15 +125,15 @@ class _Places:
     """
 
     def __init__(self, contract: Signature, parameters: Sequence[inspect.Parameter]) -> None:
-        found = [_found(parameter) for parameter in parameters]
+        actual = [_found(parameter) for parameter in parameters]
         self._contract = [want.name for want in contract.parameters]
-        self._own_names = renamed(contract, found)
+        self._own_names = renamed(contract, actual)
         self._parameters = {parameter.name: parameter for parameter in parameters}
         # The learner's default is another check's matter: calls get the contract's default.
-        others = [want for want, _ in _other_defaults(contract, found) if want.has_known_default]
+        others = [want for want, _ in _other_defaults(contract, actual) if want.has_known_default]
         self._defaults = {want.name: want.default for want in others}
         self.is_needed = bool(self._own_names or self._defaults) or any(
-            have.kind == "POSITIONAL_ONLY" and have.name in self._contract for have in found
+            have.kind == "POSITIONAL_ONLY" and have.name in self._contract for have in actual
         )
 
     def fill(

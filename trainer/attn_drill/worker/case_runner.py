@@ -196,19 +196,19 @@ class CaseRunner:
         if failure is not None:
             # The construction is right and must succeed, so its exception is no refusal.
             return msgspec.structs.replace(failure, type=f"{failure.type} in the constructor")
-        given = Given(arguments, {})
-        return self._guarded("forward", lambda: self._drive(implementation, given))[1]
+        inputs = Given(arguments, {})
+        return self._guarded("forward", lambda: self._drive(implementation, inputs))[1]
 
     def _gather_realistic(self, run: Run) -> None:
         """Store the facts about the realistic call."""
         self.hooks.start_run(len(self.request.runs))
-        given = Given(laid_out(run, run.inputs, self.tensors), run.sizes)
+        inputs = Given(laid_out(run, run.inputs, self.tensors), run.sizes)
         gathered, _ = self._guarded(
             "forward",
             lambda: realistic_facts(
                 self.guarded.path,
                 lambda: self._build(run, []),
-                lambda implementation: self._drive(implementation, given),
+                lambda implementation: self._drive(implementation, inputs),
                 self.hooks.start_operation,
             ),
         )
@@ -231,8 +231,8 @@ class CaseRunner:
                 # uses the library's attention.
                 if case.index == 0:
                     self.hooks.start_run(0)
-                    given = laid_out(case.run, case.run.inputs, self.tensors)
-                    self._guarded("forward", partial(self._forward, case, given))
+                    inputs = laid_out(case.run, case.run.inputs, self.tensors)
+                    self._guarded("forward", partial(self._forward, case, inputs))
                 continue
             if case.assignment is not None and not case.run.initial:
                 values = self._weights_of(case.run)
@@ -330,13 +330,13 @@ class CaseRunner:
 
     def _make_calls(self, case: _Case) -> None:
         """Make the calls of one run, until one of them fails."""
-        given: dict[str, Any] = {}
+        inputs: dict[str, Any] = {}
         returned: dict[str, Tensor] = {}
         for place, call in enumerate(case.run.calls):
             copies = {name: value.detach().clone() for name, value in returned.items()}
             self.hooks.mark_output("" if place else str(case.index))
-            given = self._inputs(case.run, call, given)
-            call_reply, outputs, failure = self._call(case, call, given)
+            inputs = self._inputs(case.run, call, inputs)
+            call_reply, outputs, failure = self._call(case, call, inputs)
             self.hooks.mark_output("")
             if failure is not None and place == 0:
                 case.reply.failure = failure
@@ -349,7 +349,7 @@ class CaseRunner:
             case.reply.calls.append(call_reply)
             if failure is not None:
                 return
-            memory = {tensor.untyped_storage().data_ptr() for _, tensor in leaves(given)}
+            memory = {tensor.untyped_storage().data_ptr() for _, tensor in leaves(inputs)}
             returned = {
                 name: value
                 for name, value in outputs.items()
@@ -359,22 +359,22 @@ class CaseRunner:
     def _inputs(self, run: Run, call: Call, before: dict[str, Any]) -> dict[str, Any]:
         """Return the inputs of a call, in the tensors of the call before if `call` says so."""
         tree = run.inputs if call.values == "first" else run.second
-        given = before
+        inputs = before
         if not call.is_in_same_memory or not self._write_into(before, tree):
-            given = laid_out(run, tree, self.tensors)
+            inputs = laid_out(run, tree, self.tensors)
         if not call.gradients:
-            return given
+            return inputs
         return map_leaves(
-            given, lambda name, tensor: tensor.requires_grad_(name in run.differentiable)
+            inputs, lambda name, tensor: tensor.requires_grad_(name in run.differentiable)
         )
 
-    def _write_into(self, given: dict[str, Any], tree: dict[str, Any]) -> bool:
+    def _write_into(self, inputs: dict[str, Any], tree: dict[str, Any]) -> bool:
         """Write new values into the given tensors.
 
         Return False if the submission has changed a shape, or made a tensor unwritable.
         """
         values_of = {name: fill(value, self.tensors) for name, value in tree.items()}
-        pairs = list(zip(leaves(given), leaves(values_of), strict=True))
+        pairs = list(zip(leaves(inputs), leaves(values_of), strict=True))
         if any(tensor.shape != values.shape for (_, tensor), (_, values) in pairs):
             return False
         try:
@@ -387,7 +387,7 @@ class CaseRunner:
         return True
 
     def _call(
-        self, case: _Case, call: Call, given: dict[str, Any]
+        self, case: _Case, call: Call, inputs: dict[str, Any]
     ) -> tuple[CallReply, dict[str, Any], CallFailure | None]:
         """Make one call.
 
@@ -396,32 +396,32 @@ class CaseRunner:
         """
         call_reply = CallReply()
         phase = "second call" if case.reply.calls else "forward"
-        before = {name: tensor.detach().clone() for name, tensor in leaves(given)}
-        outputs, failure = self._outputs(case, call, given, phase)
+        before = {name: tensor.detach().clone() for name, tensor in leaves(inputs)}
+        outputs, failure = self._outputs(case, call, inputs, phase)
         if failure is not None and call.gradients:
             # The gradients may be the reason. So the call is made again without them.
             call_reply.failure = msgspec.structs.replace(failure, phase="forward with gradients")
             plain = msgspec.structs.replace(call, gradients=False)
-            given = self._inputs(case.run, plain, {})
-            outputs, failure = self._outputs(case, plain, given, phase)
+            inputs = self._inputs(case.run, plain, {})
+            outputs, failure = self._outputs(case, plain, inputs, phase)
         if failure is None:
             described, failure = self.guarded.call(phase, lambda: self._described(outputs))
         if failure is not None:
             return CallReply(), {}, failure
         call_reply.outputs = described
         if call.gradients and call_reply.failure is None:
-            self._take_gradients(case, call_reply, given, outputs)
+            self._take_gradients(case, call_reply, inputs, outputs)
         call_reply.changed = [
-            name for name, tensor in leaves(given) if not _is_same(before[name], tensor)
+            name for name, tensor in leaves(inputs) if not _is_same(before[name], tensor)
         ]
         return call_reply, outputs, None
 
-    def _forward(self, case: _Case, given: dict[str, Any]) -> Any:
+    def _forward(self, case: _Case, inputs: dict[str, Any]) -> Any:
         """Call the implementation of a case and return its outputs."""
-        return self._drive(case.implementation, Given(given, case.run.sizes))
+        return self._drive(case.implementation, Given(inputs, case.run.sizes))
 
     def _outputs(
-        self, case: _Case, call: Call, given: dict[str, Any], phase: str
+        self, case: _Case, call: Call, inputs: dict[str, Any], phase: str
     ) -> tuple[Any, CallFailure | None]:
         """Return the outputs of a call, or its failure. Store the observation of the call."""
 
@@ -429,7 +429,7 @@ class CaseRunner:
             if call.is_in_eval_mode:
                 case.implementation.eval()
             with torch.set_grad_enabled(call.gradients):
-                outputs = self._forward(case, given)
+                outputs = self._forward(case, inputs)
             if call.is_in_eval_mode:
                 case.implementation.train(case.run.mode == "train")
             return outputs
@@ -484,14 +484,14 @@ class CaseRunner:
         """Make one call and store its steps. Record gradients only if they are observed."""
         with_gradients = case.run.calls[0].observe == "gradients"
         call = msgspec.structs.replace(case.run.calls[0], gradients=with_gradients)
-        given = self._inputs(case.run, call, {})
+        inputs = self._inputs(case.run, call, {})
         parameters = module_parameters(case.implementation).items()
-        inputs = dict(leaves(given))
-        inputs |= {f"parameter {name}": value.detach() for name, value in parameters}
-        recorder.add_inputs(inputs)
+        recorded = dict(leaves(inputs))
+        recorded |= {f"parameter {name}": value.detach() for name, value in parameters}
+        recorder.add_inputs(recorded)
         self.hooks.mark_output(str(case.index))
         with torch.set_grad_enabled(with_gradients), recorder:
-            outputs, failure = self._guarded("forward", lambda: self._forward(case, given))
+            outputs, failure = self._guarded("forward", lambda: self._forward(case, inputs))
         self.hooks.mark_output("")
         case.reply.failure = failure
         if failure is None and with_gradients:
@@ -557,9 +557,9 @@ def laid_out(run: Run, tree: dict[str, Any], tensors: Sequence[Tensor]) -> dict[
         run: the run, which names the layouts.
         tree: the inputs, with {"tensor": tensor_id} in place of tensors.
     """
-    given: dict[str, Any] = {name: fill(value, tensors) for name, value in tree.items()}
+    inputs: dict[str, Any] = {name: fill(value, tensors) for name, value in tree.items()}
     return map_leaves(
-        given, lambda name, tensor: lay_out(tensor, run.layout.get(name.partition("[")[0]))
+        inputs, lambda name, tensor: lay_out(tensor, run.layout.get(name.partition("[")[0]))
     )
 
 

@@ -17,14 +17,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-Shapes = Mapping[str, tuple[int, ...]]
+Shape = tuple[int, ...]
+Shapes = Mapping[str, Shape]
+Roles = tuple[str, ...]
 # The learner's layer -> the roles that the layer holds, in the order of its rows.
-Assignment = dict[str, tuple[str, ...]]
+Assignment = dict[str, Roles]
 
 # The grader tries at most this many assignments if the names allow several.
 MOST_ASSIGNMENTS = 24
 
-_NAMES: dict[tuple[str, ...], str] = {
+_NAMES: dict[Roles, str] = {
     ("q",): "q_proj W_q w_q wq to_q q_linear query W_query q",
     ("k",): "k_proj W_k w_k wk to_k k_linear key W_key k",
     ("v",): "v_proj W_v w_v wv to_v v_linear value W_value v",
@@ -36,7 +38,7 @@ _NAMES: dict[tuple[str, ...], str] = {
     ("up",): "up_proj w3",
     ("down",): "down_proj w2",
 }
-ROLES_BY_NAME: dict[str, tuple[str, ...]] = {
+ROLES_BY_NAME: dict[str, Roles] = {
     name: roles for roles, names in _NAMES.items() for name in names.split()
 }
 
@@ -70,7 +72,7 @@ class Contract:
 
     atoms: dict[str, Atom]
     # Name and shape of parameters outside layers, for example of a norm.
-    plain: dict[str, tuple[int, ...]]
+    plain: dict[str, Shape]
 
     @cached_property
     def parts(self) -> frozenset[str]:
@@ -83,7 +85,7 @@ class Contract:
         return any(self.parts) or not _BY_NAME_ONLY.isdisjoint(self.atoms)
 
 
-def layers(shapes: Shapes) -> tuple[dict[str, Layer], dict[str, tuple[int, ...]]]:
+def layers(shapes: Shapes) -> tuple[dict[str, Layer], dict[str, Shape]]:
     """Return the layers by path, and the parameters that belong to no layer.
 
     >>> layers({"q.weight": (4, 2), "q.bias": (4,), "norm.weight": (2,)})
@@ -130,16 +132,16 @@ def assignments(
     Args:
         shapes: name and shape of every parameter of the learner's module.
     """
-    found, plain = layers(shapes)
+    by_path, plain = layers(shapes)
     if plain_names(contract, plain) is None:
         return []
-    named = _named(contract, found)
-    if contract.is_by_name and found.keys() != named.keys():
+    named = _named(contract, by_path)
+    if contract.is_by_name and by_path.keys() != named.keys():
         return []
-    exact = {path for path in found if path in {atom.layer for atom in contract.atoms.values()}}
+    exact = {path for path in by_path if path in {atom.layer for atom in contract.atoms.values()}}
     if any(path not in named for path in exact):
         return []  # a layer with a name of the contract has another shape: never reassign it
-    return list(islice(_complete(contract, found, named), limit))
+    return list(islice(_complete(contract, by_path, named), limit))
 
 
 def fits(contract: Contract, shapes: Shapes, assignment: Assignment) -> bool:
@@ -147,13 +149,13 @@ def fits(contract: Contract, shapes: Shapes, assignment: Assignment) -> bool:
 
     Parameters that belong to no layer must be the contract's.
     """
-    found, plain = layers(shapes)
+    by_path, plain = layers(shapes)
     held = [role for roles in assignment.values() for role in roles]
     return (
         plain_names(contract, plain) is not None
-        and found.keys() == assignment.keys()
+        and by_path.keys() == assignment.keys()
         and sorted(held) == sorted(contract.atoms)
-        and all(_fits(contract, roles, found[path]) for path, roles in assignment.items())
+        and all(_fits(contract, roles, by_path[path]) for path, roles in assignment.items())
     )
 
 
@@ -193,16 +195,16 @@ def _is_same_place(wanted: Sequence[str], path: Sequence[str], ends: int) -> boo
     return wanted[-ends:] == path[-ends:] and (not numbers or is_same_number)
 
 
-def _inside(part: str, roles: tuple[str, ...]) -> tuple[str, ...]:
+def _inside(part: str, roles: Roles) -> Roles:
     """Return roles with the path of the part of the module in front."""
     return tuple(f"{part}.{role}" for role in roles) if part else roles
 
 
-def _named(contract: Contract, found: Mapping[str, Layer]) -> Assignment:
+def _named(contract: Contract, by_path: Mapping[str, Layer]) -> Assignment:
     """Return the layers whose names give their roles, without contradictory names."""
     own = _roles_of_layers(contract)
     named: Assignment = {}
-    for path, layer in found.items():
+    for path, layer in by_path.items():
         roles = own.get(path) or _roles_of_path(contract, path)
         if roles is not None and _fits(contract, roles, layer):
             named[path] = roles
@@ -227,7 +229,7 @@ def _roles_of_layers(contract: Contract) -> Assignment:
     return own
 
 
-def _roles_of_path(contract: Contract, path: str) -> tuple[str, ...] | None:
+def _roles_of_path(contract: Contract, path: str) -> Roles | None:
     """Return the roles that the name of a layer stands for; None for an unknown name."""
     components = path.split(".")
     for index in reversed(range(len(components))):
@@ -247,7 +249,7 @@ def _roles_of_path(contract: Contract, path: str) -> tuple[str, ...] | None:
     return None
 
 
-def _fits(contract: Contract, roles: tuple[str, ...], layer: Layer) -> bool:
+def _fits(contract: Contract, roles: Roles, layer: Layer) -> bool:
     atoms = [contract.atoms[role] for role in roles if role in contract.atoms]
     return (
         len(atoms) == len(roles)
@@ -257,12 +259,12 @@ def _fits(contract: Contract, roles: tuple[str, ...], layer: Layer) -> bool:
 
 
 def _complete(
-    contract: Contract, found: Mapping[str, Layer], chosen: Assignment
+    contract: Contract, by_path: Mapping[str, Layer], chosen: Assignment
 ) -> Iterator[Assignment]:
     """Yield all assignments that extend `chosen` to all layers and roles, depth first."""
     taken = {role for roles in chosen.values() for role in roles}
     open_roles = [role for role in contract.atoms if role not in taken]
-    path = next((path for path in found if path not in chosen), None)
+    path = next((path for path in by_path if path not in chosen), None)
     if path is None:
         if not open_roles:
             yield dict(chosen)
@@ -273,8 +275,8 @@ def _complete(
         if len(roles) > 1 and all(role in open_roles for role in roles)
     ]
     for roles in [*((role,) for role in open_roles), *dict.fromkeys(fused)]:
-        if _fits(contract, roles, found[path]):
-            yield from _complete(contract, found, {**chosen, path: roles})
+        if _fits(contract, roles, by_path[path]):
+            yield from _complete(contract, by_path, {**chosen, path: roles})
 
 
 def explain_mismatch(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
@@ -327,14 +329,14 @@ def explain_mismatch(contract: Contract, expected: Shapes, shapes: Shapes) -> st
 
 
 def _held_roles(
-    contract: Contract, found: Mapping[str, Layer]
+    contract: Contract, by_path: Mapping[str, Layer]
 ) -> tuple[Assignment, dict[str, str]]:
     """Return the roles that each layer is meant for, and the layers whose roles another holds."""
     held: Assignment = {}
     twice: dict[str, str] = {}
     holder: dict[str, str] = {}
     own = _roles_of_layers(contract)
-    for path in sorted(found, key=lambda path: path not in own):  # the contract's names win
+    for path in sorted(by_path, key=lambda path: path not in own):  # the contract's names win
         roles = _named_roles(contract, path) or ()
         others = {holder.get(role, "") for role in roles}
         if roles and others == {""}:
@@ -344,9 +346,9 @@ def _held_roles(
             twice[path] = others.pop()
     if contract.is_by_name:
         return held, twice
-    unnamed = [path for path in found if _named_roles(contract, path) is None]
+    unnamed = [path for path in by_path if _named_roles(contract, path) is None]
     for path in unnamed:
-        layer = found[path]
+        layer = by_path[path]
         for role, atom in contract.atoms.items():
             if role not in holder and (atom.rows, atom.columns) == (layer.rows, layer.columns):
                 held[path], holder[role] = (role,), path
@@ -361,19 +363,19 @@ def _held_roles(
 def _bare_parameters(contract: Contract, shapes: Shapes, held: Assignment) -> dict[str, str]:
     """Return the parameters outside layers that are meant for a role, by their names."""
     taken = {role for roles in held.values() for role in roles}
-    found: dict[str, str] = {}
+    bare: dict[str, str] = {}
     for name, shape in layers(shapes)[1].items():
         named = _named_roles(contract, name) or ()
         for role, atom in contract.atoms.items():
             is_meant = role in named if named else not contract.is_by_name
             if role not in taken and is_meant and math.prod(shape) == atom.rows * atom.columns:
-                found[name] = role
+                bare[name] = role
                 taken.add(role)
                 break
-    return found
+    return bare
 
 
-def _as_held(contract: Contract, expected: Shapes, held: Assignment) -> dict[str, tuple[int, ...]]:
+def _as_held(contract: Contract, expected: Shapes, held: Assignment) -> dict[str, Shape]:
     """Return the contract's parameters under the names of the learner's layers that hold them."""
     wanted = {name: tuple(shape) for name, shape in expected.items()}
     taken = {role for roles in held.values() for role in roles}
@@ -396,7 +398,7 @@ def _as_held(contract: Contract, expected: Shapes, held: Assignment) -> dict[str
     return wanted
 
 
-def _named_roles(contract: Contract, path: str) -> tuple[str, ...] | None:
+def _named_roles(contract: Contract, path: str) -> Roles | None:
     roles = _roles_of_layers(contract).get(path) or _roles_of_path(contract, path)
     return roles if roles and set(roles) <= contract.atoms.keys() else None
 

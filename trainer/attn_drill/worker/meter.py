@@ -62,12 +62,12 @@ class Meter(DispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation and count it."""
-        given = tensors_in((args, kwargs))
-        before = {(storage_id(tensor), tensor.untyped_storage().nbytes()) for tensor in given}
+        inputs = tensors_in((args, kwargs))
+        before = {(storage_id(tensor), tensor.untyped_storage().nbytes()) for tensor in inputs}
         result = func(*args, **(kwargs or {}))
         self.count(func.overloadpacket.__name__, args)
         # The operation may have made an argument larger: `out=`, resize_.
-        for tensor in (*tensors_in(result), *given):
+        for tensor in (*tensors_in(result), *inputs):
             storage = tensor.untyped_storage()
             if (memory := (storage_id(tensor), storage.nbytes())) not in before:
                 before.add(memory)

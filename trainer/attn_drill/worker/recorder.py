@@ -123,15 +123,15 @@ class Recorder(DispatchMode):
         """Run the operation and record what it made."""
         if self._at_rest:
             return func(*args, **(kwargs or {}))
-        given = _tensors((args, kwargs))
+        inputs = _tensors((args, kwargs))
         parents = tuple(
-            dict.fromkeys(step for tensor in given if (step := self.step_of(tensor)) >= 0)
+            dict.fromkeys(step for tensor in inputs if (step := self.step_of(tensor)) >= 0)
         )
         lines = lines_of(sys._getframe(1), self._path, 8)
         name = func.overloadpacket.__name__
         numbers = _numbers((*args, *(kwargs or {}).values())) if name in _WITH_NUMBERS else ()
         if self._gradients:
-            self.mark_used(given)
+            self.mark_used(inputs)
         result = func(*args, **(kwargs or {}))
         writes = name.endswith("_")
         for tensor in _tensors(result):
@@ -235,8 +235,8 @@ def _attributes(frame: FrameType) -> dict[str, object]:
     return {f"self.{name}": value for name, value in held.items() if type(value) in (int, float)}
 
 
-def _numbers(given: Iterable[Any]) -> tuple[float, ...]:
-    numbers = [value for value in given if type(value) in (int, float)]
+def _numbers(values: Iterable[Any]) -> tuple[float, ...]:
+    numbers = [value for value in values if type(value) in (int, float)]
     return tuple(float(value) for value in numbers if abs(value) < _MOST_NUMBER)
 
 

@@ -33,8 +33,8 @@ def storage_id(tensor: Tensor) -> int:
     Tensors without values (device "meta") have no address, but each storage is an object of C++.
     """
     storage = tensor.untyped_storage()
-    found: int = getattr(storage, "_cdata", 0) or storage.data_ptr()
-    return found
+    number: int = getattr(storage, "_cdata", 0) or storage.data_ptr()
+    return number
 
 
 def is_inside_transform(tensor: Tensor) -> bool:
