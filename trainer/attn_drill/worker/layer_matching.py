@@ -75,6 +75,14 @@ class Contract:
     plain: dict[str, Shape]
 
     @cached_property
+    def roles_of_layers(self) -> Assignment:
+        """The roles that each layer of the contract holds."""
+        held: Assignment = {}
+        for role, atom in self.atoms.items():
+            held[atom.layer] = (*held.get(atom.layer, ()), role)
+        return held
+
+    @cached_property
     def parts(self) -> frozenset[str]:
         """The paths of the parts of the module that have layers; "" for the module itself."""
         return frozenset(atom.layer.rpartition(".")[0] for atom in self.atoms.values())
@@ -138,9 +146,9 @@ def assignments(
     named = _named(contract, by_path)
     if contract.is_by_name and by_path.keys() != named.keys():
         return []
-    exact = {path for path in by_path if path in {atom.layer for atom in contract.atoms.values()}}
-    if any(path not in named for path in exact):
-        return []  # a layer with a name of the contract has another shape: never reassign it
+    # A layer with a name of the contract has another shape: never reassign it.
+    if any(path in contract.roles_of_layers and path not in named for path in by_path):
+        return []
     return list(islice(_complete(contract, by_path, named), limit))
 
 
@@ -202,10 +210,9 @@ def _inside(part: str, roles: Roles) -> Roles:
 
 def _named(contract: Contract, by_path: Mapping[str, Layer]) -> Assignment:
     """Return the layers whose names give their roles, without contradictory names."""
-    own = _roles_of_layers(contract)
     named: Assignment = {}
     for path, layer in by_path.items():
-        roles = own.get(path) or _roles_of_path(contract, path)
+        roles = _roles_of(contract, path)
         if roles is not None and _fits(contract, roles, layer):
             named[path] = roles
     claims: dict[str, list[str]] = {}
@@ -217,32 +224,26 @@ def _named(contract: Contract, by_path: Mapping[str, Layer]) -> Assignment:
         # `o_proj` means "output" too, but the contract's own name `o_proj` wins.
         if len(paths) > 1:
             for path in paths:
-                if path not in own:
+                if path not in contract.roles_of_layers:
                     named.pop(path, None)
     return named
 
 
-def _roles_of_layers(contract: Contract) -> Assignment:
-    own: Assignment = {}
-    for role, atom in contract.atoms.items():
-        own[atom.layer] = (*own.get(atom.layer, ()), role)
-    return own
-
-
-def _roles_of_path(contract: Contract, path: str) -> Roles | None:
-    """Return the roles that the name of a layer stands for; None for an unknown name."""
+def _roles_of(contract: Contract, path: str) -> Roles | None:
+    """Return the contract's roles that the name of a layer stands for; None for another name."""
+    if path in contract.roles_of_layers:
+        return contract.roles_of_layers[path]
     components = path.split(".")
     for index in reversed(range(len(components))):
         name, front = components[index], components[:index]
-        known = ROLES_BY_NAME.get(name)
-        if known is None and name in _BY_NAME_ONLY:
-            continue  # the word for such a role is no name of its layer
-        if not contract.is_by_name:
-            if known is not None:
-                return known
-            continue
+        roles = ROLES_BY_NAME.get(name)
+        if roles is None and (name in _BY_NAME_ONLY or not contract.is_by_name):
+            continue  # "gate" is the word for a role, and no name of its layer
+        if roles is not None and not contract.is_by_name:
+            return roles if set(roles) <= contract.atoms.keys() else None
+        words = roles or (name,)
         for part in contract.parts:
-            roles = _inside(part, known or (name,))
+            roles = _inside(part, words)
             is_inside = not part or _is_same_place(part.split("."), front, 1)
             if is_inside and set(roles) <= contract.atoms.keys():
                 return roles
@@ -311,7 +312,7 @@ def explain_mismatch(contract: Contract, expected: Shapes, shapes: Shapes) -> st
             f"use nn.Linear({atom.columns}, {atom.rows}{bias})"
         )
     for path, other in twice.items():
-        roles = " and ".join(_named_roles(contract, path) or ())
+        roles = " and ".join(_roles_of(contract, path) or ())
         parts.append(f"{path} and {other} both hold {roles}: keep one of them")
     names = {*own, *(f"{name}.weight" for name in bare), *(f"{name}.bias" for name in bare)}
     if missing := [f"{name} {list(wanted[name])}" for name in wanted if name not in names]:
@@ -335,9 +336,9 @@ def _held_roles(
     held: Assignment = {}
     twice: dict[str, str] = {}
     holder: dict[str, str] = {}
-    own = _roles_of_layers(contract)
-    for path in sorted(by_path, key=lambda path: path not in own):  # the contract's names win
-        roles = _named_roles(contract, path) or ()
+    # The contract's names win.
+    for path in sorted(by_path, key=lambda path: path not in contract.roles_of_layers):
+        roles = _roles_of(contract, path) or ()
         others = {holder.get(role, "") for role in roles}
         if roles and others == {""}:
             held[path] = roles
@@ -346,7 +347,7 @@ def _held_roles(
             twice[path] = others.pop()
     if contract.is_by_name:
         return held, twice
-    unnamed = [path for path in by_path if _named_roles(contract, path) is None]
+    unnamed = [path for path in by_path if _roles_of(contract, path) is None]
     for path in unnamed:
         layer = by_path[path]
         for role, atom in contract.atoms.items():
@@ -365,7 +366,7 @@ def _bare_parameters(contract: Contract, shapes: Shapes, held: Assignment) -> di
     taken = {role for roles in held.values() for role in roles}
     bare: dict[str, str] = {}
     for name, shape in layers(shapes)[1].items():
-        named = _named_roles(contract, name) or ()
+        named = _roles_of(contract, name) or ()
         for role, atom in contract.atoms.items():
             is_meant = role in named if named else not contract.is_by_name
             if role not in taken and is_meant and math.prod(shape) == atom.rows * atom.columns:
@@ -379,7 +380,7 @@ def _as_held(contract: Contract, expected: Shapes, held: Assignment) -> dict[str
     """Return the contract's parameters under the names of the learner's layers that hold them."""
     wanted = {name: tuple(shape) for name, shape in expected.items()}
     taken = {role for roles in held.values() for role in roles}
-    for layer, roles in _roles_of_layers(contract).items():
+    for layer, roles in contract.roles_of_layers.items():
         absent = [role for role in roles if role not in taken]
         if len(absent) == len(roles):
             continue
@@ -396,11 +397,6 @@ def _as_held(contract: Contract, expected: Shapes, held: Assignment) -> dict[str
         if atoms[0].bias:
             wanted[f"{path}.bias"] = (rows,)
     return wanted
-
-
-def _named_roles(contract: Contract, path: str) -> Roles | None:
-    roles = _roles_of_layers(contract).get(path) or _roles_of_path(contract, path)
-    return roles if roles and set(roles) <= contract.atoms.keys() else None
 
 
 def assignment_in_words(assignment: Assignment) -> str:
