@@ -50,7 +50,7 @@ from attn_drill.worker.protocol import (
     RunReply,
     TensorTable,
     cap,
-    fill,
+    fill_all,
     name_of,
 )
 from attn_drill.worker.recorder import Recorder
@@ -183,7 +183,7 @@ class CaseRunner:
     def _refuse(self, refused: RefusedCall) -> CallFailure | None:
         """Make a call that the submission must refuse; return its failure."""
         request, namespace = self.request, self._namespace
-        arguments = {name: fill(value, self.tensors) for name, value in refused.arguments.items()}
+        arguments = fill_all(refused.arguments, self.tensors)
         if refused.init is None:
             call = partial(
                 call_entry, namespace, request.kind, refused.call, arguments, request.signatures
@@ -235,7 +235,7 @@ class CaseRunner:
                     self._guarded("forward", partial(self._forward, case, inputs))
                 continue
             if case.assignment is not None and not case.run.initial:
-                values = self._weights_of(case.run)
+                values = self._tensors_of(case.run.parameters)
                 weights.load(case.implementation, case.contract, case.assignment, values)
             self.hooks.start_run(case.index)
             _seed(self.request.random_seed)  # so that a run alone repeats a run among others
@@ -280,8 +280,8 @@ class CaseRunner:
             reply.failure = CallFailure("construct", "TypeError", message)
         if reply.failure is not None:
             return None
-        shapes = {name: tuple(value.shape) for name, value in self._weights_of(run).items()}
-        contract = layer_matching.contract_of(shapes)
+        values = self._tensors_of(run.parameters)
+        contract = layer_matching.contract_of(weights.shapes_of(values))
         return _Case(run_index, run, reply, implementation, contract, recorder)
 
     def _build(self, run: Run, lost: list[str]) -> Any:
@@ -322,9 +322,8 @@ class CaseRunner:
             ]
             self.reply.assignment = self.reply.assignments[0]
 
-    def _weights_of(self, run: Run) -> dict[str, Tensor]:
-        """Return the weights of a run, named as in the contract."""
-        return {name: self.tensors[tensor_id] for name, tensor_id in run.parameters.items()}
+    def _tensors_of(self, ids: dict[str, int]) -> dict[str, Tensor]:
+        return {name: self.tensors[tensor_id] for name, tensor_id in ids.items()}
 
     # Make the calls of one run
 
@@ -373,8 +372,7 @@ class CaseRunner:
 
         Return False if the submission has changed a shape, or made a tensor unwritable.
         """
-        values_of = {name: fill(value, self.tensors) for name, value in tree.items()}
-        pairs = list(zip(leaves(inputs), leaves(values_of), strict=True))
+        pairs = list(zip(leaves(inputs), leaves(fill_all(tree, self.tensors)), strict=True))
         if any(tensor.shape != values.shape for (_, tensor), (_, values) in pairs):
             return False
         try:
@@ -461,7 +459,7 @@ class CaseRunner:
         """Make the backward pass and store the gradients, named as in the contract."""
         run, parameters = case.run, module_parameters(case.implementation)
         wanted = {name: tensor for name, tensor in leaves(inputs) if name in run.differentiable}
-        cotangents = {name: self.tensors[tensor_id] for name, tensor_id in run.cotangents.items()}
+        cotangents = self._tensors_of(run.cotangents)
         computed, call_reply.failure = self.guarded.call(
             "backward", lambda: gradients(outputs, cotangents, wanted | parameters)
         )
@@ -473,8 +471,8 @@ class CaseRunner:
                 case.contract,
                 case.assignment,
                 computed,
-                {name: tuple(value.shape) for name, value in self._weights_of(run).items()},
-                {name: tuple(value.shape) for name, value in parameters.items()},
+                self._tensors_of(run.parameters),
+                parameters,
             )
         call_reply.gradients = {
             name: self.table.add(value) for name, value in by_name.items() if is_sendable(value)
@@ -557,9 +555,9 @@ def laid_out(run: Run, tree: dict[str, Any], tensors: Sequence[Tensor]) -> dict[
         run: the run, which names the layouts.
         tree: the inputs, with {"tensor": tensor_id} in place of tensors.
     """
-    inputs: dict[str, Any] = {name: fill(value, tensors) for name, value in tree.items()}
     return map_leaves(
-        inputs, lambda name, tensor: lay_out(tensor, run.layout.get(name.partition("[")[0]))
+        fill_all(tree, tensors),
+        lambda name, tensor: lay_out(tensor, run.layout.get(name.partition("[")[0])),
     )
 
 

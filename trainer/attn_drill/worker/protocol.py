@@ -504,10 +504,15 @@ def fill(tree: Any, tensors: Sequence[Tensor]) -> Any:
             return tensors[tree["tensor"]]
         if tree.keys() == {"shape", "dtype"}:
             return torch.empty(tree["shape"], dtype=DTYPES[tree["dtype"]], device="meta")
-        return {key: fill(part, tensors) for key, part in tree.items()}
+        return fill_all(tree, tensors)
     if isinstance(tree, list):
         return tuple(fill(part, tensors) for part in tree)
     return tree
+
+
+def fill_all(trees: Mapping[str, Any], tensors: Sequence[Tensor]) -> dict[str, Any]:
+    """Return named trees of `TensorTable.tree` with their tensors again."""
+    return {name: fill(tree, tensors) for name, tree in trees.items()}
 
 
 def message(kind: bytes, payload: bytes) -> bytes:

@@ -17,7 +17,7 @@ from attn_drill.worker.case_runner import CaseRunner, Hooks, KeptTensors
 from attn_drill.worker.execution import leaves
 from attn_drill.worker.guarded_call import GuardedCall
 from attn_drill.worker.library_calls import LibraryCalls
-from attn_drill.worker.protocol import Call, Request, Run, fill
+from attn_drill.worker.protocol import Call, Request, Run, fill_all
 
 _WIDTH = 4
 _SMALL = 1 << 16  # entries of all input tensors of a case together
@@ -77,7 +77,7 @@ def choose_kernels(request: Request, tensors: Sequence[Tensor]) -> None:
     sizes: list[int] = []
     for run in request.runs:
         if run.dtype == "bfloat16":
-            inputs = leaves({name: fill(tree, tensors) for name, tree in run.inputs.items()})
+            inputs = leaves(fill_all(run.inputs, tensors))
             parameters = [tensors[tensor_id] for tensor_id in run.parameters.values()]
             into_run = [*(tensor for _, tensor in inputs), *parameters]
             sizes.append(sum(tensor.numel() for tensor in into_run))

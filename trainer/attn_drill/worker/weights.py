@@ -11,7 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from attn_drill.worker.layer_matching import Assignment, Atom, Contract, Shapes, plain_names
+from attn_drill.worker.layer_matching import Assignment, Atom, Contract, Shape, plain_names
+
+
+def shapes_of(tensors: Mapping[str, Tensor]) -> dict[str, Shape]:
+    """Return the shapes of tensors by name."""
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
 
 
 def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
@@ -50,9 +55,9 @@ def load(
         values: the weights, named as in the contract.
     """
     parameters = dict(module.named_parameters())
-    shapes = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
+    plain = plain_names(contract, shapes_of(parameters)) or {}
     with torch.no_grad():
-        for name, contract_name in (plain_names(contract, shapes) or {}).items():
+        for name, contract_name in plain.items():
             parameters[name].copy_(values[contract_name])
         for path, roles in assignment.items():
             for suffix in ("weight", "bias"):
@@ -74,18 +79,18 @@ def by_contract(
     contract: Contract,
     assignment: Assignment,
     gradients: Mapping[str, Tensor | None],
-    names: Shapes,
-    own_shapes: Shapes,
+    values: Mapping[str, Tensor],
+    parameters: Mapping[str, Tensor],
 ) -> dict[str, Tensor | None]:
     """Split and join the gradients of a module into those of the contract's parameters.
 
     Args:
         gradients: the gradients of the module's own parameters, by their own names.
-        names: name and shape of the contract's parameters.
-        own_shapes: name and shape of the module's own parameters.
+        values: the weights, named as in the contract.
+        parameters: the module's own parameters.
 
     Returns:
-        The gradient of each of `names`. A gradient is None if no gradient reached any part of the
+        The gradient of each of `values`. A gradient is None if no gradient reached any part of the
         parameter. If only some parts have a gradient, the other parts are zeros.
     """
     pieces: dict[tuple[str, str], Tensor | None] = {}
@@ -101,9 +106,9 @@ def by_contract(
                 pieces[role, suffix] = piece
                 start += rows
     joined: dict[str, Tensor | None] = {}
-    plain = plain_names(contract, own_shapes) or {}
+    plain = plain_names(contract, shapes_of(parameters)) or {}
     own_names = {name: own for own, name in plain.items()}
-    for name, shape in names.items():
+    for name, value in values.items():
         if name in contract.plain:
             joined[name] = gradients.get(own_names.get(name, name))
             continue
@@ -114,10 +119,10 @@ def by_contract(
             if atom.layer == layer
         ]
         present = next((part for _, part in parts if part is not None), None)
-        if present is None or present.shape == shape:
+        if present is None or present.shape == value.shape:
             joined[name] = present
             continue
-        whole = present.new_zeros(shape)
+        whole = present.new_zeros(value.shape)
         for atom, part in parts:
             if part is not None:
                 whole[atom.start : atom.start + atom.rows] = part
