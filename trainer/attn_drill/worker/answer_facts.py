@@ -74,7 +74,7 @@ class FactsRecorder(DispatchMode):
         self.other_device: set[int] = set()
         self.default_dtype: set[int] = set()
         self.half_softmax: set[int] = set()
-        self.used: set[int] = set()  # the memory of all tensors that operations read
+        self.used: set[int] = set()  # the memory that operations read
         # Memory of a factory's tensor, or of a tensor computed from it -> the factory's line.
         self._made_on: dict[int, int] = {}
         # Memory of tensors whose dtype the code did not choose -> the line that made the first.
@@ -120,7 +120,7 @@ class FactsRecorder(DispatchMode):
         """Return everything that was observed."""
         peak = self._last_at_peak
         held = [each for each in self._held[: peak + 1] if each.last is None or each.last >= peak]
-        held.reverse()  # of equal memory, the newest is the most telling
+        held.reverse()  # of equal memory, the newest tells most
         held.sort(key=lambda each: -each.size)
         return Facts(
             operations=self.operations,
@@ -171,7 +171,7 @@ class FactsRecorder(DispatchMode):
         origins = [
             self._made_on.get(_memory(tensor), 0)
             for tensor in inputs
-            if tensor.device == result.device  # indices do not decide the device of a result
+            if tensor.device == result.device  # indices do not decide it
         ]
         if any(origins) or name == "lift_fresh":  # torch.tensor(...) lifts its result
             self._made_on.setdefault(_memory(result), max(origins, default=0) or line)
@@ -255,7 +255,7 @@ def realistic_facts(
                     implementation = implementation.to("meta")
                 with recorder:
                     call(implementation)
-        except Exception:  # the learner's code may raise anything; the next try follows
+        except Exception:  # the next try follows
             continue
         return recorder.facts(), True
     return recorder.facts(), False

@@ -36,7 +36,7 @@ def _inspected(function: Any, *, skip_self: bool) -> list[inspect.Parameter] | N
     except (ValueError, TypeError):
         if type(function) is not torch.jit.ScriptFunction:
             return None
-    schema: Any = function.schema  # a property, which torch's stubs declare as a method
+    schema: Any = function.schema  # torch's stubs declare a method
     empty, kind = inspect.Parameter.empty, inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = []
     for argument in schema.arguments:
@@ -50,7 +50,7 @@ def _found(parameter: inspect.Parameter) -> FoundParameter:
     literal = not required and type(parameter.default) in _LITERALS
     return FoundParameter(
         cap(parameter.name, 100),
-        parameter.kind.name,  # type: ignore[arg-type]  # inspect and the protocol have the same kinds
+        parameter.kind.name,  # type: ignore[arg-type]  # the same kinds
         required,
         cap(repr(parameter.default), 200) if literal else None,
     )
@@ -143,7 +143,7 @@ class _Places:
         if len(args) > len(self._contract) or any(
             name in kwargs for name in self._contract[: len(args)]
         ):
-            return list(args), dict(kwargs)  # no call of the contract: Python reports the error
+            return list(args), dict(kwargs)  # Python reports the error
         given = {**self._defaults, **dict(zip(self._contract, args, strict=False)), **kwargs}
         by_place: list[Any] = []
         by_name: dict[str, Any] = {}

@@ -105,7 +105,7 @@ class _Case:
     implementation: Any
     contract: Contract
     recorder: Recorder | None  # of a recorded run
-    assignment: Assignment | None = None  # None for a function, or if no assignment fits
+    assignment: Assignment | None = None  # None if none fits, or for a function
 
     @property
     def is_module(self) -> bool:
@@ -238,7 +238,7 @@ class CaseRunner:
                 values = self._tensors_of(case.run.parameters)
                 weights.load(case.implementation, case.contract, case.assignment, values)
             self.hooks.start_run(case.index)
-            _seed(self.request.random_seed)  # so that a run alone repeats a run among others
+            _seed(self.request.random_seed)  # a run alone repeats a run among others
             if case.recorder is None:
                 self._make_calls(case)
             else:

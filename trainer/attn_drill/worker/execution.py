@@ -114,7 +114,7 @@ def _in_dtype(module: Any, dtype: torch.dtype, lost: list[str]) -> Any:
         return module.to(dtype)
     tensors = chain(module.parameters(), module.buffers())
     if all(tensor.dtype == dtype or not tensor.is_floating_point() for tensor in tensors):
-        return module  # most modules: a cast would take as long as building the module
+        return module  # a cast would take as long as building it
     before = {name: buffer for name, buffer in module.named_buffers() if buffer.is_complex()}
     with warnings.catch_warnings():
         if before:

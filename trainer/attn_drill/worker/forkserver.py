@@ -30,7 +30,7 @@ import msgspec
 import torch
 from torch import Tensor
 
-from attn_drill.sandbox import break_out as break_out  # for the self-test, which runs in a worker
+from attn_drill.sandbox import break_out as break_out  # for the self-test
 from attn_drill.sandbox import confine
 from attn_drill.sandbox.environment import QUIET
 from attn_drill.sandbox.isolation import (
@@ -112,7 +112,7 @@ class _ForkServer:
         self._control = control
         self._isolation: Isolation = "limits"
         self._landlock: confine.Landlock | None = None
-        self._room = ""  # the first order, "open", names the parent of the workers' folders
+        self._room = ""  # the parent of the workers' folders
         self._records: dict[int, WorkerRecord] = {}
         # A request for many submissions, read once for all of them.
         self._preloaded: tuple[Request, list[Tensor], Drive] | None = None
@@ -290,7 +290,7 @@ class _ForkServer:
         # The kernel or the fork server sends this signal when the worker's time is over. Then
         # faulthandler prints the line, and the signal ends the worker.
         faulthandler.register(signal.SIGXCPU, file=faults, all_threads=False, chain=True)
-        body = channel.receive()  # in a session, the worker waits here for the next save
+        body = channel.receive()  # in a session, for the next save
         file = msgspec.json.decode(body, type=SubmittedFile)
         request, tensors, drive = preloaded
         channel.send(REPLY, Worker(request, tensors, file, channel, folder).work(drive))
@@ -311,7 +311,7 @@ class _ForkServer:
         if not ended:
             _kill(pid, group=False)
             _, status, usage = os.wait4(pid, 0)
-        for _ in range(200):  # an orphan may have children, which become orphans in turn
+        for _ in range(200):  # the children of orphans become orphans
             if not (orphans := self._orphans()):
                 break
             for orphan in orphans:
@@ -388,7 +388,7 @@ def _set_up_worker(output: int, folder: str) -> None:
     # at the same time, they would find none. This call makes a new pool.
     torch.set_num_threads(1)
     sys.argv = [""]
-    warnings.resetwarnings()  # the grader's filters, for example of a test run, must not apply
+    warnings.resetwarnings()  # the grader's filters must not apply
     sys.path[:] = [
         path
         for path in sys.path

@@ -195,7 +195,7 @@ class ForkServer:
         worker_ends = [worker_requests, *(writing for _, writing in pairs)]
         if hasattr(fcntl, "F_SETPIPE_SZ"):
             for pipe in (requests, replies):  # so that a writer need not wait for the reader
-                with contextlib.suppress(OSError):  # the system may not allow larger pipes
+                with contextlib.suppress(OSError):  # it may not be allowed
                     fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         os.set_blocking(worker_ends[-1], False)  # faults are read at the end only
         try:
@@ -241,7 +241,7 @@ class ForkServer:
         inside = list(descendants(self._wrapper.pid)) if self._wrapper is not None else []
         self._control.close()
         with contextlib.suppress(OSError):
-            os.kill(self._pid, signal.SIGCONT)  # a stopped process would not see the closed socket
+            os.kill(self._pid, signal.SIGCONT)  # it may be stopped
         if self._wrapper is None:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self._pid, 0)

@@ -49,7 +49,7 @@ class GuardedCall:
     def _described(self, phase: str, error: BaseException) -> CallFailure:
         text = _text_of(error)
         if isinstance(error, ModuleNotFoundError) and error.name:
-            text = f"No module named {error.name!r}"  # Python words a hidden package in another way
+            text = f"No module named {error.name!r}"  # also of a hidden package
         if refused := refused_action(error):
             text = f"{refused} ({text})"
         if (
@@ -93,7 +93,7 @@ def refused_action(error: BaseException) -> str:
             return _TOO_MUCH[cause.errno]
         if isinstance(cause, OSError) and cause.errno in _REFUSED:
             path = cause.filename if isinstance(cause.filename, str) else ""
-            if path and cause.errno != errno.ENOSYS:  # a path of a call that is not allowed at all
+            if path and cause.errno != errno.ENOSYS:  # that call itself is refused
                 return f"it tried to read or change {path[:200]}, which a submission may not do"
             return (
                 "it tried to use the network, to start a process, or to do something else that a "

@@ -40,19 +40,13 @@ _ENTERING = frozenset(
     "tensor as_tensor asarray from_numpy frombuffer from_dlpack new_tensor apply_ map_ "
     "lift_fresh".split()
 )
-_MOST_DEPTH = 200  # frames that are searched for the file's own
+_MOST_DEPTH = 200  # frames that are searched
 
 
 class Meter(DispatchMode):
-    """Counts the dispatched operations of this thread while active.
+    """Counts the dispatched operations of this thread while active. `RunCost` has the units.
 
-    Attributes:
-        operations: the number of operations, views too.
-        flops: 2 for each multiply-add of all products.
-        matrix_flops: 2 for each multiply-add of products of matrices and vectors.
-        largest: the entries of the largest tensor that was made. Views do not count.
-        alive: the bytes of new tensors that are alive now.
-        peak: the most bytes of new tensors that were alive at once.
+    `alive` is the bytes of new tensors that are alive now, and `peak` the most of them at once.
     """
 
     def __init__(self) -> None:
@@ -110,12 +104,7 @@ class Meter(DispatchMode):
 
 
 class _Transfers(TorchFunctionMode):
-    """Counts the entries that leave torch as plain data, and those that enter torch, while active.
-
-    Attributes:
-        left: the entries of tensors that left torch (`tolist`, `numpy` …).
-        entered: the entries of tensors that were made from data outside torch.
-    """
+    """Counts the entries that leave torch as plain data, and those that enter torch."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -144,7 +133,7 @@ def measured(call: Callable[[], T], path: str) -> tuple[T, RunCost]:
         nonlocal lines
         if frame.f_code.co_filename != path:
             return None
-        if event in ("call", "line"):  # a comprehension or a lambda on one line has only calls
+        if event in ("call", "line"):  # a lambda on one line has only calls
             lines += 1
         return trace
 
@@ -202,7 +191,7 @@ def tensors_in(value: Any) -> list[Tensor]:
     tensors: list[Tensor] = []
     waiting = [value]
     opened: set[int] = set()  # a list may contain itself
-    while waiting:  # a recursion would take twice as long, and every operation needs this search
+    while waiting:  # a recursion would take twice as long
         part = waiting.pop()
         if isinstance(part, Tensor):
             if part.layout is torch.strided:

@@ -36,13 +36,13 @@ T = TypeVar("T")
 NOTE, PART, REPLY, FILE = b"N", b"P", b"R", b"F"
 MOST_REPLY_BYTES = 64 << 20
 MOST_HEADER_BYTES = 4 << 20
-MOST_HEADER_PARTS = 100_000  # objects and lists: to decode millions of empty lists takes minutes
+MOST_HEADER_PARTS = 100_000  # millions of empty lists would take minutes
 MOST_TENSORS = 20_000
 MOST_TENSOR_BYTES = 32 << 20
 MOST_TEXT = 4_000
 MOST_DIMS = 16
 _ALIGNED = 8  # bytes
-_MOST_EMPTY = 1 << 40  # entries that an empty tensor would have if its sizes of 0 were 1
+_MOST_EMPTY = 1 << 40  # entries, with sizes of 1 in place of 0
 
 # The observation of a call:
 # - "cost": count its cost.
@@ -55,7 +55,7 @@ Observe = Literal["", "cost", "lines", "tensors", "gradients", "facts"]
 # The limits of a reply. The decoder refuses longer or larger values, whoever made the reply.
 Text = Annotated[str, msgspec.Meta(max_length=MOST_TEXT + 8)]
 Name = Annotated[str, msgspec.Meta(max_length=256)]
-Assigned = Mapping[str, Sequence[str]]  # the learner's layer -> the roles that the layer holds
+Assigned = Mapping[str, Sequence[str]]  # layer -> the roles that it holds
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 Index = Annotated[int, msgspec.Meta(ge=-1, le=1 << 31)]  # -1: none
 Shape = Annotated[
@@ -120,13 +120,13 @@ class CallFailure(msgspec.Struct, frozen=True):
 class Returned(msgspec.Struct, frozen=True):
     """One output of a call."""
 
-    description: Text  # the output in words, for example "a tensor" or "None"
+    description: Text  # for example "a tensor" or "None"
     shape: Shape = []
     dtype: Name = ""
     device: Name = ""  # for example "cpu"
     # The index of the tensor in the frame; -1 if no tensor was sent.
     tensor_id: Index = -1
-    plain: Name = ""  # "int" or "str" if the output has one of these types, else ""
+    plain: Name = ""  # "int", "str" or ""
     text: Name = ""  # the value of an int or a str
 
 
@@ -162,7 +162,7 @@ class Step(msgspec.Struct, array_like=True):
     tensor_id: Index  # the index of the value in the frame, or -1
     # The indices of the steps that the result was made from.
     parents: Annotated[list[Index], msgspec.Meta(max_length=64)]
-    name: Name = ""  # the variable that the result was first bound to, or ""
+    name: Name = ""  # the first variable that it was bound to
     # The index of the step of the given tensor whose memory was written; -1 if there is none.
     written: Index = -1
     entries: Count = 1  # of the result
@@ -288,7 +288,7 @@ class Request(msgspec.Struct, frozen=True):
     forbids: list[str] = []
     # Pairs of parameters that are one tensor in this submission, as its challenge allows.
     ties: list[tuple[str, str]] = []
-    realistic: Run | None = None  # a call on tensors without values, whose facts are gathered
+    realistic: Run | None = None  # on tensors without values, for facts
 
 
 class SubmittedFile(msgspec.Struct, frozen=True):
@@ -445,7 +445,7 @@ def decode(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
         return _decoded(frame, shape)
     except ProtocolError:
         raise
-    except Exception as error:  # the bytes may be made to cause any exception
+    except Exception as error:  # the bytes may cause any
         raise ProtocolError(
             f"a frame that cannot be read ({type(error).__name__}: {cap(str(error), 200)})"
         ) from None

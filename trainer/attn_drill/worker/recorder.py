@@ -50,7 +50,7 @@ class Recorder(DispatchMode):
         self.steps: list[Step] = []
         self.values: list[Tensor | None] = []
         self._path, self._names, self._gradients = path, names, gradients
-        self._alive: list[Tensor] = []  # keeps tensors alive, so that no memory is used twice
+        self._alive: list[Tensor] = []  # so that no memory is used twice
         self._makers: dict[object, int] = {}
         self._whole: dict[int, Tensor] = {}  # by storage: the first tensor in it
         self._given: dict[int, int] = {}  # storage -> step
@@ -146,7 +146,7 @@ class Recorder(DispatchMode):
                 numbers,
             )
             whole = self._whole[storage] if writes else tensor
-            if whole.shape != tensor.shape:  # a part was written, so the whole tensor has changed
+            if whole.shape != tensor.shape:  # only a part was written
                 self._add(lines, name, whole, (*parents, len(self.steps) - 1), storage)
         return result
 

@@ -96,7 +96,7 @@ class Worker(Hooks):
     def mark_output(self, part: str) -> None:
         """Mark the printed output from now on as one part."""
         for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):  # the submission may have closed or replaced it
+            with contextlib.suppress(Exception):  # it may be closed or replaced
                 stream.flush()
         with contextlib.suppress(OSError):
             os.write(1, mark(part))
