@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from attn_drill.grading.grader import Grader
 from attn_drill.model.errors import GraderError
 from attn_drill.model.limits import Limits
-from attn_drill.worker import forkserver
+from attn_drill.worker import forkserver, forkserver_client
 from tests.support.isolation import family, grade, grader_by
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
 from tests.support.sandbox import linux
@@ -41,6 +42,20 @@ def test_a_folder_is_removed_with_all_that_a_worker_left_next_to_it() -> None:
         assert os.listdir(server._room) == [folder]
         server.end_worker(other.pid, patiently=False)
         other.close_pipes()
+
+
+@linux
+@pytest.mark.thorough
+def test_a_lost_fork_server_is_replaced_by_one_of_a_fresh_interpreter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It imports torch itself, and knows nothing of the process that starts it."""
+    with grader_by() as grader:
+        monkeypatch.setattr(forkserver_client, "start", forkserver_client.start_anew)
+        os.kill(grader.workers._fork_server._pid, signal.SIGKILL)
+        assert grade(grader, "pass").verdict == "passed"
+        pid = grader.workers._fork_server._pid
+        assert b"serve_alone" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 @linux
