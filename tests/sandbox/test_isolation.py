@@ -34,10 +34,9 @@ from tests.support.isolation import (
     grade,
     grader_by,
     message_of,
-    needs_bubblewrap,
     without_time,
 )
-from tests.support.sandbox import linux
+from tests.support.sandbox import linux, needs_bubblewrap
 from tests.support.waiting import wait_until
 
 

@@ -400,5 +400,9 @@ def _as_held(contract: Contract, expected: Shapes, held: Assignment) -> dict[str
 
 
 def assignment_in_words(assignment: Assignment) -> str:
-    """Return an assignment in words for the report, for example `fc1 as q, fc2 as k`."""
+    """Return an assignment in words for the report.
+
+    >>> assignment_in_words({"fc1": ("q",), "c_attn": ("k", "v")})
+    'fc1 as q, c_attn as k+v'
+    """
     return ", ".join(f"{path} as {'+'.join(roles)}" for path, roles in assignment.items())

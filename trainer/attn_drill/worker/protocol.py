@@ -532,6 +532,10 @@ def mark(part: str) -> bytes:
 
 
 def cap(text: str, most: int = MOST_TEXT) -> str:
-    """Return a text that is short enough to send, without surrogates."""
+    r"""Return a text that is short enough to send, without surrogates.
+
+    >>> cap("abcdef", 3), cap("a\ud800b")
+    ('abc …', 'a?b')
+    """
     clean = text[:most].encode("utf-8", "replace").decode("utf-8")
     return clean if len(text) <= most else clean + " …"
