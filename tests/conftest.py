@@ -26,8 +26,8 @@ from tests.support.paths import TINY_PACK
 
 # A fork server in a fresh interpreter takes a second to import torch. For most tests it does not
 # matter what a fork server has in its memory, so theirs is forked from the test process. The same
-# holds for grading servers. The tests in tests/worker/test_launch.py start real fork servers, and
-# the fixture `new_servers` starts real grading servers.
+# holds for grading servers. A test in tests/worker/test_forkserver_client.py starts a real fork
+# server, and the fixture `new_servers` starts real grading servers.
 forkserver_client.start = forkserver_client.fork_here
 START_SERVER = process.start
 _HOMES = count()

@@ -25,7 +25,6 @@ from attn_drill.worker.protocol import (
     REPLY,
     ProtocolError,
     Reply,
-    ReplyPart,
     decode,
     message,
 )
@@ -201,8 +200,7 @@ def test_changed_replies_end_in_verdicts(
     assert seen >= {"error", "failed"}, "the changes are too small to test anything"
 
 
-@pytest.mark.parametrize("shape", [Reply, ReplyPart])
-def test_random_frames_are_protocol_errors(shape: type) -> None:
+def test_random_frames_are_protocol_errors() -> None:
     """A frame with a random header and tensor table is decoded, or raises ProtocolError."""
     read = 0
     for seed in range(1000):
@@ -218,9 +216,8 @@ def test_random_frames_are_protocol_errors(shape: type) -> None:
         }
         text = json.dumps(header).encode()
         try:
-            decode(
-                struct.pack("<I", len(text)) + text + draw.randbytes(draw.choice([0, 8, 64])), shape
-            )
+            tail = draw.randbytes(draw.choice([0, 8, 64]))
+            decode(struct.pack("<I", len(text)) + text + tail, Reply)
             read += 1
         except ProtocolError:
             pass

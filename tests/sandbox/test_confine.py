@@ -25,9 +25,9 @@ from attn_drill.worker.protocol import SubmittedFile
 from attn_drill.worker.selftest import run_selftest
 from attn_drill.worker.worker_client import WorkerRun
 from tests.support.grading import report_of
-from tests.support.isolation import grade, grader_by, needs_bubblewrap
+from tests.support.isolation import grade, grader_by
 from tests.support.paths import TINY_PACK
-from tests.support.sandbox import HIDDEN, linux, needs_kernel
+from tests.support.sandbox import HIDDEN, linux, needs_bubblewrap, needs_kernel
 from tests.support.waiting import wait_until
 
 # The kernel can send a signal of any kind to the owner of a pipe, and the owner may be any process.

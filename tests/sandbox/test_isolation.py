@@ -19,7 +19,6 @@ from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
 from attn_drill.sandbox import isolation
 from attn_drill.sandbox.isolation import (
-    Folders,
     children,
     chosen_isolation,
     descendants,
@@ -35,10 +34,9 @@ from tests.support.isolation import (
     grade,
     grader_by,
     message_of,
-    needs_bubblewrap,
     without_time,
 )
-from tests.support.sandbox import linux
+from tests.support.sandbox import linux, needs_bubblewrap
 from tests.support.waiting import wait_until
 
 
@@ -188,20 +186,6 @@ def test_remove_tree_does_not_follow_links(tmp_path: Path) -> None:
     remove_tree(str(folder))
     assert not os.path.lexists(folder)
     assert kept.stat().st_mode & 0o777 == 0o500
-
-
-def test_a_folder_is_removed_with_all_that_a_worker_left_next_to_it(tmp_path: Path) -> None:
-    """The folders of other workers stay. Without Landlock, a worker may write next to its own."""
-    folders = Folders(str(tmp_path))
-    mine, other = Path(folders.make()), Path(folders.make())
-    (mine / "file").write_text("x")
-    (other / "file").write_text("kept")
-    (tmp_path / "left").mkdir()
-    (tmp_path / "left" / "file").write_text("x")
-    (tmp_path / "link").symlink_to(other)
-    folders.remove(str(mine))
-    assert list(tmp_path.iterdir()) == [other]
-    assert (other / "file").read_text() == "kept"
 
 
 @linux

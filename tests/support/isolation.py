@@ -6,17 +6,11 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator
 
-import pytest
-
 from attn_drill.grading.grader import Grader
 from attn_drill.model.limits import Limits
 from attn_drill.model.report import Report
 from attn_drill.packs import pack_reader
-from attn_drill.sandbox import isolation
-from attn_drill.sandbox.isolation import (
-    Isolation,
-    descendants,
-)
+from attn_drill.sandbox.isolation import Isolation, descendants
 from tests.support.grading import report_of
 from tests.support.paths import TINY_PACK
 
@@ -32,12 +26,6 @@ SOURCE = (
 
 
 RIGHT = SOURCE.format("pass")
-
-
-needs_bubblewrap = pytest.mark.skipif(
-    not isolation.bubblewrap_works(),
-    reason="bubblewrap is not installed here, or this user may not start it",
-)
 
 
 def grade(grader: Grader, body: str, *, seconds: float = 60.0, memory_mib: int = 1024) -> Report:

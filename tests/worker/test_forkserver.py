@@ -29,11 +29,10 @@ from tests.support.isolation import (
     grade,
     grader_by,
     message_of,
-    needs_bubblewrap,
     without_time,
 )
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
-from tests.support.sandbox import linux
+from tests.support.sandbox import linux, needs_bubblewrap
 
 # The tests with the kernel's isolation find the same faults first.
 LIMITS = pytest.param("limits", marks=pytest.mark.thorough)

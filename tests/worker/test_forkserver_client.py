@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,7 @@ import pytest
 from attn_drill.grading.grader import Grader
 from attn_drill.model.errors import GraderError
 from attn_drill.model.limits import Limits
-from attn_drill.sandbox.isolation import (
-    Folders,
-)
+from attn_drill.worker import forkserver, forkserver_client
 from tests.support.isolation import family, grade, grader_by
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
 from tests.support.sandbox import linux
@@ -31,14 +30,46 @@ def test_closing_the_grader_ends_waiting_workers() -> None:
     assert not os.path.exists(room)
 
 
+def test_a_folder_is_removed_with_all_that_a_worker_left_next_to_it() -> None:
+    """The folders of other workers stay. Without Landlock, a worker may write next to its own."""
+    with grader_by("limits") as grader:
+        server = grader.workers._fork_server
+        other = server.start_worker(Limits())
+        (folder,) = os.listdir(server._room)
+        left = "os.makedirs('../left/a', exist_ok=True); os.path.exists('../link') or "
+        report = grade(grader, left + "os.symlink('/', '../link')")
+        assert report.verdict == "passed"
+        assert os.listdir(server._room) == [folder]
+        server.end_worker(other.pid, patiently=False)
+        other.close_pipes()
+
+
+@linux
+@pytest.mark.thorough
+def test_a_lost_fork_server_is_replaced_by_one_of_a_fresh_interpreter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It imports torch itself, and knows nothing of the process that starts it."""
+    with grader_by() as grader:
+        monkeypatch.setattr(forkserver_client, "start", forkserver_client.start_anew)
+        os.kill(grader.workers._fork_server._pid, signal.SIGKILL)
+        assert grade(grader, "pass").verdict == "passed"
+        pid = grader.workers._fork_server._pid
+        assert b"serve_alone" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
 @linux
 def test_a_failed_start_of_a_worker_leaves_no_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
     """If no folder can be made, each start fails with an error, and the fork server lives on."""
 
-    def refuse(self: Folders) -> str:
-        raise OSError("no folder today")
+    make = forkserver.tempfile.mkdtemp
 
-    monkeypatch.setattr(Folders, "make", refuse)
+    def refuse(dir: str | None = None, **given: str) -> str:
+        if dir is not None:
+            raise OSError("no folder today")
+        return make(**given)
+
+    monkeypatch.setattr(forkserver.tempfile, "mkdtemp", refuse)
     with grader_by() as grader:
         descriptors_folder = f"/proc/{grader.workers._fork_server._pid}/fd"
         before = None

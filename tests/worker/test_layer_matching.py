@@ -7,7 +7,6 @@ import pytest
 from attn_drill.worker.layer_matching import (
     MOST_ASSIGNMENTS,
     Shapes,
-    assignment_in_words,
     assignments,
     contract_of,
     explain_mismatch,
@@ -289,11 +288,6 @@ def test_layers_with_contract_names_are_never_reassigned() -> None:
         "k_proj.bias": (12,),
     }
     assert assignments(contract_of(GQA), swapped) == []
-
-
-def test_assignment_in_words_names_each_layer() -> None:
-    """The report states the roles of each layer."""
-    assert assignment_in_words({"fc1": ("q",), "c_attn": ("k", "v")}) == "fc1 as q, c_attn as k+v"
 
 
 def block(attn: Shapes, mlp: Shapes, prefix: str = "") -> Shapes:

@@ -13,7 +13,6 @@ from attn_drill.worker.protocol import (
     Reply,
     RunReply,
     TensorTable,
-    cap,
     decode,
     encode,
     fill,
@@ -113,9 +112,3 @@ def test_bytes_of_a_bool_tensor_become_0_or_1() -> None:
     _, (found,) = decode(frame({**GOOD, "tensors": [["bool", [2]]]}, b"\x07\x00"), Reply)
     assert found.tolist() == [True, False]
     assert int(found.sum()) == 1
-
-
-def test_cap_shortens_a_text_and_removes_surrogates() -> None:
-    """The text has a limited length and can be encoded."""
-    assert len(cap("x" * 10_000, 100)) <= 103
-    assert cap("a\ud800b").encode() == b"a?b"

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from attn_drill.worker import recorder as recorder_module
-from attn_drill.worker.recorder import RecordedStep, Recorder
+from attn_drill.worker.protocol import Step
+from attn_drill.worker.recorder import Recorder
 
 PATH = "answer.py"
 
@@ -25,13 +26,20 @@ def record(source: str, **inputs: Tensor) -> tuple[Recorder, Any]:
     return recorder, returned
 
 
-def of_line(recorder: Recorder, line: int) -> list[RecordedStep]:
+def of_line(recorder: Recorder, line: int) -> list[Step]:
     """Return the operations whose innermost line is `line`."""
     return [
         step
         for step in recorder.steps
-        if step.lines[:1] == (line,) and step.operation not in ("number", "return")
+        if step.lines[:1] == [line] and step.operation not in ("number", "return")
     ]
+
+
+def value_of(recorder: Recorder, step: Step) -> Tensor:
+    """Return the recorded result of a step."""
+    value = recorder.values[[id(each) for each in recorder.steps].index(id(step))]
+    assert value is not None
+    return value
 
 
 X = torch.arange(6.0).reshape(2, 3)
@@ -41,12 +49,12 @@ def test_operations_have_a_line_a_value_and_a_name() -> None:
     """If a line binds a name, the last operation of the line gets the name."""
     recorder, _ = record("def f(x):\n    y = x.t() * 2\n    return y + 1\n", x=X)
     assert [(step.operation, step.lines, step.name) for step in recorder.steps[1:]] == [
-        ("t", (2,), ""),
-        ("mul", (2,), "y"),
-        ("add", (3,), ""),
-        ("return", (3,), ""),
+        ("t", [2], ""),
+        ("mul", [2], "y"),
+        ("add", [3], ""),
+        ("return", [3], ""),
     ]
-    assert torch.equal(of_line(recorder, 2)[-1].value, X.t() * 2)  # type: ignore[arg-type]
+    assert torch.equal(value_of(recorder, of_line(recorder, 2)[-1]), X.t() * 2)
 
 
 def test_parents_lead_back_to_the_inputs() -> None:
@@ -69,7 +77,7 @@ def test_innermost_line_comes_before_the_lines_of_its_callers() -> None:
     recorder, _ = record(
         "def g(a):\n    return a * 2\ndef f(x):\n    y = g(x)\n    return g(y)\n", x=X
     )
-    assert [step.lines for step in recorder.steps if step.operation == "mul"] == [(2, 4), (2, 5)]
+    assert [step.lines for step in recorder.steps if step.operation == "mul"] == [[2, 4], [2, 5]]
 
 
 def cut_lines(source: str) -> set[int]:
@@ -118,9 +126,7 @@ def test_write_into_a_slice_records_the_whole_tensor() -> None:
     recorder, returned = record(
         "def f(x):\n    y = torch.zeros(2, 3)\n    y[:, 0] = x[:, 1]\n    return y\n", x=X
     )
-    whole = of_line(recorder, 3)[-1]
-    assert whole.value is not None
-    assert torch.equal(whole.value, returned)
+    assert torch.equal(value_of(recorder, of_line(recorder, 3)[-1]), returned)
     seen, waiting = set(), [recorder.step_of(returned)]
     while waiting:
         step = waiting.pop()
@@ -135,11 +141,11 @@ def test_python_numbers_are_recorded() -> None:
         "def f(n):\n    a = 3 * 4\n    b = a / 8\n    return b\n", n=torch.zeros(())
     )
     numbers = [
-        (step.lines, step.name, float(step.value))
+        (step.lines, step.name, float(value_of(recorder, step)))
         for step in recorder.steps
         if step.operation == "number"
-    ]  # type: ignore[arg-type]  # as above
-    assert numbers == [((2,), "a", 12.0), ((3,), "b", 1.5), ((4,), "", 1.5)]
+    ]
+    assert numbers == [([2], "a", 12.0), ([3], "b", 1.5), ([4], "", 1.5)]
 
 
 @pytest.mark.parametrize(
@@ -155,22 +161,14 @@ def test_python_numbers_are_recorded() -> None:
 def test_results_inside_one_line_belong_to_the_line(body: str) -> None:
     """The results of comprehensions, lambdas and torch's transforms belong to their line."""
     recorder, returned = record(f"def f(x):\n    {body}\n", x=X)
-    made = of_line(recorder, 2)
-    assert made
-    assert any(
-        step.value is not None
-        and step.value.shape == returned.shape
-        and torch.equal(step.value, returned)
-        for step in made
-    )
+    values = [value_of(recorder, step) for step in of_line(recorder, 2)]
+    assert any(torch.equal(value, returned) for value in values)
 
 
 def test_values_are_copies() -> None:
     """The recorded value of a result does not change if the result is changed later."""
     recorder, _ = record("def f(x):\n    y = x + 1\n    y.zero_()\n    return y\n", x=X)
-    first = of_line(recorder, 2)[-1].value
-    assert first is not None
-    assert torch.equal(first, X + 1)
+    assert torch.equal(value_of(recorder, of_line(recorder, 2)[-1]), X + 1)
 
 
 def test_only_the_file_is_traced_and_only_while_recording(tmp_path: Path) -> None:
@@ -183,7 +181,7 @@ def test_only_the_file_is_traced_and_only_while_recording(tmp_path: Path) -> Non
         "def f(x):\n    return helper(x)\n"
     )
     recorder, _ = record(source, x=X)
-    assert [step.lines for step in recorder.steps if step.operation == "mul"] == [(5,)]
+    assert [step.lines for step in recorder.steps if step.operation == "mul"] == [[5]]
     assert sys.gettrace() is before
 
 
@@ -197,9 +195,9 @@ def test_steps_and_bytes_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch.equal(returned, X + 50)
     monkeypatch.setattr(recorder_module, "MOST_STEP_BYTES", 20)
     recorder, _ = record("def f(x):\n    return (x * 2)[0]\n", x=X)
-    assert [
-        step.value is None for step in recorder.steps if step.operation in ("mul", "select")
-    ] == [True, False]
+    values = zip(recorder.steps, recorder.values, strict=True)
+    is_kept = {step.operation: value is not None for step, value in values}
+    assert (is_kept["mul"], is_kept["select"]) == (False, True)
 
 
 def test_results_before_an_exception_are_kept() -> None:
@@ -225,4 +223,4 @@ def test_numbers_of_operations_and_attributes_are_recorded() -> None:
     numbers = {(step.lines[0], step.name) for step in recorder.steps if step.operation == "number"}
     assert numbers == {(2, "scale"), (3, "self.scale")}
     computed = {step.operation: step.numbers for step in of_line(recorder, 5)}
-    assert computed == {"view": (), "mul": (0.5,)}
+    assert computed == {"view": [], "mul": [0.5]}

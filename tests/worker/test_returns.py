@@ -53,14 +53,11 @@ def test_descriptions_are_short() -> None:
 @pytest.mark.parametrize(
     ("value", "plain"),
     [
-        (7, ("int", "7")),
-        ("causal", ("str", "causal")),
         (Colour.RED, ("int", "2")),
         (True, ("", "")),
-        (1.5, ("", "")),
         (10**5000, ("", "")),
     ],
-    ids=["an int", "a str", "a member of an enumeration", "a bool", "a float", "a huge int"],
+    ids=["a member of an enumeration", "a bool", "a huge int"],
 )
 def test_plain_value_of_integers_and_strings(value: object, plain: tuple[str, str]) -> None:
     """The `__str__` of a subclass is not called."""

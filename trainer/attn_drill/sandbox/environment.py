@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,8 +23,3 @@ QUIET = {"KINETO_LOG_LEVEL": "99"}
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the allowed variables for a process from which workers are forked."""
     return {name: value for name, value in environment.items() if name in _KEPT} | ONE_THREAD
-
-
-def command() -> list[str]:
-    """Return the first words of a command line that runs a module of this package from `ROOT`."""
-    return [sys.executable, "-m"]

@@ -1,4 +1,4 @@
-"""Choose the isolation of workers, isolate a fork server by bubblewrap, and keep their folders.
+"""Choose the isolation of workers, isolate a fork server by bubblewrap, and watch its workers.
 
 Landlock and seccomp confine a worker from inside (`confine`) and are preferred. If the kernel lacks
 one of them, the fork server itself is started inside bubblewrap. If bubblewrap is missing too, only
@@ -43,8 +43,7 @@ _PR_GET_SECCOMP = 21
 def chosen_isolation() -> Isolation:
     """Return the isolation that ATTN_DRILL_ISOLATION names, or else the best one of this machine.
 
-    Raises:
-        DrillError: if the variable has another value than "kernel", "bubblewrap" or "limits".
+    A DrillError says if the variable has another value.
     """
     wanted = os.environ.get(VARIABLE, "")
     if wanted in get_args(Isolation):
@@ -71,33 +70,27 @@ def has_seccomp() -> bool:
 
 
 def bubblewrap_works() -> bool:
-    """Return True if bubblewrap is installed and this user may start it."""
+    """Return whether bubblewrap is installed and this user may start it."""
     program = shutil.which("bwrap")
     if program is None:
         return False
-    words = (
-        "--unshare-all --die-with-parent --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp true"
-    )
+    words = "--unshare-all --die-with-parent --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp"
     try:
-        done = subprocess.run(
-            [program, *words.split()],
-            check=False,
+        subprocess.run(
+            [program, *words.split(), "true"],
+            check=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=20,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, subprocess.SubprocessError):
         return False
-    return done.returncode == 0
+    return True
 
 
 def bubblewrap() -> str:
-    """Return the path of bubblewrap's program.
-
-    Raises:
-        DrillError: if bubblewrap is not installed.
-    """
+    """Return the path of bubblewrap's program, or raise a DrillError if it is not installed."""
     program = shutil.which("bwrap")
     if program is None:
         raise DrillError(f"bubblewrap (bwrap) is not installed. Install it, or unset {VARIABLE}.")
@@ -159,40 +152,10 @@ def _own_code() -> bytes:
     """Return the modules that a fork server needs, as an archive from which Python can import."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for part in ("", "model", "sandbox", "worker"):
+        for part in (".", "model", "sandbox", "worker"):
             for path in sorted((_PACKAGE / part).glob("*.py")):
-                archive.write(
-                    path, f"attn_drill/{part}/{path.name}" if part else f"attn_drill/{path.name}"
-                )
+                archive.write(path, path.relative_to(_PACKAGE.parent))
     return buffer.getvalue()
-
-
-class Folders:
-    """The folders of workers, below a parent folder that the caller removes at the end."""
-
-    def __init__(self, parent: str) -> None:
-        self._parent = parent
-        self._made: set[str] = set()
-
-    def make(self) -> str:
-        """Make an empty folder and return its path.
-
-        Raises:
-            OSError: if no folder can be made.
-        """
-        folder = tempfile.mkdtemp(dir=self._parent)
-        self._made.add(folder)
-        return folder
-
-    def remove(self, folder: str) -> None:
-        """Remove a folder with its content, and everything that workers have left next to it.
-
-        Without Landlock, a worker can write to the parent folder too.
-        """
-        self._made.discard(folder)
-        for name in os.listdir(self._parent):
-            if (path := os.path.join(self._parent, name)) not in self._made:
-                remove_tree(path)
 
 
 def remove_tree(path: str) -> None:
@@ -231,14 +194,8 @@ def _remove_one_level(top: str, path: str) -> None:
 def used_bytes(folder: str, most: int) -> int:
     """Return how many bytes the content of a folder takes up on the disk.
 
-    Every entry counts as one block of 4096 bytes plus the blocks of the file.
-
-    Args:
-        most: stop counting when the sum exceeds this number of bytes.
-
-    Returns:
-        The sum in bytes. A number above `most` if a folder cannot be listed, because nobody knows
-        what such a folder contains.
+    Every entry counts as one block of 4096 bytes plus the blocks of the file. The count stops above
+    `most`. A folder that cannot be listed counts as more than `most`: it may contain anything.
     """
     used, unvisited = 0, [folder]
     while unvisited and used <= most:
@@ -274,11 +231,8 @@ def unlinked_bytes(pid: int, folder: str, *, mapped: bool = True) -> int:
         for name in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError):
                 status = os.stat(f"/proc/{pid}/fd/{name}")
-                total += (
-                    status.st_blocks * 512
-                    if stat.S_ISREG(status.st_mode) and status.st_nlink == 0
-                    else 0
-                )
+                if stat.S_ISREG(status.st_mode) and status.st_nlink == 0:
+                    total += status.st_blocks * 512
     return total
 
 
@@ -303,14 +257,14 @@ def children(pid: int) -> list[int]:
 
     Any thread of the process may have started them.
     """
-    found: list[int] = []
+    pids: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
-                found += map(int, file.read().split())
+                pids += map(int, file.read().split())
     except (OSError, ValueError):
-        return found
-    return found
+        return pids
+    return pids
 
 
 def _libc() -> ctypes.CDLL:

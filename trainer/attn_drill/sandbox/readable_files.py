@@ -32,7 +32,7 @@ def readable_paths(hidden: Iterable[Path]) -> list[str]:
     """
     kept_out = {os.path.realpath(path) for path in hidden}
     around = {str(parent) for path in kept_out for parent in Path(path).parents}
-    found: list[str] = []
+    paths: list[str] = []
     for tree in _trees():
         waiting = [tree]
         while waiting:
@@ -40,12 +40,12 @@ def readable_paths(hidden: Iterable[Path]) -> list[str]:
             if path in kept_out:
                 continue
             if path not in around:
-                found.append(path)
+                paths.append(path)
                 continue
             with contextlib.suppress(OSError):  # a worker of the same user cannot list it either
                 waiting += [entry.path for entry in os.scandir(path) if _is_kept(entry)]
-    found += [path for path in map(os.path.realpath, _SYSTEM_FILES) if os.path.exists(path)]
-    return list(dict.fromkeys(found))
+    paths += [path for path in map(os.path.realpath, _SYSTEM_FILES) if os.path.exists(path)]
+    return list(dict.fromkeys(paths))
 
 
 def _is_kept(entry: os.DirEntry[str]) -> bool:
@@ -59,9 +59,9 @@ def _is_kept(entry: os.DirEntry[str]) -> bool:
 
 
 def _trees() -> list[str]:
-    """Return the folders that a worker may read completely, except the hidden paths in them."""
+    """Return the folders that a worker may read, except the hidden paths in them."""
     sites = [path for path in sys.path if os.path.basename(path) in _SITE_NAMES]
     stdlib = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
     folders = (*_SYSTEM_FOLDERS, *stdlib, os.path.join(sys.base_prefix, "lib"), *sites)
-    found = {os.path.realpath(path): None for path in folders if path and os.path.isdir(path)}
-    return list(found)
+    trees = {os.path.realpath(path): None for path in folders if path and os.path.isdir(path)}
+    return list(trees)

@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import platform
 import struct
-from collections.abc import Sequence
-from functools import cache
 
-from attn_drill.sandbox.syscalls import ALLOWED, RULES, SECCOMP, Null, Only, OwnProcess, Rule
+from attn_drill.sandbox.syscalls import ALLOWED, OWN_PROCESS, RULES, SECCOMP
 
 _LOAD, _IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
 _ALLOW, _KILL = 0x7FFF0000, 0x80000000
@@ -23,17 +20,12 @@ _REFUSE = 0x00050000 | errno.ENOSYS
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 
-Code = list[bytes]
-
 
 def install(machine: str, own_process: int) -> bool:
     """Restrict this thread, and all threads that it starts, to the allowed calls.
 
     Every other call fails with ENOSYS. The filter cannot be removed. The caller must set
     PR_SET_NO_NEW_PRIVS before.
-
-    Args:
-        machine: the result of `platform.machine()`; a key of `SECCOMP`.
 
     Returns:
         True if the kernel accepted the filter.
@@ -55,15 +47,6 @@ def program(machine: str, own_process: int) -> bytes:
         machine: the result of `platform.machine()`; a key of `SECCOMP`.
         own_process: the id of the process that `kill` and `tgkill` may signal.
     """
-    own_test = _equal_to(own_process)
-    return b"".join(
-        own_test if instruction == _OWN else instruction for instruction in _template(machine)
-    )
-
-
-@cache
-def _template(machine: str) -> Code:
-    """Return the program with a placeholder for the id of the process."""
     architecture, column = SECCOMP[machine]
     code = [
         _instruction(_LOAD, _ARCHITECTURE),
@@ -73,44 +56,23 @@ def _template(machine: str) -> Code:
     ]
     for name in sorted(ALLOWED, key=lambda name: name not in RULES):
         if (number := ALLOWED[name][column]) is not None:
-            verdict = _code_of_rules(RULES.get(name, ()))
+            verdict = _verdict(name, own_process)
             code += [_instruction(_IF_EQUAL, number, otherwise=len(verdict)), *verdict]
-    return [*code, _instruction(_RETURN, _REFUSE)]
+    return b"".join([*code, _instruction(_RETURN, _REFUSE)])
 
 
-def _code_of_rules(rules: Sequence[Rule]) -> Code:
-    """Return code that allows a call if all rules hold."""
-    code: Code = []
-    for rule in rules:
-        low = _ARGUMENTS + 8 * rule.argument
-        match rule:
-            case Only(values=values):
-                last = len(values)
-                tests = [_equal_to(value, last - i) for i, value in enumerate(values)]
-                code += _refuse_unless(low, tests)
-            case OwnProcess():
-                code += _refuse_unless(low, [_OWN])
-            case Null():
-                code += _refuse_unless(low, [_equal_to(0)]) + _refuse_unless(
-                    low + 4, [_equal_to(0)]
-                )
+def _verdict(name: str, own_process: int) -> list[bytes]:
+    """Return code that allows a call if all of its rules hold."""
+    code: list[bytes] = []
+    for rule in RULES.get(name, ()):
+        code.append(_instruction(_LOAD, _ARGUMENTS + 8 * rule.argument + 4 * rule.is_upper))
+        # A value that is equal skips the tests after it, and the refusal.
+        for skipped, value in zip(range(len(rule.values), 0, -1), rule.values, strict=True):
+            tested = own_process if value == OWN_PROCESS else value
+            code.append(_instruction(_IF_EQUAL, tested, then=skipped))
+        code.append(_instruction(_RETURN, _REFUSE))
     return [*code, _instruction(_RETURN, _ALLOW)]
-
-
-def _refuse_unless(offset: int, tests: Code) -> Code:
-    """Return code that refuses the call unless one test accepts the 32 bits at the offset."""
-    return [_instruction(_LOAD, offset), *tests, _instruction(_RETURN, _REFUSE)]
-
-
-def _equal_to(value: int, then: int = 1) -> bytes:
-    return _instruction(_IF_EQUAL, value, then=then)
 
 
 def _instruction(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
     return struct.pack("<HBBI", code, then, otherwise, value)
-
-
-_OWN = b"own proc"  # placeholder for the instruction that compares with the process's own id
-
-if platform.machine() in SECCOMP:
-    _template(platform.machine())  # fill the cache now: every forked worker inherits it

@@ -16,7 +16,7 @@ LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 4
 
 Numbers = tuple[int | None, int | None]
 
-_MEMORY: dict[str, Numbers] = {
+ALLOWED: Final[dict[str, Numbers]] = {
     # malloc, torch's allocator, memory-mapped files, kernels that oneDNN compiles.
     "mmap": (9, 222),
     "munmap": (11, 215),
@@ -25,9 +25,6 @@ _MEMORY: dict[str, Numbers] = {
     "madvise": (28, 233),
     "brk": (12, 214),
     "msync": (26, 227),
-}
-
-_THREADS: dict[str, Numbers] = {
     # Threads of Python and of OpenMP, and their locks. clone may only make threads (RULES). clone3
     # is missing: its flags lie in memory, which a filter cannot read. libc uses clone instead.
     "clone": (56, 220),
@@ -43,9 +40,6 @@ _THREADS: dict[str, Numbers] = {
     # OpenMP counts the cores that it may use.
     "sched_getaffinity": (204, 123),
     "getcpu": (309, 168),
-}
-
-_SIGNALS: dict[str, Numbers] = {
     # Signal handlers of Python, faulthandler, raise(), abort(). kill and tgkill can signal only the
     # process itself (RULES).
     "rt_sigaction": (13, 134),
@@ -59,9 +53,6 @@ _SIGNALS: dict[str, Numbers] = {
     "pause": (34, None),
     "kill": (62, 129),
     "tgkill": (234, 131),
-}
-
-_TIME: dict[str, Numbers] = {
     # time, time.sleep, and the timers of signal.alarm and signal.setitimer, which signal only the
     # process itself.
     "clock_gettime": (228, 113),
@@ -74,9 +65,6 @@ _TIME: dict[str, Numbers] = {
     "alarm": (37, None),
     "getitimer": (36, 102),
     "setitimer": (38, 103),
-}
-
-_DESCRIPTORS: dict[str, Numbers] = {
     # Open files and pipes, the print function, shutil.copyfile. RULES lists the commands of fcntl
     # and ioctl.
     "read": (0, 63),
@@ -113,9 +101,6 @@ _DESCRIPTORS: dict[str, Numbers] = {
     "fchdir": (81, 50),
     "sendfile": (40, 71),
     "copy_file_range": (326, 285),
-}
-
-_PATHS: dict[str, Numbers] = {
     # Imports, os.path, pathlib, tempfile, shutil.rmtree, torch.save and torch.load. Landlock and
     # read-only mounts restrict these calls: they change nothing outside the worker's folder.
     "open": (2, None),
@@ -146,9 +131,6 @@ _PATHS: dict[str, Numbers] = {
     "symlink": (88, None),
     "symlinkat": (266, 36),
     "umask": (95, 166),
-}
-
-_ITSELF: dict[str, Numbers] = {
     # Information about the process and the machine: os, platform, resource, random seeds. The
     # self-test of `doctor` reads capabilities.
     "getpid": (39, 172),
@@ -172,43 +154,21 @@ _ITSELF: dict[str, Numbers] = {
     "arch_prctl": (158, None),
 }
 
-ALLOWED: Final[dict[str, Numbers]] = {
-    **_MEMORY,
-    **_THREADS,
-    **_SIGNALS,
-    **_TIME,
-    **_DESCRIPTORS,
-    **_PATHS,
-    **_ITSELF,
-}
+
+OWN_PROCESS = -1  # in the values of a rule: the id of the process itself
 
 
 @dataclass(frozen=True)
-class Only:
-    """Allow a call if the argument (counted from 0) has one of these values.
+class Rule:
+    """Allow a call if 32 bits of one argument have one of these values.
 
-    The low 32 bits are compared. The kernel reads no other bits of the arguments in `RULES`.
+    The kernel reads no other bits of these arguments, except of pointers.
     """
 
-    argument: int
+    argument: int  # counted from 0
     values: tuple[int, ...]
+    is_upper: bool = False  # True for the upper 32 bits of the argument
 
-
-@dataclass(frozen=True)
-class OwnProcess:
-    """Allow a call if the low 32 bits of the argument are the id of the process itself."""
-
-    argument: int
-
-
-@dataclass(frozen=True)
-class Null:
-    """Allow a call if the argument, a pointer, is null in all 64 bits."""
-
-    argument: int
-
-
-Rule = Only | OwnProcess | Null
 
 # CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID, CHILD_CLEARTID: the flags
 # that pthread_create of glibc passes; and the same flags with CLONE_DETACHED, which musl passes.
@@ -257,12 +217,13 @@ _ARCH_PRCTL_CODES = (
 
 # A call is allowed if all of its rules hold.
 RULES: Final[dict[str, tuple[Rule, ...]]] = {
-    "clone": (Only(0, _THREAD_FLAGS),),
-    "kill": (OwnProcess(0),),
-    "tgkill": (OwnProcess(0),),
-    "fcntl": (Only(1, _FCNTL_COMMANDS),),
-    "ioctl": (Only(1, _IOCTL_COMMANDS),),
-    "prctl": (Only(0, _PRCTL_OPTIONS),),
-    "arch_prctl": (Only(0, _ARCH_PRCTL_CODES),),
-    "prlimit64": (Only(0, (0,)), Null(2)),  # a process may read its own limits, not change them
+    "clone": (Rule(0, _THREAD_FLAGS),),
+    "kill": (Rule(0, (OWN_PROCESS,)),),
+    "tgkill": (Rule(0, (OWN_PROCESS,)),),
+    "fcntl": (Rule(1, _FCNTL_COMMANDS),),
+    "ioctl": (Rule(1, _IOCTL_COMMANDS),),
+    "prctl": (Rule(0, _PRCTL_OPTIONS),),
+    "arch_prctl": (Rule(0, _ARCH_PRCTL_CODES),),
+    # A process may read its own limits, but not change them: the pointer to new limits is null.
+    "prlimit64": (Rule(0, (0,)), Rule(2, (0,)), Rule(2, (0,), is_upper=True)),
 }

@@ -57,7 +57,7 @@ def start(errors: IO[bytes]) -> subprocess.Popen[bytes]:
     environment, and its own folder. The first request tells it the rest.
     """
     return subprocess.Popen(
-        [*environment.command(), _MAIN],
+        [sys.executable, "-m", _MAIN],
         # In the user's folder Python would import files that are named like modules.
         cwd=environment.ROOT,
         stdin=subprocess.PIPE,

@@ -13,20 +13,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from attn_drill.worker.execution import without_first_weights
-from attn_drill.worker.meter import Meter, tensors_in
+from attn_drill.worker.meter import Meter, lines_of, tensors_in
 from attn_drill.worker.protocol import CopyFact, Facts, HeldFact
+from attn_drill.worker.torch_private import DispatchMode
 from attn_drill.worker.torch_private import storage_id as _memory
 
 _COMPILER = "torch._dynamo"
-_MOST_DEPTH = 200  # frames that are searched for the file's own
 _MOST_FACTS = 20
 _LEAST_COPY = 1 << 20  # bytes: smaller copies do not matter
 _COPIES = frozenset("clone repeat index_select index gather _to_copy".split())
@@ -50,12 +49,12 @@ class _Held:
     """The memory of a new tensor."""
 
     line: int  # the line that made the tensor
-    size: int  # its bytes
+    size: int
     # The index of the last memory that was made before this was freed; None if it is not.
     last: int | None = None
 
 
-class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
+class FactsRecorder(DispatchMode):
     """Observe the operations of this thread while active.
 
     Args:
@@ -66,7 +65,7 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
     def __init__(
         self, path: str, *, truth: bool = True, start: Callable[[], None] | None = None
     ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # as above
+        super().__init__()
         self._path, self._truth, self._start = path, truth, start
         self._meter = Meter()
         self.operations = 0
@@ -75,18 +74,13 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         self.other_device: set[int] = set()
         self.default_dtype: set[int] = set()
         self.half_softmax: set[int] = set()
-        self.used: set[int] = set()  # the memory of all tensors that operations read
+        self.used: set[int] = set()  # the memory that operations read
         # Memory of a factory's tensor, or of a tensor computed from it -> the factory's line.
         self._made_on: dict[int, int] = {}
         # Memory of tensors whose dtype the code did not choose -> the line that made the first.
         self._of_default_dtype: dict[int, int] = {}
-        self._held: list[_Held] = []  # the memory of all new tensors, in order
-        self._last_at_peak = -1  # index of the last memory that was made before the peak
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Return False: True would import dynamo, which takes 0.7 s, and nothing is compiled."""
-        return False
+        self._held: list[_Held] = []  # of all new tensors, in order
+        self._last_at_peak = -1  # the last that was made before the peak
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation and observe it."""
@@ -94,95 +88,90 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
             self._start()
         kwargs = kwargs or {}
         name = func.overloadpacket.__name__
-        given = tensors_in((args, kwargs))
-        line = self._line()
-        self.used |= {_memory(tensor) for tensor in given}
-        if name in _TO_PYTHON or name in _VALUE_SHAPES or _is_chosen_by_values(name, args):
+        inputs = tensors_in((args, kwargs))
+        # The innermost line of the file that is running; 0 if there is none.
+        line = next(iter(lines_of(sys._getframe(1), self._path, 1)), 0)
+        self.used |= {_memory(tensor) for tensor in inputs}
+        # A mask chooses entries, so its values decide the shape.
+        is_masked = name == "index" and any(
+            index.dtype is torch.bool for index in tensors_in(args[1])
+        )
+        if name in _TO_PYTHON or name in _VALUE_SHAPES or is_masked:
             self.reads.add(line)
-        if name in _TO_PYTHON and given and given[0].is_meta:
-            is_number = name == "_local_scalar_dense" and given[0].dtype is not torch.bool
+        if name in _TO_PYTHON and inputs and inputs[0].is_meta:
+            is_number = name == "_local_scalar_dense" and inputs[0].dtype is not torch.bool
             return int(self._truth) if is_number else self._truth
-        if self._is_mixed(name, given):
+        devices = {tensor.device.type for tensor in inputs if tensor.dim()}
+        if len(devices) > 1 and name not in _MIXED_DEVICES:
             args, kwargs = self._on_one_device(line, args, kwargs)
-            given = tensors_in((args, kwargs))
+            inputs = tensors_in((args, kwargs))
         result = func(*args, **kwargs)
         self._meter.count(name, args)
-        self._observe_dtype(name, given, kwargs, result, line)
-        old = {_memory(tensor) for tensor in given}
-        made = [tensor for tensor in tensors_in(result) if _memory(tensor) not in old]
-        self.operations += bool(made) or name.endswith("_")  # a view costs nothing
-        for tensor in made:
+        self._observe_dtype(name, inputs, kwargs, result, line)
+        old = {_memory(tensor) for tensor in inputs}
+        new_tensors = [tensor for tensor in tensors_in(result) if _memory(tensor) not in old]
+        self.operations += bool(new_tensors) or name.endswith("_")  # a view costs nothing
+        for tensor in new_tensors:
             self._hold(tensor, line)
-            self._observe_copy(name, given, tensor, line)
+            self._observe_copy(name, inputs, tensor, line)
         return result
 
     def facts(self) -> Facts:
         """Return everything that was observed."""
         peak = self._last_at_peak
-        held = [made for made in self._held[: peak + 1] if made.last is None or made.last >= peak]
-        held.reverse()  # of equal memory, the newest is the most telling
-        held.sort(key=lambda made: -made.size)
+        held = [each for each in self._held[: peak + 1] if each.last is None or each.last >= peak]
+        held.reverse()  # of equal memory, the newest tells most
+        held.sort(key=lambda each: -each.size)
         return Facts(
             operations=self.operations,
             multiply_adds=self._meter.flops // 2,
             peak_bytes=self._meter.peak,
             copies=self.copies[:_MOST_FACTS],
-            held=[HeldFact(made.line, made.size) for made in held[:_MOST_FACTS]],
-            reads=_few(self.reads),
-            other_device=_few(self.other_device),
-            default_dtype=_few(self.default_dtype),
-            half_softmax=_few(self.half_softmax),
+            held=[HeldFact(each.line, each.size) for each in held[:_MOST_FACTS]],
+            reads=sorted(self.reads)[:_MOST_FACTS],
+            other_device=sorted(self.other_device)[:_MOST_FACTS],
+            default_dtype=sorted(self.default_dtype)[:_MOST_FACTS],
+            half_softmax=sorted(self.half_softmax)[:_MOST_FACTS],
         )
-
-    def _line(self) -> int:
-        """Return the innermost line of the file that is running; 0 if there is none."""
-        frame: FrameType | None = sys._getframe(2)
-        for _ in range(_MOST_DEPTH):
-            if frame is None:
-                return 0
-            if frame.f_code.co_filename == self._path:
-                return frame.f_lineno
-            frame = frame.f_back
-        return 0
 
     def _hold(self, tensor: Tensor, line: int) -> None:
         """Count the memory of a new tensor until it is freed."""
-        made = _Held(line, tensor.untyped_storage().nbytes())
-        self._held.append(made)
-        if self._meter.hold(tensor, self._release, made, _memory(tensor)):
+        block = _Held(line, tensor.untyped_storage().nbytes())
+        self._held.append(block)
+        if self._meter.hold(tensor, self._release, block, _memory(tensor)):
             self._last_at_peak = len(self._held) - 1
 
-    def _release(self, size: int, made: _Held, memory: int) -> None:
+    def _release(self, size: int, block: _Held, memory: int) -> None:
         """Forget memory that is freed. Another tensor may get the same number."""
         self._meter.alive -= size
-        made.last = len(self._held) - 1
+        block.last = len(self._held) - 1
         self._made_on.pop(memory, None)
         self._of_default_dtype.pop(memory, None)
 
-    def _observe_copy(self, name: str, given: list[Tensor], made: Tensor, line: int) -> None:
+    def _observe_copy(self, name: str, inputs: list[Tensor], copy: Tensor, line: int) -> None:
         """Note a copy that repeats entries."""
-        if name not in _COPIES or not given or len(self.copies) >= _MOST_FACTS:
+        if name not in _COPIES or not inputs or len(self.copies) >= _MOST_FACTS:
             return
-        source = given[0]
+        source = inputs[0]
         entries = 1
         for size, stride in zip(source.shape, source.stride(), strict=True):
             entries *= size if stride else 1
         # In the dtype of the copy: a conversion alone repeats nothing.
-        before, after = entries * made.element_size(), made.numel() * made.element_size()
+        before, after = entries * copy.element_size(), copy.numel() * copy.element_size()
         if after >= max(2 * before, _LEAST_COPY):
             self.copies.append(CopyFact(line, before, after))
 
     def _observe_dtype(
-        self, name: str, given: list[Tensor], kwargs: Any, result: Any, line: int
+        self, name: str, inputs: list[Tensor], kwargs: Any, result: Any, line: int
     ) -> None:
-        if name == "_softmax" and given and given[0].dtype in _HALF:
+        if name == "_softmax" and inputs and inputs[0].dtype in _HALF:
             self.half_softmax.add(line)
         if not isinstance(result, Tensor):
             return
         origins = [
             self._made_on.get(_memory(tensor), 0)
-            for tensor in given
-            if tensor.device == result.device  # indices do not decide the device of a result
+            for tensor in inputs
+            if tensor.device == result.device  # indices do not decide it
         ]
         if any(origins) or name == "lift_fresh":  # torch.tensor(...) lifts its result
             self._made_on.setdefault(_memory(result), max(origins, default=0) or line)
@@ -191,7 +180,7 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
             if kwargs.get("dtype") is None and result.dim() and result.is_floating_point():
                 self._of_default_dtype[_memory(result)] = line
             return
-        floating = [tensor for tensor in given if tensor.is_floating_point() and tensor.dim()]
+        floating = [tensor for tensor in inputs if tensor.is_floating_point() and tensor.dim()]
         lines = [self._of_default_dtype.get(_memory(tensor), 0) for tensor in floating]
         if not any(lines) or name == "_to_copy" or result.dtype is not torch.get_default_dtype():
             return
@@ -199,10 +188,6 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
             self.default_dtype |= {line for line in lines if line}
         elif all(lines):
             self._of_default_dtype[_memory(result)] = max(lines)
-
-    def _is_mixed(self, name: str, given: list[Tensor]) -> bool:
-        devices = {tensor.device.type for tensor in given if tensor.dim()}
-        return len(devices) > 1 and name not in _MIXED_DEVICES
 
     def _on_one_device(self, line: int, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """Note the line that made a tensor of another device. Return the arguments without it."""
@@ -218,17 +203,6 @@ class FactsRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
             return value
 
         return moved(args), {name: moved(value) for name, value in kwargs.items()}
-
-
-def _few(lines: set[int]) -> list[int]:
-    return sorted(lines)[:_MOST_FACTS]
-
-
-def _is_chosen_by_values(name: str, args: Any) -> bool:
-    """Return whether the operation chooses entries by a mask, so that values decide the shape."""
-    if name != "index":
-        return False
-    return any(index.dtype is torch.bool for index in tensors_in(args[1]))
 
 
 @contextmanager
@@ -267,11 +241,13 @@ def realistic_facts(
     Returns:
         The facts, and True if the call succeeded. The facts of a failed call are partial.
     """
-    recorder = FactsRecorder(path)
-    for truth, device in ((True, None), (False, None), (True, "meta")):
+    for truth, on_device in (
+        (True, nullcontext()),
+        (False, nullcontext()),
+        (True, torch.device("meta")),
+    ):
         recorder = FactsRecorder(path, truth=truth, start=start)
         try:
-            on_device = torch.device(device) if device else nullcontext()
             with without_compiler(), on_device, torch.no_grad():
                 with without_first_weights():
                     implementation = build()
@@ -279,7 +255,7 @@ def realistic_facts(
                     implementation = implementation.to("meta")
                 with recorder:
                     call(implementation)
-        except Exception:  # the learner's code may raise anything; the next try follows
+        except Exception:  # the next try follows
             continue
         return recorder.facts(), True
     return recorder.facts(), False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -23,11 +24,7 @@ _POSITIONAL = ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")
 
 
 def found_parameters(function: Any, *, skip_self: bool) -> list[FoundParameter] | None:
-    """Return the arguments of a callable, at most 50.
-
-    Returns:
-        None if Python cannot find the arguments, for example of a scripted function.
-    """
+    """Return the arguments of a callable, at most 50; None if Python cannot find them."""
     parameters = _inspected(function, skip_self=skip_self)
     return None if parameters is None else [_found(parameter) for parameter in parameters[:50]]
 
@@ -35,26 +32,17 @@ def found_parameters(function: Any, *, skip_self: bool) -> list[FoundParameter] 
 def _inspected(function: Any, *, skip_self: bool) -> list[inspect.Parameter] | None:
     try:
         parameters = list(inspect.signature(function).parameters.values())
+        return parameters[1:] if skip_self else parameters
     except (ValueError, TypeError):
-        return _of_schema(function)
-    return parameters[1:] if skip_self else parameters
-
-
-def _of_schema(function: Any) -> list[inspect.Parameter] | None:
-    """Return the arguments of a function that `torch.jit` compiled; None for other callables."""
-    if type(function) is not torch.jit.ScriptFunction:
-        return None
-    schema: Any = function.schema  # a property, which torch's stubs declare as a method
-    return [
-        inspect.Parameter(
-            argument.name,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=argument.default_value
-            if argument.has_default_value()
-            else inspect.Parameter.empty,
-        )
-        for argument in schema.arguments
-    ]
+        if type(function) is not torch.jit.ScriptFunction:
+            return None
+    schema: Any = function.schema  # torch's stubs declare a method
+    empty, kind = inspect.Parameter.empty, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = []
+    for argument in schema.arguments:
+        default = argument.default_value if argument.has_default_value() else empty
+        parameters.append(inspect.Parameter(argument.name, kind, default=default))
+    return parameters
 
 
 def _found(parameter: inspect.Parameter) -> FoundParameter:
@@ -62,21 +50,21 @@ def _found(parameter: inspect.Parameter) -> FoundParameter:
     literal = not required and type(parameter.default) in _LITERALS
     return FoundParameter(
         cap(parameter.name, 100),
-        parameter.kind.name,  # type: ignore[arg-type]  # inspect and the protocol have the same kinds
+        parameter.kind.name,  # type: ignore[arg-type]  # the same kinds
         required,
         cap(repr(parameter.default), 200) if literal else None,
     )
 
 
-def renamed(contract: Signature, found: Sequence[FoundParameter]) -> dict[str, str]:
+def renamed(contract: Signature, actual: Sequence[FoundParameter]) -> dict[str, str]:
     """Return the arguments that have another name: the contract's name -> the learner's name.
 
     The learner's argument has the same position and the same default as the contract's argument,
     and its name is not a name in the contract.
     """
-    names = {have.name for have in found if not have.kind.startswith("VAR_")}
+    names = {have.name for have in actual if not have.kind.startswith("VAR_")}
     wanted = {want.name for want in contract.parameters}
-    positional = [have for have in found if have.kind in _POSITIONAL]
+    positional = [have for have in actual if have.kind in _POSITIONAL]
     return {
         want.name: have.name
         for want, have in zip(contract.parameters, positional, strict=False)
@@ -104,34 +92,29 @@ def default_problem(want: Parameter, have: FoundParameter) -> str | None:
     return None
 
 
-def default_problems(contract: Signature, found: Sequence[FoundParameter] | None) -> list[str]:
+def default_problems(contract: Signature, actual: Sequence[FoundParameter] | None) -> list[str]:
     """Return in words how defaults of the learner's callable differ from the contract's."""
-    return [trouble for _, trouble in _other_defaults(contract, found or ())]
+    return [trouble for _, trouble in _other_defaults(contract, actual or ())]
 
 
 def _other_defaults(
-    contract: Signature, found: Sequence[FoundParameter]
+    contract: Signature, actual: Sequence[FoundParameter]
 ) -> Iterator[tuple[Parameter, str]]:
     """Yield each argument of the contract with another default, and the difference in words."""
-    by_name = {have.name: have for have in found}
+    by_name = {have.name: have for have in actual}
     for want in contract.parameters:
         if want.name in by_name and (trouble := default_problem(want, by_name[want.name])):
             yield want, trouble
 
 
-def _is_same(found: str, wanted: object) -> bool:
-    if found == repr(wanted):
+def _is_same(text: str, wanted: object) -> bool:
+    """Return whether a text is the repr of a default, or an equal number."""
+    if text == repr(wanted):
         return True
-    if (
-        not isinstance(wanted, int | float)
-        or isinstance(wanted, bool)
-        or found in ("True", "False")
-    ):
-        return False
-    try:
-        return float(found) == float(wanted)
-    except ValueError:
-        return False
+    if isinstance(wanted, int | float) and not isinstance(wanted, bool):
+        with suppress(ValueError):
+            return float(text) == float(wanted)
+    return False
 
 
 class _Places:
@@ -142,15 +125,15 @@ class _Places:
     """
 
     def __init__(self, contract: Signature, parameters: Sequence[inspect.Parameter]) -> None:
-        found = [_found(parameter) for parameter in parameters]
+        actual = [_found(parameter) for parameter in parameters]
         self._contract = [want.name for want in contract.parameters]
-        self._own_names = renamed(contract, found)
+        self._own_names = renamed(contract, actual)
         self._parameters = {parameter.name: parameter for parameter in parameters}
         # The learner's default is another check's matter: calls get the contract's default.
-        others = [want for want, _ in _other_defaults(contract, found) if want.has_known_default]
+        others = [want for want, _ in _other_defaults(contract, actual) if want.has_known_default]
         self._defaults = {want.name: want.default for want in others}
         self.is_needed = bool(self._own_names or self._defaults) or any(
-            have.kind == "POSITIONAL_ONLY" and have.name in self._contract for have in found
+            have.kind == "POSITIONAL_ONLY" and have.name in self._contract for have in actual
         )
 
     def fill(
@@ -160,7 +143,7 @@ class _Places:
         if len(args) > len(self._contract) or any(
             name in kwargs for name in self._contract[: len(args)]
         ):
-            return list(args), dict(kwargs)  # no call of the contract: Python reports the error
+            return list(args), dict(kwargs)  # Python reports the error
         given = {**self._defaults, **dict(zip(self._contract, args, strict=False)), **kwargs}
         by_place: list[Any] = []
         by_name: dict[str, Any] = {}
@@ -174,19 +157,11 @@ class _Places:
         return by_place, by_name | given
 
 
-class Wrapped:
-    """An object that `drive` gets in place of an implementation, and through which it calls it."""
-
-    def __init__(self, target: Any) -> None:
-        self._target = target
-
-
-class _Adapted(Wrapped):
-    """A wrapper that lets `drive` call a function or an object with the contract's names."""
+class _Adapted:
+    """A function or an object that `drive` can call with the contract's names."""
 
     def __init__(self, target: Any, own: _Places | None, methods: Mapping[str, _Places]) -> None:
-        super().__init__(target)
-        self._own, self._methods = own, methods
+        self._target, self._own, self._methods = target, own, methods
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the target with the learner's own names."""
@@ -202,8 +177,8 @@ class _Adapted(Wrapped):
 
 
 def own_module(implementation: Any) -> Any:
-    """Return the learner's own object, of which `drive` may have got a wrapped form."""
-    return implementation._target if isinstance(implementation, Wrapped) else implementation
+    """Return the learner's own object, of which `drive` may have got an adapted form."""
+    return implementation._target if isinstance(implementation, _Adapted) else implementation
 
 
 @lru_cache(maxsize=64)  # every case constructs the same class
@@ -219,11 +194,7 @@ def _places(contract: Signature | None, function: Any, *, skip_self: bool) -> _P
 def construct(
     make: Any, name: str, init: Mapping[str, Any], signatures: Sequence[Signature]
 ) -> Any:
-    """Call a constructor with the contract's arguments.
-
-    Args:
-        init: the arguments, by the contract's names.
-    """
+    """Call a constructor with arguments by the contract's names."""
     wanted = f"{name}.__init__"
     contract = next((signature for signature in signatures if signature.name == wanted), None)
     places = _places(contract, getattr(make, "__init__", None), skip_self=True)
@@ -235,32 +206,25 @@ def adapted(
     drive: Callable[[Any, Any], Any], entry: Sequence[str], signatures: Sequence[Signature]
 ) -> Callable[[Any, Any], Any]:
     """Wrap `drive` so that it can call an implementation whose arguments have other names."""
-    by_name = {signature.name: signature for signature in signatures}
+    contracts = {signature.name: signature for signature in signatures}
     methods_of: dict[type, dict[str, _Places]] = {}
+
+    def adapted_function(name: str, function: Any) -> Any:
+        places = _places(contracts.get(name), function, skip_self=False)
+        return function if places is None else _Adapted(function, places, {})
 
     def in_contract_names(implementation: Any) -> Any:
         if isinstance(implementation, nn.Module):
             kind = type(implementation)
             if kind not in methods_of:
-                methods_of[kind] = _methods(kind, entry[0], by_name)
+                methods_of[kind] = _methods(kind, entry[0], contracts)
             methods = methods_of[kind]
-            return (
-                _Adapted(implementation, methods.get("forward"), methods)
-                if methods
-                else implementation
-            )
+            forward = methods.get("forward")
+            return _Adapted(implementation, forward, methods) if methods else implementation
         if len(entry) == 1:
-            places = _places(by_name.get(entry[0]), implementation, skip_self=False)
-            return implementation if places is None else _Adapted(implementation, places, {})
-        functions = {name: getattr(implementation, name) for name in entry}
-        found = {
-            name: _places(by_name.get(name), functions[name], skip_self=False) for name in entry
-        }
-        if not any(found.values()):
-            return implementation
-        return SimpleNamespace(
-            **{name: _Adapted(functions[name], found[name], {}) for name in entry}
-        )
+            return adapted_function(entry[0], implementation)
+        functions = {name: adapted_function(name, getattr(implementation, name)) for name in entry}
+        return SimpleNamespace(**functions)
 
     return lambda implementation, given: drive(in_contract_names(implementation), given)
 
@@ -272,14 +236,7 @@ def call_entry(
     arguments: Mapping[str, Any],
     signatures: Sequence[Signature] = (),
 ) -> Any:
-    """Call a constructor or a function with arguments by the contract's names.
-
-    Args:
-        namespace: the names that the file defines, with their values.
-        kind: the kind of the challenge; "module" if the file defines a module.
-        arguments: the arguments, by the contract's names.
-        signatures: the contract's callables, which gives the learner's own names.
-    """
+    """Call a constructor or a function of a file with arguments by the contract's names."""
     if kind == "module":
         return construct(namespace[name], name, arguments, signatures)
     return adapted(lambda function, given: function(**given), [name], signatures)(
@@ -288,11 +245,12 @@ def call_entry(
 
 
 def _methods(kind: type, entry: str, signatures: Mapping[str, Signature]) -> dict[str, _Places]:
-    found: dict[str, _Places] = {}
+    """Return the places of the methods that do not take the contract's names."""
+    methods: dict[str, _Places] = {}
     for name, contract in signatures.items():
         owner, _, method = name.partition(".")
         if owner == entry and method and method != "__init__":
             places = _places(contract, getattr(kind, method, None), skip_self=True)
             if places is not None:
-                found[method] = places
-    return found
+                methods[method] = places
+    return methods

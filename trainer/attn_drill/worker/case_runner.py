@@ -7,11 +7,12 @@ see how a known mistake behaves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import torch
@@ -47,27 +48,20 @@ from attn_drill.worker.protocol import (
     Returned,
     Run,
     RunReply,
-    Step,
+    TensorTable,
     cap,
-    fill,
+    fill_all,
     name_of,
 )
 from attn_drill.worker.recorder import Recorder
 from attn_drill.worker.returns import describe, plain_value
 
-RECORDED = ("lines", "tensors", "gradients")  # observations
+RECORDED = ("lines", "tensors", "gradients")
 _seed = torch.default_generator.manual_seed  # the file may replace `torch.manual_seed`
 
 
-class Table(Protocol):
-    """A receiver of the tensors of a reply."""
-
-    def add(self, tensor: Tensor) -> int:
-        """Keep a copy of the tensor's values and return the tensor's id."""
-
-
 class KeptTensors:
-    """A table whose tensors stay in this process."""
+    """A table of tensors that stay in this process."""
 
     def __init__(self) -> None:
         self.tensors: list[Tensor] = []
@@ -80,6 +74,9 @@ class KeptTensors:
 
 class Hooks:
     """The notifications of a case runner. This class ignores them. A worker overrides them."""
+
+    # True to make no calls if several assignments of layers fit.
+    leaves_choice = False
 
     def start_run(self, run_index: int) -> None:
         """Handle that a run is about to start."""
@@ -94,12 +91,25 @@ class Hooks:
             part: `import`, the index of a run for its first call, or "" for other calls.
         """
 
-    def leaves_choice(self) -> bool:
-        """Return whether to make no calls if several assignments of layers fit."""
-        return False
-
     def start_operation(self) -> None:
         """Handle that the realistic call starts an operation. An exception ends the call."""
+
+
+@dataclass
+class _Case:
+    """A run whose implementation has been built."""
+
+    index: int
+    run: Run
+    reply: RunReply
+    implementation: Any
+    contract: Contract
+    recorder: Recorder | None  # of a recorded run
+    assignment: Assignment | None = None  # None if none fits, or for a function
+
+    @property
+    def is_module(self) -> bool:
+        return isinstance(self.implementation, nn.Module)
 
 
 class CaseRunner:
@@ -108,6 +118,7 @@ class CaseRunner:
     Args:
         table: receives the tensors of the reply.
         hooks: receives notifications about the progress.
+        rules: active while the file's code runs in a first call.
 
     Attributes:
         reply: the results.
@@ -119,7 +130,7 @@ class CaseRunner:
         request: Request,
         tensors: Sequence[Tensor],
         guarded: GuardedCall,
-        table: Table,
+        table: TensorTable | KeptTensors,
         hooks: Hooks,
         rules: AbstractContextManager[object] | None = None,
     ) -> None:
@@ -128,7 +139,6 @@ class CaseRunner:
         self.rules: AbstractContextManager[object] = rules or nullcontext()
         self.reply = Reply()
         self.runs = [RunReply() for _ in request.runs]
-        self._recorders: dict[int, Recorder] = {}
 
     def run_all(self, namespace: dict[str, Any], drive: Drive) -> None:
         """Make every run of the request, then the calls that the submission must refuse.
@@ -139,16 +149,17 @@ class CaseRunner:
             namespace: the names that the file defines, with their values.
         """
         self.reply.runs = self.runs
-        drive = adapted(drive, self.request.entry, self.request.signatures)
+        self._namespace = namespace
+        self._drive = adapted(drive, self.request.entry, self.request.signatures)
         # Only adjacent runs with the same observation are built together: other runs must not see
         # attributes that these constructors set on the class.
         for _, run_indices in groupby(range(len(self.runs)), key=self._recorded):
-            self._run_together(list(run_indices), namespace, drive)
+            self._run_together(list(run_indices))
         if self.request.realistic is not None:
-            self._gather_realistic(self.request.realistic, namespace, drive)
+            self._gather_realistic(self.request.realistic)
         for index, refused in enumerate(self.request.refusals):
             self.hooks.start_run(len(self.request.runs) + index)
-            self.reply.refusals.append(self._refuse(refused, namespace, drive))
+            self.reply.refusals.append(self._refuse(refused))
 
     def _guarded(self, phase: str, action: Callable[[], Any]) -> tuple[Any, CallFailure | None]:
         """Run code of the file under the rules; return its result, or its failure."""
@@ -169,40 +180,35 @@ class CaseRunner:
         observe = self.request.runs[run_index].calls[0].observe
         return observe if observe in RECORDED else ""
 
-    def _refuse(
-        self, refused: RefusedCall, namespace: dict[str, Any], drive: Drive
-    ) -> CallFailure | None:
+    def _refuse(self, refused: RefusedCall) -> CallFailure | None:
         """Make a call that the submission must refuse; return its failure."""
-        request = self.request
-        arguments = {name: fill(value, self.tensors) for name, value in refused.arguments.items()}
+        request, namespace = self.request, self._namespace
+        arguments = fill_all(refused.arguments, self.tensors)
         if refused.init is None:
             call = partial(
                 call_entry, namespace, request.kind, refused.call, arguments, request.signatures
             )
             return self._guarded("construct", call)[1]
-        init = refused.init
-
-        def built() -> Any:
-            names = request.kind, request.entry, init, torch.float32, "eval"
-            return build(namespace, *names, request.signatures)
-
-        implementation, failure = self.guarded.call("construct", built)
+        names = request.kind, request.entry, refused.init, torch.float32, "eval"
+        implementation, failure = self.guarded.call(
+            "construct", lambda: build(namespace, *names, request.signatures)
+        )
         if failure is not None:
             # The construction is right and must succeed, so its exception is no refusal.
             return msgspec.structs.replace(failure, type=f"{failure.type} in the constructor")
-        given = Given(arguments, {})
-        return self._guarded("forward", lambda: drive(implementation, given))[1]
+        inputs = Given(arguments, {})
+        return self._guarded("forward", lambda: self._drive(implementation, inputs))[1]
 
-    def _gather_realistic(self, run: Run, namespace: dict[str, Any], drive: Drive) -> None:
+    def _gather_realistic(self, run: Run) -> None:
         """Store the facts about the realistic call."""
         self.hooks.start_run(len(self.request.runs))
-        given = Given(laid_out(run, run.inputs, self.tensors), run.sizes)
+        inputs = Given(laid_out(run, run.inputs, self.tensors), run.sizes)
         gathered, _ = self._guarded(
             "forward",
             lambda: realistic_facts(
                 self.guarded.path,
-                lambda: self._built(run, namespace),
-                lambda implementation: drive(implementation, given),
+                lambda: self._build(run, []),
+                lambda implementation: self._drive(implementation, inputs),
                 self.hooks.start_operation,
             ),
         )
@@ -211,363 +217,291 @@ class CaseRunner:
 
     # Build the implementations and load their weights
 
-    def _run_together(
-        self, run_indices: Sequence[int], namespace: dict[str, Any], drive: Drive
-    ) -> None:
+    def _run_together(self, run_indices: Sequence[int]) -> None:
         """Build all of these runs, then call them."""
-        built = {run_index: self.build(run_index, namespace) for run_index in run_indices}
-        contracts = {run_index: self._contract(run_index) for run_index in run_indices}
-        assignments = self._assignments(built, contracts)
-        if len(self.reply.assignments) > 1 and self.hooks.leaves_choice():
+        cases = [case for index in run_indices if (case := self._built_case(index)) is not None]
+        self._assign([case for case in cases if case.is_module])
+        if len(self.reply.assignments) > 1 and self.hooks.leaves_choice:
             return
-        for run_index, implementation in built.items():
-            self.hooks.finish_runs(run_index)
-            if implementation is None:
+        for case in cases:
+            self.hooks.finish_runs(case.index)
+            if case.is_module and case.assignment is None:
+                case.reply.unassigned = True
+                # The outputs mean nothing without the weights. The call only shows if the file
+                # uses the library's attention.
+                if case.index == 0:
+                    self.hooks.start_run(0)
+                    inputs = laid_out(case.run, case.run.inputs, self.tensors)
+                    self._guarded("forward", partial(self._forward, case, inputs))
                 continue
-            run, run_reply = self.request.runs[run_index], self.runs[run_index]
-            contract, assignment = contracts[run_index], assignments.get(run_index)
-            if isinstance(implementation, nn.Module):
-                if assignment is None:
-                    run_reply.unassigned = True
-                    # The outputs mean nothing without the weights. The call only shows if the file
-                    # uses the library's attention.
-                    if run_index == 0:
-                        self.hooks.start_run(run_index)
-                        given = Given(laid_out(run, run.inputs, self.tensors), run.sizes)
-                        self._guarded("forward", partial(drive, implementation, given))
-                    continue
-                if not run.initial:
-                    weights.load(implementation, contract, assignment, self._weights_of(run))
-            self.hooks.start_run(run_index)
-            _seed(self.request.random_seed)  # so that a run alone repeats a run among others
-            if self._recorded(run_index):
-                self._record(run_index, implementation, drive)
+            if case.assignment is not None and not case.run.initial:
+                values = self._tensors_of(case.run.parameters)
+                weights.load(case.implementation, case.contract, case.assignment, values)
+            self.hooks.start_run(case.index)
+            _seed(self.request.random_seed)  # a run alone repeats a run among others
+            if case.recorder is None:
+                self._make_calls(case)
             else:
-                called = _Implementation(implementation, drive, contract, assignment)
-                self._make_calls(run_index, called)
+                self._record(case, case.recorder)
 
-    def build(self, run_index: int, namespace: dict[str, Any]) -> Any:
-        """Return the implementation of a run, with its own first weights.
+    def _built_case(self, run_index: int) -> _Case | None:
+        """Build the implementation of a run, with its own first weights.
 
         Returns:
             None if the file's code raises an exception.
         """
-        run, run_reply = self.request.runs[run_index], self.runs[run_index]
+        run, reply = self.request.runs[run_index], self.runs[run_index]
+        recorder: Recorder | None = None
+        if kind := self._recorded(run_index):
+            names, with_gradients = kind == "lines", kind == "gradients"
+            recorder = Recorder(self.guarded.path, names=names, gradients=with_gradients)
         self.hooks.start_run(run_index)
         self.hooks.mark_output(str(run_index))
         lost: list[str] = []
-        with self._recording(run_index):
-            implementation, run_reply.failure = self.guarded.call(
-                "construct", lambda: self._built(run, namespace, lost)
+        with recorder or nullcontext():
+            implementation, reply.failure = self.guarded.call(
+                "construct", lambda: self._build(run, lost)
             )
         self.hooks.mark_output("")
-        run_reply.lost_imaginary = [cap(name, 200) for name in lost[:50]]
-        if run_reply.failure is None and isinstance(implementation, nn.Module):
+        reply.lost_imaginary = [cap(name, 200) for name in lost[:50]]
+        if reply.failure is not None:
+            return None
+        if isinstance(implementation, nn.Module):
             # The module may have its own methods for this.
-            run_reply.failure = self.guarded.call(
-                "construct", lambda: self._describe_parameters(run_reply, implementation)
-            )[1]
-        elif run_reply.failure is None and self.request.kind == "module":
+            described, reply.failure = self.guarded.call(
+                "construct", lambda: _described_parameters(implementation)
+            )
+            reply.parameters, reply.shared = described or ({}, {})
+        elif self.request.kind == "module":
             message = (
                 f"{self.request.entry[0]}(…) gives {describe(implementation)}, "
                 "which is not an nn.Module"
             )
-            run_reply.failure = CallFailure("construct", "TypeError", message)
-        return None if run_reply.failure else implementation
+            reply.failure = CallFailure("construct", "TypeError", message)
+        if reply.failure is not None:
+            return None
+        values = self._tensors_of(run.parameters)
+        contract = layer_matching.contract_of(weights.shapes_of(values))
+        return _Case(run_index, run, reply, implementation, contract, recorder)
 
-    def _describe_parameters(self, run_reply: RunReply, module: nn.Module) -> None:
-        shapes, shared = weights.parameter_names(module)
-        run_reply.parameters = {
-            cap(name, 200): list(shape) for name, shape in list(shapes.items())[:200]
-        }
-        run_reply.shared = {
-            cap(name, 200): cap(other, 200) for name, other in list(shared.items())[:200]
-        }
+    def _build(self, run: Run, lost: list[str]) -> Any:
+        request = self.request
+        names = request.kind, request.entry, run.init, DTYPES[run.dtype], run.mode
+        return build(self._namespace, *names, request.signatures, request.ties, lost)
 
-    def _built(self, run: Run, namespace: dict[str, Any], lost: list[str] | None = None) -> Any:
-        request, dtype = self.request, DTYPES[run.dtype]
-        names = request.kind, request.entry, run.init, dtype, run.mode
-        return build(namespace, *names, request.signatures, request.ties, lost)
-
-    def _recording(self, run_index: int) -> AbstractContextManager[object]:
-        """Return the recorder of a run; a context that does nothing if the run is not recorded."""
-        kind = self._recorded(run_index)
-        if not kind:
-            return nullcontext()
-        names, with_gradients = kind == "lines", kind == "gradients"
-        recorder = Recorder(self.guarded.path, names=names, gradients=with_gradients)
-        return self._recorders.setdefault(run_index, recorder)
-
-    def _assignments(
-        self, built: Mapping[int, Any], contracts: Mapping[int, Contract]
-    ) -> dict[int, Assignment]:
-        """Return the assignment of layers of each run that has one.
+    def _assign(self, cases: Sequence[_Case]) -> None:
+        """Give each case of a module its assignment of layers, if there is one.
 
         This is the requested assignment, or the first that fits all cases. If layers are found by
         name, each case has its own assignment, because the number of parts may differ.
         """
         requested = {path: tuple(roles) for path, roles in self.request.assignment.items()}
-        by_name = any(contract.is_by_name for contract in contracts.values())
-        possible: dict[int, list[Assignment]] = {}
-        for run_index, implementation in built.items():
-            if not isinstance(implementation, nn.Module):
-                continue
-            contract, parameters = contracts[run_index], self.runs[run_index].parameters
-            shapes = {name: tuple(shape) for name, shape in parameters.items()}
+        by_name = any(case.contract.is_by_name for case in cases)
+        common: list[Assignment] = []
+        assigned: list[_Case] = []
+        for case in cases:
+            shapes = {name: tuple(shape) for name, shape in case.reply.parameters.items()}
             # One case alone may have more assignments than the search returns, and the requested
             # assignment may not be among those.
             if requested and not by_name:
-                found = [requested] * layer_matching.fits(contract, shapes, requested)
+                possible = [requested] * layer_matching.fits(case.contract, shapes, requested)
             else:
-                found = layer_matching.assignments(contract, shapes)
-            if found:
-                possible[run_index] = found
-        if not possible:
-            return {}
-        common, *others = possible.values()
+                possible = layer_matching.assignments(case.contract, shapes)
+            if possible:
+                case.assignment = possible[0]
+                assigned.append(case)
+                common = [each for each in common if each in possible] or common or possible
         if by_name:
             common = common[:1]
         else:
-            for other in others:
-                common = [assignment for assignment in common if assignment in other] or common
-        self.reply.assignments = [
-            {path: list(roles) for path, roles in assignment.items()} for assignment in common
-        ]
-        self.reply.assignment = self.reply.assignments[0]
-        return {
-            run_index: found[0] if by_name else common[0] for run_index, found in possible.items()
-        }
+            for case in assigned:
+                case.assignment = common[0]
+        if common:
+            self.reply.assignments = [
+                {path: list(roles) for path, roles in assignment.items()} for assignment in common
+            ]
+            self.reply.assignment = self.reply.assignments[0]
 
-    def _contract(self, run_index: int) -> Contract:
-        weights_by_name = self._weights_of(self.request.runs[run_index])
-        return layer_matching.contract_of(
-            {name: tuple(value.shape) for name, value in weights_by_name.items()}
-        )
-
-    def _weights_of(self, run: Run) -> dict[str, Tensor]:
-        """Return the weights of a run, named as in the contract."""
-        return {name: self.tensors[tensor_id] for name, tensor_id in run.parameters.items()}
+    def _tensors_of(self, ids: dict[str, int]) -> dict[str, Tensor]:
+        return {name: self.tensors[tensor_id] for name, tensor_id in ids.items()}
 
     # Make the calls of one run
 
-    def _make_calls(self, run_index: int, called: _Implementation) -> None:
+    def _make_calls(self, case: _Case) -> None:
         """Make the calls of one run, until one of them fails."""
-        run, run_reply = self.request.runs[run_index], self.runs[run_index]
-        given: dict[str, Any] = {}
+        inputs: dict[str, Any] = {}
         returned: dict[str, Tensor] = {}
-        copies: dict[str, Tensor] = {}
-        for place, call in enumerate(run.calls):
-            self.hooks.mark_output("" if place else str(run_index))
-            given = self._inputs(run, call, given)
-            call_reply, outputs, failure = self._call(run_index, called, call, given)
+        for place, call in enumerate(case.run.calls):
+            copies = {name: value.detach().clone() for name, value in returned.items()}
+            self.hooks.mark_output("" if place else str(case.index))
+            inputs = self._inputs(case.run, call, inputs)
+            call_reply, outputs, failure = self._call(case, call, inputs)
             self.hooks.mark_output("")
             if failure is not None and place == 0:
-                run_reply.failure = failure
+                case.reply.failure = failure
                 return
             call_reply.failure = call_reply.failure or failure
             # A submission may return its own buffer, which the next call overwrites.
             call_reply.overwritten = [
                 name for name, copy in copies.items() if not _is_same(copy, returned[name])
             ]
-            run_reply.calls.append(call_reply)
+            case.reply.calls.append(call_reply)
             if failure is not None:
                 return
-            memory = {tensor.untyped_storage().data_ptr() for _, tensor in leaves(given)}
+            memory = {tensor.untyped_storage().data_ptr() for _, tensor in leaves(inputs)}
             returned = {
                 name: value
                 for name, value in outputs.items()
                 if is_sendable(value) and value.untyped_storage().data_ptr() not in memory
             }
-            copies = {name: value.detach().clone() for name, value in returned.items()}
 
     def _inputs(self, run: Run, call: Call, before: dict[str, Any]) -> dict[str, Any]:
-        """Return the inputs of a call."""
+        """Return the inputs of a call, in the tensors of the call before if `call` says so."""
         tree = run.inputs if call.values == "first" else run.second
-        given = (
-            self._written_into(run, before, tree)
-            if call.is_in_same_memory
-            else laid_out(run, tree, self.tensors)
-        )
+        inputs = before
+        if not call.is_in_same_memory or not self._write_into(before, tree):
+            inputs = laid_out(run, tree, self.tensors)
         if not call.gradients:
-            return given
+            return inputs
         return map_leaves(
-            given, lambda name, tensor: tensor.requires_grad_(name in run.differentiable)
+            inputs, lambda name, tensor: tensor.requires_grad_(name in run.differentiable)
         )
 
-    def _written_into(
-        self, run: Run, given: dict[str, Any], tree: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Write new values into the given tensors and return them.
+    def _write_into(self, inputs: dict[str, Any], tree: dict[str, Any]) -> bool:
+        """Write new values into the given tensors.
 
-        Returns:
-            New tensors if the submission has changed a shape, or made a tensor unwritable.
+        Return False if the submission has changed a shape, or made a tensor unwritable.
         """
-        pairs = list(
-            zip(
-                leaves(given),
-                leaves({name: fill(value, self.tensors) for name, value in tree.items()}),
-                strict=True,
-            )
-        )
+        pairs = list(zip(leaves(inputs), leaves(fill_all(tree, self.tensors)), strict=True))
         if any(tensor.shape != values.shape for (_, tensor), (_, values) in pairs):
-            return laid_out(run, tree, self.tensors)
+            return False
         try:
             for (_, tensor), (_, values) in pairs:
                 if tensor.is_leaf:
                     tensor.requires_grad_(False)
                 overwrite(tensor, values)
         except RuntimeError:
-            return laid_out(run, tree, self.tensors)
-        return given
+            return False
+        return True
 
     def _call(
-        self, run_index: int, called: _Implementation, call: Call, given: dict[str, Any]
+        self, case: _Case, call: Call, inputs: dict[str, Any]
     ) -> tuple[CallReply, dict[str, Any], CallFailure | None]:
         """Make one call.
 
         Returns:
             The results, the outputs, and the failure of a call that has no outputs.
         """
-        run = self.request.runs[run_index]
         call_reply = CallReply()
-        phase = "second call" if self.runs[run_index].calls else "forward"
-        before = {name: tensor.detach().clone() for name, tensor in leaves(given)}
-        outputs, failure = self._outputs(run_index, called, call, given, phase)
+        phase = "second call" if case.reply.calls else "forward"
+        before = {name: tensor.detach().clone() for name, tensor in leaves(inputs)}
+        outputs, failure = self._outputs(case, call, inputs, phase)
         if failure is not None and call.gradients:
             # The gradients may be the reason. So the call is made again without them.
-            failure = msgspec.structs.replace(failure, phase="forward with gradients")
+            call_reply.failure = msgspec.structs.replace(failure, phase="forward with gradients")
             plain = msgspec.structs.replace(call, gradients=False)
-            given = self._inputs(run, plain, {})
-            outputs, plain_failure = self._outputs(run_index, called, plain, given, phase)
-            if plain_failure is not None:
-                return call_reply, {}, plain_failure
-            call_reply.failure = failure
-        elif failure is not None:
-            return call_reply, {}, failure
-        described, failure = self.guarded.call(phase, lambda: self._described(outputs))
+            inputs = self._inputs(case.run, plain, {})
+            outputs, failure = self._outputs(case, plain, inputs, phase)
+        if failure is None:
+            described, failure = self.guarded.call(phase, lambda: self._described(outputs))
         if failure is not None:
-            return call_reply, {}, failure
+            return CallReply(), {}, failure
         call_reply.outputs = described
         if call.gradients and call_reply.failure is None:
-            self._take_gradients(run, call_reply, called, given, outputs)
+            self._take_gradients(case, call_reply, inputs, outputs)
         call_reply.changed = [
-            name for name, tensor in leaves(given) if not _is_same(before[name], tensor)
+            name for name, tensor in leaves(inputs) if not _is_same(before[name], tensor)
         ]
         return call_reply, outputs, None
 
+    def _forward(self, case: _Case, inputs: dict[str, Any]) -> Any:
+        """Call the implementation of a case and return its outputs."""
+        return self._drive(case.implementation, Given(inputs, case.run.sizes))
+
     def _outputs(
-        self,
-        run_index: int,
-        called: _Implementation,
-        call: Call,
-        given: dict[str, Any],
-        phase: str,
+        self, case: _Case, call: Call, inputs: dict[str, Any], phase: str
     ) -> tuple[Any, CallFailure | None]:
         """Return the outputs of a call, or its failure. Store the observation of the call."""
-        run, run_reply = self.request.runs[run_index], self.runs[run_index]
 
         def made() -> Any:
-            implementation = called.implementation
             if call.is_in_eval_mode:
-                implementation.eval()
+                case.implementation.eval()
             with torch.set_grad_enabled(call.gradients):
-                outputs = called.drive(implementation, Given(given, run.sizes))
+                outputs = self._forward(case, inputs)
             if call.is_in_eval_mode:
-                implementation.train(run.mode == "train")
+                case.implementation.train(case.run.mode == "train")
             return outputs
 
         # The rules slow every function of torch down. So they are active in the first call only.
-        guarded = self.guarded.call if run_reply.calls else self._guarded
+        guarded = self.guarded.call if case.reply.calls else self._guarded
         if call.observe == "cost":
             counted, failure = guarded(phase, lambda: measured(made, self.guarded.path))
             if counted is None:
                 return None, failure
-            outputs, run_reply.cost = counted
+            outputs, case.reply.cost = counted
             return outputs, None
         if call.observe == "facts":
             recorder = FactsRecorder(self.guarded.path)
             with recorder:
                 outputs, failure = guarded(phase, made)
-            run_reply.facts = recorder.facts()
-            run_reply.facts.unused = unused_state(called.implementation, recorder.used)
+            case.reply.facts = recorder.facts()
+            case.reply.facts.unused = unused_state(case.implementation, recorder.used)
             return outputs, failure
         return guarded(phase, made)
 
     def _take_gradients(
         self,
-        run: Run,
+        case: _Case,
         call_reply: CallReply,
-        called: _Implementation,
         inputs: dict[str, Any],
         outputs: dict[str, Any],
     ) -> None:
         """Make the backward pass and store the gradients, named as in the contract."""
-        own = module_parameters(called.implementation)
-        wrt = {
-            f"input {name}": tensor for name, tensor in leaves(inputs) if name in run.differentiable
-        }
-        wrt |= {f"parameter {name}": parameter for name, parameter in own.items()}
-        cotangents = {name: self.tensors[tensor_id] for name, tensor_id in run.cotangents.items()}
-        found, call_reply.failure = self.guarded.call(
-            "backward", lambda: gradients(outputs, cotangents, wrt)
+        run, parameters = case.run, module_parameters(case.implementation)
+        wanted = {name: tensor for name, tensor in leaves(inputs) if name in run.differentiable}
+        cotangents = self._tensors_of(run.cotangents)
+        computed, call_reply.failure = self.guarded.call(
+            "backward", lambda: gradients(outputs, cotangents, wanted | parameters)
         )
         if call_reply.failure is not None:
             return
-        named = {
-            name.removeprefix("input "): value
-            for name, value in found.items()
-            if name.startswith("input ")
-        }
-        if called.assignment is not None:
-            shapes = {name: tuple(value.shape) for name, value in self._weights_of(run).items()}
-            of_own = {name: found[f"parameter {name}"] for name in own}
-            own_shapes = {name: tuple(value.shape) for name, value in own.items()}
-            plain = layer_matching.plain_names(called.contract, own_shapes) or {}
-            named |= weights.by_contract(called.contract, called.assignment, of_own, shapes, plain)
+        by_name = {name: computed[name] for name in wanted}
+        if case.assignment is not None:
+            by_name |= weights.by_contract(
+                case.contract,
+                case.assignment,
+                computed,
+                self._tensors_of(run.parameters),
+                parameters,
+            )
         call_reply.gradients = {
-            name: self.table.add(value) for name, value in named.items() if is_sendable(value)
+            name: self.table.add(value) for name, value in by_name.items() if is_sendable(value)
         }
 
-    def _record(self, run_index: int, implementation: Any, drive: Drive) -> None:
+    def _record(self, case: _Case, recorder: Recorder) -> None:
         """Make one call and store its steps. Record gradients only if they are observed."""
-        run, run_reply = self.request.runs[run_index], self.runs[run_index]
-        with_gradients = self._recorded(run_index) == "gradients"
-        call = msgspec.structs.replace(run.calls[0], gradients=with_gradients)
-        given = self._inputs(run, call, {})
-        own = {
-            f"parameter {name}": value.detach()
-            for name, value in module_parameters(implementation).items()
-        }
-        recorder = self._recorders[run_index]
-        recorder.add_inputs(dict(leaves(given)) | own)
-        self.hooks.mark_output(str(run_index))
+        with_gradients = case.run.calls[0].observe == "gradients"
+        call = msgspec.structs.replace(case.run.calls[0], gradients=with_gradients)
+        inputs = self._inputs(case.run, call, {})
+        parameters = module_parameters(case.implementation).items()
+        recorded = dict(leaves(inputs))
+        recorded |= {f"parameter {name}": value.detach() for name, value in parameters}
+        recorder.add_inputs(recorded)
+        self.hooks.mark_output(str(case.index))
         with torch.set_grad_enabled(with_gradients), recorder:
-            outputs, run_reply.failure = self._guarded(
-                "forward", lambda: drive(implementation, Given(given, run.sizes))
-            )
+            outputs, failure = self._guarded("forward", lambda: self._forward(case, inputs))
         self.hooks.mark_output("")
-        if run_reply.failure is None and with_gradients:
+        case.reply.failure = failure
+        if failure is None and with_gradients:
             recorder.mark_used(value for value in outputs.values() if isinstance(value, Tensor))
-        for step in recorder.steps:
-            value = step.value
-            tensor_id = self.table.add(value) if value is not None and is_sendable(value) else -1
-            run_reply.steps.append(
-                Step(
-                    list(step.lines),
-                    cap(step.operation, 100),
-                    tensor_id,
-                    list(step.parents[:64]),
-                    cap(step.name, 100),
-                    step.written,
-                    step.entries,
-                    step.is_cut,
-                    list(step.numbers[:8]),
-                )
-            )
-        if run_reply.failure is None:
+        for step, value in zip(recorder.steps, recorder.values, strict=True):
+            if value is not None and is_sendable(value):
+                step.tensor_id = self.table.add(value)
+        case.reply.steps = recorder.steps
+        if failure is None:
             described = self.guarded.call("forward", partial(self._described, outputs))[0]
-            run_reply.calls = [CallReply(described or {})]
-            run_reply.made_by = {
+            case.reply.calls = [CallReply(described or {})]
+            case.reply.made_by = {
                 name: recorder.step_of(value)
                 for name, value in outputs.items()
                 if isinstance(value, Tensor)
@@ -594,13 +528,12 @@ class CaseRunner:
         return described
 
 
-class _Implementation(msgspec.Struct, frozen=True):
-    """An implementation, and the way to call it and to name its gradients."""
-
-    implementation: Any
-    drive: Drive
-    contract: Contract
-    assignment: Assignment | None
+def _described_parameters(module: nn.Module) -> tuple[dict[str, list[int]], dict[str, str]]:
+    """Return the shapes of parameters, and the names that share a parameter, for a reply."""
+    shapes, shared = weights.parameter_names(module)
+    capped = {cap(name, 200): list(shape) for name, shape in list(shapes.items())[:200]}
+    names = {cap(name, 200): cap(other, 200) for name, other in list(shared.items())[:200]}
+    return capped, names
 
 
 def _is_same(value: Any, other: Any) -> bool:
@@ -622,9 +555,9 @@ def laid_out(run: Run, tree: dict[str, Any], tensors: Sequence[Tensor]) -> dict[
         run: the run, which names the layouts.
         tree: the inputs, with {"tensor": tensor_id} in place of tensors.
     """
-    given: dict[str, Any] = {name: fill(value, tensors) for name, value in tree.items()}
     return map_leaves(
-        given, lambda name, tensor: lay_out(tensor, run.layout.get(name.partition("[")[0]))
+        fill_all(tree, tensors),
+        lambda name, tensor: lay_out(tensor, run.layout.get(name.partition("[")[0])),
     )
 
 

@@ -37,14 +37,7 @@ class Channel:
         return self._read(payload_bytes(self._read(HEAD_BYTES)))
 
     def send(self, kind: bytes, payload: bytes) -> None:
-        """Send a whole message, even if the submission has made the descriptor non-blocking.
-
-        Args:
-            kind: the message's kind, one byte.
-
-        Raises:
-            OSError: if the pipe is closed.
-        """
+        """Send a whole message, even if the submission has made the descriptor non-blocking."""
         write_all(self._replies, message(kind, payload))
 
     def _read(self, count: int) -> bytes:

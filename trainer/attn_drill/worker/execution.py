@@ -6,9 +6,10 @@ The worker runs a submission with this code, and the grader runs the reference w
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -28,7 +29,7 @@ class Given:
 
     # The inputs by name. Each input is also an attribute of this object.
     inputs: Mapping[str, Any]
-    sizes: Mapping[str, int]  # the sizes of the case by name
+    sizes: Mapping[str, int]
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -48,9 +49,10 @@ def build(
     ties: Sequence[tuple[str, str]] = (),
     lost: list[str] | None = None,
 ) -> Any:
-    """Return the implementation that `drive` calls.
+    """Return the implementation that `drive` calls: a module, a function, a class, or an object.
 
-    The caller must overwrite the weights of a module.
+    The object has several functions as attributes. If the file of a module defines functions too,
+    `functions_of` gives access to them.
 
     Args:
         namespace: the names that the file defines, with their values.
@@ -62,10 +64,6 @@ def build(
         ties: pairs of parameters of a module that become one tensor, if they are not yet.
         lost: a list that receives the names of the buffers that lose their imaginary parts in the
             cast to `dtype`.
-
-    Returns:
-        A module, a function, a class, or an object with several functions as attributes. If the
-        file of a module defines functions too, `functions_of` gives access to them.
     """
     if kind == "module":
         module = construct(namespace[entry[0]], entry[0], init, signatures)
@@ -74,7 +72,7 @@ def build(
             setattr(module.get_submodule(path), own_name, module.get_parameter(other))
         module = _in_dtype(module, dtype, [] if lost is None else lost).train(mode == "train")
         if len(entry) > 1:
-            set_functions(module, {name: namespace[name] for name in entry[1:]})
+            _FUNCTIONS[module] = SimpleNamespace(**{name: namespace[name] for name in entry[1:]})
         return module
     if len(entry) == 1:
         return namespace[entry[0]]
@@ -84,26 +82,19 @@ def build(
 _FUNCTIONS: WeakKeyDictionary[nn.Module, SimpleNamespace] = WeakKeyDictionary()
 
 
-def set_functions(module: nn.Module, functions: Mapping[str, Any]) -> None:
-    """Let `functions_of` return these functions for a module."""
-    _FUNCTIONS[module] = SimpleNamespace(**functions)
-
-
 def functions_of(module: nn.Module) -> Any:
     """Return the functions that the file of a module defines, as attributes by name.
 
-    A `drive` calls this. These functions get the learner's own module, not an adapted object: see
-    `own_module`.
+    A `drive` calls this, and passes them the learner's own module: see `own_module`.
     """
     return _FUNCTIONS[own_module(module)]
 
 
 @contextmanager
 def without_first_weights() -> Iterator[None]:
-    """While active, leave the weights of new linear layers undrawn.
+    """While active, leave the weights of new linear layers undrawn, which takes most of their time.
 
-    To draw the weights of a large layer takes longer than everything else about it. This is not for
-    grading: a layer that a module does not register must change the result.
+    This is not for grading: a layer that a module does not register must change the result.
     """
     usual = nn.Linear.reset_parameters
     nn.Linear.reset_parameters = lambda self: None  # type: ignore[method-assign]  # put back below
@@ -119,32 +110,20 @@ def _in_dtype(module: Any, dtype: torch.dtype, lost: list[str]) -> Any:
     torch makes complex buffers real: it cuts off their imaginary parts and warns. The names of
     buffers that lose a nonzero imaginary part are added to `lost`.
     """
-    if isinstance(module, nn.Module) and all(
-        tensor.dtype == dtype or not tensor.is_floating_point() for tensor in _tensors(module)
-    ):
-        return module  # most modules: a cast would take as long as building the module
-    buffers = dict(module.named_buffers()) if isinstance(module, nn.Module) else {}
-    complex_buffers = {name: buffer for name, buffer in buffers.items() if buffer.is_complex()}
+    if not isinstance(module, nn.Module):
+        return module.to(dtype)
+    tensors = chain(module.parameters(), module.buffers())
+    if all(tensor.dtype == dtype or not tensor.is_floating_point() for tensor in tensors):
+        return module  # a cast would take as long as building it
+    before = {name: buffer for name, buffer in module.named_buffers() if buffer.is_complex()}
     with warnings.catch_warnings():
-        if complex_buffers:
+        if before:
             warnings.simplefilter("ignore")  # the report names the buffers
         module = module.to(dtype)
-    for name, buffer in dict(module.named_buffers()).items() if complex_buffers else ():
-        before = complex_buffers.get(name)
-        if before is not None and not buffer.is_complex() and bool((before.imag != 0).any()):
+    for name, buffer in module.named_buffers():
+        if name in before and not buffer.is_complex() and bool((before[name].imag != 0).any()):
             lost.append(name)
     return module
-
-
-def _tensors(module: nn.Module) -> Iterator[Tensor]:
-    """Yield the parameters and buffers of a module and its parts."""
-    for part in module.modules():
-        yield from (
-            tensor
-            for group in (part._parameters, part._buffers)
-            for tensor in group.values()
-            if tensor is not None
-        )
 
 
 def leaves(inputs: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
@@ -224,7 +203,7 @@ def gradients(
     cotangents: Mapping[str, Tensor],
     wrt: Mapping[str, Tensor],
 ) -> dict[str, Tensor | None]:
-    """Return the gradient of sum(output * cotangent) for every tensor of `wrt`.
+    """Return the gradient of sum(output * cotangent) for every tensor of `wrt`, or None.
 
     Gradients are computed as in training, with `backward()`, and read from `.grad`, because
     reentrant checkpointing refuses `torch.autograd.grad`. Afterwards every leaf tensor of `wrt` has
@@ -233,11 +212,6 @@ def gradients(
     Args:
         outputs: the outputs by name. An output counts if it is a tensor that requires gradients and
             has the shape of its cotangent.
-        cotangents: the factors of the outputs, by the names of the outputs.
-        wrt: the tensors whose gradients are computed, by name.
-
-    Returns:
-        The gradients by the names of `wrt`; None for a tensor that no gradient reaches.
     """
     # The submission may have switched gradients off in the whole process.
     with torch.enable_grad():
@@ -254,31 +228,23 @@ def gradients(
             return dict.fromkeys(wrt)
         # `backward` of a scalar needs no `grad_tensors`, with which torch would import its module
         # of symbolic shapes. That import takes 0.3 s.
-        total = (
-            terms[0]
-            if len(terms) == 1
-            else torch.stack([term.to(torch.float64) for term in terms]).sum()
-        )
-        with _without_grad(tracked.values()):
+        total = terms[0]
+        if len(terms) > 1:
+            total = torch.stack([term.to(torch.float64) for term in terms]).sum()
+        # The submission may have set `.grad`.
+        before = [(tensor, tensor.grad) for tensor in tracked.values() if tensor.is_leaf]
+        for tensor in tracked.values():
+            if tensor.is_leaf:
+                tensor.grad = None
+            else:
+                tensor.retain_grad()
+        try:
             total.backward()  # type: ignore[no-untyped-call]  # torch gives no types
-            found = {name: tensor.grad for name, tensor in tracked.items()}
-        return {**dict.fromkeys(wrt), **found}
-
-
-@contextmanager
-def _without_grad(tensors: Collection[Tensor]) -> Iterator[None]:
-    """Remove the `.grad` of tensors, which the submission may have set, and put it back after."""
-    before = [(tensor, tensor.grad) for tensor in tensors if tensor.is_leaf]
-    for tensor in tensors:
-        if tensor.is_leaf:
-            tensor.grad = None
-        else:
-            tensor.retain_grad()
-    try:
-        yield
-    finally:
-        for tensor, gradient in before:
-            tensor.grad = gradient
+            computed = {name: tensor.grad for name, tensor in tracked.items()}
+        finally:
+            for tensor, gradient in before:
+                tensor.grad = gradient
+        return {**dict.fromkeys(wrt), **computed}
 
 
 def module_parameters(implementation: Any) -> dict[str, Tensor]:

@@ -14,7 +14,6 @@ import importlib.metadata
 import importlib.util
 import json
 import os
-import resource
 import select
 import signal
 import socket
@@ -23,7 +22,7 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -31,16 +30,16 @@ import msgspec
 import torch
 from torch import Tensor
 
-from attn_drill.sandbox import break_out as break_out  # for the self-test, which runs in a worker
+from attn_drill.sandbox import break_out as break_out  # for the self-test
 from attn_drill.sandbox import confine
 from attn_drill.sandbox.environment import QUIET
 from attn_drill.sandbox.isolation import (
     ARCHIVE,
     FOLDER_BYTES,
-    Folders,
     Isolation,
     children,
     descendants,
+    remove_tree,
     unlinked_bytes,
     used_bytes,
 )
@@ -49,44 +48,27 @@ from attn_drill.worker.execution import Drive
 from attn_drill.worker.guarded_call import is_out_of_memory
 from attn_drill.worker.library_calls import hide_packages
 from attn_drill.worker.protocol import REPLY, Request, SubmittedFile, decode
-from attn_drill.worker.warmup import choose_kernels, have_memory_ready, rehearse
+from attn_drill.worker.warmup import choose_kernels, rehearse
 from attn_drill.worker.worker import Worker, load_drive
 
-# Exit code of a worker in which attn-drill's own code failed, most likely because the submission
-# changed this code.
-BROKEN_WORKER = 86
-# Exit code of a worker in which attn-drill's own code found no free memory.
-OUT_OF_MEMORY = 87
-# Exit code of a worker that the kernel did not confine. It has run no submission.
-NOT_CONFINED = 88
+# Exit codes of a worker. 86: attn-drill's own code failed, most likely because the submission
+# changed it. 87: it found no free memory, because the submission has taken all. 88: the kernel did
+# not confine the worker, which has run no submission.
+BROKEN_WORKER, OUT_OF_MEMORY, NOT_CONFINED = 86, 87, 88
 _LOOK_SECONDS = 0.05
-_LOOKS_AT_MAPS = 10  # every tenth look includes mapped files, because torch maps a thousand parts
+_LOOKS_AT_MAPS = 10  # one in ten, because torch maps a thousand files
 _ENDING_SECONDS = 2.0  # for a worker that has closed its pipes
 MOST_THREADS = 256
-_MOST_PROCESSES = 32  # counts only if the isolation lets a worker start processes
-
-
-@dataclass(frozen=True)
-class PreloadedRequest:
-    """A request for many submissions, read once for all of them."""
-
-    request: Request
-    tensors: Sequence[Tensor]
-    drive: Drive
+_MOST_PROCESSES = 32  # if the isolation allows any
 
 
 @dataclass
 class WorkerRecord:
     """The fork server's record of a worker."""
 
-    folder: str  # the worker's folder
-    ended_for: str = ""  # the reason why the worker had to be ended, or ""
-    looks: int = 0  # count of looks at the worker's resources
-
-
-def main() -> NoReturn:
-    """Serve from a fresh interpreter on the socket whose descriptor is the only argument."""
-    serve_alone(int(sys.argv[1]))
+    folder: str
+    ended_for: str = ""  # a reason, or ""
+    looks: int = 0
 
 
 def serve_inside(descriptor: int) -> NoReturn:
@@ -114,7 +96,8 @@ def serve(control: socket.socket) -> NoReturn:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         hide_packages()
         confine.become_subreaper()
-        _close_all_except(control.fileno(), 0, 1, 2)
+        os.closerange(3, control.fileno())
+        os.closerange(max(3, control.fileno() + 1), 65_536)
         server.carry_out_orders()
         code = 0
     except BaseException:
@@ -129,9 +112,10 @@ class _ForkServer:
         self._control = control
         self._isolation: Isolation = "limits"
         self._landlock: confine.Landlock | None = None
-        self.folders: Folders  # the workers' folders; the first order, "open", names their room
+        self._room = ""  # the parent of the workers' folders
         self._records: dict[int, WorkerRecord] = {}
-        self._preloaded: PreloadedRequest | None = None
+        # A request for many submissions, read once for all of them.
+        self._preloaded: tuple[Request, list[Tensor], Drive] | None = None
 
     def carry_out_orders(self) -> None:
         """Carry out and answer orders until the grader closes the socket."""
@@ -150,11 +134,13 @@ class _ForkServer:
 
     def _open(self, order: dict[str, Any]) -> None:
         """Store the isolation, and prepare the workers' room and the rules on readable paths."""
-        self._isolation = order["isolation"]
-        self.folders = Folders(order["room"])
+        self._isolation, self._room = order["isolation"], order["room"]
         if self._isolation == "kernel":
-            self._landlock = confine.Landlock.of(order["readable"], order["room"])
-            _list_import_folders()
+            self._landlock = confine.Landlock.of(order["readable"], self._room)
+            # Let Python list all import folders now, because a worker may not list some of them.
+            # Python's finders keep a listing as long as the folder does not change.
+            importlib.util.find_spec("attn_drill_looks_for_no_module")
+            list(importlib.metadata.distributions(name="attn-drill-looks-for-no-package"))
 
     def _carry_out(self, order: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         match order["do"]:
@@ -180,10 +166,10 @@ class _ForkServer:
         rest, descriptors = b"", list[int]()
         descriptor_counts = {"run": 4, "preload": 1}
         while True:
-            while not select.select(
-                [self._control], [], [], _LOOK_SECONDS if self._records else None
-            )[0]:
+            timeout = _LOOK_SECONDS if self._records else None
+            if not select.select([self._control], [], [], timeout)[0]:
                 self._watch_workers()
+                continue
             part, part_descriptors, _, _ = socket.recv_fds(self._control, 1 << 16, 4)
             if not part:
                 return
@@ -228,10 +214,11 @@ class _ForkServer:
                 return f"it started {threads} threads; at most {MOST_THREADS} are allowed"
         # The fork server adopts orphans. An orphan is still in the session of its worker, unless it
         # has left the session; then nobody knows whose it was, and it ends with the next worker.
-        family = {
-            *descendants(pid),
-            *(orphan for orphan in self._orphans() if _session(orphan) == pid),
-        }
+        family = set(descendants(pid))
+        for orphan in self._orphans():
+            with contextlib.suppress(OSError):  # it may be gone
+                if os.getsid(orphan) == pid:
+                    family.add(orphan)
         if len(family) > _MOST_PROCESSES:
             return f"it started {len(family)} processes; a submission may start none"
         return ""
@@ -245,14 +232,14 @@ class _ForkServer:
             os.close(descriptor)
         choose_kernels(request, tensors)
         rehearse()
-        self._preloaded = PreloadedRequest(request, tensors, load_drive(request))
+        self._preloaded = request, tensors, load_drive(request)
         gc.collect()
         gc.freeze()
 
     def _fork_worker(self, order: dict[str, Any], descriptors: list[int]) -> int:
         requests, replies, output, faults = descriptors
         try:
-            folder = self.folders.make()
+            folder = tempfile.mkdtemp(dir=self._room)
         except BaseException:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -274,7 +261,6 @@ class _ForkServer:
                 if isinstance(error, confine.ConfinementError):
                     code = NOT_CONFINED
                     print(error, file=sys.stderr)
-                # The submission has taken all the memory, and attn-drill's own code got none.
                 elif is_out_of_memory(error):
                     code = OUT_OF_MEMORY
                 else:
@@ -293,113 +279,74 @@ class _ForkServer:
         preloaded = self._preloaded if order["preloaded"] else None
         if preloaded is None:
             request, tensors = decode(channel.receive(), Request)
-            preloaded = PreloadedRequest(request, tensors, load_drive(request))
+            preloaded = request, tensors, load_drive(request)
             choose_kernels(request, tensors)
             if order["rehearsed"]:
-                have_memory_ready()
                 rehearse()
-        self._confine(order, folder)
+        confine.limit(order["memory_bytes"], order["seconds"])
+        if self._isolation != "limits":
+            confine.confine(self._landlock, folder)
         faulthandler.enable(file=faults, all_threads=False)
         # The kernel or the fork server sends this signal when the worker's time is over. Then
         # faulthandler prints the line, and the signal ends the worker.
         faulthandler.register(signal.SIGXCPU, file=faults, all_threads=False, chain=True)
-        body = channel.receive()  # in a session, the worker waits here for the next save
+        body = channel.receive()  # in a session, for the next save
         file = msgspec.json.decode(body, type=SubmittedFile)
-        channel.send(
-            REPLY,
-            Worker(preloaded.request, preloaded.tensors, file, channel, folder).work(
-                preloaded.drive
-            ),
-        )
-
-    def _confine(self, order: dict[str, Any], folder: str) -> None:
-        confine.limit(order["memory_bytes"], order["seconds"])
-        if self._isolation != "limits":
-            confine.confine(self._landlock, folder)
+        request, tensors, drive = preloaded
+        channel.send(REPLY, Worker(request, tensors, file, channel, folder).work(drive))
 
     def _reap(self, pid: int, *, patiently: bool) -> dict[str, Any]:
         """Kill a worker, its process group and all its orphans, and remove its folder.
 
         Args:
             patiently: wait a little before the kill, because the worker seems to be ending.
-
-        Returns:
-            The fields of `forkserver_client.WorkerEnd`.
         """
-        record = self._records.pop(pid, None)
-        if record is None:
-            return {"status": 0, "killed": False}
-        exit_state: tuple[int, resource.struct_rusage] | None = None
-        started = time.monotonic()
-        while patiently and exit_state is None:
-            done, status, usage = os.wait4(pid, os.WNOHANG)
-            if done:
-                exit_state = status, usage
-            elif time.monotonic() - started > _ENDING_SECONDS:
-                break
-            else:
-                time.sleep(0.002)
+        record = self._records.pop(pid)
+        deadline = time.monotonic() + _ENDING_SECONDS
+        ended, status, usage = os.wait4(pid, os.WNOHANG)
+        while patiently and not ended and time.monotonic() < deadline:
+            time.sleep(0.002)
+            ended, status, usage = os.wait4(pid, os.WNOHANG)
         _kill(pid, group=True)
-        alive = exit_state is None
-        if exit_state is None:
+        if not ended:
             _kill(pid, group=False)
-            exit_state = os.wait4(pid, 0)[1:]
-        status, usage = exit_state
-        for _ in range(200):  # an orphan may have children, which become orphans in turn
+            _, status, usage = os.wait4(pid, 0)
+        for _ in range(200):  # the children of orphans become orphans
             if not (orphans := self._orphans()):
                 break
             for orphan in orphans:
                 _kill(orphan, group=False)
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(orphan, 0)
-        self.folders.remove(record.folder)
+        # Without Landlock, a worker can leave something next to its folder.
+        kept = {other.folder for other in self._records.values()}
+        for name in os.listdir(self._room):
+            if (path := os.path.join(self._room, name)) not in kept:
+                remove_tree(path)
         return {
-            "status": status,
-            "killed": alive,
+            "code": os.waitstatus_to_exitcode(status),
+            "killed": not ended,
             "ended_for": record.ended_for,
             "cpu": usage.ru_utime + usage.ru_stime,
         }
 
 
-def _session(pid: int) -> int:
-    """Return the session of a process; 0 if it is gone."""
-    try:
-        return os.getsid(pid)
-    except OSError:
-        return 0
-
-
-def _list_import_folders() -> None:
-    """Let Python list all import folders now, because a worker may not list some of them.
-
-    Python's finders keep a listing as long as the folder does not change.
-    """
-    importlib.util.find_spec("attn_drill_looks_for_no_module")
-    list(importlib.metadata.distributions(name="attn-drill-looks-for-no-package"))
-
-
 def _interrupt(pid: int) -> bool:
     """Tell a worker that sleeps that its time is over; return whether it sleeps.
 
-    Without /proc it is not known whether a worker sleeps, so it counts as asleep.
+    It does not sleep if one of its threads runs or waits for a core. Without /proc it is not known,
+    and counts as sleep.
     """
-    is_asleep = not os.path.exists("/proc/self") or _is_asleep(pid)
-    for sign in (signal.SIGXCPU, signal.SIGCONT) if is_asleep else ():  # it may have been stopped
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, sign)
-    return is_asleep
-
-
-def _is_asleep(pid: int) -> bool:
-    """Return True if no thread of a process runs or waits for a core. It may wait for a disk."""
-    try:
-        for thread in os.listdir(f"/proc/{pid}/task"):
+    with contextlib.suppress(OSError, IndexError):
+        threads = os.listdir(f"/proc/{pid}/task") if os.path.exists("/proc/self") else []
+        for thread in threads:
             with open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:
                 if file.read().rpartition(b")")[2].split()[0] == b"R":
                     return False
-    except (OSError, IndexError):
-        return False
-    return True
+        os.kill(pid, signal.SIGXCPU)
+        os.kill(pid, signal.SIGCONT)  # it may have been stopped
+        return True
+    return False
 
 
 def line_of(words: dict[str, Any]) -> bytes:
@@ -420,11 +367,9 @@ def _set_up_worker(output: int, folder: str) -> None:
     os.close(nowhere)
     os.close(output)
     sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.stdout = open(
-        1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
-    )
-    sys.stderr = open(
-        2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
+    sys.stdout, sys.stderr = (
+        open(number, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)
+        for number in (1, 2)
     )
     os.chdir(folder)
     os.environ.clear()
@@ -443,7 +388,7 @@ def _set_up_worker(output: int, folder: str) -> None:
     # at the same time, they would find none. This call makes a new pool.
     torch.set_num_threads(1)
     sys.argv = [""]
-    warnings.resetwarnings()  # the grader's filters, for example of a test run, must not apply
+    warnings.resetwarnings()  # the grader's filters must not apply
     sys.path[:] = [
         path
         for path in sys.path
@@ -471,18 +416,3 @@ def _kill_family(pid: int) -> None:
 def _kill(pid: int, *, group: bool) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         (os.killpg if group else os.kill)(pid, signal.SIGKILL)
-
-
-def _close_all_except(*keep: int) -> None:
-    last = 0
-    for fd in sorted(keep):
-        if last < fd:  # closerange(0, 0) would close all descriptors
-            os.closerange(last, fd)
-        last = fd + 1
-    os.closerange(last, 65_536)
-
-
-if __name__ == "__main__":
-    # Other modules import `attn_drill.worker.forkserver`, so the code must not run a second time as
-    # `__main__`.
-    importlib.import_module("attn_drill.worker.forkserver").main()

@@ -44,48 +44,38 @@ from attn_drill.worker.protocol import REPLY, message
 
 _GONE_SECONDS = 5.0
 _PIPE_BYTES = 1 << 20
-_ANSWER_SECONDS = 120.0  # a fork server that does not answer for this long is lost
+_ANSWER_SECONDS = 120.0  # of silence, then it is lost
 
 
 @dataclass(frozen=True)
 class WorkerEnd:
     """The fork server's report on the end of a worker."""
 
-    status: int  # the worker's wait status
-    killed: bool  # True if the worker was still alive and was killed
-    # The reason why the fork server ended the worker earlier, for example that it wrote too much;
-    # "" if the fork server did not.
+    code: int  # its exit code, or minus its signal
+    killed: bool  # it was still alive
+    # The reason why the fork server ended the worker earlier, or "".
     ended_for: str = ""
-    cpu: float = 0.0  # the CPU seconds of all threads of the worker since its start
+    cpu: float = 0.0  # seconds of all threads
 
 
 @dataclass(frozen=True)
 class StartedWorker:
     """A worker that was forked, and the grader's ends of its pipes."""
 
-    pid: int  # the worker's process
-    requests: int  # to send requests to the worker
-    replies: int  # to read the worker's replies
-    output: int  # to read the worker's printed output
+    pid: int
+    requests: int
+    replies: int
+    output: int  # what the worker prints
     # To read the lines that the worker was running when it crashed or its time was over.
     faults: int
 
     @property
     def pipes(self) -> tuple[int, int, int, int]:
-        """All descriptors."""
         return self.requests, self.replies, self.output, self.faults
 
     def close_pipes(self) -> None:
-        """Close all descriptors."""
         for descriptor in self.pipes:
             os.close(descriptor)
-
-
-def _widen(pipe: int) -> None:
-    """Make a pipe large, so that a writer does not have to wait for the reader (Linux)."""
-    if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with contextlib.suppress(OSError):  # the system may not allow larger pipes
-            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 class ForkServerLostError(GraderError):
@@ -133,15 +123,12 @@ def fork_here() -> Started:
 
 
 def start_anew() -> Started:
-    """Start a fork server in a fresh interpreter, which imports torch itself.
-
-    Returns:
-        Its process id and the control socket.
-    """
+    """Start a fork server in a fresh interpreter, which imports torch itself."""
     grader_end, server_end = socket.socketpair()
+    code = f"from {forkserver.__name__} import serve_alone; serve_alone({server_end.fileno()})"
     with server_end:
         process = subprocess.Popen(
-            [*environment.command(), forkserver.__name__, str(server_end.fileno())],
+            [sys.executable, "-c", code],
             cwd=environment.ROOT,
             env=environment.clean_environment(os.environ),
             pass_fds=(server_end.fileno(),),
@@ -167,7 +154,7 @@ class ForkServer:
     def __init__(self, hidden: Iterable[Path], isolation: Isolation | None = None) -> None:
         self.isolation = isolation or chosen_isolation()
         if self.isolation == "bubblewrap":
-            bubblewrap()  # raise an error before a folder is made that would be left behind
+            bubblewrap()  # raises an error before a folder is made
         readable = confine.readable_paths(hidden)
         self._room = tempfile.mkdtemp(prefix="attn-drill-")
         self._wrapper: subprocess.Popen[bytes] | None = None
@@ -184,11 +171,9 @@ class ForkServer:
             remove_tree(self._room)
             raise
         self._control.settimeout(_ANSWER_SECONDS)
-        room = self._room if self._wrapper is None else ROOM_INSIDE
+        order = {"do": "open", "isolation": self.isolation, "readable": readable}
         try:
-            self._send(
-                {"do": "open", "room": room, "isolation": self.isolation, "readable": readable}
-            )
+            self._send({**order, "room": self._room if self._wrapper is None else ROOM_INSIDE})
         except BaseException:
             self.close()
             raise
@@ -203,15 +188,15 @@ class ForkServer:
             rehearsed: True if the worker rehearses first, because its file comes later.
         """
         order = {"do": "run", "seconds": limits.seconds, "memory_bytes": limits.memory_bytes}
-        return self._start({**order, "preloaded": preloaded, "rehearsed": rehearsed})
-
-    def _start(self, order: dict[str, Any]) -> StartedWorker:
+        order |= {"preloaded": preloaded, "rehearsed": rehearsed}
         worker_requests, requests = os.pipe()
         pairs = [os.pipe() for _ in range(3)]
         replies, output, faults = (reading for reading, _ in pairs)
         worker_ends = [worker_requests, *(writing for _, writing in pairs)]
-        _widen(requests)
-        _widen(replies)
+        if hasattr(fcntl, "F_SETPIPE_SZ"):
+            for pipe in (requests, replies):  # so that a writer need not wait for the reader
+                with contextlib.suppress(OSError):  # it may not be allowed
+                    fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         os.set_blocking(worker_ends[-1], False)  # faults are read at the end only
         try:
             pid = self._ask(order, worker_ends)["pid"]
@@ -228,9 +213,7 @@ class ForkServer:
         return bool(self._ask({"do": "interrupt", "pid": pid})["asleep"])
 
     def preload(self, frame: bytes) -> None:
-        """Have the fork server read a request once for many workers.
-
-        The request replaces the request that was preloaded before.
+        """Have the fork server read a request once for many workers, in place of the one before.
 
         Raises:
             GraderError: if the fork server cannot read the request.
@@ -258,19 +241,16 @@ class ForkServer:
         inside = list(descendants(self._wrapper.pid)) if self._wrapper is not None else []
         self._control.close()
         with contextlib.suppress(OSError):
-            os.kill(self._pid, signal.SIGCONT)  # a stopped process would not see the closed socket
-        if self._wrapper is not None:
-            self._wrapper.wait()
-            deadline = time.monotonic() + _GONE_SECONDS
-            # The outer process of bubblewrap ends a moment before the processes inside.
-            while (
-                any(os.path.exists(f"/proc/{pid}") for pid in inside)
-                and time.monotonic() < deadline
-            ):
-                time.sleep(0.005)
-        else:
+            os.kill(self._pid, signal.SIGCONT)  # it may be stopped
+        if self._wrapper is None:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self._pid, 0)
+        else:
+            self._wrapper.wait()
+        deadline = time.monotonic() + _GONE_SECONDS
+        # The outer process of bubblewrap ends a moment before the processes inside.
+        while any(os.path.exists(f"/proc/{pid}") for pid in inside) and time.monotonic() < deadline:
+            time.sleep(0.005)
         remove_tree(self._room)
 
     def _ask(self, order: dict[str, Any], descriptors: list[int] | None = None) -> dict[str, Any]:
@@ -290,12 +270,6 @@ class ForkServer:
             ) from None
 
     def _answer(self) -> dict[str, Any]:
-        answer: dict[str, Any] = json.loads(self._line_of_answer())
-        if "error" in answer:
-            raise GraderError(f"No worker could be started: {answer['error']}.")
-        return answer
-
-    def _line_of_answer(self) -> bytes:
         while b"\n" not in self._received:
             try:
                 part = self._control.recv(1 << 16)
@@ -308,4 +282,7 @@ class ForkServer:
                 )
             self._received += part
         line, _, self._received = self._received.partition(b"\n")
-        return line
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise GraderError(f"No worker could be started: {answer['error']}.")
+        return answer

@@ -29,36 +29,27 @@ class GuardedCall:
         """
         try:
             return action(), None
-        # SystemExit and KeyboardInterrupt too: the learner's code may raise any exception.
+        # SystemExit and KeyboardInterrupt too: the learner's code may raise any exception. And to
+        # read the attributes of that exception may raise another.
         except BaseException as error:
-            return None, self._failure(phase, error)
+            try:
+                return None, self._described(phase, error)
+            except BaseException:
+                return None, CallFailure(phase, "Exception", "an exception that cannot be shown")
 
     def frames(self, stack: Iterable[tuple[FrameType, int]]) -> list[FrameData]:
         """Return the file's own frames of a stack, outermost first, at most the last 8."""
-        own = [(frame.f_code.co_name, line) for frame, line in stack if self._is_own(frame)]
-        return [
-            FrameData(
-                line or 0,
-                cap(name, 100),
-                cap(linecache.getline(self.path, line or 0).strip(), 200),
-            )
-            for name, line in own[-8:]
-        ]
-
-    def _is_own(self, frame: FrameType) -> bool:
-        return frame.f_code.co_filename == self.path
-
-    def _failure(self, phase: str, error: BaseException) -> CallFailure:
-        """Describe an exception. Reading its attributes may raise again."""
-        try:
-            return self._described(phase, error)
-        except BaseException:
-            return CallFailure(phase, "Exception", "an exception that cannot be shown")
+        frames: list[FrameData] = []
+        for frame, line in stack:
+            if frame.f_code.co_filename == self.path:
+                text = linecache.getline(self.path, line or 0).strip()
+                frames.append(FrameData(line or 0, cap(frame.f_code.co_name, 100), cap(text, 200)))
+        return frames[-8:]
 
     def _described(self, phase: str, error: BaseException) -> CallFailure:
         text = _text_of(error)
         if isinstance(error, ModuleNotFoundError) and error.name:
-            text = f"No module named {error.name!r}"  # Python words a hidden package in another way
+            text = f"No module named {error.name!r}"  # also of a hidden package
         if refused := refused_action(error):
             text = f"{refused} ({text})"
         if (
@@ -66,9 +57,8 @@ class GuardedCall:
             and type(error).__module__ == "builtins"
             and str(error.filename) == self.path
         ):
-            line = (
-                error.lineno if isinstance(error.lineno, int) and 0 <= error.lineno <= 10**9 else 0
-            )
+            number = error.lineno
+            line = number if isinstance(number, int) and 0 <= number <= 10**9 else 0
             frames = [FrameData(line, "", cap(str(error.text or "").strip(), 200))]
             text = str(error.msg)
         else:
@@ -95,9 +85,7 @@ _MOST_CAUSES = 8
 def refused_action(error: BaseException) -> str:
     """Return a sentence if the system refused something that the submission tried, or "".
 
-    Args:
-        error: the exception that the submission raised. The refusal may be this exception, or one
-            of the exceptions that caused it.
+    The refusal may be the exception itself, or one of the exceptions that caused it.
     """
     cause: BaseException | None = error
     for _ in range(_MOST_CAUSES):
@@ -105,7 +93,7 @@ def refused_action(error: BaseException) -> str:
             return _TOO_MUCH[cause.errno]
         if isinstance(cause, OSError) and cause.errno in _REFUSED:
             path = cause.filename if isinstance(cause.filename, str) else ""
-            if path and cause.errno != errno.ENOSYS:  # a path of a call that is not allowed at all
+            if path and cause.errno != errno.ENOSYS:  # that call itself is refused
                 return f"it tried to read or change {path[:200]}, which a submission may not do"
             return (
                 "it tried to use the network, to start a process, or to do something else that a "
@@ -116,7 +104,7 @@ def refused_action(error: BaseException) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return if Python or torch's allocator requested more memory than the limit allows."""
+    """Return whether Python or torch's allocator requested more memory than the limit allows."""
     refused = isinstance(error, OSError) and error.errno == errno.ENOMEM
     return refused or isinstance(error, MemoryError) or "can't allocate memory" in _text_of(error)
 

@@ -15,15 +15,18 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
-Shapes = Mapping[str, tuple[int, ...]]
+Shape = tuple[int, ...]
+Shapes = Mapping[str, Shape]
+Roles = tuple[str, ...]
 # The learner's layer -> the roles that the layer holds, in the order of its rows.
-Assignment = dict[str, tuple[str, ...]]
+Assignment = dict[str, Roles]
 
 # The grader tries at most this many assignments if the names allow several.
 MOST_ASSIGNMENTS = 24
 
-_NAMES: dict[tuple[str, ...], str] = {
+_NAMES: dict[Roles, str] = {
     ("q",): "q_proj W_q w_q wq to_q q_linear query W_query q",
     ("k",): "k_proj W_k w_k wk to_k k_linear key W_key k",
     ("v",): "v_proj W_v w_v wv to_v v_linear value W_value v",
@@ -35,10 +38,9 @@ _NAMES: dict[tuple[str, ...], str] = {
     ("up",): "up_proj w3",
     ("down",): "down_proj w2",
 }
-ROLES_BY_NAME: dict[str, tuple[str, ...]] = {
+ROLES_BY_NAME: dict[str, Roles] = {
     name: roles for roles, names in _NAMES.items() for name in names.split()
 }
-
 
 # Roles that are found by names only, because layers of the same shape may not be exchanged.
 _BY_NAME_ONLY = frozenset({"gate", "up", "down"})
@@ -50,14 +52,14 @@ class Atom:
 
     layer: str  # the contract's layer that holds the role
     start: int  # the index of the role's first row in that layer
-    rows: int  # the number of the role's rows
-    columns: int  # the number of columns
-    bias: bool  # True if the layer has a bias
+    rows: int
+    columns: int
+    bias: bool
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A weight matrix [rows, columns]. `bias` is True if the layer has a bias [rows]."""
+    """A weight matrix [rows, columns], with or without a bias [rows]."""
 
     rows: int
     columns: int
@@ -68,10 +70,17 @@ class Layer:
 class Contract:
     """The contract's parameters."""
 
-    atoms: dict[str, Atom]  # the roles of the contract, by name
-    # Name and shape of the parameters that are neither the weight nor the bias of a layer, for
-    # example the weight of a norm.
-    plain: dict[str, tuple[int, ...]]
+    atoms: dict[str, Atom]
+    # Name and shape of parameters outside layers, for example of a norm.
+    plain: dict[str, Shape]
+
+    @cached_property
+    def roles_of_layers(self) -> Assignment:
+        """The roles that each layer of the contract holds."""
+        held: Assignment = {}
+        for role, atom in self.atoms.items():
+            held[atom.layer] = (*held.get(atom.layer, ()), role)
+        return held
 
     @cached_property
     def parts(self) -> frozenset[str]:
@@ -84,29 +93,24 @@ class Contract:
         return any(self.parts) or not _BY_NAME_ONLY.isdisjoint(self.atoms)
 
 
-def layers(shapes: Shapes) -> tuple[dict[str, Layer], dict[str, tuple[int, ...]]]:
-    """Group parameters into layers by path.
+def layers(shapes: Shapes) -> tuple[dict[str, Layer], dict[str, Shape]]:
+    """Return the layers by path, and the parameters that belong to no layer.
 
-    Args:
-        shapes: name and shape of every parameter.
-
-    Returns:
-        The layers by path, and the parameters that belong to no layer.
+    >>> layers({"q.weight": (4, 2), "q.bias": (4,), "norm.weight": (2,)})
+    ({'q': Layer(rows=4, columns=2, bias=True)}, {'norm.weight': (2,)})
     """
-    matrices = {
-        name[: -len(".weight")]: shape
-        for name, shape in shapes.items()
-        if name.endswith(".weight") and len(shape) == 2
-    }
     plain = dict(shapes)
-    found: dict[str, Layer] = {}
-    for path, (rows, columns) in matrices.items():
-        bias = shapes.get(f"{path}.bias")
-        found[path] = Layer(rows, columns, bias == (rows,))
-        del plain[f"{path}.weight"]
-        if bias == (rows,):
+    by_path: dict[str, Layer] = {}
+    for name, shape in shapes.items():
+        path = name.removesuffix(".weight")
+        if path == name or len(shape) != 2:
+            continue
+        has_bias = shapes.get(f"{path}.bias") == shape[:1]
+        by_path[path] = Layer(*shape, has_bias)
+        del plain[name]
+        if has_bias:
             del plain[f"{path}.bias"]
-    return found, plain
+    return by_path, plain
 
 
 def contract_of(shapes: Shapes) -> Contract:
@@ -135,39 +139,31 @@ def assignments(
 
     Args:
         shapes: name and shape of every parameter of the learner's module.
-
-    Returns:
-        The assignments; [] if no assignment fits.
     """
-    found, plain = layers(shapes)
+    by_path, plain = layers(shapes)
     if plain_names(contract, plain) is None:
         return []
-    named = _named(contract, found)
-    if contract.is_by_name and found.keys() != named.keys():
+    named = _named(contract, by_path)
+    if contract.is_by_name and by_path.keys() != named.keys():
         return []
-    exact = {path for path in found if path in {atom.layer for atom in contract.atoms.values()}}
-    if any(path not in named for path in exact):
-        return []  # a layer with a name of the contract has another shape: never reassign it
-    results: list[Assignment] = []
-    for result in _complete(contract, found, named):
-        results.append(result)
-        if len(results) == limit:
-            break
-    return results
+    # A layer with a name of the contract has another shape: never reassign it.
+    if any(path in contract.roles_of_layers and path not in named for path in by_path):
+        return []
+    return list(islice(_complete(contract, by_path, named), limit))
 
 
 def fits(contract: Contract, shapes: Shapes, assignment: Assignment) -> bool:
-    """Return if an assignment gives every role to a fitting layer and every layer a role.
+    """Return whether an assignment gives every role to a fitting layer and every layer a role.
 
     Parameters that belong to no layer must be the contract's.
     """
-    found, plain = layers(shapes)
+    by_path, plain = layers(shapes)
     held = [role for roles in assignment.values() for role in roles]
     return (
         plain_names(contract, plain) is not None
-        and found.keys() == assignment.keys()
+        and by_path.keys() == assignment.keys()
         and sorted(held) == sorted(contract.atoms)
-        and all(_fits(contract, roles, found[path]) for path, roles in assignment.items())
+        and all(_fits(contract, roles, by_path[path]) for path, roles in assignment.items())
     )
 
 
@@ -184,32 +180,39 @@ def plain_names(contract: Contract, shapes: Shapes) -> dict[str, str] | None:
         None if a parameter of the contract is missing or has another shape, or if there is a
         parameter too much.
     """
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for own, shape in layers(shapes)[1].items():
-        same = [name for name in contract.plain if name == own or _is_same_place(name, own)]
+        same = [
+            name
+            for name in contract.plain
+            if name == own or _is_same_place(name.split("."), own.split("."), 2)
+        ]
         if len(same) != 1 or contract.plain[same[0]] != tuple(shape):
             return None
-        found[own] = same[0]
-    return found if sorted(found.values()) == sorted(contract.plain) else None
+        names[own] = same[0]
+    return names if sorted(names.values()) == sorted(contract.plain) else None
 
 
-def _is_same_place(name: str, own: str) -> bool:
-    """Return if the last two parts of two names are equal, and the numbers in front of them."""
-    wanted, found = name.split("."), own.split(".")
-    return wanted[-2:] == found[-2:] and _has_numbers_of(wanted[:-2], found[:-2])
+def _is_same_place(wanted: Sequence[str], path: Sequence[str], ends: int) -> bool:
+    """Return whether two paths have the same last parts, `ends` of them, and numbers before them.
+
+    A contract's path without numbers fits all numbers.
+    """
+    numbers = [part for part in wanted[:-ends] if part.isdigit()]
+    is_same_number = [part for part in path[:-ends] if part.isdigit()] == numbers
+    return wanted[-ends:] == path[-ends:] and (not numbers or is_same_number)
 
 
-def _inside(part: str, roles: tuple[str, ...]) -> tuple[str, ...]:
+def _inside(part: str, roles: Roles) -> Roles:
     """Return roles with the path of the part of the module in front."""
     return tuple(f"{part}.{role}" for role in roles) if part else roles
 
 
-def _named(contract: Contract, found: Mapping[str, Layer]) -> Assignment:
+def _named(contract: Contract, by_path: Mapping[str, Layer]) -> Assignment:
     """Return the layers whose names give their roles, without contradictory names."""
-    own = _roles_of_layers(contract)
     named: Assignment = {}
-    for path, layer in found.items():
-        roles = own.get(path) or _roles_of_path(contract, path)
+    for path, layer in by_path.items():
+        roles = _roles_of(contract, path)
         if roles is not None and _fits(contract, roles, layer):
             named[path] = roles
     claims: dict[str, list[str]] = {}
@@ -221,52 +224,33 @@ def _named(contract: Contract, found: Mapping[str, Layer]) -> Assignment:
         # `o_proj` means "output" too, but the contract's own name `o_proj` wins.
         if len(paths) > 1:
             for path in paths:
-                if path not in own:
+                if path not in contract.roles_of_layers:
                     named.pop(path, None)
     return named
 
 
-def _roles_of_layers(contract: Contract) -> Assignment:
-    own: Assignment = {}
-    for role, atom in contract.atoms.items():
-        own[atom.layer] = (*own.get(atom.layer, ()), role)
-    return own
-
-
-def _roles_of_path(contract: Contract, path: str) -> tuple[str, ...] | None:
-    """Return the roles that the name of a layer stands for; None for an unknown name."""
+def _roles_of(contract: Contract, path: str) -> Roles | None:
+    """Return the contract's roles that the name of a layer stands for; None for another name."""
+    if path in contract.roles_of_layers:
+        return contract.roles_of_layers[path]
     components = path.split(".")
     for index in reversed(range(len(components))):
         name, front = components[index], components[:index]
-        known = ROLES_BY_NAME.get(name)
-        if known is None and name in _BY_NAME_ONLY:
-            continue  # the word for such a role is no name of its layer
-        if not contract.is_by_name:
-            if known is not None:
-                return known
-            continue
+        roles = ROLES_BY_NAME.get(name)
+        if roles is None and (name in _BY_NAME_ONLY or not contract.is_by_name):
+            continue  # "gate" is the word for a role, and no name of its layer
+        if roles is not None and not contract.is_by_name:
+            return roles if set(roles) <= contract.atoms.keys() else None
+        words = roles or (name,)
         for part in contract.parts:
-            roles = _inside(part, known or (name,))
-            if _is_inside(part, front) and set(roles) <= contract.atoms.keys():
+            roles = _inside(part, words)
+            is_inside = not part or _is_same_place(part.split("."), front, 1)
+            if is_inside and set(roles) <= contract.atoms.keys():
                 return roles
     return None
 
 
-def _is_inside(part: str, front: Sequence[str]) -> bool:
-    """Return if the path in front of a layer's name leads to a part of the contract's module."""
-    if not part:
-        return True
-    *before, last = part.split(".")
-    return list(front[-1:]) == [last] and _has_numbers_of(before, front[:-1])
-
-
-def _has_numbers_of(wanted: Sequence[str], found: Sequence[str]) -> bool:
-    """Return if the numbers in a path are those of the contract's path, if it has numbers."""
-    numbers = [part for part in wanted if part.isdigit()]
-    return not numbers or [part for part in found if part.isdigit()] == numbers
-
-
-def _fits(contract: Contract, roles: tuple[str, ...], layer: Layer) -> bool:
+def _fits(contract: Contract, roles: Roles, layer: Layer) -> bool:
     atoms = [contract.atoms[role] for role in roles if role in contract.atoms]
     return (
         len(atoms) == len(roles)
@@ -276,15 +260,12 @@ def _fits(contract: Contract, roles: tuple[str, ...], layer: Layer) -> bool:
 
 
 def _complete(
-    contract: Contract, found: Mapping[str, Layer], chosen: Assignment
+    contract: Contract, by_path: Mapping[str, Layer], chosen: Assignment
 ) -> Iterator[Assignment]:
-    """Yield all assignments that extend `chosen` to all layers and all roles.
-
-    The search is depth first, in the order of declaration.
-    """
+    """Yield all assignments that extend `chosen` to all layers and roles, depth first."""
     taken = {role for roles in chosen.values() for role in roles}
     open_roles = [role for role in contract.atoms if role not in taken]
-    path = next((path for path in found if path not in chosen), None)
+    path = next((path for path in by_path if path not in chosen), None)
     if path is None:
         if not open_roles:
             yield dict(chosen)
@@ -295,8 +276,8 @@ def _complete(
         if len(roles) > 1 and all(role in open_roles for role in roles)
     ]
     for roles in [*((role,) for role in open_roles), *dict.fromkeys(fused)]:
-        if _fits(contract, roles, found[path]):
-            yield from _complete(contract, found, {**chosen, path: roles})
+        if _fits(contract, roles, by_path[path]):
+            yield from _complete(contract, by_path, {**chosen, path: roles})
 
 
 def explain_mismatch(contract: Contract, expected: Shapes, shapes: Shapes) -> str:
@@ -331,7 +312,7 @@ def explain_mismatch(contract: Contract, expected: Shapes, shapes: Shapes) -> st
             f"use nn.Linear({atom.columns}, {atom.rows}{bias})"
         )
     for path, other in twice.items():
-        roles = " and ".join(_named_roles(contract, path) or ())
+        roles = " and ".join(_roles_of(contract, path) or ())
         parts.append(f"{path} and {other} both hold {roles}: keep one of them")
     names = {*own, *(f"{name}.weight" for name in bare), *(f"{name}.bias" for name in bare)}
     if missing := [f"{name} {list(wanted[name])}" for name in wanted if name not in names]:
@@ -349,15 +330,15 @@ def explain_mismatch(contract: Contract, expected: Shapes, shapes: Shapes) -> st
 
 
 def _held_roles(
-    contract: Contract, found: Mapping[str, Layer]
+    contract: Contract, by_path: Mapping[str, Layer]
 ) -> tuple[Assignment, dict[str, str]]:
     """Return the roles that each layer is meant for, and the layers whose roles another holds."""
     held: Assignment = {}
     twice: dict[str, str] = {}
     holder: dict[str, str] = {}
-    own = _roles_of_layers(contract)
-    for path in sorted(found, key=lambda path: path not in own):  # the contract's names win
-        roles = _named_roles(contract, path) or ()
+    # The contract's names win.
+    for path in sorted(by_path, key=lambda path: path not in contract.roles_of_layers):
+        roles = _roles_of(contract, path) or ()
         others = {holder.get(role, "") for role in roles}
         if roles and others == {""}:
             held[path] = roles
@@ -366,9 +347,9 @@ def _held_roles(
             twice[path] = others.pop()
     if contract.is_by_name:
         return held, twice
-    unnamed = [path for path in found if _named_roles(contract, path) is None]
+    unnamed = [path for path in by_path if _roles_of(contract, path) is None]
     for path in unnamed:
-        layer = found[path]
+        layer = by_path[path]
         for role, atom in contract.atoms.items():
             if role not in holder and (atom.rows, atom.columns) == (layer.rows, layer.columns):
                 held[path], holder[role] = (role,), path
@@ -383,23 +364,23 @@ def _held_roles(
 def _bare_parameters(contract: Contract, shapes: Shapes, held: Assignment) -> dict[str, str]:
     """Return the parameters outside layers that are meant for a role, by their names."""
     taken = {role for roles in held.values() for role in roles}
-    found: dict[str, str] = {}
+    bare: dict[str, str] = {}
     for name, shape in layers(shapes)[1].items():
-        named = _named_roles(contract, name) or ()
+        named = _roles_of(contract, name) or ()
         for role, atom in contract.atoms.items():
             is_meant = role in named if named else not contract.is_by_name
             if role not in taken and is_meant and math.prod(shape) == atom.rows * atom.columns:
-                found[name] = role
+                bare[name] = role
                 taken.add(role)
                 break
-    return found
+    return bare
 
 
-def _as_held(contract: Contract, expected: Shapes, held: Assignment) -> dict[str, tuple[int, ...]]:
+def _as_held(contract: Contract, expected: Shapes, held: Assignment) -> dict[str, Shape]:
     """Return the contract's parameters under the names of the learner's layers that hold them."""
     wanted = {name: tuple(shape) for name, shape in expected.items()}
     taken = {role for roles in held.values() for role in roles}
-    for layer, roles in _roles_of_layers(contract).items():
+    for layer, roles in contract.roles_of_layers.items():
         absent = [role for role in roles if role not in taken]
         if len(absent) == len(roles):
             continue
@@ -418,11 +399,10 @@ def _as_held(contract: Contract, expected: Shapes, held: Assignment) -> dict[str
     return wanted
 
 
-def _named_roles(contract: Contract, path: str) -> tuple[str, ...] | None:
-    roles = _roles_of_layers(contract).get(path) or _roles_of_path(contract, path)
-    return roles if roles and set(roles) <= contract.atoms.keys() else None
-
-
 def assignment_in_words(assignment: Assignment) -> str:
-    """Return an assignment in words for the report, for example `fc1 as q, fc2 as k`."""
+    """Return an assignment in words for the report.
+
+    >>> assignment_in_words({"fc1": ("q",), "c_attn": ("k", "v")})
+    'fc1 as q, c_attn as k+v'
+    """
     return ", ".join(f"{path} as {'+'.join(roles)}" for path, roles in assignment.items())

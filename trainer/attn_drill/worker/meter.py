@@ -11,8 +11,7 @@ import gc
 import math
 import sys
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from types import FrameType
 from typing import Any, TypeVar
@@ -20,10 +19,9 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode  # the documented way to import it
 
 from attn_drill.worker.protocol import RunCost
-from attn_drill.worker.torch_private import storage_id
+from attn_drill.worker.torch_private import DispatchMode, storage_id
 
 T = TypeVar("T")
 
@@ -42,38 +40,28 @@ _ENTERING = frozenset(
     "tensor as_tensor asarray from_numpy frombuffer from_dlpack new_tensor apply_ map_ "
     "lift_fresh".split()
 )
+_MOST_DEPTH = 200  # frames that are searched
 
 
-class Meter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
-    """Counts the dispatched operations of this thread while active.
+class Meter(DispatchMode):
+    """Counts the dispatched operations of this thread while active. `RunCost` has the units.
 
-    Attributes:
-        operations: the number of operations, views too.
-        flops: 2 for each multiply-add of all products.
-        matrix_flops: 2 for each multiply-add of products of matrices and vectors.
-        largest: the entries of the largest tensor that was made. Views do not count.
-        alive: the bytes of new tensors that are alive now.
-        peak: the most bytes of new tensors that were alive at once.
+    `alive` is the bytes of new tensors that are alive now, and `peak` the most of them at once.
     """
 
     def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # as above
+        super().__init__()
         self.operations = self.flops = self.matrix_flops = 0
         self.largest = self.alive = self.peak = 0
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Return False: True would import dynamo, which takes 0.7 s, and nothing is compiled."""
-        return False
-
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation and count it."""
-        given = tensors_in((args, kwargs))
-        before = {(storage_id(tensor), tensor.untyped_storage().nbytes()) for tensor in given}
+        inputs = tensors_in((args, kwargs))
+        before = {(storage_id(tensor), tensor.untyped_storage().nbytes()) for tensor in inputs}
         result = func(*args, **(kwargs or {}))
         self.count(func.overloadpacket.__name__, args)
         # The operation may have made an argument larger: `out=`, resize_.
-        for tensor in (*tensors_in(result), *given):
+        for tensor in (*tensors_in(result), *inputs):
             storage = tensor.untyped_storage()
             if (memory := (storage_id(tensor), storage.nbytes())) not in before:
                 before.add(memory)
@@ -116,12 +104,7 @@ class Meter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __in
 
 
 class _Transfers(TorchFunctionMode):
-    """Counts the entries that leave torch as plain data, and those that enter torch, while active.
-
-    Attributes:
-        left: the entries of tensors that left torch (`tolist`, `numpy` …).
-        entered: the entries of tensors that were made from data outside torch.
-    """
+    """Counts the entries that leave torch as plain data, and those that enter torch."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -138,47 +121,32 @@ class _Transfers(TorchFunctionMode):
         return result
 
 
-class _Lines:
-    """Counts the lines of one file that run in this thread while `counting`."""
-
-    def __init__(self, path: str) -> None:
-        self.count = 0
-        self._path = path
-
-    @contextmanager
-    def counting(self) -> Iterator[None]:
-        """Count while the context is active."""
-        before = sys.gettrace()
-        sys.settrace(self._trace)
-        try:
-            yield
-        finally:
-            sys.settrace(before)
-
-    def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if frame.f_code.co_filename != self._path:
-            return None
-        if event in ("call", "line"):  # a comprehension or a lambda on one line has only calls
-            self.count += 1
-        return self._trace
-
-
 def measured(call: Callable[[], T], path: str) -> tuple[T, RunCost]:
-    """Make a call and count its cost.
+    """Make one call of the learner's code; return its result and its cost.
 
     Args:
-        call: makes one call of the learner's code. An exception is passed on, without counts.
         path: the path of the learner's file, whose lines are counted.
-
-    Returns:
-        The result of the call, and its cost.
     """
-    meter, transfers, lines = Meter(), _Transfers(), _Lines(path)
-    with transfers, meter, lines.counting():
-        result = call()
+    meter, transfers, lines = Meter(), _Transfers(), 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal lines
+        if frame.f_code.co_filename != path:
+            return None
+        if event in ("call", "line"):  # a lambda on one line has only calls
+            lines += 1
+        return trace
+
+    before = sys.gettrace()
+    with transfers, meter:
+        sys.settrace(trace)
+        try:
+            result = call()
+        finally:
+            sys.settrace(before)
     cost = RunCost(
         operations=meter.operations,
-        lines=lines.count,
+        lines=lines,
         left=transfers.left,
         entered=transfers.entered,
         flops=meter.flops,
@@ -220,15 +188,27 @@ def flops_of(name: str, arguments: Sequence[Any]) -> int:
 
 def tensors_in(value: Any) -> list[Tensor]:
     """Return the strided tensors in nested lists, tuples and dicts, in order."""
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     waiting = [value]
     opened: set[int] = set()  # a list may contain itself
-    while waiting:  # a recursion would take twice as long, and every operation needs this search
+    while waiting:  # a recursion would take twice as long
         part = waiting.pop()
         if isinstance(part, Tensor):
             if part.layout is torch.strided:
-                found.append(part)
+                tensors.append(part)
         elif isinstance(part, (list, tuple, dict)) and id(part) not in opened:
             opened.add(id(part))
             waiting.extend(reversed([*(part.values() if isinstance(part, dict) else part)]))
-    return found
+    return tensors
+
+
+def lines_of(frame: FrameType | None, path: str, most: int) -> tuple[int, ...]:
+    """Return the lines of a file that run in a frame and its callers, innermost first."""
+    lines: list[int] = []
+    for _ in range(_MOST_DEPTH):
+        if frame is None or len(lines) == most:
+            break
+        if frame.f_code.co_filename == path:
+            lines.append(frame.f_lineno)
+        frame = frame.f_back
+    return tuple(lines)

@@ -8,8 +8,9 @@ a payload. The kinds are:
 - FILE: the learner's file. It follows the request in a separate message, so that a worker can
   prepare itself before the file exists.
 - NOTE: the index of the run that is about to start; -1 for the import of the file.
-- PART: a frame with finished runs. The worker may send it before the reply, so that the grader can
-  compare these runs while the worker goes on.
+- PART: a frame with a reply that holds only the next finished runs. The worker may send it before
+  the complete reply, so that the grader can compare these runs while the worker goes on. Tensor ids
+  are counted through all parts and the reply.
 
 The grader does not trust the bytes of a worker: it limits sizes before it reads a message, and it
 checks the header against its types before it uses a value.
@@ -35,13 +36,13 @@ T = TypeVar("T")
 NOTE, PART, REPLY, FILE = b"N", b"P", b"R", b"F"
 MOST_REPLY_BYTES = 64 << 20
 MOST_HEADER_BYTES = 4 << 20
-MOST_HEADER_PARTS = 100_000  # objects and lists: to decode millions of empty lists takes minutes
+MOST_HEADER_PARTS = 100_000  # millions of empty lists would take minutes
 MOST_TENSORS = 20_000
 MOST_TENSOR_BYTES = 32 << 20
 MOST_TEXT = 4_000
 MOST_DIMS = 16
 _ALIGNED = 8  # bytes
-_MOST_EMPTY = 1 << 40  # entries that an empty tensor would have if its sizes of 0 were 1
+_MOST_EMPTY = 1 << 40  # entries, with sizes of 1 in place of 0
 
 # The observation of a call:
 # - "cost": count its cost.
@@ -54,7 +55,7 @@ Observe = Literal["", "cost", "lines", "tensors", "gradients", "facts"]
 # The limits of a reply. The decoder refuses longer or larger values, whoever made the reply.
 Text = Annotated[str, msgspec.Meta(max_length=MOST_TEXT + 8)]
 Name = Annotated[str, msgspec.Meta(max_length=256)]
-Assigned = Mapping[str, Sequence[str]]  # the learner's layer -> the roles that the layer holds
+Assigned = Mapping[str, Sequence[str]]  # layer -> the roles that it holds
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 Index = Annotated[int, msgspec.Meta(ge=-1, le=1 << 31)]  # -1: none
 Shape = Annotated[
@@ -109,31 +110,30 @@ Frames = Annotated[list[FrameData], msgspec.Meta(max_length=8)]
 class CallFailure(msgspec.Struct, frozen=True):
     """An exception that the learner's code raised."""
 
-    phase: Name  # the phase of the run, for example "forward" or "backward"
-    type: Name  # the name of the exception's type
-    message: Text  # the exception's message
-    frames: Frames = []  # the places in the learner's file, outermost first
-    out_of_memory: bool = False  # True if the limit of memory was reached
+    phase: Name  # for example "forward" or "backward"
+    type: Name
+    message: Text
+    frames: Frames = []
+    out_of_memory: bool = False
 
 
 class Returned(msgspec.Struct, frozen=True):
     """One output of a call."""
 
-    description: Text  # the output in words, for example "a tensor" or "None"
-    shape: Shape = []  # the shape of a tensor
-    dtype: Name = ""  # the name of a tensor's dtype
-    device: Name = ""  # the type of a tensor's device
-    # The index of the tensor in the frame; -1 if the output is not a tensor, or if the tensor was
-    # not sent.
+    description: Text  # for example "a tensor" or "None"
+    shape: Shape = []
+    dtype: Name = ""
+    device: Name = ""  # for example "cpu"
+    # The index of the tensor in the frame; -1 if no tensor was sent.
     tensor_id: Index = -1
-    plain: Name = ""  # "int" or "str" if the output has one of these types, else ""
+    plain: Name = ""  # "int", "str" or ""
     text: Name = ""  # the value of an int or a str
 
 
 class FoundParameter(msgspec.Struct, frozen=True):
     """One argument of the learner's callable."""
 
-    name: Name  # the name of the argument
+    name: Name
     # The kind, as in the `inspect` module.
     kind: Literal[
         "POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD"
@@ -146,26 +146,30 @@ class FoundParameter(msgspec.Struct, frozen=True):
 class NotAllowed(msgspec.Struct, frozen=True):
     """A function of torch that was called and must not be called."""
 
-    name: Name  # the function, in words that learners know
-    is_by_challenge: bool = False  # True if only this challenge forbids the function
-    frames: Frames = []  # the places of the call in the learner's file
+    name: Name  # in words that learners know
+    is_by_challenge: bool = False  # only this challenge forbids it
+    frames: Frames = []
 
 
-class Step(msgspec.Struct, frozen=True, array_like=True):
-    """The result of one operation of a recorded run.
+class Step(msgspec.Struct, array_like=True):
+    """The result of one operation of a recorded run."""
 
-    `recorder.RecordedStep` describes the fields. `tensor_id` is the index of the value in the
-    frame, or -1.
-    """
-
+    # The file's own lines at that moment, innermost first; [] if no line of the file was running.
     lines: Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=10**9)]], msgspec.Meta(max_length=8)]
+    # Torch's name of the operation; `input x` for a given tensor or number, `return` for a returned
+    # tensor, `number` for a Python number.
     operation: Name
-    tensor_id: Index
+    tensor_id: Index  # the index of the value in the frame, or -1
+    # The indices of the steps that the result was made from.
     parents: Annotated[list[Index], msgspec.Meta(max_length=64)]
-    name: Name = ""
+    name: Name = ""  # the first variable that it was bound to
+    # The index of the step of the given tensor whose memory was written; -1 if there is none.
     written: Index = -1
-    entries: Count = 1
+    entries: Count = 1  # of the result
+    # True if gradients were off when the result was made, or if the result was detached and then
+    # used.
     is_cut: bool = False
+    # The Python numbers with which the operation computes.
     numbers: Annotated[list[float], msgspec.Meta(max_length=8)] = []
 
 
@@ -174,20 +178,20 @@ class RunCost(msgspec.Struct, frozen=True):
 
     operations: Count = 0  # tensor operations, views too
     lines: Count = 0  # lines of the learner's file that ran
-    left: Count = 0  # entries of tensors that left torch as plain data (`tolist`, `numpy` …)
-    entered: Count = 0  # entries of tensors that were made from data outside torch
+    left: Count = 0  # entries that left torch as plain data (`tolist`, `numpy` …)
+    entered: Count = 0  # entries that were made from data outside torch
     flops: Count = 0  # 2 for each multiply-add, of all products
-    matrix_flops: Count = 0  # 2 for each multiply-add of products of matrices and vectors
+    matrix_flops: Count = 0  # those of products of matrices and vectors
     largest: Count = 0  # entries of the largest tensor that was made
-    peak_bytes: Count = 0  # the most bytes of new tensors that were alive at once
+    peak_bytes: Count = 0  # of new tensors that were alive at once
 
 
 class CopyFact(msgspec.Struct, frozen=True):
     """A copy that repeats entries."""
 
-    line: Index  # the line of the file
-    before: Count  # the bytes of the entries that are repeated
-    after: Count  # the bytes of the copy
+    line: Index
+    before: Count  # the bytes that are repeated
+    after: Count
 
 
 class HeldFact(msgspec.Struct, frozen=True):
@@ -203,10 +207,9 @@ Places = Annotated[list[Index], msgspec.Meta(max_length=50)]
 class Facts(msgspec.Struct):
     """The facts about one call."""
 
-    operations: Count = 0  # the number of tensor operations, without views
-    multiply_adds: Annotated[int, msgspec.Meta(ge=0, le=1 << 62)] = 0  # the number of multiply-adds
-    peak_bytes: Count = 0  # the most bytes of new tensors that were alive at once
-    # The copies that repeat entries.
+    operations: Count = 0  # without views
+    multiply_adds: Annotated[int, msgspec.Meta(ge=0, le=1 << 62)] = 0
+    peak_bytes: Count = 0  # of new tensors that were alive at once
     copies: Annotated[list[CopyFact], msgspec.Meta(max_length=50)] = []
     # The tensors that were alive at the peak, the largest first.
     held: Annotated[list[HeldFact], msgspec.Meta(max_length=50)] = []
@@ -224,13 +227,13 @@ class Facts(msgspec.Struct):
 class Call(msgspec.Struct, frozen=True):
     """One call of an implementation in a case."""
 
-    # The inputs of the call: "first", or "second" for new values of the same shapes.
+    # "second" stands for new values of the same shapes.
     values: Literal["first", "second"] = "first"
-    gradients: bool = False  # True if gradients are recorded and computed
+    gradients: bool = False
     # True if the inputs are written into the tensors of the call before.
     is_in_same_memory: bool = False
-    is_in_eval_mode: bool = False  # True if a module in training mode is in eval mode for this call
-    observe: Observe = ""  # the observation of the call
+    is_in_eval_mode: bool = False  # of a module in training mode
+    observe: Observe = ""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -240,25 +243,25 @@ class Run(msgspec.Struct, frozen=True):
     replaced by {"tensor": tensor_id}.
     """
 
-    sizes: dict[str, int]  # the sizes of the case by name
-    init: dict[str, Any]  # the arguments of the constructor
-    inputs: dict[str, Any]  # the first values of the inputs
-    second: dict[str, Any]  # the second values of the inputs
-    parameters: dict[str, int]  # the tensor ids of the weights, named as in the contract
-    cotangents: dict[str, int]  # the tensor ids of the factors of the outputs in the backward pass
-    dtype: str  # the name of the module's dtype
+    sizes: dict[str, int]
+    init: dict[str, Any]
+    inputs: dict[str, Any]
+    second: dict[str, Any]
+    parameters: dict[str, int]  # tensor ids, named as in the contract
+    cotangents: dict[str, int]  # tensor ids of the factors of the outputs
+    dtype: str
     mode: str  # "train" or "eval"
     # The memory layout of inputs, by name; `execution.lay_out` describes the layouts.
     layout: dict[str, str]
-    differentiable: list[str]  # the names of the inputs whose gradients are compared
-    calls: list[Call]  # the calls
-    initial: bool = False  # True if the module keeps the values with which it was constructed
+    differentiable: list[str]  # the inputs whose gradients are compared
+    calls: list[Call]
+    initial: bool = False  # the module keeps its first weights
 
 
 class RefusedCall(msgspec.Struct, frozen=True):
     """A call that a submission must refuse."""
 
-    call: str  # the name of the class or function
+    call: str
     # The arguments by name, with {"tensor": tensor_id} in place of tensors.
     arguments: dict[str, Any]
     # The constructor arguments, if `drive` makes the call on a module; else None.
@@ -271,14 +274,13 @@ class Request(msgspec.Struct, frozen=True):
     A request contains no expected values, no tolerances and no reference.
     """
 
-    # The source of `drive` from the pack's cases.py with the definitions that it needs, and nothing
-    # else of the pack.
+    # `drive` from the pack's cases.py with the definitions that it needs, and nothing else.
     drive_source: str
-    kind: str  # the kind of the challenge, for example "module"
-    entry: list[str]  # the names of the callables that the file must define
-    random_seed: int  # the seed of torch's random numbers
-    runs: list[Run]  # the cases
-    refusals: list[RefusedCall]  # calls that the submission must refuse
+    kind: str  # for example "module"
+    entry: list[str]  # what the file must define
+    random_seed: int
+    runs: list[Run]
+    refusals: list[RefusedCall]
     # The roles of the learner's layers; {} for the first assignment that fits all cases.
     assignment: dict[Name, list[Name]] = {}
     signatures: list[Signature] = []  # the contract's callables
@@ -286,7 +288,7 @@ class Request(msgspec.Struct, frozen=True):
     forbids: list[str] = []
     # Pairs of parameters that are one tensor in this submission, as its challenge allows.
     ties: list[tuple[str, str]] = []
-    realistic: Run | None = None  # a call on tensors without values, whose facts are gathered
+    realistic: Run | None = None  # on tensors without values, for facts
 
 
 class SubmittedFile(msgspec.Struct, frozen=True):
@@ -299,13 +301,13 @@ class SubmittedFile(msgspec.Struct, frozen=True):
 class CallReply(msgspec.Struct):
     """The results of one call."""
 
-    outputs: dict[Name, Returned] = {}  # the outputs
-    # The failure of the call; for a call with gradients, also that of the backward pass. If the
-    # call fails only while gradients are recorded, `outputs` are those without.
+    outputs: dict[Name, Returned] = {}
+    # Also that of the backward pass. If the call fails only while gradients are recorded, `outputs`
+    # are those without.
     failure: CallFailure | None = None
-    gradients: dict[Name, Index] = {}  # the tensor ids of the gradients, named as in the contract
-    changed: list[Name] = []  # the inputs that the call changed in place
-    overwritten: list[Name] = []  # the outputs of the call before that this call changed
+    gradients: dict[Name, Index] = {}  # tensor ids, named as in the contract
+    changed: list[Name] = []  # the inputs that were changed in place
+    overwritten: list[Name] = []  # outputs of the call before that it changed
 
 
 class RunReply(msgspec.Struct):
@@ -314,19 +316,18 @@ class RunReply(msgspec.Struct):
     # The failure of the constructor or of the first call. A first call that fails only while
     # gradients are recorded counts as a failure of the gradients.
     failure: CallFailure | None = None
-    parameters: dict[Name, Shape] = {}  # name and shape of the module's parameters
+    parameters: dict[Name, Shape] = {}
     shared: dict[Name, Name] = {}  # each further name of a parameter -> its first name
     # The buffers whose imaginary part was cut off by the cast to the dtype.
     lost_imaginary: Annotated[list[Name], msgspec.Meta(max_length=50)] = []
-    unassigned: bool = False  # True if no assignment of the learner's layers fits
+    unassigned: bool = False  # no assignment of layers fits
     # The results of the calls, without those after a failed first call.
     calls: Annotated[list[CallReply], msgspec.Meta(max_length=8)] = []
-    # The steps of a recorded call.
     steps: Annotated[list[Step], msgspec.Meta(max_length=10_000)] = []
     # The index of the step that made each output of a recorded call.
     made_by: dict[Name, Index] = {}
-    cost: RunCost | None = None  # the cost of a counted call
-    facts: Facts | None = None  # the facts about a call
+    cost: RunCost | None = None
+    facts: Facts | None = None
 
     def call(self, place: int) -> CallReply:
         """Return the results of a call, from 0; without outputs if the call was not made."""
@@ -346,8 +347,8 @@ class RunReply(msgspec.Struct):
 class Reply(msgspec.Struct):
     """The complete output of a worker. It is evidence, not proof."""
 
-    load_failure: CallFailure | None = None  # the failure of the import of the file
-    # The names of the callables that the file defines.
+    load_failure: CallFailure | None = None
+    # What the file defines.
     defined: Annotated[list[Name], msgspec.Meta(max_length=40)] = []
     # The required names that are not callable -> a description of their values, or "missing".
     not_callable: dict[Name, Text] = {}
@@ -357,25 +358,15 @@ class Reply(msgspec.Struct):
     assignments: Annotated[
         list[dict[Name, list[Name]]], msgspec.Meta(max_length=MOST_ASSIGNMENTS)
     ] = []
-    assignment: dict[Name, list[Name]] = {}  # the assignment that the runs were made with
+    assignment: dict[Name, list[Name]] = {}  # the one that the runs were made with
     # The results of the cases, without those that were sent in parts.
     runs: Annotated[list[RunReply], msgspec.Meta(max_length=1000)] = []
-    # The failure of the call for each of the request's refusals; None if the constructor accepted
-    # the arguments.
+    # For each of the request's refusals; None if the file accepted the arguments.
     refusals: Annotated[list[CallFailure | None], msgspec.Meta(max_length=1000)] = []
     # The library attention that was called.
     not_allowed: Annotated[list[NotAllowed], msgspec.Meta(max_length=20)] = []
-    realistic: Facts | None = None  # the facts about the realistic call; None without such a call
-    is_realistic_complete: bool = False  # True if the realistic call succeeded
-
-
-class ReplyPart(msgspec.Struct, frozen=True):
-    """The next finished runs, in order. The reply contains the runs after the last part.
-
-    Tensor ids are counted through all parts and the reply.
-    """
-
-    runs: Annotated[list[RunReply], msgspec.Meta(max_length=1000)]
+    realistic: Facts | None = None
+    is_realistic_complete: bool = False
 
 
 class Header(msgspec.Struct):
@@ -454,7 +445,7 @@ def decode(frame: bytes, shape: type[T]) -> tuple[T, list[Tensor]]:
         return _decoded(frame, shape)
     except ProtocolError:
         raise
-    except Exception as error:  # the bytes may be made to cause any exception
+    except Exception as error:  # the bytes may cause any
         raise ProtocolError(
             f"a frame that cannot be read ({type(error).__name__}: {cap(str(error), 200)})"
         ) from None
@@ -513,10 +504,15 @@ def fill(tree: Any, tensors: Sequence[Tensor]) -> Any:
             return tensors[tree["tensor"]]
         if tree.keys() == {"shape", "dtype"}:
             return torch.empty(tree["shape"], dtype=DTYPES[tree["dtype"]], device="meta")
-        return {key: fill(part, tensors) for key, part in tree.items()}
+        return fill_all(tree, tensors)
     if isinstance(tree, list):
         return tuple(fill(part, tensors) for part in tree)
     return tree
+
+
+def fill_all(trees: Mapping[str, Any], tensors: Sequence[Tensor]) -> dict[str, Any]:
+    """Return named trees of `TensorTable.tree` with their tensors again."""
+    return {name: fill(tree, tensors) for name, tree in trees.items()}
 
 
 def message(kind: bytes, payload: bytes) -> bytes:
@@ -536,6 +532,10 @@ def mark(part: str) -> bytes:
 
 
 def cap(text: str, most: int = MOST_TEXT) -> str:
-    """Return a text that is short enough to send, without surrogates."""
+    r"""Return a text that is short enough to send, without surrogates.
+
+    >>> cap("abcdef", 3), cap("a\ud800b")
+    ('abc …', 'a?b')
+    """
     clean = text[:most].encode("utf-8", "replace").decode("utf-8")
     return clean if len(text) <= most else clean + " …"

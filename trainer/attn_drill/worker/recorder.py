@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from attn_drill.worker.meter import tensors_in
-from attn_drill.worker.torch_private import is_inside_transform
+from attn_drill.worker.meter import lines_of, tensors_in
+from attn_drill.worker.protocol import Step, cap
+from attn_drill.worker.torch_private import DispatchMode, is_inside_transform
 
 MOST_STEPS = 2_500
 MOST_BYTES = 16 << 20
 MOST_STEP_BYTES = 1 << 20
-_MOST_DEPTH = 200  # frames that are searched for the file's own
 _MOST_NUMBER = 1 << 62
 # The numbers of other operations are sizes and axes.
 _WITH_NUMBERS = frozenset(
@@ -33,44 +31,26 @@ _WITH_NUMBERS = frozenset(
 _OWN_GRADIENT = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]  # a classmethod
 
 
-@dataclass
-class RecordedStep:
-    """One result of an operation."""
-
-    # The file's own lines at that moment, innermost first; () if no line of the file was running.
-    lines: tuple[int, ...]
-    # Torch's name of the operation; `input x` for a given tensor or number, `return` for a returned
-    # tensor, `number` for a Python number.
-    operation: str
-    # A contiguous copy of the result, complex numbers as pairs; None if the result is too large or
-    # the record is full.
-    value: Tensor | None
-    parents: tuple[int, ...]  # the indices of the steps that the result was made from
-    name: str = ""  # the variable that the result was first bound to, or ""
-    # The index of the step of the given tensor whose memory was written; -1 if no given tensor was
-    # written.
-    written: int = -1
-    entries: int = 1  # the number of entries of the result
-    # True if gradients were off when the result was made, or if the result was detached and then
-    # used.
-    is_cut: bool = False
-    numbers: tuple[float, ...] = ()  # the Python numbers with which an operation computes
-
-
-class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
-    """Records the operations of this thread in `steps` while active. Can be entered several times.
+class Recorder(DispatchMode):
+    """Records the operations of this thread while active. Can be entered several times.
 
     Args:
         names: if Python is traced too, for the names of results, for numbers and for returned
             values. The trace takes as long again as the rest.
         gradients: if gradients are on, and the steps that cut gradients off are marked.
+
+    Attributes:
+        steps: the operations, without the ids of their results.
+        values: for each step a contiguous copy of its result, complex numbers as pairs; None if the
+            result is too large or the record is full.
     """
 
     def __init__(self, path: str, *, names: bool = True, gradients: bool = False) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # as above
-        self.steps: list[RecordedStep] = []
+        super().__init__()
+        self.steps: list[Step] = []
+        self.values: list[Tensor | None] = []
         self._path, self._names, self._gradients = path, names, gradients
-        self._alive: list[Tensor] = []  # keeps tensors alive, so that no memory is used twice
+        self._alive: list[Tensor] = []  # so that no memory is used twice
         self._makers: dict[object, int] = {}
         self._whole: dict[int, Tensor] = {}  # by storage: the first tensor in it
         self._given: dict[int, int] = {}  # storage -> step
@@ -79,11 +59,6 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         # By the id of a frame: its line, and the values that its names were bound to.
         self._locals: dict[int, tuple[int, dict[str, object]]] = {}
         self._traced: Any = None
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Return False: True would import dynamo, which takes 0.7 s, and nothing is compiled."""
-        return False
 
     def __enter__(self) -> Recorder:
         super().__enter__()  # type: ignore[no-untyped-call]  # torch's method has no types
@@ -148,15 +123,15 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
         """Run the operation and record what it made."""
         if self._at_rest:
             return func(*args, **(kwargs or {}))
-        given = _tensors((args, kwargs))
+        inputs = _tensors((args, kwargs))
         parents = tuple(
-            dict.fromkeys(step for tensor in given if (step := self.step_of(tensor)) >= 0)
+            dict.fromkeys(step for tensor in inputs if (step := self.step_of(tensor)) >= 0)
         )
-        lines = self._lines()
+        lines = lines_of(sys._getframe(1), self._path, 8)
         name = func.overloadpacket.__name__
         numbers = _numbers((*args, *(kwargs or {}).values())) if name in _WITH_NUMBERS else ()
         if self._gradients:
-            self.mark_used(given)
+            self.mark_used(inputs)
         result = func(*args, **(kwargs or {}))
         writes = name.endswith("_")
         for tensor in _tensors(result):
@@ -171,7 +146,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
                 numbers,
             )
             whole = self._whole[storage] if writes else tensor
-            if whole.shape != tensor.shape:  # a part was written, so the whole tensor has changed
+            if whole.shape != tensor.shape:  # only a part was written
                 self._add(lines, name, whole, (*parents, len(self.steps) - 1), storage)
         return result
 
@@ -195,32 +170,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
             self._bytes += size
             plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
             value = plain.detach().clone(memory_format=torch.contiguous_format)
-        cut = self._gradients and not torch.is_grad_enabled() and self._is_cut_off()
-        self.steps.append(
-            RecordedStep(
-                lines,
-                operation,
-                value,
-                parents,
-                written=written,
-                entries=entries,
-                is_cut=cut,
-                numbers=numbers,
-            )
-        )
+        step = Step(list(lines), cap(operation, 100), -1, list(parents[:64]))
+        step.written, step.entries, step.numbers = written, entries, list(numbers[:8])
+        step.is_cut = self._gradients and not torch.is_grad_enabled() and self._is_cut_off()
+        self.steps.append(step)
+        self.values.append(value)
         self._alive.append(tensor)
         self._makers[_view(tensor, storage)] = self._makers[storage] = len(self.steps) - 1
-
-    def _lines(self) -> tuple[int, ...]:
-        found: list[int] = []
-        frame: FrameType | None = sys._getframe(2)
-        for _ in range(_MOST_DEPTH):
-            if frame is None:
-                break
-            if frame.f_code.co_filename == self._path:
-                found.append(frame.f_lineno)
-            frame = frame.f_back
-        return tuple(found[:8])
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         """Record bound names and returned values. Called for calls, lines and returns of frames."""
@@ -243,48 +199,34 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's _
 
     def _record_bindings(self, frame: FrameType, line: int, names: dict[str, object]) -> None:
         """Record the names that the line before has bound."""
-        outer = self._outer_lines(frame)
+        lines = (line, *lines_of(frame.f_back, self._path, 7))
         for name, value in (*frame.f_locals.items(), *_attributes(frame).items()):
             if name in names and names[name] is value:
                 continue
             names[name] = value
             if type(value) is Tensor and (step := self.step_of(value)) >= 0:
                 if not self.steps[step].name and line in self.steps[step].lines[:2]:
-                    self.steps[step].name = name
+                    self.steps[step].name = cap(name, 100)
             elif type(value) in (int, float):
-                self._number((line, *outer), value, name=name)
+                self._number(lines, value, name)
 
     def _number(self, lines: tuple[int, ...], value: float, name: str = "") -> None:
         """Record a Python number, unless the record is full."""
         if len(self.steps) < MOST_STEPS:
             kind = torch.int64 if isinstance(value, int) else torch.float64
             kept = torch.tensor(value, dtype=kind) if abs(value) < _MOST_NUMBER else None
-            self.steps.append(RecordedStep(lines, "number", kept, (), name))
+            self.steps.append(Step(list(lines), "number", -1, [], cap(name, 100)))
+            self.values.append(kept)
 
     def _record_return(self, frame: FrameType, value: Any) -> None:
-        lines = (frame.f_lineno, *self._outer_lines(frame))
+        lines = lines_of(frame, self._path, 8)
         for tensor in _tensors(value):
             if (step := self.step_of(tensor)) >= 0:
                 self._add(lines, "return", tensor, (step,), _storage(tensor))
-        parts = (
-            value.values()
-            if isinstance(value, dict)
-            else value
-            if isinstance(value, list | tuple)
-            else (value,)
-        )
-        for part in parts:
+        parts = value.values() if isinstance(value, dict) else value
+        for part in parts if isinstance(value, dict | list | tuple) else (value,):
             if type(part) in (int, float):
                 self._number(lines, part)
-
-    def _outer_lines(self, frame: FrameType) -> tuple[int, ...]:
-        found: list[int] = []
-        outer = frame.f_back
-        while outer is not None and len(found) < 7:
-            if outer.f_code.co_filename == self._path:
-                found.append(outer.f_lineno)
-            outer = outer.f_back
-        return tuple(found)
 
 
 def _attributes(frame: FrameType) -> dict[str, object]:
@@ -293,8 +235,8 @@ def _attributes(frame: FrameType) -> dict[str, object]:
     return {f"self.{name}": value for name, value in held.items() if type(value) in (int, float)}
 
 
-def _numbers(given: Iterable[Any]) -> tuple[float, ...]:
-    numbers = [value for value in given if type(value) in (int, float)]
+def _numbers(values: Iterable[Any]) -> tuple[float, ...]:
+    numbers = [value for value in values if type(value) in (int, float)]
     return tuple(float(value) for value in numbers if abs(value) < _MOST_NUMBER)
 
 

@@ -12,14 +12,10 @@ class UnexpectedReturnError(Exception):
 
 
 def unpack(value: object, *names: str) -> tuple[object, ...]:
-    """Return the parts of a tuple or list that has exactly these parts.
-
-    Args:
-        names: the names of the expected parts, for the message.
+    """Return the parts of a tuple or list that has exactly the parts of these names.
 
     Raises:
-        UnexpectedReturnError: if the value has another structure. The message names the expected
-            parts and the returned value.
+        UnexpectedReturnError: if the value has another structure.
     """
     if isinstance(value, tuple | list) and len(value) == len(names):
         return tuple(value)
@@ -29,7 +25,11 @@ def unpack(value: object, *names: str) -> tuple[object, ...]:
 
 
 def describe(value: object) -> str:
-    """Return a value in words, for example `a tuple of 2: (Tensor [2, 3], None)`."""
+    """Return a value in words. Long texts and tuples are cut.
+
+    >>> describe((1, None)), describe(range(7)), describe("x" * 9)
+    ('a tuple of 2: (int, NoneType)', 'a range', "the str 'xxxxxxxxx'")
+    """
     if isinstance(value, Tensor):
         return f"a tensor {list(value.shape)}"
     if value is None:
@@ -54,7 +54,7 @@ def as_tuple(description: str) -> str:
 
 
 def is_huge(value: object) -> bool:
-    """Return if a value is an integer that Python would refuse to write out, or write slowly."""
+    """Return whether a value is an integer that Python would not write out, or only slowly."""
     return isinstance(value, int) and int.bit_length(value) > 1000
 
 
@@ -64,8 +64,8 @@ def plain_value(value: object) -> tuple[str, str]:
     A value of a subclass, for example a member of an enumeration, counts too. The `__str__` of the
     subclass is not called. True and False do not count as integers here.
 
-    Returns:
-        ("", "") if the value is neither an integer nor a string.
+    >>> plain_value(7), plain_value("causal"), plain_value(1.5)
+    (('int', '7'), ('str', 'causal'), ('', ''))
     """
     if isinstance(value, int) and not isinstance(value, bool) and not is_huge(value):
         return "int", int.__repr__(value)

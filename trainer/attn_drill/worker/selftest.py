@@ -36,10 +36,9 @@ print(json.dumps(run_trial(json.loads({!r}), os.getcwd())))
 class SelfTestResult:
     """The result of the self-test."""
 
-    isolation: Isolation  # the isolation of the workers
-    refused: Mapping[str, bool]  # every forbidden action, and True if the worker could not do it
-    # Every action that must be possible, and True if the worker could do it.
-    works: Mapping[str, bool]
+    isolation: Isolation
+    refused: Mapping[str, bool]  # each forbidden action: it failed
+    works: Mapping[str, bool]  # each action that must be possible: it worked
 
     @property
     def open(self) -> list[str]:
@@ -90,15 +89,19 @@ def selftest_fork_server(fork_server: ForkServer, hidden: Iterable[Path]) -> Sel
             "start too many threads": {"kind": "threads", "count": MOST_THREADS + 50},
         }
         runs = {action: _begin(fork_server, trial) for action, trial in excessive.items()}
-        found, _ = _result_of(everything)
-    refused = dict(found.get("tried", {"prevent the self-test": False}))
-    refused["live on after its time limit"] = not any(map(_is_alive, found.get("pids", [])))
+        result, _ = _result_of(everything)
+    refused = dict(result.get("tried", {"prevent the self-test": False}))
+    refused["live on after its time limit"] = True
+    for pid in result.get("pids", []):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, 0)
+            refused["live on after its time limit"] = False
     for action, run in runs.items():
         limited, is_ended = _result_of(run)
         refused[action] = bool(limited.get("refused")) or is_ended
     works = {
-        "threads that torch needs": bool(found.get("threads")),
-        "its own folder to write to": bool(found.get("writes")),
+        "threads that torch needs": bool(result.get("threads")),
+        "its own folder to write to": bool(result.get("writes")),
     }
     return SelfTestResult(fork_server.isolation, refused, works)
 
@@ -111,14 +114,12 @@ def _installed(otherwise: Path) -> str:
 
 def _some_files_in(home: Path) -> list[str]:
     """Return up to five readable files of the home folder, or the folder if there are none."""
+    files: list[str] = []
     with contextlib.suppress(OSError):
-        found = [
-            str(path)
-            for path in sorted(home.iterdir())[:50]
-            if path.is_file() and not path.is_symlink() and os.access(path, os.R_OK)
-        ]
-        return found[:5] or [str(home)]
-    return [str(home)]
+        for path in sorted(home.iterdir())[:50]:
+            if path.is_file() and not path.is_symlink() and os.access(path, os.R_OK):
+                files.append(str(path))
+    return files[:5] or [str(home)]
 
 
 def _begin(fork_server: ForkServer, trial: Mapping[str, Any]) -> WorkerRun:
@@ -128,23 +129,14 @@ def _begin(fork_server: ForkServer, trial: Mapping[str, Any]) -> WorkerRun:
     return run
 
 
-def _result_of(run: WorkerRun) -> tuple[Any, bool]:
+def _result_of(run: WorkerRun) -> tuple[dict[str, Any], bool]:
     """Wait for a trial.
 
     Returns:
         The result of the trial, {} if the worker ended without a result; and whether the fork
         server ended the worker, because it took too much of a resource.
     """
-    result = run.finish()
-    found: dict[str, Any] = {}
-    for line in result.printed.get("import", "").splitlines():
-        if line.startswith("{"):  # a library may print, too
-            found = json.loads(line)
-    return found, result.took_too_much
-
-
-def _is_alive(pid: int) -> bool:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, 0)
-        return True
-    return False
+    ended = run.finish()
+    lines = ended.printed.get("import", "").splitlines()
+    results = [line for line in lines if line.startswith("{")]  # a library may print, too
+    return json.loads(results[-1]) if results else {}, ended.took_too_much

@@ -9,6 +9,22 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode  # the documented way to import it
+
+
+class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
+    """A dispatch mode of torch, under which torch does not import its compiler."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()  # type: ignore[no-untyped-call]  # as above
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # as above
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # With True, torch would import dynamo, which takes 0.7 s, and nothing is compiled.
+        return False
 
 
 def storage_id(tensor: Tensor) -> int:
@@ -17,8 +33,8 @@ def storage_id(tensor: Tensor) -> int:
     Tensors without values (device "meta") have no address, but each storage is an object of C++.
     """
     storage = tensor.untyped_storage()
-    found: int = getattr(storage, "_cdata", 0) or storage.data_ptr()
-    return found
+    number: int = getattr(storage, "_cdata", 0) or storage.data_ptr()
+    return number
 
 
 def is_inside_transform(tensor: Tensor) -> bool:

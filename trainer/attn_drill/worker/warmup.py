@@ -9,19 +9,18 @@ arrives, this costs no waiting time. The results of the rehearsal are thrown awa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from attn_drill.worker.case_runner import CaseRunner, Hooks, KeptTensors
-from attn_drill.worker.execution import Given, leaves
+from attn_drill.worker.execution import leaves
 from attn_drill.worker.guarded_call import GuardedCall
-from attn_drill.worker.protocol import Call, Request, Run, fill
+from attn_drill.worker.library_calls import LibraryCalls
+from attn_drill.worker.protocol import Call, Request, Run, fill_all
 
 _WIDTH = 4
 _SMALL = 1 << 16  # entries of all input tensors of a case together
-_READY_BYTES = 16 << 20
 
 
 class _Rehearsed(nn.Module):
@@ -61,8 +60,10 @@ def rehearse() -> None:
         for dtype, mode in (("float32", "eval"), ("float64", "train"), ("bfloat16", "eval"))
     ]
     request = Request("", "module", ["Rehearsed"], 0, [*runs, runs[0]], [])
-    CaseRunner(request, tensors, GuardedCall(""), KeptTensors(), Hooks()).run_all(
-        {"Rehearsed": _Rehearsed}, _drive
+    rules = LibraryCalls((), lambda words, is_by_challenge: None)
+    runner = CaseRunner(request, tensors, GuardedCall(""), KeptTensors(), Hooks(), rules)
+    runner.run_all(
+        {"Rehearsed": _Rehearsed}, lambda implementation, given: {"out": implementation(given.x)}
     )
     torch.set_rng_state(state)
 
@@ -73,29 +74,14 @@ def choose_kernels(request: Request, tensors: Sequence[Tensor]) -> None:
     oneDNN compiles a kernel for each size of a bfloat16 matrix product. For small products, this
     takes longer than the kernels save. Large products are many times faster with oneDNN.
     """
-    sizes = [_entries(run, tensors) for run in request.runs if run.dtype == "bfloat16"]
+    sizes: list[int] = []
+    for run in request.runs:
+        if run.dtype == "bfloat16":
+            inputs = leaves(fill_all(run.inputs, tensors))
+            parameters = [tensors[tensor_id] for tensor_id in run.parameters.values()]
+            into_run = [*(tensor for _, tensor in inputs), *parameters]
+            sizes.append(sum(tensor.numel() for tensor in into_run))
     torch.backends.mkldnn.set_flags(not sizes or max(sizes) > _SMALL)  # type: ignore[no-untyped-call]  # torch gives no types
-
-
-def _entries(run: Run, tensors: Sequence[Tensor]) -> int:
-    """Return the count of entries of all tensors that go into a run."""
-    inputs = leaves({name: fill(tree, tensors) for name, tree in run.inputs.items()})
-    return sum(tensor.numel() for _, tensor in inputs) + sum(
-        tensors[tensor_id].numel() for tensor_id in run.parameters.values()
-    )
-
-
-def have_memory_ready() -> None:
-    """Write to some memory once. The allocator keeps this memory.
-
-    The kernel clears each page at the first write, which would otherwise be in the middle of a run.
-    """
-    blocks = [torch.ones(1 << 18) for _ in range(_READY_BYTES >> 20)]
-    del blocks
-
-
-def _drive(implementation: Any, given: Given) -> dict[str, Tensor]:
-    return {"out": implementation(given.x)}
 
 
 def _run(dtype: str, mode: str, shapes: Mapping[str, int], tensors: list[Tensor]) -> Run:

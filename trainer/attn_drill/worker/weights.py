@@ -11,7 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from attn_drill.worker.layer_matching import Assignment, Contract, plain_names
+from attn_drill.worker.layer_matching import Assignment, Atom, Contract, Shape, plain_names
+
+
+def shapes_of(tensors: Mapping[str, Tensor]) -> dict[str, Shape]:
+    """Return the shapes of tensors by name."""
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
 
 
 def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
@@ -49,44 +54,24 @@ def load(
     Args:
         values: the weights, named as in the contract.
     """
-    own = dict(module.named_parameters())
+    parameters = dict(module.named_parameters())
+    plain = plain_names(contract, shapes_of(parameters)) or {}
     with torch.no_grad():
-        shapes = {name: tuple(parameter.shape) for name, parameter in own.items()}
-        plain = plain_names(contract, shapes) or {}
-        for name, value in own_values(contract, assignment, values, plain).items():
-            if name in own:
-                own[name].copy_(value)
+        for name, contract_name in plain.items():
+            parameters[name].copy_(values[contract_name])
+        for path, roles in assignment.items():
+            for suffix in ("weight", "bias"):
+                parameter = parameters.get(f"{path}.{suffix}")
+                names = [f"{contract.atoms[role].layer}.{suffix}" for role in roles]
+                if parameter is not None and all(name in values for name in names):
+                    parts = [
+                        _rows(values[name], contract.atoms[role])
+                        for name, role in zip(names, roles, strict=True)
+                    ]
+                    parameter.copy_(parts[0] if len(parts) == 1 else torch.cat(parts))
 
 
-def own_values(
-    contract: Contract,
-    assignment: Assignment,
-    values: Mapping[str, Tensor],
-    plain: Mapping[str, str] | None = None,
-) -> dict[str, Tensor]:
-    """Return the weights of the learner's own parameters, by their own names.
-
-    Args:
-        values: the weights, named as in the contract.
-        plain: the contract's name of each parameter that belongs to no layer, by the own name. By
-            default, the names are those of the contract.
-    """
-    found: dict[str, Tensor] = {}
-    for path, roles in assignment.items():
-        for suffix in ("weight", "bias"):
-            names = [f"{contract.atoms[role].layer}.{suffix}" for role in roles]
-            if all(name in values for name in names):
-                parts = [
-                    _rows(values[name], contract, role)
-                    for name, role in zip(names, roles, strict=True)
-                ]
-                found[f"{path}.{suffix}"] = parts[0] if len(parts) == 1 else torch.cat(parts)
-    own_names = dict(zip(contract.plain, contract.plain, strict=True)) if plain is None else plain
-    return found | {own: values[name] for own, name in own_names.items()}
-
-
-def _rows(value: Tensor, contract: Contract, role: str) -> Tensor:
-    atom = contract.atoms[role]
+def _rows(value: Tensor, atom: Atom) -> Tensor:
     return value if atom.rows == len(value) else value[atom.start : atom.start + atom.rows]
 
 
@@ -94,18 +79,18 @@ def by_contract(
     contract: Contract,
     assignment: Assignment,
     gradients: Mapping[str, Tensor | None],
-    names: Mapping[str, tuple[int, ...]],
-    plain: Mapping[str, str],
+    values: Mapping[str, Tensor],
+    parameters: Mapping[str, Tensor],
 ) -> dict[str, Tensor | None]:
     """Split and join the gradients of a module into those of the contract's parameters.
 
     Args:
         gradients: the gradients of the module's own parameters, by their own names.
-        names: name and shape of the contract's parameters.
-        plain: the contract's name of each parameter that belongs to no layer, by the own name.
+        values: the weights, named as in the contract.
+        parameters: the module's own parameters.
 
     Returns:
-        The gradient of each of `names`. A gradient is None if no gradient reached any part of the
+        The gradient of each of `values`. A gradient is None if no gradient reached any part of the
         parameter. If only some parts have a gradient, the other parts are zeros.
     """
     pieces: dict[tuple[str, str], Tensor | None] = {}
@@ -115,15 +100,15 @@ def by_contract(
             start = 0
             for role in roles:
                 rows = contract.atoms[role].rows
-                pieces[role, suffix] = (
-                    gradient
-                    if gradient is None or rows == len(gradient)
-                    else gradient[start : start + rows]
-                )
+                piece = gradient
+                if gradient is not None and rows < len(gradient):
+                    piece = gradient[start : start + rows]
+                pieces[role, suffix] = piece
                 start += rows
     joined: dict[str, Tensor | None] = {}
+    plain = plain_names(contract, shapes_of(parameters)) or {}
     own_names = {name: own for own, name in plain.items()}
-    for name, shape in names.items():
+    for name, value in values.items():
         if name in contract.plain:
             joined[name] = gradients.get(own_names.get(name, name))
             continue
@@ -134,10 +119,10 @@ def by_contract(
             if atom.layer == layer
         ]
         present = next((part for _, part in parts if part is not None), None)
-        if present is None or present.shape == shape:
+        if present is None or present.shape == value.shape:
             joined[name] = present
             continue
-        whole = present.new_zeros(shape)
+        whole = present.new_zeros(value.shape)
         for atom, part in parts:
             if part is not None:
                 whole[atom.start : atom.start + atom.rows] = part

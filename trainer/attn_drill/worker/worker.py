@@ -32,7 +32,7 @@ from attn_drill.worker.protocol import (
     NOTE,
     PART,
     NotAllowed,
-    ReplyPart,
+    Reply,
     Request,
     SubmittedFile,
     TensorTable,
@@ -59,11 +59,13 @@ class Worker(Hooks):
         folder: str,
     ) -> None:
         self.request, self.source = request, file.source
+        # Without a requested assignment, the grader finds out which one is meant.
+        self.leaves_choice = not request.assignment
         self.channel = channel
         self.path = os.path.join(folder, Path(file.name).name)
-        self.table = TensorTable()
         self.guarded = GuardedCall(self.path)
         rules = LibraryCalls(request.forbids, self._note_not_allowed)
+        self.table = TensorTable()
         self.runner = CaseRunner(request, tensors, self.guarded, self.table, self, rules)
         self.reply = self.runner.reply
         self._sent_runs = 0
@@ -86,24 +88,15 @@ class Worker(Hooks):
         """Send the finished runs, several at a time. The grader reads them on another core."""
         if count < self._sent_runs + _RUNS_PER_PART:
             return
-        part, table = ReplyPart(self.runner.runs[self._sent_runs : count]), self.table
+        part, table = Reply(runs=self.runner.runs[self._sent_runs : count]), self.table
         self._sent_runs = count
-        self.table = TensorTable(table.first + len(table.specs))
-        self.runner.table = self.table
+        self.table = self.runner.table = TensorTable(table.first + len(table.specs))
         self.channel.send(PART, encode(part, table))
 
-    def leaves_choice(self) -> bool:
-        """Return True without a requested assignment: the grader finds out which is meant."""
-        return not self.request.assignment
-
     def mark_output(self, part: str) -> None:
-        """Mark the printed output from now on as one part.
-
-        Args:
-            part: `import`, the index of a run for its first call, or "".
-        """
+        """Mark the printed output from now on as one part."""
         for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):  # the submission may have closed or replaced it
+            with contextlib.suppress(Exception):  # it may be closed or replaced
                 stream.flush()
         with contextlib.suppress(OSError):
             os.write(1, mark(part))
@@ -136,33 +129,21 @@ class Worker(Hooks):
             and getattr(value, "__module__", None) == MODULE_NAME
             and callable(value)
         ][:40]
-        for name in self.request.entry:
-            if name not in namespace:
-                self.reply.not_callable[name] = "missing"
-            elif self._is_module(name) and not (
-                isinstance(namespace[name], type) and issubclass(namespace[name], nn.Module)
-            ):
-                description = (
-                    "a class that is no nn.Module"
-                    if isinstance(namespace[name], type)
-                    else describe(namespace[name])
-                )
-                # A scripted or wrapped module class can still build modules.
-                if not callable(namespace[name]) or isinstance(namespace[name], type):
-                    self.reply.not_callable[name] = description
-            elif not callable(namespace[name]):
-                self.reply.not_callable[name] = describe(namespace[name])
-            elif isinstance(namespace[name], type) and not self._is_class(name):
-                self.reply.not_callable[name] = "a class"
+        problems = {name: self._problem_of(name, namespace) for name in self.request.entry}
+        self.reply.not_callable = {name: problem for name, problem in problems.items() if problem}
         return not self.reply.not_callable
 
-    def _is_module(self, name: str) -> bool:
-        """Return if an entry must be an nn.Module."""
-        return self.request.kind == "module" and name == self.request.entry[0]
-
-    def _is_class(self, name: str) -> bool:
-        """Return if an entry may be a class."""
-        return self.request.kind != "function" and name == self.request.entry[0]
+    def _problem_of(self, name: str, namespace: dict[str, Any]) -> str:
+        """Return in words what a required name is, if it cannot be called as it must be, or ""."""
+        if name not in namespace:
+            return "missing"
+        value, kind = namespace[name], self.request.kind
+        is_first = name == self.request.entry[0]
+        if not isinstance(value, type):
+            return "" if callable(value) else describe(value)
+        if kind == "module" and is_first:
+            return "" if issubclass(value, nn.Module) else "a class that is no nn.Module"
+        return "a class" if kind == "function" or not is_first else ""
 
     def _record_signatures(self, namespace: dict[str, Any]) -> None:
         for name in self.request.entry:
@@ -177,8 +158,8 @@ class Worker(Hooks):
                 is_inherited = function is vars(nn.Module).get(method)
                 is_own = isinstance(function, types.FunctionType) and not is_inherited
                 if method in ("__init__", "forward") or (is_own and method[:1] != "_"):
-                    found = found_parameters(getattr(entry, method, None), skip_self=True)
-                    self.reply.signatures[f"{name}.{method}"] = found
+                    parameters = found_parameters(getattr(entry, method, None), skip_self=True)
+                    self.reply.signatures[f"{name}.{method}"] = parameters
         if len(self.reply.signatures) > 200:
             self.reply.signatures = dict(list(self.reply.signatures.items())[:200])
 

@@ -36,14 +36,13 @@ from attn_drill.worker.protocol import (
     REPLY,
     ProtocolError,
     Reply,
-    ReplyPart,
     RunReply,
     SubmittedFile,
     decode,
     message,
 )
 
-MOST_OUTPUT_BYTES = 1 << 20  # the first part of the printed output, which is kept
+MOST_OUTPUT_BYTES = 1 << 20  # of the printed output, which are kept
 MOST_PART_BYTES = 16 << 10  # kept of each call's output
 _MOST_FAULT_BYTES = 16 << 10
 _MOST_MESSAGES = 100_000
@@ -53,8 +52,8 @@ _MARK = re.compile(rb"\0([a-z0-9]{0,9})\0")
 # A worker sends several hundred messages. A wake-up for each message would take this core from
 # other processes.
 _PAUSE_SECONDS = 0.003
-_BUSY_BYTES = 32 << 10  # after a read of this many bytes, the grader reads on without a pause
-_LAST_SECONDS = 1.0  # for a worker that was interrupted, and between two looks at a busy worker
+_BUSY_BYTES = 32 << 10  # after such a read there is no pause
+_LAST_SECONDS = 1.0  # for an interrupted worker, and between two looks at a busy one
 _MOST_SECONDS = 120.0  # beyond that, for a worker that neither ends nor sleeps
 _READ_SECONDS = 120.0  # for a worker to read a message, on a very busy machine
 # A line of a report of `faulthandler`, for a fault or for the signal that the time is over.
@@ -70,36 +69,32 @@ class SupersededError(BaseException):
     """
 
 
-How = Literal["replied", "timeout", "died", "garbage", "lost"]
+How = Literal["replied", "timeout", "died", "garbage"]
 
 
 @dataclass
 class WorkerResult:
     """The result of a worker's run."""
 
-    # How the run ended: "replied"; "timeout"; "died"; "garbage" if the worker sent something else
-    # than a reply; "lost" if the fork server was gone, and the worker with it.
-    how: How
+    how: How  # "garbage" if the worker sent something else than a reply
     # The worker's reply; empty unless `how` is "replied".
     reply: Reply = field(default_factory=Reply)
-    tensors: list[Tensor] = field(default_factory=list)  # the tensors of the reply
+    tensors: list[Tensor] = field(default_factory=list)
     reason: str = ""  # a sentence about the end, if `how` is "died" or "garbage"
-    # True if the worker died because attn-drill's own code found no free memory.
     out_of_memory: bool = False
-    took_too_much: bool = False  # True if the fork server ended the worker for disk or threads
-    # The index of the run that was in progress; -1 during the import of the file; None before the
-    # import.
+    took_too_much: bool = False  # the fork server ended it
+    # The run that was in progress; -1 during the import of the file; None before.
     last_note: int | None = None
     # The printed output by part: `import`, or the index of a run.
     printed: Mapping[str, str] = field(default_factory=dict)
-    flooded: int = 0  # the count of printed bytes that were not kept
+    flooded: int = 0  # printed bytes that were not kept
     # The lines of the submission that a fault report names, outermost first.
     frames: tuple[Frame, ...] = ()
-    seconds: float = 0.0  # the limit of the worker's CPU time
-    slept: bool = False  # for a timeout, True if the worker slept instead of using up its CPU time
+    seconds: float = 0.0  # the limit
+    slept: bool = False  # a timeout without use of its CPU time
     # The runs that arrived before the end, if no reply came.
     partial: list[RunReply] = field(default_factory=list)
-    cpu: float = 0.0  # the CPU seconds that the worker used, if the grader waited for its end
+    cpu: float = 0.0  # seconds
 
 
 class _Printed:
@@ -141,18 +136,18 @@ class _Printed:
 
     def parts(self) -> dict[str, str]:
         """Return the output split at the worker's marks: `import`, or the index of a run."""
-        found: dict[str, bytes] = {}
+        pieces: dict[str, bytes] = {}
         part = "import"
         for position, piece in enumerate(_MARK.split(bytes(self._kept))):
             if position % 2:
                 part = piece.decode("ascii")
             elif part:
-                found[part] = (found.get(part, b"") + piece)[: MOST_PART_BYTES + 1]
-        texts = {part: piece.decode("utf-8", "replace") for part, piece in found.items()}
-        return {
-            part: text if len(text) <= MOST_PART_BYTES else text[:MOST_PART_BYTES] + "\n… cut here"
-            for part, text in texts.items()
-        }
+                pieces[part] = (pieces.get(part, b"") + piece)[: MOST_PART_BYTES + 1]
+        texts = {part: piece.decode("utf-8", "replace") for part, piece in pieces.items()}
+        for part, text in texts.items():
+            if len(text) > MOST_PART_BYTES:
+                texts[part] = text[:MOST_PART_BYTES] + "\n… cut here"
+        return texts
 
 
 class WorkerRun:
@@ -186,7 +181,7 @@ class WorkerRun:
         self._printed = _Printed(self._worker.output)
         self._file_name = ""
         self._started = time.monotonic()
-        self._is_interrupted = False  # True if the worker slept for too long and was told to end
+        self._is_interrupted = False  # it slept for too long
         self._buffer = bytearray()
         self._received = self._message_count = 0
         self._note: int | None = None
@@ -233,21 +228,30 @@ class WorkerRun:
             how, result.reason = self._read(interrupt)
         finally:
             end = self._end_worker(how)
-        result.how, result.cpu, result.took_too_much = how, end.cpu, bool(end.ended_for)
-        has_used_its_time = _has_used_its_time(end, self._limits.seconds)
-        if how == "timeout" or (how == "died" and (has_used_its_time or self._is_interrupted)):
-            result.how, result.slept = "timeout", not has_used_its_time
+        result.cpu, result.took_too_much = end.cpu, bool(end.ended_for)
+        # The kernel ended it. The CPU time of a worker includes its preparation, so the signal must
+        # be one of the kernel's.
+        has_used_its_time = (
+            not end.ended_for
+            and -end.code in (signal.SIGXCPU, signal.SIGKILL)
+            and end.cpu >= self._limits.seconds
+        )
+        if how == "died" and (has_used_its_time or self._is_interrupted):
+            how = "timeout"
+        if how == "timeout":
+            result.slept = not has_used_its_time
         elif how == "died":
             # Before its first note, a worker has not run the submission.
-            if self._note is None and os.waitstatus_to_exitcode(end.status) == NOT_CONFINED:
+            if self._note is None and end.code == NOT_CONFINED:
                 raise GraderError(
                     f"No worker can be confined on this machine: {self._printed.text()}. "
                     "Run `attn-drill doctor` to see what holds here."
                 )
-            result.reason, result.out_of_memory = _how_it_died(end)
-        if result.how != "replied":
+            result.reason = _how_it_died(end)
+            result.out_of_memory = result.reason == _ENDS[OUT_OF_MEMORY]
+        if how != "replied":
             result.partial, result.reply, result.tensors = result.reply.runs, Reply(), []
-        result.last_note = self._note
+        result.how, result.last_note = how, self._note
         result.printed, result.flooded = self._printed.parts(), self._printed.flooded
         return result
 
@@ -273,8 +277,7 @@ class WorkerRun:
     def _read(self, interrupt: int | None) -> tuple[How, str]:
         """Read messages and output until the reply has come or the worker has ended.
 
-        Returns:
-            How the wait ended, and the reason if the worker sent something else than messages.
+        Return how the wait ended, and the reason if the worker sent something else than messages.
         """
         output, replies = self._worker.output, self._worker.replies
         with selectors.DefaultSelector() as selector:
@@ -298,30 +301,21 @@ class WorkerRun:
                     selector.unregister(output)
                 if replies in ready:
                     try:
-                        if (is_replied := self._read_messages()) is not None:
-                            return ("replied" if is_replied else "died"), ""
+                        part = os.read(replies, 1 << 20)
+                        self._buffer += part
+                        self._received += len(part)
+                        if self._take_messages():
+                            return "replied", ""
+                    except BlockingIOError:
+                        continue
                     except ProtocolError as error:
                         return "garbage", str(error)
+                    if not part:
+                        return "died", ""
                 # A worker that sends much is waiting for space in the pipe.
                 new_bytes = self._received + self._printed.bytes_so_far - bytes_before
                 if ready and new_bytes < _BUSY_BYTES:
                     time.sleep(_PAUSE_SECONDS)
-
-    def _read_messages(self) -> bool | None:
-        """Read from the pipe of replies.
-
-        Returns:
-            True if the reply has come, False if the pipe is at its end, None otherwise.
-        """
-        try:
-            part = os.read(self._worker.replies, 1 << 20)
-        except BlockingIOError:
-            return None
-        if not part:
-            return False
-        self._buffer += part
-        self._received += len(part)
-        return True if self._take_messages() else None
 
     def _take_messages(self) -> bool:
         """Take complete messages from the buffer; return True when the reply has arrived."""
@@ -335,31 +329,24 @@ class WorkerRun:
             payload = bytes(self._buffer[HEAD_BYTES : HEAD_BYTES + length])
             del self._buffer[: HEAD_BYTES + length]
             if kind == NOTE:
-                self._take_note(payload)
-            elif kind == PART:
-                self._add_runs(*decode(payload, ReplyPart))
-                self._more()
-            else:
-                reply, tensors = decode(payload, Reply)
-                self._add_runs(reply, tensors)
-                reply.runs = self.result.reply.runs
+                self._message_count += 1
+                is_readable = re.fullmatch(rb"-?\d{1,9}", payload)
+                if self._message_count > _MOST_MESSAGES or not is_readable:
+                    raise ProtocolError("an unreadable note")
+                self._note = int(payload)
+                continue
+            reply, tensors = decode(payload, Reply)
+            runs, all_tensors = self.result.reply.runs, self.result.tensors
+            runs += reply.runs
+            all_tensors += tensors
+            if len(runs) > _MOST_RUNS or len(all_tensors) > MOST_TENSORS:
+                raise ProtocolError(f"{len(runs)} runs and {len(all_tensors)} tensors")
+            if kind == REPLY:
+                reply.runs = runs
                 self.result.reply = reply
                 return True
+            self._more()
         return False
-
-    def _take_note(self, payload: bytes) -> None:
-        """Keep the index of the run that starts now."""
-        self._message_count += 1
-        if self._message_count > _MOST_MESSAGES or not re.fullmatch(rb"-?\d{1,9}", payload):
-            raise ProtocolError("an unreadable note")
-        self._note = int(payload)
-
-    def _add_runs(self, part: Reply | ReplyPart, tensors: list[Tensor]) -> None:
-        runs, all_tensors = self.result.reply.runs, self.result.tensors
-        runs += part.runs
-        all_tensors += tensors
-        if len(runs) > _MOST_RUNS or len(all_tensors) > MOST_TENSORS:
-            raise ProtocolError(f"{len(runs)} runs and {len(all_tensors)} tensors")
 
     def _frames_of_fault(self) -> tuple[Frame, ...]:
         """Return the submission's lines in the report of `faulthandler`, outermost first."""
@@ -377,42 +364,28 @@ class WorkerRun:
         )
 
 
-def _has_used_its_time(end: WorkerEnd, seconds: float) -> bool:
-    """Return whether the kernel ended a worker for its CPU time.
+_ENDS = {
+    -signal.SIGKILL: (
+        "the process was killed (the system does that when memory or CPU time runs out)"
+    ),
+    -signal.SIGSEGV: "the process crashed with a segmentation fault",
+    OUT_OF_MEMORY: "it used all the memory that the limit allows",
+    BROKEN_WORKER: (
+        "the code that runs your file was broken from inside it (were all descriptors closed, "
+        "or torch's functions replaced?)"
+    ),
+    0: "the process ended itself (os._exit?) before all cases had run",
+}
 
-    The CPU time of a worker includes its preparation, so the signal must be one of the kernel's.
-    """
-    if end.ended_for or not os.WIFSIGNALED(end.status) or end.cpu < seconds:
-        return False
-    return os.WTERMSIG(end.status) in (signal.SIGXCPU, signal.SIGKILL)
 
-
-def _how_it_died(end: WorkerEnd) -> tuple[str, bool]:
-    """Return a sentence about a worker that died without a reply, and True if memory was short."""
-    status = end.status
+def _how_it_died(end: WorkerEnd) -> str:
+    """Return a sentence about a worker that died without a reply."""
     if end.ended_for:
-        return end.ended_for, False
+        return end.ended_for
     if end.killed:
-        return "the process closed its channel to the grader and gave no result", False
-    if os.WIFSIGNALED(status):
-        signal_number = os.WTERMSIG(status)
-        if signal_number == signal.SIGKILL:
-            return (
-                "the process was killed (the system does that when memory or CPU time runs out)",
-                False,
-            )
-        if signal_number == signal.SIGSEGV:
-            return "the process crashed with a segmentation fault", False
-        return f"the process was ended by a signal ({signal.strsignal(signal_number)})", False
-    code = os.WEXITSTATUS(status)
-    if code == OUT_OF_MEMORY:
-        return "it used all the memory that the limit allows", True
-    if code == BROKEN_WORKER:
-        return (
-            "the code that runs your file was broken from inside it (were all descriptors closed, "
-            "or torch's functions replaced?)",
-            False,
-        )
-    if code == 0:
-        return "the process ended itself (os._exit?) before all cases had run", False
-    return f"the process ended itself with exit code {code} before all cases had run", False
+        return "the process closed its channel to the grader and gave no result"
+    if end.code in _ENDS:
+        return _ENDS[end.code]
+    if end.code < 0:
+        return f"the process was ended by a signal ({signal.strsignal(-end.code)})"
+    return f"the process ended itself with exit code {end.code} before all cases had run"
