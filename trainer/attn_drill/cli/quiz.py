@@ -202,10 +202,9 @@ def _ask_questions(pool: QuestionPool, count: int, rng: Random, journal: Journal
 
 
 def _show_progress(pool: QuestionPool, reviewed: Mapping[str, ScheduledItem], now: float) -> None:
-    from attn_drill.quiz.bank_progress import bank_progress
     from attn_drill.report.question_text import progress_line
 
-    ask.say_wrapped(progress_line(bank_progress(pool, reviewed, now)))
+    ask.say_wrapped(progress_line(pool, reviewed, now))
 
 
 def _summarise(

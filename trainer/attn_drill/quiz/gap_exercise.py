@@ -30,18 +30,12 @@ _NAME = re.compile(r"(?<![\w.])(?:self\.\w+|[A-Za-z_]\w*(?![\w(=]))")
 
 @dataclass(frozen=True)
 class Gap:
-    """An expression of a reference on one line.
+    """An expression of a reference on one line."""
 
-    Attributes:
-        right: The code of the reference.
-        line: The line number in the reference, from 1.
-        start, end: The first byte of the expression in the line, and the byte after it.
-    """
-
-    right: str
-    line: int
-    start: int
-    end: int
+    right: str  # the code of the reference
+    line: int  # from 1
+    start: int  # the first byte of the expression in the line
+    end: int  # the byte after the expression
 
     def filled(self, source: str, code: str) -> str:
         """Return the reference with other code in this gap."""
@@ -53,30 +47,20 @@ class Gap:
 
 @dataclass(frozen=True)
 class GapExercise:
-    """A reference with gaps.
+    """A reference with gaps."""
 
-    Attributes:
-        code: The functions and methods with gaps, without comments. The gaps are called `____1`,
-            `____2` and so on. A gap `____` hides code that is like the answer of another gap.
-        source: The whole reference.
-        gaps: The gaps in the order of the code.
-    """
-
+    # The functions and methods with gaps, without comments. The gaps are called `____1`, `____2`
+    # and so on. A gap `____` hides code that is like the answer of another gap.
     code: str
-    source: str
-    gaps: tuple[Gap, ...]
+    source: str  # the whole reference
+    gaps: tuple[Gap, ...]  # in the order of the code
 
 
 def gap_exercise(source: str, mistakes: Sequence[Mistake], rng: Random) -> GapExercise | None:
     """Return a reference with gaps, or None if it has too few places for gaps.
 
-    A gap is the expression that a likely mistake changes, so a place of many mistakes is more
+    A gap is the expression that a known mistake changes, so a place of many mistakes is more
     likely. No line has two gaps.
-
-    Args:
-        source: The text of the reference.
-        mistakes: Its known mistakes.
-        rng: The random number generator.
 
     Raises:
         PackError: If a mistake does not fit the reference.
@@ -92,7 +76,12 @@ def gap_exercise(source: str, mistakes: Sequence[Mistake], rng: Random) -> GapEx
         gap = _changed(places, source, mistake)
         if gap is None:
             continue
-        alike = [place for place in places if place != gap and _shows(place.right, gap.right)]
+        # These places would show the answer.
+        alike = [
+            place
+            for place in places
+            if place != gap and _pattern(place.right) == _pattern(gap.right)
+        ]
         lines = [place.line for place in (gap, *alike, *chosen, *hidden)]
         if len(alike) <= _MOST_HIDDEN and len(set(lines)) == len(lines):
             chosen.append(gap)
@@ -115,13 +104,15 @@ def gap_exercise(source: str, mistakes: Sequence[Mistake], rng: Random) -> GapEx
 def typed_expression(text: str) -> str | None:
     """Return the expression that a learner typed, or the value of a statement; None if none.
 
-    It is written anew in one line in parentheses, so it cannot end the expression around it.
+    >>> typed_expression("scores = q @ k")
+    '(q @ k)'
     """
     try:
         with warnings.catch_warnings():  # Python warns of odd code such as `1()`
             warnings.simplefilter("ignore")
             (statement,) = ast.parse(text.strip().strip("`").strip()).body
         if isinstance(statement, ast.Assign | ast.Expr | ast.Return) and statement.value:
+            # In one line and in parentheses, it cannot end the expression around it.
             return f"({ast.unparse(statement.value)})"
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         pass
@@ -129,21 +120,25 @@ def typed_expression(text: str) -> str | None:
 
 
 def rating(right: int, count: int) -> int:
-    """Return the rating of an exercise: 3 (good), 2 (hard) or 1 (again), never 4 (easy)."""
+    """Return 3 (good), 2 (hard) or 1 (again), never 4 (easy).
+
+    >>> [rating(right, 4) for right in (4, 3, 2, 0)]
+    [3, 2, 1, 1]
+    """
     return max(1, 3 - (count - right))
 
 
 def _places(source: str) -> Iterator[Gap]:
-    """Yield the expressions in functions that may become gaps or show the answer of a gap."""
+    """Yield the expressions that may become gaps or show the answer of a gap."""
     tree = ast.parse(source)
     skipped: set[ast.AST] = set()
     for node in ast.walk(tree):
-        # Python 3.11 does not know the positions in an f-string, and a refusal says little about
-        # the learner.
         is_refusal = isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise)
         if isinstance(node, ast.FunctionDef):
             skipped |= set(ast.walk(node.args))  # the stub shows them
-        elif isinstance(node, ast.JoinedStr) or is_refusal:
+        # A refusal says little about the learner. Python 3.11 does not know the positions in an
+        # f-string.
+        elif is_refusal or isinstance(node, ast.JoinedStr):
             skipped |= set(ast.walk(node))
     for node in ast.walk(tree):
         if node in skipped or not isinstance(node, _WORTH_ASKING):
@@ -178,8 +173,7 @@ def _common_start(first: bytes, second: bytes) -> int:
     return sum(takewhile(bool, map(operator.eq, first, second)))
 
 
-def _shows(other: str, right: str) -> bool:
-    """Return whether other code shows the answer: it is equal, or differs only in names."""
-    if not set("([") & set(right):  # without names, `a * b` would be like any product
-        return other == right
-    return _NAME.sub("_", other) == _NAME.sub("_", right)
+def _pattern(code: str) -> str:
+    """Return code without the names of its variables."""
+    # Without names, `a * b` would be like any product.
+    return _NAME.sub("_", code) if set("([") & set(code) else code
