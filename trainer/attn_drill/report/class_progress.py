@@ -17,12 +17,7 @@ from attn_drill.report.literal import console
 class ClassProgress(Progress):
     """The submissions that are graded, their verdicts, and the time left.
 
-    Without a terminal, rich prints the last state only.
-
-    Args:
-        total: how many submissions there are.
-        done: how many of them have a result already.
-        stream: the file to print to.
+    `done` of them have a result already. Without a terminal, rich prints the last state only.
     """
 
     def __init__(self, total: int, done: int, stream: TextIO) -> None:
@@ -43,7 +38,11 @@ class ClassProgress(Progress):
 
 
 def in_counts(verdicts: Counter[str | None]) -> str:
-    """Return counts of verdicts in the usual order, for example `3 passed, 1 failed`."""
+    """Return counts of verdicts in the usual order.
+
+    >>> in_counts(Counter(["failed", "passed", "passed"]))
+    '2 passed, 1 failed'
+    """
     return ", ".join(
         f"{verdicts[name]} {words}" for name, (_, words) in VERDICTS.items() if verdicts[name]
     )
@@ -52,9 +51,9 @@ def in_counts(verdicts: Counter[str | None]) -> str:
 def summary(results: Sequence[StudentResult]) -> tuple[str, int]:
     """Return a few lines about the results of a class, and the number of failed gradings."""
     verdicts: Counter[str | None] = Counter(result.verdict for result in results)
-    ungraded = {(result.student, result.file) for result in results if result.is_ungraded}
-    failed = sum(result.verdict is None and not result.is_ungraded for result in results)
     text = f"{len(results)} results: {in_counts(verdicts)}"
+    # A student's file may be for several challenges.
+    ungraded = {(result.student, result.file) for result in results if result.is_ungraded}
     if ungraded:
         students = plural(len({student for student, _ in ungraded}), "student")
         were = "was" if len(ungraded) == 1 else "were"
@@ -62,4 +61,4 @@ def summary(results: Sequence[StudentResult]) -> tuple[str, int]:
             f"\n{plural(len(ungraded), 'file')} of {students} {were} not graded: a person must"
             " settle this; the report says why."
         )
-    return text, failed
+    return text, sum(result.verdict is None and not result.is_ungraded for result in results)

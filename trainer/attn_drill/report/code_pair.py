@@ -22,25 +22,20 @@ _GAP = 3
 def code_pair(titles: Sequence[str], codes: Sequence[str | None], width: int) -> RenderableType:
     """Return codes below their titles: side by side on a wide screen, else one below the other.
 
-    Args:
-        titles: the title of each code.
-        codes: the codes; None for a code that does not exist.
-        width: the columns of the screen.
+    None stands for a code that does not exist.
     """
-    if width < SIDE_BY_SIDE:
-        return Group(
-            *(
-                part
-                for title, code in zip(titles, codes, strict=True)
-                for part in (_rule(title), code_block(code, width))
-            )
-        )
-    room = (width - _GAP * (len(codes) - 1)) // len(codes)
+    is_wide = width >= SIDE_BY_SIDE
+    room = (width - _GAP * (len(codes) - 1)) // len(codes) if is_wide else width
+    blocks: list[Group] = []
+    for title, code in zip(titles, codes, strict=True):
+        rule = Rule(Text(title, style=QUIET), style=QUIET, align="left")
+        blocks.append(Group(rule, code_block(code, room)))
+    if not is_wide:
+        return Group(*blocks)
     table = grid(padding=(0, _GAP, 0, 0))
-    for _ in titles:
+    for _ in blocks:
         table.add_column(width=room)
-    table.add_row(*(_rule(title) for title in titles))
-    table.add_row(*(code_block(code, room) for code in codes))
+    table.add_row(*blocks)
     return table
 
 
@@ -62,14 +57,10 @@ def difference(before: str, after: str, width: int) -> RenderableType:
         n=1,
     )
     styles = {"+": RIGHT, "-": WRONG}
-    shown = [
-        Text(part, style=styles.get(change[0], QUIET))
-        for change in list(changes)[2:]  # the first two lines name files
-        if not change.startswith("@@")
-        for part in code_lines([change[1:]], max(20, width - 2), [change[0]])
-    ]
+    shown: list[Text] = []
+    for change in list(changes)[2:]:  # the first two lines name files
+        if not change.startswith("@@"):
+            sign, style = change[0], styles.get(change[0], QUIET)
+            for part in code_lines([change[1:]], max(20, width - 2), [sign]):
+                shown.append(Text(part, style=style))
     return Group(*shown) if shown else Text("The texts are equal.", style=QUIET)
-
-
-def _rule(title: str) -> Rule:
-    return Rule(Text(title, style=QUIET), style=QUIET, align="left")

@@ -13,7 +13,7 @@ _COLOURED = re.compile(
     r"|(?<![\w.*-])(?P<starred>(?:-?(?:[\d.]+(?:e[+-]?\d+)?|inf)|nan|True|False)\*)(?=\s|$)",
     re.MULTILINE,
 )
-_KINDS = {"✓": "right", "✗": "wrong", "–": "quiet"}
+_KINDS = {"✓": "right", "–": "quiet"}
 
 
 def coloured(report_text: str) -> Iterator[tuple[str, str]]:
@@ -26,14 +26,10 @@ def coloured(report_text: str) -> Iterator[tuple[str, str]]:
     end = 0
     for match in _COLOURED.finditer(text):
         yield "", text[end : match.start()]
-        yield _classes(match), match[0]
         end = match.end()
+        if match["verdict"]:
+            classes = "right verdict" if match["verdict"] == "PASSED" else "wrong verdict"
+        else:
+            classes = _KINDS.get(match[0][0], "wrong")
+        yield classes, match[0]
     yield "", text[end:]
-
-
-def _classes(match: re.Match[str]) -> str:
-    if match["check"]:
-        return _KINDS[match["check"][0]]
-    if match["verdict"]:
-        return "right verdict" if match["verdict"] == "PASSED" else "wrong verdict"
-    return "wrong"

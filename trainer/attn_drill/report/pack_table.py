@@ -28,23 +28,16 @@ def mistakes_table(rows: Sequence[Row]) -> str:
     used = [check for check in CHECK_ORDER if any(check in row.refused_by for row in mistakes)]
     if not mistakes:
         return "No mistakes were graded."
-    cells = [["challenge", "mistake", *used]]
+    table = [["challenge", "mistake", *used]]
     for row in mistakes:
-        name = (
-            row.name
-            if row.ok
-            else f"{row.name} ({'NOT NAMED' if row.refused_by else 'NOT REFUSED'})"
-        )
-        cells.append(
-            [row.challenge, name, *("x" if check in row.refused_by else "" for check in used)]
-        )
-    widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
-    lines = [
-        "| "
-        + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        + " |"
-        for line in cells
-    ]
+        fault = "NOT NAMED" if row.refused_by else "NOT REFUSED"
+        name = row.name if row.ok else f"{row.name} ({fault})"
+        table.append([row.challenge, name, *("x" if c in row.refused_by else "" for c in used)])
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines: list[str] = []
+    for cells in table:
+        padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
+        lines.append(f"| {' | '.join(padded)} |")
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(lines)
 

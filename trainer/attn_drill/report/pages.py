@@ -30,9 +30,7 @@ Kind = TypeVar("Kind", str, int)
 def page(template: str, **data: object) -> Iterator[str]:
     """Yield a page in small pieces. Iterators in `data` are read at the same time.
 
-    Args:
-        template: the template's name without its suffix, for example "class".
-        data: the values that the template uses, by name.
+    The template is named without its suffix, for example "class".
 
     Raises:
         jinja2.UndefinedError: if `data` lacks a name that the template uses.
@@ -48,17 +46,20 @@ def squares(
     >>> squares(["##.", "#.."], str)
     [('#', 'M0 0h1v1h-1zM1 0h1v1h-1zM0 1h1v1h-1z'), ('.', 'M2 0h1v1h-1zM1 1h1v1h-1zM2 1h1v1h-1z')]
     """
-    found = defaultdict[Kind, list[str]](list)
+    paths = defaultdict[Kind, str](str)
     for y, row in enumerate(rows):
         for x, cell in enumerate(row):
-            found[kind_of(cell)].append(f"M{x} {y}h1v1h-1z")
-    return [(kind, "".join(found[kind])) for kind in sorted(found)]
+            paths[kind_of(cell)] += f"M{x} {y}h1v1h-1z"
+    return sorted(paths.items())
 
 
 def tint(weight: float | None) -> int:
     """Return a tint from 0 to 16: the square root of a weight from 0 to 1.
 
     -1 stands for a value that is no weight: it is negative, NaN, or None.
+
+    >>> [tint(weight) for weight in (0, 0.25, 1, None)]
+    [0, 8, 16, -1]
     """
     return round(16 * math.sqrt(weight)) if weight is not None and weight >= 0 else -1
 
@@ -69,45 +70,30 @@ def _environment() -> Environment:
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_inert,
+        # Jinja calls this function before it escapes.
+        finalize=lambda value: visible(value) if _is_plain_text(value) else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(
         digest=_digest,
         enumerated=lambda lines: list(enumerate(lines, start=1)),
-        fixed=_fixed,
-        lines=_lines,
+        fixed=lambda value, decimals: f"{value:.{decimals}f}",
+        # Text of several lines, whose line ends and tabs stay.
+        lines=lambda text: escape(visible(text, lines=True)),
         number=number,
-        percent=_percent,
+        percent="{:.0%}".format,
         plural=plural,
         sentence=sentence,
     )
     return environment
 
 
-def _inert(value: object) -> object:
-    """Return a value that a page can show safely. Jinja calls this function before it escapes."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return visible(value)
-    return value
-
-
-def _lines(text: str) -> Markup:
-    """Return text of several lines, escaped. Line ends and tabs stay."""
-    return escape(visible(text, lines=True))
+def _is_plain_text(value: object) -> bool:
+    return isinstance(value, str) and not isinstance(value, Markup)
 
 
 def _digest(inline: str) -> str:
     """Return the policy's source expression that allows this style or script: `'sha256-…'`."""
     digest = hashlib.sha256(inline.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
-def _fixed(value: float, decimals: int) -> str:
-    return f"{value:.{decimals}f}"
-
-
-def _percent(share: float) -> str:
-    """Return a share of 0 to 1 as `42%`."""
-    return f"{share:.0%}"

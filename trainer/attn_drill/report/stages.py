@@ -25,7 +25,7 @@ def shows(stage: Stage, part: Stage) -> bool:
 
 def stages_of(report: Report) -> list[Stage]:
     """Return the stages at which the report on a failure shows something new, in order."""
-    found: list[Stage] = ["where"]
+    stages: list[Stage] = ["where"]
     diagnosis, failure = report.diagnosis, report.first_failure()
     has_line = diagnosis is not None and (
         diagnosis.first_line is not None
@@ -33,12 +33,12 @@ def stages_of(report: Report) -> list[Stage]:
         or bool(diagnosis.layout or diagnosis.cleared)
     )
     if failure is not None and (failure.frames or has_line):
-        found.append("line")
+        stages.append("line")
     if diagnosis is not None and any(mistake.hint for mistake in diagnosis.mistakes):
-        found.append("question")
-    if diagnosis is not None and has_cause(report):
-        found.append("cause")
-    return found
+        stages.append("question")
+    if has_cause(report):
+        stages.append("cause")
+    return stages
 
 
 def has_cause(report: Report) -> bool:
@@ -52,5 +52,4 @@ def has_cause(report: Report) -> bool:
 
 def next_stage(report: Report, stage: Stage) -> Stage | None:
     """Return the next stage that shows something new; None if there is none."""
-    later = [found for found in stages_of(report) if not shows(stage, found)]
-    return later[0] if later else None
+    return next((later for later in stages_of(report) if not shows(stage, later)), None)
