@@ -11,7 +11,8 @@ from attn_drill.report.pages import page, squares, tint
 if TYPE_CHECKING:  # not at run time: it imports torch
     from attn_drill.tools.attention_heads import HeadFacts
 
-_CELLS, _WHOLE_CELLS = 32, 64  # most rows and columns of a small and a large picture
+# The most rows and columns of a small and of a large picture.
+_CELLS, _WHOLE_CELLS = 32, 64
 
 
 def cells(length: int, *, whole: bool = False) -> tuple[int, int]:

@@ -32,7 +32,8 @@ def mistakes_table(rows: Sequence[Row]) -> str:
     for row in mistakes:
         fault = "NOT NAMED" if row.refused_by else "NOT REFUSED"
         name = row.name if row.ok else f"{row.name} ({fault})"
-        table.append([row.challenge, name, *("x" if c in row.refused_by else "" for c in used)])
+        marks = ["x" if check in row.refused_by else "" for check in used]
+        table.append([row.challenge, name, *marks])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines: list[str] = []
     for cells in table:

@@ -24,7 +24,6 @@ class _FoldingTable(markdown.TableElement):
     """A table whose long words continue on more lines. rich would cut them with an ellipsis."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the table, as rich requires."""
         for table in super().__rich_console__(console, options):
             assert isinstance(table, Table)
             for column in table.columns:
@@ -36,7 +35,6 @@ class _PlainCode(markdown.CodeBlock):
     """Code in the terminal's own colours, readable on any background. Long lines continue."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the code, as rich requires."""
         lines = str(self.text).rstrip().expandtabs(4).split("\n")
         text = "\n".join(code_lines(lines, options.max_width - _CODE_INDENT))
         code = Syntax(text, self.lexer_name, theme="ansi_dark", background_color="default")

@@ -35,8 +35,8 @@ def render_repair(repair: Repair, width: int) -> Iterator[RenderableType]:
     if not curve.actual:
         yield Text(f"The small training of {steps} steps raised an exception.", style=QUIET)
         return
-    title = Text(f"loss over {steps} training steps")
-    title.append(f"  {_YOURS} yours", style=WRONG)
+    title = Text(f"loss over {steps} training steps  ")
+    title.append(f"{_YOURS} yours", style=WRONG)
     title.append(f"  {_REFERENCE} reference", style=RIGHT)
     yield title.append(f"  {_BOTH} both", style=QUIET)
     yield from plotted(curve, max(10, min(_MOST_COLUMNS, width - _LABEL_COLUMNS - 2)))
