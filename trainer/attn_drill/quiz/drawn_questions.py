@@ -1,7 +1,4 @@
-"""Draw questions anew each time they are asked, and judge the answers.
-
-The functions are pure: the caller passes the random number generator.
-"""
+"""Draw questions anew each time they are asked, and judge the answers."""
 
 from __future__ import annotations
 

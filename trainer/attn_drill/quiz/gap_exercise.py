@@ -1,7 +1,6 @@
 """Leave gaps in a reference where learners make mistakes, and fill them with the learner's code.
 
 The grader judges an answer: the reference with the typed code in one gap is graded like any file.
-The functions are pure: the caller passes the random number generator.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
-"""Choose the questions to ask and their order: due questions first, then new questions.
-
-The functions are pure: the caller passes the current time and the random number generator.
-"""
+"""Choose the questions to ask and their order: due questions first, then new questions."""
 
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from random import Random
 
 from attn_drill.hunt.planted_mistakes import fair_mistakes
@@ -121,10 +118,10 @@ def order_items(
 
 def _new_items(names: Mapping[str, str], known: Collection[str], rng: Random) -> list[str]:
     """Return the unknown items so that each name comes once before any name comes again."""
-    by_name: dict[str, list[str]] = {}
-    for item, name in names.items():
-        if item not in known:
-            by_name.setdefault(name, []).append(item)
-    groups = [rng.sample(items, len(items)) for items in by_name.values()]
-    rounds = [[item for item in items if item] for items in zip_longest(*groups)]
-    return [item for items in rounds for item in rng.sample(items, len(items))]
+    new = [item for item in names if item not in known]
+    seen: Counter[str] = Counter()
+    rounds: dict[str, int] = {}
+    for item in rng.sample(new, len(new)):
+        rounds[item] = seen[names[item]]
+        seen[names[item]] += 1
+    return sorted(rounds, key=lambda item: rounds[item])

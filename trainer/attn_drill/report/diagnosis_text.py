@@ -52,14 +52,11 @@ def render_findings(rows: Iterable[tuple[str, str]]) -> RenderableType:
 
 
 def render_line(report: Report, failure: Outcome) -> Iterator[RenderableType]:
-    """Yield the line to blame with the code around it, and how it relates to other lines.
-
-    If an exception ended the call, the line is the last line of the learner's file in the
-    traceback, and the calls that led to it follow.
-    """
+    """Yield the line to blame with the code around it, and how it relates to other lines."""
     diagnosis = report.diagnosis or Diagnosis()
     frame = diagnosis.first_line
     calls: Sequence[Frame] = ()
+    # After an exception, it is the last line of the learner's file in the traceback.
     if frame is None and failure.frames:
         *calls, frame = failure.frames
     words = visible(place_words(diagnosis, failure.number))
@@ -92,13 +89,10 @@ def _in_function(frame: Frame) -> str:
 def place_words(diagnosis: Diagnosis, shown_case: int | None) -> str:
     """Return how the marked line relates to other lines of the file in words, or "".
 
-    No sentence says that a line is right: a line may make right numbers in a layout that the next
-    step does not expect.
-
-    Args:
-        diagnosis: the diagnosis.
-        shown_case: the number of the case that the report explains, from 1.
+    The report explains `shown_case`, a number from 1.
     """
+    # No sentence says that a line is right: a line may make right numbers in a layout that the next
+    # step does not expect.
     missed = " ".join(filter(None, [diagnosis.first_missed, diagnosis.missed_shape]))
     if diagnosis.first_line is None:
         return f"no line makes the reference's {missed}" if missed else ""

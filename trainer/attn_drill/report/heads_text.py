@@ -1,13 +1,10 @@
-"""Facts about attention heads as terminal text or as plain values for JSON.
-
-The text is a table, then a picture of each head in shade characters.
-"""
+"""Facts about attention heads as terminal text or as plain values for JSON."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -111,16 +108,12 @@ def _table(facts: Sequence[HeadFacts]) -> RenderableType:
             str(head.head_index),
             index_in_words(head),
             str(head.length),
-            _defined(head.entropy, number),
-            _defined(head.entropy_share, "{:.0%}".format),
-            _defined(head.distance, number),
+            number(head.entropy).replace("nan", "-"),
+            f"{head.entropy_share:.0%}".replace("nan%", "-"),
+            number(head.distance).replace("nan", "-"),
             Text(head.kind or "-").append(" !" if head.notes else "", style=WRONG),
         )
     return table
-
-
-def _defined(value: float, words: Callable[[float], str]) -> str:
-    return "-" if math.isnan(value) else words(value)
 
 
 def index_in_words(head: HeadFacts) -> str:

@@ -14,7 +14,7 @@ from attn_drill.model.quantities import in_bytes, in_count
 from attn_drill.packs.pack_reader import REFERENCE
 from attn_drill.report.code_pair import code_block, code_pair, difference
 from attn_drill.report.code_text import source_lines
-from attn_drill.report.literal import Trimmed, grid, indented, one_row
+from attn_drill.report.literal import Trimmed, grid, indented, labelled, one_row
 from attn_drill.report.styles import QUIET, RIGHT
 from attn_drill.report.visible import visible
 from attn_drill.report.wording import WIDEST
@@ -45,23 +45,15 @@ def _note(note: Note, lines: Sequence[str]) -> RenderableType:
         code.append(visible(lines[note.line - 1].strip().expandtabs(4)), style="not bold")
         parts.append(one_row(code))
     parts += [_prose(note.says), _prose(note.why, QUIET)]
-    table = grid()
-    table.add_column(width=2, no_wrap=True)
-    table.add_column()
-    table.add_row(Text("•", style="bold"), Group(*parts))
-    return table
+    return labelled([(Text("•", style="bold"), Group(*parts))], padding=(0, 1, 0, 0), style="")
 
 
 def _costs(lesson: Lesson, own: CallCost) -> RenderableType:
-    """Return the costs of the answer, the reference, and the answers that a note recommends.
-
-    The answer with the lowest peak of memory has a row, too.
-    """
+    """Return the costs of the answer, the reference, the recommended and the leanest answer."""
     costs = {other.name: other.cost for other in lesson.others if other.cost is not None}
     leanest = sorted(costs, key=lambda name: costs[name].peak_bytes)[:1]
     names = [REFERENCE, *(note.recommends for note in lesson.notes), *leanest]
-    table = grid(padding=(0, 2, 0, 0))
-    table.add_column()
+    table = grid("left", padding=(0, 2, 0, 0))
     # On a narrow screen, only a name may continue below.
     for _ in range(3):
         table.add_column(no_wrap=True)
@@ -127,10 +119,7 @@ def render_mistakes(own: Sequence[tuple[str, int]], known: Sequence[str]) -> Ren
 
 
 def render_attempts(sources: Sequence[tuple[str, str]], width: int) -> RenderableType:
-    """Return the changes between attempts.
-
-    Each has words and a source, the oldest first.
-    """
+    """Return the changes between attempts: words and a source for each, the oldest first."""
     if len(sources) < 2:
         return _prose("There is only one attempt, so there is nothing to compare.")
     parts: list[RenderableType] = []

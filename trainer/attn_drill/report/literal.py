@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from typing import IO, Any
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType, RenderResult
 from rich.padding import Padding, PaddingDimensions
 from rich.segment import Segment
 from rich.table import Table
@@ -18,8 +18,8 @@ from rich.text import Text
 
 from attn_drill.report.styles import QUIET
 
-# The characters that this package and rich draw with, after the ASCII character that stands for
-# them. One stands for one, so that no line changes its length.
+# The characters that this package and rich draw with, after the ASCII character for each of them.
+# One stands for one, so that no line changes its length.
 _DRAWN = {
     "+": "✓▒┌┐└┘├┤┬┴┼╭╮╰╯┏┓┗┛",
     "x": "✗▓×",
@@ -132,11 +132,13 @@ class Trimmed:
             yield Segment.line()
 
 
-def grid(padding: PaddingDimensions = 0) -> LiteralTable:
-    """Return a table without lines and header. The padding of a cell is in the order of CSS."""
+def grid(*columns: JustifyMethod, padding: PaddingDimensions = 0) -> LiteralTable:
+    """Return a table without lines and header, with columns aligned at these sides."""
     table = LiteralTable.grid(padding=padding)
     # `Table.grid` returns an object of its own class.
     assert isinstance(table, LiteralTable)
+    for side in columns:
+        table.add_column(justify=side)
     return table
 
 
@@ -146,7 +148,7 @@ def labelled(
     style: str = QUIET,
 ) -> LiteralTable:
     """Return rows of a label, which has this style and is never broken, and a value."""
-    table = grid(padding)
+    table = grid(padding=padding)
     table.add_column(style=style, no_wrap=True)
     table.add_column()
     for label, value in rows:

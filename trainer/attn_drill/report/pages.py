@@ -71,7 +71,7 @@ def _environment() -> Environment:
         autoescape=True,
         undefined=StrictUndefined,
         # Jinja calls this function before it escapes.
-        finalize=lambda value: visible(value) if _is_plain_text(value) else value,
+        finalize=_inert,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -89,8 +89,9 @@ def _environment() -> Environment:
     return environment
 
 
-def _is_plain_text(value: object) -> bool:
-    return isinstance(value, str) and not isinstance(value, Markup)
+def _inert(value: object) -> object:
+    is_plain_text = isinstance(value, str) and not isinstance(value, Markup)
+    return visible(str(value)) if is_plain_text else value
 
 
 def _digest(inline: str) -> str:

@@ -1,8 +1,4 @@
-"""Pictures of a wrong output as terminal text.
-
-A picture shows how far values are off along two dimensions, or a matrix of True and False next to
-the expected matrix. Symbols tell everything, and colour only helps.
-"""
+"""Pictures of a wrong output as terminal text: maps of errors, and matrices of True and False."""
 
 from __future__ import annotations
 
@@ -93,8 +89,7 @@ def draw_masks(
 ) -> Iterator[Text]:
     """Yield two matrices of `#` and `.`: side by side if there is room, else below each other.
 
-    All columns are shown. A matrix that is wider than the screen is folded into blocks. A bar
-    stands between the keys of a cache, which come first, and the other keys.
+    A bar stands between the keys of a cache, which come first, and the other keys.
     """
     columns = len(expected[0]) if expected else 0
     bars = 1 if 0 < cached < columns else 0
@@ -106,6 +101,7 @@ def draw_masks(
             line.append(" " * (room - columns - bars + _GAP))
             yield line.append_text(_cells(other, row, 0, cached, RIGHT))
         return
+    # A matrix that is wider than the screen is folded into blocks.
     most = max(8, width - bars)
     for start in range(0, columns, most):
         stop = min(columns, start + most)

@@ -113,12 +113,7 @@ def progress_line(pool: QuestionPool, reviewed: Mapping[str, ScheduledItem], now
 
 
 def summary(results: Sequence[tuple[DrawnQuestion, bool]], coming: Sequence[ScheduledItem]) -> str:
-    """Return the count of right answers, in total and by topic, and the next due days.
-
-    Args:
-        results: each question, and whether its answer was right.
-        coming: the items that are not due yet.
-    """
+    """Return the count of right answers, in total and by topic, and the days of coming items."""
     asked = Counter(drawn.topic for drawn, _ in results)
     right = Counter(drawn.topic for drawn, is_right in results if is_right)
     lines = [f"{right.total()} of {len(results)} right."]

@@ -1,9 +1,4 @@
-"""A score sheet of a mock interview as terminal text.
-
-It has the number of solved problems, what to practise next, the score and its rules, each problem
-with the learner's code next to the reference, and the questions. The page of `score_sheet_page`
-has the same words.
-"""
+"""A score sheet of a mock interview as terminal text, and the words that its page shares."""
 
 from __future__ import annotations
 
@@ -124,10 +119,7 @@ def render(sheet: ScoreSheet, width: int = 80) -> RenderableType:
         parts.append(indented(Text(part.rule, style=QUIET), blanks=4))
     if sheet.questions:
         parts += [Text(), Text(own_ratings(sheet))]
-    table = grid(padding=(0, 2))
-    table.add_column()
-    table.add_column(justify="right")
-    table.add_column()
+    table = grid("left", "right", "left", padding=(0, 2))
     for stage, spent, share in times(sheet):
         table.add_row(stage, spent, f"of {share}")
     parts += [Text(), _title("Time"), indented(table)]

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from rich.bar import Bar
-from rich.console import Group, JustifyMethod, RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from attn_drill.model.quantities import plural
@@ -21,7 +21,7 @@ from attn_drill.practice.schedule import (
     follow_up_challenge,
 )
 from attn_drill.practice.statistics import OwnMistake, Stats, TopicStrength, Trend, Week
-from attn_drill.report.literal import LiteralTable, Trimmed, grid, indented
+from attn_drill.report.literal import Trimmed, grid, indented
 from attn_drill.report.styles import QUIET, RIGHT, WRONG
 from attn_drill.report.visible import visible
 
@@ -33,7 +33,6 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _BARS = "▁▂▃▄▅▆▇"
 _MOST_BARS = 16
 _MOST_MISTAKES, _MOST_DUE, _MOST_LATER = 8, 12, 12
-_RECALL_BAR = 10
 _WIDE = 60  # least width at which the tables have bars
 EMPTY = (
     "There are no attempts yet. `attn-drill list` shows the challenges, `attn-drill start ID` "
@@ -85,16 +84,12 @@ def as_values(stats: Stats, titles: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _item_values(item: ScheduledItem) -> dict[str, Any]:
-    values = {"item": item.name, "due_at": item.due_at}
-    return {**values, "recall": item.strength, "reviews": item.reviews}
-
-
-def _grid(*columns: JustifyMethod) -> LiteralTable:
-    """Return a table without lines, whose columns are aligned at this side."""
-    table = grid(padding=(0, 2))
-    for side in columns:
-        table.add_column(justify=side)
-    return table
+    return {
+        "item": item.name,
+        "due_at": item.due_at,
+        "recall": item.strength,
+        "reviews": item.reviews,
+    }
 
 
 def _calendar(stats: Stats) -> Iterator[Text]:
@@ -145,7 +140,7 @@ def _due(stats: Stats, now: float) -> RenderableType | None:
             return None
         name = visible(_name(stats.next_due), lines=True)
         return Text(f"Nothing today. {name} is next, {_when(stats.next_due.due_at, now)}.")
-    table = _grid("left", "left", "right")
+    table = grid("left", "left", "right", padding=(0, 2))
     for item in stats.due[:_MOST_DUE]:
         name, recall = visible(_name(item), lines=True), f"recall {item.strength:.0%}"
         table.add_row(name, recall, Text(_when(item.due_at, now), style=QUIET))
@@ -179,7 +174,7 @@ def _when(at: float, now: float) -> str:
 def _next(stats: Stats) -> RenderableType | None:
     if not stats.next and not stats.later:
         return Text("Every challenge is passed.") if stats.challenges else None
-    table = _grid("left", "left")
+    table = grid("left", "left", padding=(0, 2))
     for name, bases in list(stats.later.items())[:_MOST_LATER]:
         table.add_row(name, Text(f"builds on {' and '.join(bases)}", style=QUIET))
     if (more := len(stats.later) - _MOST_LATER) > 0:
@@ -190,19 +185,21 @@ def _next(stats: Stats) -> RenderableType | None:
 def _topics(
     topics: Sequence[TopicStrength], titles: Mapping[str, str], is_wide: bool
 ) -> RenderableType:
-    table = _grid("left", "left", "right")
+    table = grid("left", "left", "right", padding=(0, 2))
     for topic in topics:
         recall = "" if topic.recall is None else f"recall {topic.recall:.0%} of {topic.reviewed}"
-        bar = Bar(1, 0, topic.recall or 0, width=_RECALL_BAR, color=RIGHT)
-        title = visible(titles.get(topic.name, topic.name), lines=True)
-        passed = f"{topic.passed} of {topic.challenges}"
-        table.add_row(title, passed, recall, *([bar] if is_wide else []))
+        table.add_row(
+            visible(titles.get(topic.name, topic.name), lines=True),
+            f"{topic.passed} of {topic.challenges}",
+            recall,
+            Bar(1, 0, topic.recall or 0, width=10, color=RIGHT) if is_wide else None,
+        )
     return Group(table, Text("passed; your chance to recall the reviewed items now", style=QUIET))
 
 
 def _trends(trends: Sequence[Trend], is_wide: bool) -> RenderableType:
     """Return the times, with the last passes as bars."""
-    table = _grid("left", "left")
+    table = grid("left", "left", padding=(0, 2))
     for trend in trends:
         words, bars = f"{trend.shares[0]:.1f} x par", ""
         if len(trend.shares) > 1:
@@ -211,14 +208,13 @@ def _trends(trends: Sequence[Trend], is_wide: bool) -> RenderableType:
             most = max(shown) or 1.0
             for share in shown:
                 bars += _BARS[min(len(_BARS) - 1, int(share / most * len(_BARS)))]
-        table.add_row(
-            trend.challenge or "all", words, *([Text(bars, style=RIGHT)] if is_wide else [])
-        )
+        cells = (trend.challenge or "all", words, Text(bars, style=RIGHT))
+        table.add_row(*cells[: 3 if is_wide else 2])
     return table
 
 
 def _mistakes(mistakes: Sequence[OwnMistake], now: float) -> RenderableType:
-    table = _grid("right", "left")
+    table = grid("right", "left", padding=(0, 2))
     for mistake in mistakes[:_MOST_MISTAKES]:
         words = Text(f"{mistake.challenge}: ", style="bold")
         words.append(visible(mistake.says, lines=True), style="not bold")

@@ -1,8 +1,4 @@
-"""A report as terminal text: the verdict, then the checks, then the first failure in full.
-
-Blue is right, orange is wrong. Colour never replaces words: a wrong entry has a `*`, and a check
-has a symbol.
-"""
+"""A report as terminal text: the verdict, then the checks, then the first failure in full."""
 
 from __future__ import annotations
 
@@ -61,12 +57,8 @@ def show(
     """Print a report in the terminal's width, with symbols of its encoding, and the next commands.
 
     Args:
-        report: the report.
-        stream: the file to print to.
-        stage: how much of the diagnosis to show.
         how_to_see: how a reader gets the likely mistake if the stage hides it.
-        file: the argument FILE of the commands; "" if they find the file without it. None stands
-            for the file of the report.
+        file: the argument FILE of the commands, by default the file of the report.
         options: options of the commands, with a space before each, e.g. " --pack DIR".
         wait: waits for a key before each later stage, which it gets in words, and returns False if
             the reader wants no more. None shows all stages at once.
@@ -114,17 +106,24 @@ def render(
 ) -> RenderableType:
     """Return the whole report as one renderable: the answer first, then the figures.
 
-    Args:
-        report: the report.
-        width: the columns of the terminal.
-        stage: how much of the diagnosis to show.
-        how_to_see: how a reader gets the likely mistake if the stage hides it.
-        has_commands: False for a reader who has no command line. Nothing then names a command or
-            an option.
+    For a reader without a command line, nothing names a command or an option.
     """
     statuses = report.statuses()
+    passed = list(statuses.values()).count("passed")
+    only = f", case {report.only_case} alone" if report.only_case else ""
+    file = visible(report.file)
+    # Of a long name only the end is shown. The commands have the whole name.
+    while cell_len(file) > width:
+        file = f"…{file[2:]}"
+    headline = (
+        (VERDICTS[report.verdict], f"bold {RIGHT if report.verdict == 'passed' else WRONG}"),
+        (report.challenge, "bold"),
+        (f"{passed} of {len(statuses)} checks passed{only}", ""),
+        (f"seed {report.seed}", ""),
+        (file, QUIET),
+    )
     checks = [(f"{_SYMBOLS[status]} {name}", _STYLES[status]) for name, status in statuses.items()]
-    parts = [_headline(report, width), _side_by_side(checks, width)]
+    parts = [_side_by_side(headline, width), _side_by_side(checks, width)]
     parts += [Text(visible(note, lines=True), style=QUIET) for note in report.notes]
     if report.repair is not None and report.repair.planted > 1:
         parts += [Text(), *render_repair(report.repair, width)]
@@ -133,24 +132,6 @@ def render(
     if report.stdout.strip():
         parts += [Text(), *_printed(report.stdout, width, has_commands)]
     return Trimmed(Group(*parts))
-
-
-def _headline(report: Report, width: int) -> Text:
-    """Return the verdict, the challenge, the seed and the file."""
-    statuses = list(report.statuses().values())
-    only = f", case {report.only_case} alone" if report.only_case else ""
-    file = visible(report.file)
-    # Of a long name only the end is shown. The commands have the whole name.
-    while cell_len(file) > width:
-        file = f"…{file[2:]}"
-    parts = (
-        (VERDICTS[report.verdict], f"bold {RIGHT if report.verdict == 'passed' else WRONG}"),
-        (report.challenge, "bold"),
-        (f"{statuses.count('passed')} of {len(statuses)} checks passed{only}", ""),
-        (f"seed {report.seed}", ""),
-        (file, QUIET),
-    )
-    return _side_by_side(parts, width)
 
 
 def _side_by_side(parts: Iterable[tuple[str, str]], width: int) -> Text:
@@ -296,7 +277,7 @@ def _printed(printed: str, width: int, has_commands: bool) -> Iterator[Renderabl
 
 
 def next_commands(report: Report, file: str, options: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the commands that help next, each with a label. The arguments are those of `show`."""
+    """Yield the commands that help next, each with a label. `file` may be ""."""
     failure, challenge = report.first_failure(), report.challenge
     if failure is None:
         yield "the reference", f"attn-drill solution {challenge}{options}"

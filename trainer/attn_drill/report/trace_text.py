@@ -1,7 +1,4 @@
-"""A trace as terminal text.
-
-Below each line is its result, and the name of the reference's result that is equal to it.
-"""
+"""A trace as terminal text: below each line its result, and the reference's result equal to it."""
 
 from __future__ import annotations
 
