@@ -73,7 +73,7 @@ def test_cut_line_ends_with_an_ellipsis(width: int, shown: str) -> None:
 def test_no_other_module_makes_consoles_or_tables() -> None:
     """Consoles and tables of rich read brackets as markup."""
     folder = Path(attn_drill.__file__).parent
-    makers = re.compile(r"\b(Console|Table|Table\.grid|Panel|Columns)\(|from_markup|markup=True")
+    makers = re.compile(r"\b(Console|Table|Table\.grid|Panel)\(|from_markup|markup=True")
     modules = {
         str(path.relative_to(folder))
         for path in folder.rglob("*.py")

@@ -88,7 +88,8 @@ def check_pack(
     from attn_drill.packs.content_check import misplaced_files
     from attn_drill.packs.pack_items import items, pairs, sample_items
     from attn_drill.quiz.bank_check import bank_problems
-    from attn_drill.report.pack_table import PackProgress, mistakes_table
+    from attn_drill.report.class_progress import CountedProgress
+    from attn_drill.report.pack_table import mistakes_table
     from attn_drill.server import pack_jobs
 
     known_packs: KnownPacks = context.obj
@@ -101,7 +102,8 @@ def check_pack(
     items_of = pairs if with_pairs else items
     all_items = {challenge: items_of(challenge) for challenge in challenges}
     wanted = sample_items(all_items, every, chosen_seeds[0])
-    with PackProgress(sum(map(len, wanted.values())), sys.stderr) as progress:
+    count, is_quiet = sum(map(len, wanted.values())), not sys.stderr.isatty()
+    with CountedProgress(count, sys.stderr, disable=is_quiet) as progress:
         rows = pack_jobs.check_pack(
             packs,
             chosen_seeds,

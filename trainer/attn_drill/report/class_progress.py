@@ -1,10 +1,10 @@
-"""The progress of a class's grading, and a summary of its results."""
+"""The progress of many gradings, and a summary of a class's results."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -14,27 +14,26 @@ from attn_drill.report.class_words import VERDICTS
 from attn_drill.report.literal import console
 
 
-class ClassProgress(Progress):
-    """The submissions that are graded, their verdicts, and the time left.
+class CountedProgress(Progress):
+    """A bar, the count of items, the time left, and a few words.
 
-    `done` of them have a result already. Without a terminal, rich prints the last state only.
+    Without a terminal, rich prints the last state only.
     """
 
-    def __init__(self, total: int, done: int, stream: TextIO) -> None:
+    def __init__(self, total: int, stream: TextIO, done: int = 0, **options: Any) -> None:
         super().__init__(
             BarColumn(bar_width=12),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.description}", markup=False),
             console=console(stream),
+            **options,
         )
-        self._verdicts: Counter[str | None] = Counter()
-        self._submissions = self.add_task("", total=total, completed=done)
+        self._items = self.add_task("", total=total, completed=done)
 
-    def count(self, result: StudentResult) -> None:
-        """Count the result of one more submission."""
-        self._verdicts[result.verdict] += 1
-        self.update(self._submissions, advance=1, description=in_counts(self._verdicts))
+    def count(self, words: str) -> None:
+        """Count one more item and show the words."""
+        self.update(self._items, advance=1, description=words)
 
 
 def in_counts(verdicts: Counter[str | None]) -> str:

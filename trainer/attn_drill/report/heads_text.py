@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from attn_drill.model.quantities import plural
-from attn_drill.report.literal import LiteralTable, Trimmed, grid, labelled
+from attn_drill.report.literal import LiteralTable, Trimmed, labelled
 from attn_drill.report.styles import QUIET, RIGHT, WRONG
 from attn_drill.report.visible import visible
 from attn_drill.report.wording import number, ranges
@@ -24,7 +25,6 @@ MOST_DRAWN = 12
 SCHEMA = "attn-drill.heads/1"
 # The most columns of a small and of a large picture.
 _ROOM, _WHOLE_ROOM = 22, 64
-_GAP = 2  # columns between two pictures
 _LEGEND = (
     "Queries down, keys across. ░ ▒ ▓ █ from 1/16, 1/8, 1/4, 1/2 of the head's max. "
     "A cell of a long head is the mean over neighbouring positions."
@@ -64,9 +64,8 @@ def render(
         names: list[tuple[str, str]] = []
         for name, heads in groupby(drawn, key=lambda head: head.tensor):
             numbers = [head.head_index for head in heads]
-            names.append(
-                (f"head{'s' if len(numbers) > 1 else ''} {ranges(numbers)}", one_line(name))
-            )
+            noun = "heads" if len(numbers) > 1 else "head"
+            names.append((f"{noun} {ranges(numbers)}", one_line(name)))
         parts += [labelled(names, padding=(0, 2, 0, 0)), Text()]
     parts.append(_table(drawn))
     notes = [head for head in drawn if head.notes]
@@ -74,7 +73,11 @@ def render(
     for head in notes:
         note = Text(f"! head {head.head_index}: ", style=WRONG)
         parts.append(note.append("; ".join(head.notes), style="default"))
-    parts += [Text(), _pictures(drawn, width, _room(width, whole)), Text(), Text(_LEGEND, QUIET)]
+    room = _room(width, whole)
+    pictures = [_picture(head, room) for head in drawn]
+    # As many are side by side as fit.
+    parts += [Text(), Columns(pictures, padding=(1, 2, 1, 0), equal=True), Text()]
+    parts.append(Text(_LEGEND, QUIET))
     if more := len(facts) - len(drawn):
         strange = sum(bool(head.notes) for head in facts if not head.grid)
         also = f", {strange} of them unlike attention weights" if strange else ""
@@ -121,20 +124,6 @@ def index_in_words(head: HeadFacts) -> str:
     return str(list(head.index)) if len(head.index) > 1 else ""
 
 
-def _pictures(facts: Sequence[HeadFacts], width: int, room: int) -> RenderableType:
-    """Return the pictures, with as many side by side as fit."""
-    pictures = [_picture(head, room) for head in facts]
-    widths = [len(line) for picture in pictures for line in picture.plain.split("\n")]
-    wide = max(widths, default=1)
-    per_row = max(1, (width + _GAP) // (wide + _GAP))
-    table = grid(padding=(1, _GAP, 1, 0))
-    for _ in range(per_row):
-        table.add_column(no_wrap=True, overflow="crop", min_width=min(wide, width))
-    for start in range(0, len(pictures), per_row):
-        table.add_row(*pictures[start : start + per_row])
-    return table
-
-
 def _picture(head: HeadFacts, room: int) -> Text:
     """Return two lines of caption, then the head in a frame."""
     most = greatest(head)
@@ -145,7 +134,8 @@ def _picture(head: HeadFacts, room: int) -> Text:
         rows.append("".join(_shade(value, most) * (2 if is_wide else 1) for value in row))
     edge = "─" * len(rows[0])
     frame = [f"┌{edge}┐", *(f"│{row}│" for row in rows), f"└{edge}┘"]
-    text = Text(f"head {head.head_index} {index_in_words(head)}".rstrip())
+    name = f"head {head.head_index} {index_in_words(head)}".rstrip()
+    text = Text(name, no_wrap=True, overflow="crop")
     text.append(f"\n{head.kind or 'no class'}  max {number(most)}\n")
     return text.append("\n".join(frame), style=RIGHT)
 

@@ -1,21 +1,11 @@
-"""The progress of `pack check`, and its table of mistakes and the checks that refuse them."""
+"""The table of `pack check`: mistakes, and the checks that refuse them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TextIO
-
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
 
 from attn_drill.model.checks import CHECK_ORDER
 from attn_drill.packs.pack_items import Row
-from attn_drill.report.literal import console
 
 
 def mistakes_table(rows: Sequence[Row]) -> str:
@@ -41,23 +31,3 @@ def mistakes_table(rows: Sequence[Row]) -> str:
         lines.append(f"| {' | '.join(padded)} |")
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(lines)
-
-
-class PackProgress(Progress):
-    """A bar on a terminal, nothing elsewhere."""
-
-    def __init__(self, total: int, stream: TextIO) -> None:
-        out = console(stream)
-        super().__init__(
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.description}", markup=False),
-            console=out,
-            disable=not out.is_terminal,
-        )
-        self._items = self.add_task("", total=total)
-
-    def count(self, name: str) -> None:
-        """Count one more item and show its name."""
-        self.update(self._items, advance=1, description=name)

@@ -188,11 +188,12 @@ def _topics(
     table = grid("left", "left", "right", padding=(0, 2))
     for topic in topics:
         recall = "" if topic.recall is None else f"recall {topic.recall:.0%} of {topic.reviewed}"
+        bar = Bar(1, 0, topic.recall or 0, width=10, color=RIGHT)
         table.add_row(
             visible(titles.get(topic.name, topic.name), lines=True),
             f"{topic.passed} of {topic.challenges}",
             recall,
-            Bar(1, 0, topic.recall or 0, width=10, color=RIGHT) if is_wide else None,
+            *([bar] if is_wide else []),
         )
     return Group(table, Text("passed; your chance to recall the reviewed items now", style=QUIET))
 
