@@ -18,10 +18,8 @@ _MOST_DRAWS = 400
 
 
 def bank_problems(root: Path, other_packs: Sequence[Path] = ()) -> list[str]:
-    """Return a sentence for each problem in the question bank of a pack.
-
-    Its questions may also follow up the challenges of other packs.
-    """
+    """Return a sentence for each problem in the question bank of a pack."""
+    # Its questions may also follow up the challenges of other packs.
     challenges = {
         pack_reader.challenge_id(folder.name)
         for pack in (root, *other_packs)

@@ -19,6 +19,10 @@ from attn_drill.quiz.excerpt import excerpt
 LETTERS = "abcdefgh"
 _NAMED = re.compile(r"\{(\w+)\}")
 _MOST_REFERENCE = 3  # lines of the reference in an explanation
+_ASKS = (
+    "There is one mistake in this code. Which line is wrong? "
+    "If a line is missing, name a line next to the gap."
+)
 
 
 @dataclass(frozen=True)
@@ -154,11 +158,7 @@ def draw(question: Question, rng: Random) -> DrawnQuestion:
 
 
 def with_values(question: Question, drawn: Mapping[str, Value]) -> Number:
-    """Return a question of kind "number" with these values.
-
-    Raises:
-        ValueError: If the formulas of the question cannot be computed with these values.
-    """
+    """Return a question of kind "number". ValueError: its formulas do not take these values."""
     value, names = solve(question.answer, drawn, question.derive)
     words: dict[str, str] = {}
     for name, named in names.items():
@@ -181,10 +181,8 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
 
 
 def line_question(challenge: Challenge, mistake: Mistake) -> FindLine:
-    """Return a question that shows a reference with a mistake and asks which line is wrong.
-
-    As in a bug hunt, the code has no comments.
-    """
+    """Return a question that shows a reference with a mistake and asks which line is wrong."""
+    # As in a bug hunt, the code has no comments.
     source = pack_reader.solution(challenge)
     where = str(challenge.solutions / "mistakes.toml")
     planted = plant_mistakes(source, (mistake,), where)
@@ -201,9 +199,7 @@ def line_question(challenge: Challenge, mistake: Mistake) -> FindLine:
     return FindLine(
         item=line_item(challenge, mistake),
         topic=challenge.topic,
-        text=f"{challenge.id}: {first_paragraph(planted.source)}\n\n"
-        "There is one mistake in this code. Which line is wrong? "
-        "If a line is missing, name a line next to the gap.",
+        text=f"{challenge.id}: {first_paragraph(planted.source)}\n\n{_ASKS}",
         explanation="\n".join([mistake.says, *reference]),
         code="\n".join(rows[number] for number in shown),
         lines=tuple(position for position, line in enumerate(shown, 1) if line in planted.changed),

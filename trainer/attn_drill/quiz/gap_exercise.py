@@ -1,7 +1,4 @@
-"""Leave gaps in a reference where learners make mistakes, and fill them with the learner's code.
-
-The grader judges an answer: the reference with the typed code in one gap is graded like any file.
-"""
+"""Leave gaps in a reference where learners make mistakes, and fill them with the learner's code."""
 
 from __future__ import annotations
 
@@ -58,11 +55,7 @@ class GapExercise:
 def gap_exercise(source: str, mistakes: Sequence[Mistake], rng: Random) -> GapExercise | None:
     """Return a reference with gaps, or None if it has too few places for gaps.
 
-    A gap is the expression that a known mistake changes, so a place of many mistakes is more
-    likely. No line has two gaps.
-
-    Raises:
-        PackError: If a mistake does not fit the reference.
+    A gap is the expression that a known mistake changes. No line has two gaps.
     """
     places = list(_places(source))
     count = rng.randint(FEWEST, MOST)
@@ -76,11 +69,8 @@ def gap_exercise(source: str, mistakes: Sequence[Mistake], rng: Random) -> GapEx
         if gap is None:
             continue
         # These places would show the answer.
-        alike = [
-            place
-            for place in places
-            if place != gap and _pattern(place.right) == _pattern(gap.right)
-        ]
+        pattern = _pattern(gap.right)
+        alike = [place for place in places if place != gap and _pattern(place.right) == pattern]
         lines = [place.line for place in (gap, *alike, *chosen, *hidden)]
         if len(alike) <= _MOST_HIDDEN and len(set(lines)) == len(lines):
             chosen.append(gap)

@@ -47,18 +47,15 @@ class QuestionPool:
 
     def about(self, name: str) -> QuestionPool:
         """Return the questions about a topic of the bank, or about a challenge."""
-        return QuestionPool(
-            {
-                item: question
-                for item, question in self.questions.items()
-                if name in (question.topic, *question.challenges)
-            },
-            {
-                item: (challenge, mistake)
-                for item, (challenge, mistake) in self.lines.items()
-                if name in (challenge.topic, challenge.id)
-            },
-        )
+        questions = {
+            item: question
+            for item, question in self.questions.items()
+            if name in (question.topic, *question.challenges)
+        }
+        lines = {
+            item: line for item, line in self.lines.items() if name in (line[0].topic, line[0].id)
+        }
+        return QuestionPool(questions, lines)
 
 
 def pool_of(
@@ -76,11 +73,7 @@ def pool_of(
 
 
 def known_name(names: Sequence[str], wanted: str) -> str:
-    """Return the name of the topic or challenge that the learner means.
-
-    Raises:
-        DrillError: If no topic or challenge has this name. The message has the nearest names.
-    """
+    """Return the name of the topic or challenge that the learner means, or raise DrillError."""
     name = pack_reader.challenge_id(wanted.strip().lower())
     if name in names:
         return name
@@ -99,9 +92,8 @@ def order_items(
 ) -> list[str]:
     """Return the items to ask, at most `count`.
 
-    Due items come first, the longest due first, then new items. If there are no due and no new
-    items, the other items follow in the order in which they become due. About a quarter of the new
-    items ask for a line. All topics take turns, and so do all challenges among the lines.
+    Due items come first, the longest due first, then new items. If there are none, the other items
+    follow in the order in which they become due.
     """
     reviewed = pool.reviewed(known)
     due = [item.name for item in reviewed if item.is_due(now)][:count]
@@ -109,6 +101,7 @@ def order_items(
     topics = {item: question.topic for item, question in pool.questions.items()}
     challenges = {item: challenge.id for item, (challenge, _) in pool.lines.items()}
     questions, lines = _new_items(topics, known, rng), _new_items(challenges, known, rng)
+    # About a quarter of the new items ask for a line.
     line_count = max(int(room * _LINES + rng.random()), room - len(questions))
     chosen = lines[:line_count]
     chosen += questions[: room - len(chosen)]

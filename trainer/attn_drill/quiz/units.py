@@ -1,7 +1,4 @@
-"""Read and write amounts as people write them.
-
-Examples: `128 KiB`, `0.125 MiB`, `12.5 %`, `4x`, `1/4`, `2^12`, `4.2 GFLOP`, `131,072`.
-"""
+"""Read and write amounts as people write them: `128 KiB`, `12.5 %`, `4x`, `2^12`, `131,072`."""
 
 from __future__ import annotations
 
@@ -112,8 +109,8 @@ def format_amount(value: float, unit: Unit) -> str:
 def format_number(value: float) -> str:
     """Return a number as text, in 4 digits if it is not whole and less than 10,000.
 
-    >>> [format_number(value) for value in (8192, 131_072, 0.5, 2 / 3)]
-    ['8192', '131,072', '0.5', '0.6667']
+    >>> [format_number(value) for value in (8192, 10_000, 131_072, 0.5, 2 / 3, 1e-7)]
+    ['8192', '10,000', '131,072', '0.5', '0.6667', '1e-07']
     """
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}" if abs(value) >= 10_000 else str(int(value))

@@ -15,10 +15,7 @@ from attn_drill.report.literal import console
 
 
 class CountedProgress(Progress):
-    """A bar, the count of items, the time left, and a few words.
-
-    Without a terminal, rich prints the last state only.
-    """
+    """A bar, the count of items, the time left, and a few words; in a file, the last state only."""
 
     def __init__(self, total: int, stream: TextIO, done: int = 0, **options: Any) -> None:
         super().__init__(

@@ -36,8 +36,8 @@ def checks_passed(result: StudentResult) -> tuple[int, int]:
 def points(score: float) -> str:
     """Return a score of 0 to 100 with at most two decimals.
 
-    >>> points(200 / 3), points(100)
-    ('66.67', '100')
+    >>> [points(score) for score in (200 / 3, 100.0, 50.5, 0.0)]
+    ['66.67', '100', '50.5', '0']
     """
     return f"{score:.2f}".rstrip("0").rstrip(".")
 

@@ -20,10 +20,7 @@ _GAP = 3
 
 
 def code_pair(titles: Sequence[str], codes: Sequence[str | None], width: int) -> RenderableType:
-    """Return codes below their titles: side by side on a wide screen, else one below the other.
-
-    None stands for a code that does not exist.
-    """
+    """Return codes below their titles: side by side on a wide screen, else one below the other."""
     is_wide = width >= SIDE_BY_SIDE
     room = (width - _GAP * (len(codes) - 1)) // len(codes) if is_wide else width
     blocks: list[Group] = []
@@ -39,23 +36,20 @@ def code_pair(titles: Sequence[str], codes: Sequence[str | None], width: int) ->
     return table
 
 
-def code_block(text: str | None, width: int) -> RenderableType:
+def code_block(text: str | None, width: int, language: str = "python") -> RenderableType:
     """Return code in at most `width` columns. A longer line continues below, more indented."""
     if text is None:
         return Text("(nothing)", style=QUIET)
     lines = visible(text, lines=True).strip("\n").expandtabs(4).split("\n")
     text = "\n".join(code_lines(lines, width))
-    return Syntax(text, "python", theme="ansi_dark", background_color="default")
+    # The terminal's own colours are readable on any background.
+    return Syntax(text, language, theme="ansi_dark", background_color="default")
 
 
 def difference(before: str, after: str, width: int) -> RenderableType:
     """Return the changed lines of two texts, with a line around each change."""
-    changes = difflib.unified_diff(
-        visible(before, lines=True).splitlines(),
-        visible(after, lines=True).splitlines(),
-        lineterm="",
-        n=1,
-    )
+    old, new = (visible(text, lines=True).splitlines() for text in (before, after))
+    changes = difflib.unified_diff(old, new, lineterm="", n=1)
     styles = {"+": RIGHT, "-": WRONG}
     shown: list[Text] = []
     for change in list(changes)[2:]:  # the first two lines name files

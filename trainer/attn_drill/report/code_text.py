@@ -20,18 +20,18 @@ def source_lines(source: str) -> list[str]:
 def code_around(source: str, line: int, start: int | None = None) -> list[Text]:
     """Return the line and up to two lines above and below it; [] if there is no such line.
 
-    Blank lines at both ends, and the indentation that all lines share, are left out. An earlier
-    line `start` is shown too, with a dot. If many lines are between both, only the first and the
-    last of them are shown.
+    An earlier line `start` is shown too, with a dot.
     """
     lines = [text.expandtabs(4) for text in source_lines(source)]
     if not 0 < line <= len(lines):
         return []
     first, last = max(1, min(line - _AROUND, start or line)), min(len(lines), line + _AROUND)
+    # Blank lines at both ends are left out, and the indentation that all lines share.
     while first < line and not lines[first - 1].strip():
         first += 1
     while last > line and not lines[last - 1].strip():
         last -= 1
+    # Of many lines between both lines, only the first and the last are shown.
     gap = range(first + _AROUND, line - 1) if line - first > _MOST_BETWEEN else range(0)
     numbers = [number for number in range(first, last + 1) if number not in gap]
     filled = [lines[number - 1] for number in numbers if lines[number - 1].strip()]

@@ -19,8 +19,8 @@ _KINDS = {"✓": "right", "–": "quiet"}
 def coloured(report_text: str) -> Iterator[tuple[str, str]]:
     """Yield pairs of CSS classes and a piece of the report.
 
-    The classes are "right", "wrong" or "quiet". The verdict also has the class "verdict". A piece
-    without a colour has "". All pieces together are the whole text, without white space at its end.
+    A piece without a colour has "". All pieces together are the whole text, without white space at
+    its end.
     """
     text = report_text.rstrip()
     end = 0

@@ -20,10 +20,7 @@ _WIDE = 70  # least width at which the table has bars
 def render(
     sizes: Configuration, preset: Preset | None, rows: Sequence[Cost], width: int = 80
 ) -> RenderableType:
-    """Return the configuration, the table of costs and its notes.
-
-    The sizes may be those of a published model, the preset.
-    """
+    """Return the configuration, which may be that of a published model, the table and its notes."""
     model = f"{preset.name}: " if preset else ""
     title = (
         f"{model}d_model {sizes.d_model}, {plural(sizes.num_heads, 'head')} of {sizes.head_dim}, "

@@ -20,10 +20,7 @@ _INDENT = 2
 
 
 def findings(report: Report, stage: Stage) -> list[tuple[str, str]]:
-    """Return labels and sentences: the likely mistakes, how the result relates to the right one.
-
-    Before the stage "cause", the questions of the mistakes stand for the mistakes.
-    """
+    """Return labels and sentences: the likely mistakes, how the result relates to the right one."""
     diagnosis = report.diagnosis
     if diagnosis is None:
         return []
@@ -31,6 +28,7 @@ def findings(report: Report, stage: Stage) -> list[tuple[str, str]]:
     if shows(stage, "cause"):
         for mistake in diagnosis.mistakes:
             rows.append(("AND" if rows else "LIKELY", mistake.says))
+    # Before the stage "cause", the questions of the mistakes stand for the mistakes.
     elif shows(stage, "question"):
         rows += [("QUESTION", mistake.hint) for mistake in diagnosis.mistakes if mistake.hint]
     if diagnosis.layout and shows(stage, "line"):
@@ -87,10 +85,7 @@ def _in_function(frame: Frame) -> str:
 
 
 def place_words(diagnosis: Diagnosis, shown_case: int | None) -> str:
-    """Return how the marked line relates to other lines of the file in words, or "".
-
-    The report explains `shown_case`, a number from 1.
-    """
+    """Return how the marked line relates to other lines of the file in words, or ""."""
     # No sentence says that a line is right: a line may make right numbers in a layout that the next
     # step does not expect.
     missed = " ".join(filter(None, [diagnosis.first_missed, diagnosis.missed_shape]))

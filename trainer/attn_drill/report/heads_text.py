@@ -32,14 +32,11 @@ _LEGEND = (
 
 
 def cells(length: int, width: int = 80, *, whole: bool = False) -> tuple[int, int]:
-    """Return the rows and columns of a picture of so many positions.
-
-    A character is twice as high as wide. A picture of few positions has two characters for each
-    cell. A picture of many positions has half as many rows as columns, unless it is the only one,
-    which `whole` means.
-    """
+    """Return the rows and columns of a picture of so many positions, which may be the only one."""
     room = _room(width, whole)
     columns = max(1, min(length, room))
+    # A character is twice as high as wide. So the picture of a short head has two characters for
+    # each cell, and that of a long one has half as many rows as columns.
     if whole or 2 * length <= room:
         return columns, columns
     return (columns + 1) // 2, columns
@@ -53,10 +50,8 @@ def _room(width: int, whole: bool) -> int:
 def render(
     facts: Sequence[HeadFacts], file: str, width: int = 80, *, whole: bool = False
 ) -> RenderableType:
-    """Return the table, the notes and the pictures as one renderable.
-
-    Heads without a grid are only counted. `whole` means that a picture has its full size.
-    """
+    """Return the table, the notes and the pictures as one renderable."""
+    # Heads without a grid are only counted.
     drawn = [head for head in facts if head.grid]
     title = Text(one_line(file), style="bold").append(f"  {summary(facts)}", style="not bold")
     parts: list[RenderableType] = [title, Text()]

@@ -17,11 +17,11 @@ def describe_mistakes(challenge: Challenge, ids: Sequence[str], width: int) -> s
     mistakes = planted_mistakes.mistakes_by_ids(challenge, ids)
     if mistakes is None:
         return wrapped(f"{challenge.id} has changed: it no longer has this hunt's bugs.", width)
-    labels = [f"Bug {number}" for number in range(1, len(ids) + 1)] if len(ids) > 1 else ["The bug"]
     source = pack_reader.solution(challenge)
     where = str(challenge.solutions / "mistakes.toml")
     texts: list[str] = []
-    for label, mistake in zip(labels, mistakes, strict=True):
+    for number, mistake in enumerate(mistakes, start=1):
+        label = f"Bug {number}" if len(mistakes) > 1 else "The bug"
         lines = [wrapped(f"{label}: {mistake.says}", width)]
         for change in planted_mistakes.reference_changes(source, mistake, where):
             lines += _code(f"reference, line {change.first}", change.was, width)

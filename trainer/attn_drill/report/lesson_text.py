@@ -73,10 +73,7 @@ def cost_in_words(cost: CallCost) -> tuple[str, str, str]:
 def render_answer(
     answer: OtherAnswer, own_source: str | None, own_cost: CallCost | None, width: int
 ) -> RenderableType:
-    """Return a right answer of the pack: its difference, its price, its code.
-
-    The reference stands next to the learner's code, if that is given.
-    """
+    """Return a right answer of the pack: its difference, its price, its code."""
     parts: list[RenderableType] = []
     if answer.does:
         parts.append(_prose(answer.does))

@@ -76,10 +76,7 @@ class _AsciiStream:
 
 
 def console(stream: IO[str] | None = None, **options: Any) -> Console:
-    """Return a console that reads no markup and no emoji codes, and highlights nothing.
-
-    A stream whose encoding is not UTF gets ASCII. The default is stdout.
-    """
+    """Return a console that reads no markup and no emoji codes, and highlights nothing."""
     out = stream or sys.stdout
     file: Any = stream if is_utf(out) else _AsciiStream(out)
     return Console(
@@ -94,13 +91,11 @@ def console(stream: IO[str] | None = None, **options: Any) -> Console:
 
 
 class LiteralTable(Table):
-    """A table whose strings are never read as markup, on any console, and never cut.
-
-    A word that is wider than its column continues on the next line.
-    """
+    """A table whose strings are never read as markup, on any console, and never cut."""
 
     def add_column(self, header: RenderableType = "", *more: Any, **options: Any) -> None:
-        # rich would cut Chinese, which has no blanks.
+        # A word that is wider than its column continues on the next line. rich would cut it, and
+        # also Chinese, which has no blanks.
         options.setdefault("overflow", "fold")
         super().add_column(_literal(header), *more, **options)
 

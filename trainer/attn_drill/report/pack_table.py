@@ -9,17 +9,14 @@ from attn_drill.packs.pack_items import Row
 
 
 def mistakes_table(rows: Sequence[Row]) -> str:
-    """Return a Markdown table with a row for each mistake or pair, and a column for each check.
-
-    A cell has an `x` if the check refuses the mistake. A mistake that no check refuses has `NOT
-    REFUSED` after its name. A refused mistake that the diagnosis does not name has `NOT NAMED`.
-    """
+    """Return a Markdown table with a row for each mistake or pair, and a column for each check."""
     mistakes = [row for row in rows if row.kind in ("mistake", "pair")]
     used = [check for check in CHECK_ORDER if any(check in row.refused_by for row in mistakes)]
     if not mistakes:
         return "No mistakes were graded."
     table = [["challenge", "mistake", *used]]
     for row in mistakes:
+        # The diagnosis must name a mistake that a check refuses.
         fault = "NOT NAMED" if row.refused_by else "NOT REFUSED"
         name = row.name if row.ok else f"{row.name} ({fault})"
         marks = ["x" if check in row.refused_by else "" for check in used]

@@ -28,12 +28,9 @@ Kind = TypeVar("Kind", str, int)
 
 
 def page(template: str, **data: object) -> Iterator[str]:
-    """Yield a page in small pieces. Iterators in `data` are read at the same time.
+    """Yield the page of a template, e.g. "class", in small pieces.
 
-    The template is named without its suffix, for example "class".
-
-    Raises:
-        jinja2.UndefinedError: if `data` lacks a name that the template uses.
+    Iterators in `data` are read at the same time.
     """
     return _environment().get_template(f"{template}.html.jinja").generate(data)
 

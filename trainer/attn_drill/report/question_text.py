@@ -56,10 +56,7 @@ def _margin(labels: Sequence[str]) -> int:
 
 
 def question(drawn: DrawnQuestion, width: int, highlight: Highlight = list) -> str:
-    """Return the text, the code and the options of a question.
-
-    `highlight` adds colours to lines of code.
-    """
+    """Return the text, the code and the options of a question."""
     parts = [wrapped(drawn.text, width)]
     if drawn.code:
         parts += ["", *_code(drawn, width, highlight)]
@@ -98,12 +95,10 @@ def prompt(drawn: DrawnQuestion) -> str:
 
 
 def progress_line(pool: QuestionPool, reviewed: Mapping[str, ScheduledItem], now: float) -> str:
-    """Return how many questions and lines of a pool the learner knows, and how many are due.
-
-    An item is known if the last answer was right and it is not due.
-    """
+    """Return how many questions and lines of a pool the learner knows, and how many are due."""
     items = pool.reviewed(reviewed)
     due = sum(item.is_due(now) for item in items)
+    # An item is known if the last answer was right and it is not due.
     known = [item.name for item in items if item.last.rating >= _GOOD and not item.is_due(now)]
     counts = []
     for names, word in ((pool.questions, "questions"), (pool.lines, "lines")):

@@ -76,16 +76,14 @@ def plotted(curve: Curve, columns: int) -> list[Text]:
 
 
 def _levels(losses: Sequence[float | None], columns: int, top: float) -> list[int | None]:
-    """Return the row of the mean loss of each column, from 0 at the bottom.
-
-    It is None if a loss is not finite. A loss above the top is in the top row.
-    """
+    """Return the row of the mean loss of each column, from 0 at the bottom; None if not finite."""
     levels: list[int | None] = []
     for column in range(columns):
         first = column * len(losses) // columns
         part = losses[first : max(first + 1, (column + 1) * len(losses) // columns)]
         values = [loss for loss in part if loss is not None]
         if values and len(values) == len(part):
+            # A loss above the top is in the top row.
             level = int(sum(values) / len(values) / top * _HEIGHT)
             levels.append(max(0, min(_HEIGHT - 1, level)))
         else:

@@ -16,7 +16,6 @@ from attn_drill.report.terminal import VERDICTS, next_commands
 from attn_drill.report.wording import affected, case_rows, ruled_out, sentence, statistics_rows
 
 _AROUND = 8  # lines above and below the marked line
-Weights = Sequence[Sequence[float | None]]
 
 
 @dataclass(frozen=True)
@@ -88,14 +87,13 @@ def _mask_grids(actual: Sequence[str], expected: Sequence[str], cached: int = 0)
         ("yours", actual, expected, "wrong"),
         ("expected", expected, actual, "right"),
     ):
-        kinds: list[list[str]] = []
+        classes = {"##": "on", "..": "off", "#.": f"on {differs}", ".#": f"off {differs}"}
+        # Each cell with the cell at its place in the other matrix.
+        pairs: list[list[str]] = []
         for row, other_row in zip(rows, others, strict=True):
-            kinds.append([])
-            for cell, other in zip(row, other_row, strict=True):
-                kind = "on" if cell == "#" else "off"
-                kinds[-1].append(kind if cell == other else f"{kind} {differs}")
+            pairs.append([cell + other for cell, other in zip(row, other_row, strict=True)])
         width = len(rows[0]) if rows else 0
-        grids.append(Grid(title, width, len(rows), squares(kinds, str), cached))
+        grids.append(Grid(title, width, len(rows), squares(pairs, classes.__getitem__), cached))
     return grids
 
 
@@ -119,7 +117,7 @@ def _heads(diagnosis: Diagnosis) -> Iterator[tuple[Grid, Grid]]:
             yield actual, expected
 
 
-def _heat_map(title: str, rows: Weights) -> Grid:
+def _heat_map(title: str, rows: Sequence[Sequence[float | None]]) -> Grid:
     paths = [
         ("strange" if shade < 0 else f"tint-{shade}", path)
         for shade, path in squares(rows, tint)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from typing import TextIO
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -15,18 +14,12 @@ from attn_drill.model.quantities import plural
 from attn_drill.practice.schedule import RATINGS
 from attn_drill.report.code_pair import code_pair
 from attn_drill.report.follow_up_text import prose_of
-from attn_drill.report.literal import Trimmed, console, grid, indented, labelled
+from attn_drill.report.literal import Trimmed, grid, indented, labelled
 from attn_drill.report.styles import QUIET, RIGHT, WRONG
 from attn_drill.report.terminal import VERDICTS
 from attn_drill.report.visible import visible
 
 _NOT_ANSWERED = "not answered"
-
-
-def show(sheet: ScoreSheet, stream: TextIO) -> None:
-    """Print a sheet in the terminal's width."""
-    out = console(stream)
-    out.print(render(sheet, out.width))
 
 
 def minutes(seconds: float) -> str:

@@ -14,12 +14,7 @@ from rich.text import Text
 
 from attn_drill.model.quantities import plural
 from attn_drill.practice.agenda import in_days
-from attn_drill.practice.schedule import (
-    ScheduledItem,
-    challenge_of,
-    days_until,
-    follow_up_challenge,
-)
+from attn_drill.practice.schedule import ScheduledItem, days_until
 from attn_drill.practice.statistics import OwnMistake, Stats, TopicStrength, Trend, Week
 from attn_drill.report.literal import Trimmed, grid, indented
 from attn_drill.report.styles import QUIET, RIGHT, WRONG
@@ -34,6 +29,11 @@ _BARS = "▁▂▃▄▅▆▇"
 _MOST_BARS = 16
 _MOST_MISTAKES, _MOST_DUE, _MOST_LATER = 8, 12, 12
 _WIDE = 60  # least width at which the tables have bars
+# The command that asks an item of this kind.
+_COMMANDS = {
+    "challenge": "review starts the first",
+    "follow-up": "review --minutes 15 asks the first",
+}
 EMPTY = (
     "There are no attempts yet. `attn-drill list` shows the challenges, `attn-drill start ID` "
     "hands out a stub, `attn-drill check ID` grades your answer."
@@ -106,8 +106,8 @@ def _calendar(stats: Stats) -> Iterator[Text]:
         line.rstrip()
         yield line
     legend = Text()
-    for shade, words in zip(_SHADES, _SHADE_WORDS, strict=True):
-        legend.append(f"  {shade}", style=RIGHT if words != "none" else QUIET)
+    for sign, words in zip(_SHADES, _SHADE_WORDS, strict=True):
+        legend.append(f"  {sign}", style=RIGHT if words != "none" else QUIET)
         legend.append(f" {words}")
     yield legend
     attempts_words = f"{plural(stats.attempts, 'attempt')} on {plural(stats.active_days, 'day')}"
@@ -146,11 +146,8 @@ def _due(stats: Stats, now: float) -> RenderableType | None:
         table.add_row(name, recall, Text(_when(item.due_at, now), style=QUIET))
     if (more := len(stats.due) - _MOST_DUE) > 0:
         table.add_row(f"and {more} more", "", "")
-    command = "quiz asks the first"
-    if challenge_of(stats.due[0].name) is not None:
-        command = "review starts the first"
-    elif follow_up_challenge(stats.due[0].name) is not None:
-        command = "review --minutes 15 asks the first"
+    kind = stats.due[0].name.split(":")[0]
+    command = _COMMANDS.get(kind, "quiz asks the first")
     return Group(table, Text(f"attn-drill {command}.", style=QUIET))
 
 

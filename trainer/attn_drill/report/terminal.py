@@ -14,12 +14,7 @@ from rich.text import Text
 from attn_drill.model.case import Case
 from attn_drill.model.quantities import plural
 from attn_drill.model.report import Mismatch, Outcome, Report, Slice
-from attn_drill.report.diagnosis_text import (
-    findings,
-    render_findings,
-    render_line,
-    render_picture,
-)
+from attn_drill.report.diagnosis_text import findings, render_findings, render_line, render_picture
 from attn_drill.report.literal import Trimmed, console, grid, indented, labelled
 from attn_drill.report.repair_text import render_repair
 from attn_drill.report.stages import STAGE_WORDS, Stage, has_cause, next_stage, shows
@@ -123,7 +118,7 @@ def render(
         (file, QUIET),
     )
     checks = [(f"{_SYMBOLS[status]} {name}", _STYLES[status]) for name, status in statuses.items()]
-    parts = [_side_by_side(headline, width), _side_by_side(checks, width)]
+    parts: list[RenderableType] = [_side_by_side(headline, width), _side_by_side(checks, width)]
     parts += [Text(visible(note, lines=True), style=QUIET) for note in report.notes]
     if report.repair is not None and report.repair.planted > 1:
         parts += [Text(), *render_repair(report.repair, width)]
