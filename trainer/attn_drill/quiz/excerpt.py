@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-_MOST_LINES = 26  # the longest text that is shown whole, so that it fits a small terminal
+# The longest text that is shown whole, so that it fits a small terminal.
+_MOST_LINES = 26
 
 
 def excerpt(source: str, lines: Collection[int]) -> list[int]:
-    """Return the line numbers to show, 0 for an empty line: the functions with these lines.
-
-    If the code is short, or a line is in no function, all code from the first function or that line
-    is shown.
-    """
+    """Return the line numbers to show, 0 for an empty line: the functions with these lines."""
+    # If the code is short, or a line is in no function, all code from the first function or that
+    # line is shown.
     defined = [
         node for node in ast.parse(source).body if isinstance(node, ast.ClassDef | ast.FunctionDef)
     ]

@@ -17,7 +17,8 @@ from attn_drill.quiz.excerpt import excerpt
 
 FEWEST, MOST = 3, 5
 _LONGEST = 60  # characters of an expression that a learner can write from memory
-_MOST_HIDDEN = 3  # other places that are hidden because they show the answer of a gap
+# Other places that are hidden because they show the answer of a gap.
+_MOST_HIDDEN = 3
 # Smaller expressions, such as names and numbers, say too little about the learner.
 _WORTH_ASKING = (ast.Call, ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Subscript)
 # The names of variables and of attributes of `self`, but not of functions and of keywords.
@@ -139,10 +140,7 @@ def _places(source: str) -> Iterator[Gap]:
 
 
 def _changed(places: Sequence[Gap], source: str, mistake: Mistake) -> Gap | None:
-    """Return the smallest expression that contains the change of a mistake.
-
-    If there is none, for example because the line is missing, return the longest of the line.
-    """
+    """Return the smallest expression that contains the change of a mistake."""
     changes = reference_changes(source, mistake, "mistakes.toml")
     if len(changes) != 1 or len(changes[0].was) != 1:
         return None
@@ -154,6 +152,7 @@ def _changed(places: Sequence[Gap], source: str, mistake: Mistake) -> Gap | None
     around = [gap for gap in gaps if gap.start <= start and end <= gap.end]
     if around:
         return min(around, key=lambda gap: gap.end - gap.start)
+    # For example, the line is missing. Then the longest expression of the line is the gap.
     return max(gaps, key=lambda gap: gap.end - gap.start, default=None)
 
 

@@ -90,11 +90,7 @@ def known_name(names: Sequence[str], wanted: str) -> str:
 def order_items(
     pool: QuestionPool, known: Mapping[str, ScheduledItem], now: float, count: int, rng: Random
 ) -> list[str]:
-    """Return the items to ask, at most `count`.
-
-    Due items come first, the longest due first, then new items. If there are none, the other items
-    follow in the order in which they become due.
-    """
+    """Return at most `count` items to ask: due items, the longest due first, then new items."""
     reviewed = pool.reviewed(known)
     due = [item.name for item in reviewed if item.is_due(now)][:count]
     room = count - len(due)
@@ -106,6 +102,7 @@ def order_items(
     chosen = lines[:line_count]
     chosen += questions[: room - len(chosen)]
     new = rng.sample(chosen, len(chosen))
+    # If there are none, the other items follow in the order in which they become due.
     return [*due, *new] or [item.name for item in reviewed][:count]
 
 

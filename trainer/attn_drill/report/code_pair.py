@@ -15,7 +15,8 @@ from attn_drill.report.question_text import code_lines
 from attn_drill.report.styles import QUIET, RIGHT, WRONG
 from attn_drill.report.visible import visible
 
-SIDE_BY_SIDE = 140  # least width at which two codes of usual width fit next to each other
+# The least width at which two codes of usual width fit next to each other.
+SIDE_BY_SIDE = 140
 _GAP = 3
 
 
@@ -52,7 +53,8 @@ def difference(before: str, after: str, width: int) -> RenderableType:
     changes = difflib.unified_diff(old, new, lineterm="", n=1)
     styles = {"+": RIGHT, "-": WRONG}
     shown: list[Text] = []
-    for change in list(changes)[2:]:  # the first two lines name files
+    # The first two lines name files.
+    for change in list(changes)[2:]:
         if not change.startswith("@@"):
             sign, style = change[0], styles.get(change[0], QUIET)
             for part in code_lines([change[1:]], max(20, width - 2), [sign]):

@@ -18,13 +18,11 @@ def source_lines(source: str) -> list[str]:
 
 
 def code_around(source: str, line: int, start: int | None = None) -> list[Text]:
-    """Return the line and up to two lines above and below it; [] if there is no such line.
-
-    An earlier line `start` is shown too, with a dot.
-    """
+    """Return the line and up to two lines above and below it; [] if there is no such line."""
     lines = [text.expandtabs(4) for text in source_lines(source)]
     if not 0 < line <= len(lines):
         return []
+    # An earlier line `start` is shown too, with a dot.
     first, last = max(1, min(line - _AROUND, start or line)), min(len(lines), line + _AROUND)
     # Blank lines at both ends are left out, and the indentation that all lines share.
     while first < line and not lines[first - 1].strip():

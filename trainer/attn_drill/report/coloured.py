@@ -17,11 +17,7 @@ _KINDS = {"✓": "right", "–": "quiet"}
 
 
 def coloured(report_text: str) -> Iterator[tuple[str, str]]:
-    """Yield pairs of CSS classes and a piece of the report.
-
-    A piece without a colour has "". All pieces together are the whole text, without white space at
-    its end.
-    """
+    """Yield CSS classes, or "", and a piece of the report, whose end has no white space."""
     text = report_text.rstrip()
     end = 0
     for match in _COLOURED.finditer(text):

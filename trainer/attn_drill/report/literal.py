@@ -1,8 +1,4 @@
-"""Consoles and tables that print every character of a string.
-
-rich takes `[axis 0]` in a message or a name for markup. The whole package makes its consoles and
-tables here, so no other module has to escape strings.
-"""
+"""Consoles and tables that print every character of a string."""
 
 from __future__ import annotations
 
@@ -75,6 +71,8 @@ class _AsciiStream:
         return getattr(self._stream, name)
 
 
+# rich takes `[axis 0]` in a message or a name for markup. The whole package makes its consoles and
+# tables here, so no other module has to escape strings.
 def console(stream: IO[str] | None = None, **options: Any) -> Console:
     """Return a console that reads no markup and no emoji codes, and highlights nothing."""
     out = stream or sys.stdout

@@ -1,9 +1,4 @@
-"""Write HTML pages from the templates in `templates/`.
-
-Each page has a template, and all templates extend `base.html.jinja`. A page is one file that works
-offline. Every value in a template goes through `visible`, then Jinja escapes it. So no text of a
-student or of a file can act on the page.
-"""
+"""Write HTML pages from the templates in `templates/`. A page is one file that works offline."""
 
 from __future__ import annotations
 
@@ -67,7 +62,8 @@ def _environment() -> Environment:
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
-        # Jinja calls this function before it escapes.
+        # Every value in a template goes through this function, then Jinja escapes it. So no text of
+        # a student or of a file can act on the page.
         finalize=_inert,
         trim_blocks=True,
         lstrip_blocks=True,

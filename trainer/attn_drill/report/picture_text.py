@@ -87,10 +87,8 @@ def title_of(error_map: ErrorMap) -> str:
 def draw_masks(
     actual: Sequence[str], expected: Sequence[str], width: int, cached: int = 0
 ) -> Iterator[Text]:
-    """Yield two matrices of `#` and `.`: side by side if there is room, else below each other.
-
-    A bar stands between the keys of a cache, which come first, and the other keys.
-    """
+    """Yield two matrices of `#` and `.`: side by side if there is room, else below each other."""
+    # A bar stands between the keys of a cache, which come first, and the other keys.
     columns = len(expected[0]) if expected else 0
     bars = 1 if 0 < cached < columns else 0
     room = max(columns + bars, len("yours"))

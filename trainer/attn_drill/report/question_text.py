@@ -1,10 +1,8 @@
-"""Questions, answers and lines of code as plain text of a given width.
-
-The module does not import rich, so that a quiz starts at once.
-"""
+"""Questions, answers and lines of code as plain text of a given width."""
 
 from __future__ import annotations
 
+# The module does not import rich, so that a quiz starts at once.
 import textwrap
 import time
 from collections import Counter
@@ -22,15 +20,13 @@ _GOOD = 3  # a rating of fsrs; a worse one means that the last answer was wrong
 
 
 def code_lines(lines: Sequence[str], width: int, labels: Sequence[str] = ()) -> Iterator[str]:
-    """Yield lines of code, each after its label.
-
-    A line that does not fit continues on the next line, indented by four more columns.
-    """
+    """Yield lines of code, each after its label."""
     labels = labels or [""] * len(lines)
     margin = _margin(labels)
     room = max(20, width - margin)
     for label, line in zip(labels, lines, strict=True):
         indent = len(line) - len(line.lstrip())
+        # A line that does not fit continues on the next line, indented by four more columns.
         parts = textwrap.wrap(
             line.strip(),
             room,

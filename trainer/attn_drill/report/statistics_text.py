@@ -57,10 +57,8 @@ def render(stats: Stats, titles: Mapping[str, str], now: float, width: int = 80)
 
 
 def as_values(stats: Stats, titles: Mapping[str, str]) -> dict[str, Any]:
-    """Return the statistics as plain values for JSON.
-
-    Times are seconds since the epoch, days are ISO dates, recall is a probability from 0 to 1.
-    """
+    """Return the statistics as plain values for JSON."""
+    # Times are seconds since the epoch, days are ISO dates, recall is a probability from 0 to 1.
     return {
         "schema": "attn-drill.stats/2",
         "attempts": stats.attempts,

@@ -97,12 +97,10 @@ def render(
     *,
     stage: Stage = "cause",
     how_to_see: str = HOW_TO_SEE,
+    # Without a command line, nothing names a command or an option.
     has_commands: bool = True,
 ) -> RenderableType:
-    """Return the whole report as one renderable: the answer first, then the figures.
-
-    For a reader without a command line, nothing names a command or an option.
-    """
+    """Return the whole report as one renderable: the answer first, then the figures."""
     statuses = report.statuses()
     passed = list(statuses.values()).count("passed")
     only = f", case {report.only_case} alone" if report.only_case else ""

@@ -1,17 +1,16 @@
-r"""Make text of students and submissions safe to show, without a loss of information.
-
-A submission could draw on the terminal with escape sequences, or change the direction of writing
-with certain characters. The text shows these characters as escapes: `\x1b`, `\u202e`.
-"""
+"""Make text of students and submissions safe to show, without a loss of information."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
+# A submission could draw on the terminal with escape sequences, or change the direction of writing
+# with certain characters. All characters but the usual ones are looked at.
 _SUSPECT = re.compile(r"[^ -~]")
 _SUSPECT_IN_LINES = re.compile(r"[^ -~\n\t]")
-_JOINERS = "\u200c\u200d"  # names in Persian and in Indic scripts are spelt with them
+# Names in Persian and in Indic scripts are spelt with them.
+_JOINERS = "\u200c\u200d"
 
 
 def visible(text: str, *, lines: bool = False) -> str:

@@ -38,7 +38,8 @@ NAMES = {
     "D": "features",
     "Dv": "features",
 }
-WIDEST = 100  # columns; longer lines of prose are hard to read
+# In columns. Longer lines of prose are hard to read.
+WIDEST = 100
 _TELLING_FACTOR = 1.5  # between two deviations
 
 
