@@ -45,14 +45,6 @@ def test_lines_of_a_trimmed_renderable_end_without_blanks(colour: bool) -> None:
     assert ("\x1b" in capture.get()) == colour
 
 
-def test_trimmed_renderable_keeps_the_width() -> None:
-    """Long text is still wrapped."""
-    terminal = console(width=10, no_color=True)
-    with terminal.capture() as capture:
-        terminal.print(Trimmed(Text("word " * 5)))
-    assert capture.get() == "word word\nword word\nword\n"
-
-
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
