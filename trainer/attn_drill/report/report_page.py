@@ -108,11 +108,11 @@ def _heads(diagnosis: Diagnosis) -> Iterator[tuple[Grid, Grid]]:
     attention = diagnosis.attention
     if attention is None:
         return
-    is_only_head = len(attention.actual) == 1
-    for head, weights in enumerate(zip(attention.actual, attention.expected, strict=True)):
-        name = "" if is_only_head else f"head {head}, "
-        actual = _heat_map(f"{name}yours", weights[0])
-        expected = _heat_map(f"{name}expected", weights[1])
+    count = len(attention.actual)
+    for head in range(count):
+        name = f"head {head}, " if count > 1 else ""
+        actual = _heat_map(f"{name}yours", attention.actual[head])
+        expected = _heat_map(f"{name}expected", attention.expected[head])
         if actual.squares != expected.squares:
             yield actual, expected
 

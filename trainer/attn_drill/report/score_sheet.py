@@ -49,7 +49,8 @@ def score(sheet: ScoreSheet) -> str:
 def own_ratings(sheet: ScoreSheet) -> str:
     """Return how often the learner gave each rating, in words."""
     counts = Counter(map(rating_in_words, sheet.questions))
-    words = [f"{counts[word]} {word}" for word in (*RATINGS[::-1], _NOT_ANSWERED) if counts[word]]
+    order = (*RATINGS[::-1], _NOT_ANSWERED)
+    words = [f"{counts[word]} {word}" for word in order if counts[word]]
     return f"Your own ratings: {', '.join(words)}. They give no points."
 
 

@@ -46,4 +46,7 @@ def has_cause(report: Report) -> bool:
 
 def next_stage(report: Report, stage: Stage) -> Stage | None:
     """Return the next stage that shows something new; None if there is none."""
-    return next((later for later in stages_of(report) if not shows(stage, later)), None)
+    for later in stages_of(report):
+        if not shows(stage, later):
+            return later
+    return None

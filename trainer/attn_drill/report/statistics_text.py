@@ -108,13 +108,13 @@ def _calendar(stats: Stats) -> Iterator[Text]:
         legend.append(f"  {sign}", style=RIGHT if words != "none" else QUIET)
         legend.append(f" {words}")
     yield legend
-    attempts_words = f"{plural(stats.attempts, 'attempt')} on {plural(stats.active_days, 'day')}"
+    active = f"{plural(stats.attempts, 'attempt')} on {plural(stats.active_days, 'day')}"
     passed = f"{len(stats.passed)} of {plural(stats.challenges, 'challenge')} passed"
     streak = "no day in a row yet"
     if stats.streak:
         *_, today = (day for day in stats.weeks[-1].days if day is not None)
         streak = f"{plural(stats.streak, 'day')} in a row" + ("" if today else " up to yesterday")
-    yield Text(f"{attempts_words}, {passed}; {streak}.")
+    yield Text(f"{active}, {passed}; {streak}.")
 
 
 def _months(weeks: Sequence[Week]) -> str:

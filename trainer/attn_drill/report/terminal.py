@@ -115,7 +115,9 @@ def render(
         (f"seed {report.seed}", ""),
         (file, QUIET),
     )
-    checks = [(f"{_SYMBOLS[status]} {name}", _STYLES[status]) for name, status in statuses.items()]
+    checks: list[tuple[str, str]] = []
+    for name, status in statuses.items():
+        checks.append((f"{_SYMBOLS[status]} {name}", _STYLES[status]))
     parts: list[RenderableType] = [_side_by_side(headline, width), _side_by_side(checks, width)]
     parts += [Text(visible(note, lines=True), style=QUIET) for note in report.notes]
     if report.repair is not None and report.repair.planted > 1:
@@ -196,16 +198,16 @@ def _figures(
             yield from statistics_rows(mismatch)
     if shows(stage, "line"):
         yield from ruled_out(report.diagnosis)
-    others = Counter(
-        outcome.check
-        for outcome in report.outcomes
-        if outcome.status == "failed" and outcome is not failure
-    )
-    if others:
-        words = [
-            f"{name} ({plural(count, 'more case') if name == failure.check else count})"
-            for name, count in others.items()
-        ]
+    others: Counter[str] = Counter()
+    for outcome in report.outcomes:
+        if outcome.status == "failed" and outcome is not failure:
+            others[outcome.check] += 1
+    words: list[str] = []
+    # The check of this failure may fail in more cases.
+    for name, count in others.items():
+        cases = plural(count, "more case") if name == failure.check else str(count)
+        words.append(f"{name} ({cases})")
+    if words:
         yield "also", f"failing: {', '.join(words)}"
 
 

@@ -114,7 +114,9 @@ def small_tensors(case: Case) -> list[tuple[str, str]]:
             # This package does not import torch, so mypy does not know tensors.
             value = value.tolist()  # type: ignore[attr-defined]
         if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
-            lines = [" ".join(f"{number(float(scalar)):>8}" for scalar in row) for row in value]
+            lines: list[str] = []
+            for row in value:
+                lines.append(" ".join(f"{number(float(scalar)):>8}" for scalar in row))
             matrices.append((name, "\n".join(lines)))
     return matrices
 
