@@ -38,12 +38,11 @@ class QuestionPool:
             return draw(self.questions[item], rng)
         return line_question(*self.lines[item])
 
-    def reviewed(self, known: Mapping[str, ScheduledItem]) -> list[ScheduledItem]:
-        """Return the known items of this pool, the first due first."""
-        return sorted(
-            (item for name, item in known.items() if name in self.questions or name in self.lines),
-            key=lambda item: item.due_at,
-        )
+    def reviewed(self, history: Mapping[str, ScheduledItem]) -> list[ScheduledItem]:
+        """Return the reviewed items of this pool, the first due first."""
+        names = {*self.questions, *self.lines}
+        reviewed = [item for name, item in history.items() if name in names]
+        return sorted(reviewed, key=lambda item: item.due_at)
 
     def about(self, name: str) -> QuestionPool:
         """Return the questions about a topic of the bank, or about a challenge."""
@@ -88,15 +87,15 @@ def known_name(names: Sequence[str], wanted: str) -> str:
 
 
 def order_items(
-    pool: QuestionPool, known: Mapping[str, ScheduledItem], now: float, count: int, rng: Random
+    pool: QuestionPool, history: Mapping[str, ScheduledItem], now: float, count: int, rng: Random
 ) -> list[str]:
     """Return at most `count` items to ask: due items, the longest due first, then new items."""
-    reviewed = pool.reviewed(known)
+    reviewed = pool.reviewed(history)
     due = [item.name for item in reviewed if item.is_due(now)][:count]
     room = count - len(due)
     topics = {item: question.topic for item, question in pool.questions.items()}
     challenges = {item: challenge.id for item, (challenge, _) in pool.lines.items()}
-    questions, lines = _new_items(topics, known, rng), _new_items(challenges, known, rng)
+    questions, lines = _new_items(topics, history, rng), _new_items(challenges, history, rng)
     # About a quarter of the new items ask for a line.
     line_count = max(int(room * _LINES + rng.random()), room - len(questions))
     chosen = lines[:line_count]
@@ -106,9 +105,9 @@ def order_items(
     return [*due, *new] or [item.name for item in reviewed][:count]
 
 
-def _new_items(names: Mapping[str, str], known: Collection[str], rng: Random) -> list[str]:
-    """Return the unknown items so that each name comes once before any name comes again."""
-    new = [item for item in names if item not in known]
+def _new_items(names: Mapping[str, str], history: Collection[str], rng: Random) -> list[str]:
+    """Return the new items so that each name comes once before any name comes again."""
+    new = [item for item in names if item not in history]
     seen: Counter[str] = Counter()
     rounds: dict[str, int] = {}
     for item in rng.sample(new, len(new)):

@@ -103,15 +103,15 @@ def without_docstring(source: str) -> str:
     return source
 
 
-def render_mistakes(own: Sequence[tuple[str, int]], known: Sequence[str]) -> RenderableType:
+def render_mistakes(yours: Sequence[tuple[str, int]], common: Sequence[str]) -> RenderableType:
     """Return the learner's own mistakes with their counts, then the pack's known mistakes."""
     parts: list[RenderableType] = []
-    if own:
+    if yours:
         parts.append(_title("Your mistakes here"))
-        parts += [_prose(f"{count} x  {says}", indent=2) for says, count in own]
+        parts += [_prose(f"{count} x  {says}", indent=2) for says, count in yours]
         parts.append(Text())
     parts.append(_title("Mistakes that are common here"))
-    parts += [_prose(says, indent=2) for says in known]
+    parts += [_prose(says, indent=2) for says in common]
     return Group(*parts)
 
 

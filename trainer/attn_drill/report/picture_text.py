@@ -42,7 +42,7 @@ def level(off: float | None) -> int:
     """
     if off is None:
         return len(LEVELS) - 1
-    return next(index for index, known in enumerate(LEVELS) if off <= known.most)
+    return next(index for index, each in enumerate(LEVELS) if off <= each.most)
 
 
 def _levels(error_map: ErrorMap) -> list[int]:

@@ -63,10 +63,10 @@ def plotted(curve: Curve, columns: int) -> list[Text]:
     for level in reversed(range(_HEIGHT)):
         value = top * (level + 0.5) / _HEIGHT
         row = Text(f"{value:>{_LABEL_COLUMNS - 2}.2f} ┤", style=QUIET)
-        for own, wanted in zip(yours, reference, strict=True):
-            if own == level and wanted == level:
+        for actual, wanted in zip(yours, reference, strict=True):
+            if actual == level and wanted == level:
                 row.append(_BOTH, style=QUIET)
-            elif own == level:
+            elif actual == level:
                 row.append(_YOURS, style=WRONG)
             else:
                 row.append(_REFERENCE if wanted == level else " ", style=RIGHT)

@@ -60,15 +60,15 @@ def times(sheet: ScoreSheet) -> Iterator[tuple[str, str, str]]:
         name = f"{problem.stage.role}, {problem.stage.challenge}"
         share = problem.stage.seconds
         yield _time(name, problem.state.seconds, share, problem.overtime_seconds)
-    spent, given = sheet.state.seconds, sheet.plan.seconds
+    spent, planned = sheet.state.seconds, sheet.plan.seconds
     if sheet.questions:
         yield _time("questions", sheet.state.question_seconds, sheet.plan.question_seconds)
-    yield _time("total", spent, given, spent - given)
+    yield _time("total", spent, planned, spent - planned)
 
 
-def _time(name: str, spent: float, given: float, overtime: float = 0.0) -> tuple[str, str, str]:
+def _time(name: str, spent: float, planned: float, overtime: float = 0.0) -> tuple[str, str, str]:
     over = f", {minutes(overtime)} overtime" if overtime >= 1 else ""
-    return name, minutes(spent), minutes(given) + over
+    return name, minutes(spent), minutes(planned) + over
 
 
 def outcome(problem: ProblemRow) -> tuple[str, str]:
