@@ -141,11 +141,12 @@ def greatest(head: HeadFacts) -> float:
 
 
 def _shade(value: float, most: float) -> str:
-    """Return the shade of a value. Each shade means twice as much as the shade before."""
+    """Return the shade of a value."""
     if math.isnan(value):
         return "?"
     if value < 0:
         return "-"
+    # Each shade means twice as much as the shade before.
     return " ░▒▓█"[sum(value >= most / part for part in (16, 8, 4, 2))] if most else " "
 
 

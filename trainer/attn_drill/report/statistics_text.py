@@ -150,12 +150,13 @@ def _due(stats: Stats, now: float) -> RenderableType | None:
 
 
 def _name(item: ScheduledItem) -> str:
-    """Return the id of a challenge, or what is asked. The id of a mistake would be the answer."""
+    """Return the id of a challenge, or what is asked."""
     match item.name.split(":"):
         case ["challenge", challenge]:
             return challenge
         case ["follow-up", challenge, number]:
             return f"{challenge}, follow-up question {number}"
+        # The id of the mistake would be the answer.
         case ["line", challenge, _]:
             return f"{challenge}, a wrong line"
     return item.name.replace(":", " ", 1)

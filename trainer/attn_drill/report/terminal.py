@@ -230,7 +230,7 @@ def _shapes(mismatch: Mismatch) -> Iterator[tuple[str, RenderableType]]:
 
 
 def _slice(part: Slice, mismatch: Mismatch, sizes: Mapping[str, int], width: int) -> RenderableType:
-    """Return the actual entries above the expected entries. A wrong actual entry has a star."""
+    """Return the actual entries above the expected entries, around the first wrong entry."""
     room = max(1, (width - 26) // 10)
     first_wrong = part.wrong.index(True) if True in part.wrong else 0
     start = max(0, min(first_wrong, len(part.actual) - room))
@@ -239,6 +239,7 @@ def _slice(part: Slice, mismatch: Mismatch, sizes: Mapping[str, int], width: int
     table.add_column(style=QUIET, no_wrap=True)
     for _ in columns:
         table.add_column(justify="right", no_wrap=True)
+    # Colour never replaces words: a wrong actual entry has a star.
     for label, values, sign, style in (
         ("yours", part.actual, "*", WRONG),
         ("expected", part.expected, " ", RIGHT),
@@ -258,9 +259,10 @@ def _slice(part: Slice, mismatch: Mismatch, sizes: Mapping[str, int], width: int
 
 
 def _printed(printed: str, width: int, has_commands: bool) -> Iterator[RenderableType]:
-    """Yield the lines that the submission printed. Every row on the screen begins with a bar."""
+    """Yield the lines that the submission printed."""
     lines = visible(printed, lines=True).strip("\n").split("\n")
     yield Text("Printed by your code in this case:", style=QUIET)
+    # Every row on the screen begins with a bar, so that none looks like a part of the report.
     bar = "│ "
     for line in lines[:_MOST_LINES]:
         shown = line.expandtabs(4)[:_MOST_COLUMNS]
