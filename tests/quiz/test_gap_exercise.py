@@ -18,7 +18,6 @@ from attn_drill.quiz.gap_exercise import (
     Gap,
     GapExercise,
     gap_exercise,
-    rating,
     typed_expression,
 )
 from tests.support.quiz import CHALLENGES
@@ -180,9 +179,3 @@ def test_grader_judges_a_filled_gap(grader: Grader) -> None:
     for code, verdict in (("(scores * self.head_dim ** -0.5)", "passed"), ("(scores)", "failed")):
         submission = Submission("gap.py", gap.filled(source, code))
         assert grader.grade(gqa, submission, 5).report.verdict == verdict
-
-
-@pytest.mark.parametrize(("right", "grade"), [(4, 3), (3, 2), (2, 1), (0, 1)])
-def test_rating_is_never_easy(right: int, grade: int) -> None:
-    """All right is good, a wrong gap is hard, more are again."""
-    assert rating(right, 4) == grade

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from attn_drill.packs.question_bank import Unit
-from attn_drill.quiz.units import NotAnAmountError, format_amount, format_number, parse_amount
+from attn_drill.quiz.units import NotAnAmountError, format_amount, parse_amount
 
 UNDERSTOOD: list[tuple[Unit, str, float]] = [
     ("B", "1 GiB", 2**30),
@@ -196,15 +196,3 @@ def test_written_amount_is_a_right_answer(unit: Unit) -> None:
         amount = parse_amount(format_amount(value, unit), unit)
         assert amount.is_right(value, 0.0), (value, format_amount(value, unit))
         assert not amount.is_right(1.1 * value, 0.0), (value, format_amount(value, unit))
-
-
-def test_numbers_have_separators_from_10000_on() -> None:
-    """Four digits are readable without a separator."""
-    assert [format_number(value) for value in (8, 8192, 10_000, 131_072, 0.5, 1e-7)] == [
-        "8",
-        "8192",
-        "10,000",
-        "131,072",
-        "0.5",
-        "1e-07",
-    ]

@@ -3,7 +3,7 @@
 from typing import get_args
 
 from attn_drill.model.checks import Verdict
-from attn_drill.report.class_words import VERDICTS, checks_passed, likely, points
+from attn_drill.report.class_words import VERDICTS, checks_passed, likely
 from tests.support.class_results import INVERTED, NO_SCALE, result
 
 
@@ -27,9 +27,3 @@ def test_only_passed_checks_are_counted() -> None:
     assert passed == due
     some = result("bob", verdict="failed", failed=["values"], skipped=["masks", "gradients"])
     assert checks_passed(some) == (due - 3, due)
-
-
-def test_points_have_at_most_two_decimals() -> None:
-    """Zeros at the end are left out, except those of a whole number."""
-    scores = (200 / 3, 100.0, 50.5, 0.0)
-    assert [points(score) for score in scores] == ["66.67", "100", "50.5", "0"]

@@ -97,9 +97,3 @@ def test_long_line_is_cut_and_stays_one_row(letter: str, width: int) -> None:
     assert [line[:10] for line in lines] == ["  1 │ a = ", "❯ 2 │ b = "]
     assert all(line.endswith("…") for line in lines)
     assert all(width - 1 <= cell_len(line) <= width for line in lines)
-
-
-def test_line_that_just_fits_is_whole() -> None:
-    """One more column cuts it."""
-    assert around("x = 1234", 1, 14) == ["❯ 1 │ x = 1234"]
-    assert around("x = 1234", 1, 13) == ["❯ 1 │ x = 12…"]

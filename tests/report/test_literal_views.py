@@ -104,7 +104,7 @@ VIEWS = {
     "statistics": drawn(lambda width: statistics_text.render(STATS, {"basics": "–"}, NOW, width)),
     "costs": drawn(lambda width: cost_table.render(COSTS, None, costs(COSTS), width)),
     "heads": drawn(lambda width: heads_text.render(HEADS, "w.npy", width)),
-    "score sheet": lambda stream: score_sheet.show(SHEET, stream),
+    "score sheet": drawn(lambda width: score_sheet.render(SHEET, width)),
     "prompt": drawn(lambda _: Trimmed(prompt_markdown(PROMPT))),
 }
 

@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from attn_drill.practice.facts import Reviewed
-from attn_drill.practice.schedule import ScheduledItem
-from attn_drill.quiz.bank_progress import BankProgress
+from attn_drill.practice.schedule import ScheduledItem, items
 from attn_drill.quiz.drawn_questions import Choice, FindLine
+from attn_drill.quiz.question_order import QuestionPool
 from attn_drill.report.question_text import code_lines, indented, progress_line, question, summary
 from tests.support.quiz import DAY, POOL
 
@@ -46,12 +46,31 @@ def test_indented_code_fits_the_width(width: int) -> None:
     assert "".join("".join(lines[2:]).split()) == "return" + "".join(call.split())
 
 
-def test_progress_is_a_sentence() -> None:
-    """Kinds of questions that the topic does not have are left out."""
-    assert progress_line(BankProgress(37, 102, 4, 887, 5)) == (
-        "37 of 102 questions and 4 of 887 lines known; 5 due."
+def progress_of(pool: QuestionPool, *reviews: tuple[str, float, int]) -> str:
+    """Return the progress after reviews: an item, the days before now, and a rating."""
+    now = 200.5 * DAY
+    facts = [
+        Reviewed(item, now - days * DAY, item, rating=rating) for item, days, rating in reviews
+    ]
+    return progress_line(pool, items(facts, now), now)
+
+
+def test_known_is_answered_right_and_not_due() -> None:
+    """A wrong answer is not known, even before it is due. Items of other packs do not count."""
+    (first, second, third), line = list(POOL.questions)[:3], next(iter(POOL.lines))
+    reviews = [
+        (first, 0.1, 3),
+        (second, 100.0, 3),
+        (third, 0.1, 1),
+        (line, 0.1, 3),
+        ("question:of-another-pack", 0.1, 3),
+        ("challenge:gqa", 100.0, 3),
+    ]
+    assert progress_of(POOL, *reviews) == (
+        f"1 of {len(POOL.questions)} questions and 1 of {len(POOL.lines)} lines known; 1 due."
     )
-    assert progress_line(BankProgress(0, 0, 1, 3, 0)) == "1 of 3 lines known; nothing due."
+    only_lines = QuestionPool({}, {line: POOL.lines[line]})
+    assert progress_of(only_lines) == "0 of 1 lines known; nothing due."
 
 
 def test_colours_are_added_to_code_and_not_to_line_numbers() -> None:

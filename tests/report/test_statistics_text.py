@@ -169,8 +169,7 @@ def test_item_that_is_due_later_today_is_due_today() -> None:
 
 def test_json_values_have_the_same_facts(full: Stats) -> None:
     """The values can be written as JSON and read again."""
-    values = as_values(full, TITLES)
-    assert json.loads(json.dumps(values, allow_nan=False)) == values
+    values = json.loads(json.dumps(as_values(full, TITLES), allow_nan=False))
     assert values["schema"] == "attn-drill.stats/2"
     assert values["streak_days"] == 4
     assert values["weeks"][-1] == {

@@ -33,7 +33,7 @@ from attn_drill.model.report import (
 from attn_drill.packs import pack_reader
 from attn_drill.report.report_json import to_json
 from attn_drill.report.stages import STAGE_WORDS, STAGES, Stage
-from attn_drill.report.terminal import next_commands, quoted, show
+from attn_drill.report.terminal import next_commands, show
 from tests.support.display import (
     DIAGNOSIS,
     HOSTILE,
@@ -419,7 +419,6 @@ def test_commands_name_the_file_only_if_they_need_it() -> None:
 
 def test_name_of_a_file_is_one_word_and_cannot_act() -> None:
     """Line ends and escape sequences in a name neither break a command nor act on the terminal."""
-    assert [quoted(file) for file in ("gqa.py", "my gqa.py")] == ["gqa.py", "'my gqa.py'"]
     text = printed(pictured(), file="it's\x1b[31m\n.py")
     assert "\x1b" not in text
     (command,) = [line for line in text.splitlines() if "attn-drill check" in line]

@@ -1,7 +1,6 @@
 """Numbers, indices, ranges and prose as plain text."""
 
 import io
-import math
 from pathlib import Path
 
 import pytest
@@ -12,15 +11,10 @@ from attn_drill.model.report import Affected, Summary
 from attn_drill.report.wording import (
     affected,
     called_function,
-    dimension,
     entry,
     for_stream,
-    index_in_words,
     near,
-    number,
     plain_inputs,
-    ranges,
-    sentence,
     sizes_in_words,
     small_tensors,
     summary,
@@ -28,39 +22,10 @@ from attn_drill.report.wording import (
 )
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0"),
-        (0.36612, "0.3661"),
-        (-123.456, "-123.46"),
-        (1e-7, "1.0e-07"),
-        (12345.6, "1.2e+04"),
-        (math.nan, "nan"),
-        (-math.inf, "-inf"),
-    ],
-)
-def test_number_has_at_most_8_characters(value: float, text: str) -> None:
-    """Very large and very small numbers have an exponent."""
-    assert number(value) == text
-
-
 def test_entry_of_a_boolean_tensor_is_a_word() -> None:
     """Other entries are numbers."""
     assert entry(1.0, "bool") == "True"
     assert entry(1.0, None) == "1.0000"
-
-
-def test_index_has_the_letters_of_the_dimensions() -> None:
-    """An axis that joins dimensions gives one index for each of them."""
-    assert index_in_words((1, 5), "B (H D)", {"B": 2, "H": 3, "D": 4}) == "b=1 h=1 d=1"
-    assert index_in_words((1, 5), "", {}) == "[1, 5]"
-
-
-def test_neighbours_become_a_range() -> None:
-    """Two neighbours are written as two indices."""
-    assert ranges((0, 1, 2, 3, 7, 9, 10)) == "0-3, 7, 9, 10"
-    assert ranges(()) == ""
 
 
 def test_affected_dimension_has_its_wrong_and_right_indices() -> None:
@@ -70,13 +35,6 @@ def test_affected_dimension_has_its_wrong_and_right_indices() -> None:
     assert affected([single, heads, every]) == "heads (H) wrong 1, 3, right 0, 2"
     assert affected([heads, few]) == "heads (H) wrong 1, 3, right 0, 2; T wrong 4, right 0-3"
     assert affected([every, single]) == affected([]) == ""
-
-
-def test_dimension_has_its_name_and_its_letter() -> None:
-    """A letter without a name, or the number of an axis, is shown unchanged."""
-    assert dimension("Hkv") == "kv heads (Hkv)"
-    assert dimension("T") == "T"
-    assert dimension("axis 0") == "axis 0"
 
 
 def test_summary_names_entries_that_are_not_finite() -> None:
@@ -147,13 +105,6 @@ def test_only_a_terminal_gets_wrapped_prose(monkeypatch: pytest.MonkeyPatch) -> 
     assert for_stream("word " * 30, stream) == "word " * 30
     monkeypatch.setattr(stream, "isatty", lambda: True)
     assert max(map(len, for_stream("word " * 30, stream).splitlines())) <= 40
-
-
-def test_sentence_has_a_capital_letter_and_a_full_stop() -> None:
-    """No words make no sentence."""
-    assert sentence("the mask is inverted; 2 keys") == "The mask is inverted; 2 keys."
-    assert sentence("x") == "X."
-    assert sentence("") == ""
 
 
 def test_path_is_shown_as_the_user_would_type_it(

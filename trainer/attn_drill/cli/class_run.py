@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -48,7 +49,7 @@ from attn_drill.classroom.similarity import check_similarity
 from attn_drill.cli.grade_inputs import ClassInputs, read_class
 from attn_drill.export.student_results import with_failure, with_report, with_trouble
 from attn_drill.model.errors import DrillError, GraderError
-from attn_drill.report.class_progress import ClassProgress
+from attn_drill.report.class_progress import CountedProgress, in_counts
 from attn_drill.server.messages import GradeReference, Refused, Reply, Verdict, refusal
 from attn_drill.server.pool import pool
 
@@ -215,15 +216,17 @@ def grade_pending(run: ClassRun, where: str, jobs: int | None) -> None:
         print(f"All {whole} submissions already have a result.", file=sys.stderr)
         return
     done = whole - len(pending)
+    verdicts: Counter[str | None] = Counter()
     try:
         with (
             executor_for(where, min(jobs or cores(), len(pending))) as executor,
-            ClassProgress(whole, done, sys.stderr) as progress,
+            CountedProgress(whole, sys.stderr, done) as progress,
         ):
             for result in graded(run.plan, pending, executor, run.record.students):
                 run.store.write(result)
                 done += 1
-                progress.count(result)
+                verdicts[result.verdict] += 1
+                progress.count(in_counts(verdicts))
     except KeyboardInterrupt:
         out = shlex.quote(str(run.store.out))
         print(

@@ -121,7 +121,8 @@ def _hold(run: Interview, packs: KnownPacks) -> None:
 
 
 def _print_again(run: Interview | None) -> None:
-    from attn_drill.report.score_sheet import show
+    from attn_drill.report.literal import console
+    from attn_drill.report.score_sheet import render
     from attn_drill.session.interviews import sheet_of
 
     if run is None or not run.state.finished:
@@ -130,4 +131,5 @@ def _print_again(run: Interview | None) -> None:
             "`attn-drill interview` begins an interview, and `--resume` goes on with one."
         )
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    show(sheet_of(run), sys.stdout)
+    out = console()
+    out.print(render(sheet_of(run), out.width))

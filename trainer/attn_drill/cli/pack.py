@@ -115,13 +115,14 @@ def _check_items(
 ) -> list[Row]:
     """Check a sample of the items of the challenges. A terminal shows a bar."""
     from attn_drill.app.grade_file import cores
-    from attn_drill.report.pack_table import PackProgress
+    from attn_drill.report.class_progress import CountedProgress
     from attn_drill.server import pack_jobs
 
     items_of = pairs if with_pairs else items
     wanted = {challenge: items_of(challenge) for challenge in challenges}
     wanted = sample_items(wanted, every, seeds[0])
-    with PackProgress(sum(map(len, wanted.values())), sys.stderr) as progress:
+    count, is_quiet = sum(map(len, wanted.values())), not sys.stderr.isatty()
+    with CountedProgress(count, sys.stderr, disable=is_quiet) as progress:
         return pack_jobs.check_pack(
             packs,
             seeds,

@@ -148,7 +148,6 @@ def _show_topics(questions: Questions, *, as_json: bool) -> None:
 def _ask_questions(pool: QuestionPool, count: int, rng: Random, journal: Journal) -> None:
     """Ask questions until all are asked or the learner stops. Skip questions with errors."""
     from attn_drill.practice.schedule import items
-    from attn_drill.quiz.bank_progress import bank_progress
     from attn_drill.quiz.question_order import order_items
     from attn_drill.report.question_text import progress_line, summary
 
@@ -160,7 +159,7 @@ def _ask_questions(pool: QuestionPool, count: int, rng: Random, journal: Journal
             questions.append(pool.ask(item, rng))
         except (PackError, ValueError) as error:
             warn([f"{item} is left out: {error}"])
-    ask.say_wrapped(progress_line(bank_progress(pool, reviewed, now)))
+    ask.say_wrapped(progress_line(pool, reviewed, now))
     ask.say_wrapped("`?` shows an answer that you do not know; `q` ends.")
     results: list[tuple[DrawnQuestion, bool]] = []
     try:
@@ -175,6 +174,6 @@ def _ask_questions(pool: QuestionPool, count: int, rng: Random, journal: Journal
             reviewed = items(rated_reviews(journal.facts(), "question:", "line:"), now)
             coming = [item for item in reviewed.values() if not item.is_due(now)]
             typer.echo("\n" + summary(results, coming))
-            ask.say_wrapped(progress_line(bank_progress(pool, reviewed, now)))
+            ask.say_wrapped(progress_line(pool, reviewed, now))
         else:
             typer.echo("\nNothing was answered.")

@@ -1,8 +1,4 @@
-"""Check that a pack's question bank follows the rules.
-
-Every formula can be computed, every text has all its values, and every answer is judged right if
-it is typed as shown.
-"""
+"""Check a pack's question bank: every formula can be computed, every shown answer is right."""
 
 from __future__ import annotations
 
@@ -22,12 +18,8 @@ _MOST_DRAWS = 400
 
 
 def bank_problems(root: Path, other_packs: Sequence[Path] = ()) -> list[str]:
-    """Return a sentence for each problem in the question bank of a pack.
-
-    Args:
-        root: the folder of the pack.
-        other_packs: the folders of other packs, whose challenges its questions may follow up.
-    """
+    """Return a sentence for each problem in the question bank of a pack."""
+    # Its questions may also follow up the challenges of other packs.
     challenges = {
         pack_reader.challenge_id(folder.name)
         for pack in (root, *other_packs)
@@ -54,12 +46,7 @@ def bank_problems(root: Path, other_packs: Sequence[Path] = ()) -> list[str]:
 
 
 def question_faults(question: Question, challenges: Collection[str]) -> list[str]:
-    """Return the end of a sentence for each fault of a question, without full stop.
-
-    Args:
-        question: the question.
-        challenges: the ids of all known challenges.
-    """
+    """Return the end of a sentence for each fault of a question, without full stop."""
     faults = [
         f"follows up {challenge!r}, which no pack has. Correct `challenges`"
         for challenge in question.challenges
@@ -67,11 +54,10 @@ def question_faults(question: Question, challenges: Collection[str]) -> list[str
     ]
     if question.kind == "choice" and len(question.wrong) >= len(LETTERS):
         faults.append(f"has more than {len(LETTERS)} options. Remove some of `wrong`")
-    if question.kind == "number":
-        for drawn in draws(question, _MOST_DRAWS):
-            if fault := _fault_of_draw(question, drawn):
-                values = ", ".join(f"{name} = {value}" for name, value in drawn.items())
-                return [*faults, f"{f'with {values} ' if values else ''}{fault}"]
+    for drawn in draws(question, _MOST_DRAWS) if question.kind == "number" else ():
+        if fault := _fault_of_draw(question, drawn):
+            values = ", ".join(f"{name} = {value}" for name, value in drawn.items())
+            return [*faults, f"with {values} {fault}" if values else fault]
     return faults
 
 
@@ -88,15 +74,13 @@ def _fault_of_draw(question: Question, values: Mapping[str, Value]) -> str:
 
 
 def draws(question: Question, most: int) -> Iterator[dict[str, Value]]:
-    """Yield the possible draws of a question, at most `most` of them.
-
-    If there are more, yield a part that is spread over all draws.
-    """
-    total = math.prod(len(values) for values in question.vary.values())
-    every = itertools.product(*question.vary.values())
-    step = max(1, -(-total // most))
+    """Yield at most `most` of the possible draws of a question, spread over all of them."""
+    counts = [len(values) for values in question.vary.values()]
+    total = math.prod(counts)
+    step = max(1, math.ceil(total / most))
     # A step that shares a factor with the number of values would never reach some of them.
-    while step > 1 and any(math.gcd(step, len(values)) > 1 for values in question.vary.values()):
+    while step > 1 and math.gcd(step, total) > 1:
         step += 1
+    every = itertools.product(*question.vary.values())
     for values in itertools.islice(every, 0, None, step):
         yield dict(zip(question.vary, values, strict=True))

@@ -1,7 +1,4 @@
-"""Draw questions anew each time they are asked, and judge the answers.
-
-The functions are pure: the caller passes the random number generator.
-"""
+"""Draw questions anew each time they are asked, and judge the answers."""
 
 from __future__ import annotations
 
@@ -22,58 +19,43 @@ from attn_drill.quiz.excerpt import excerpt
 LETTERS = "abcdefgh"
 _NAMED = re.compile(r"\{(\w+)\}")
 _MOST_REFERENCE = 3  # lines of the reference in an explanation
+_ASKS = (
+    "There is one mistake in this code. Which line is wrong? "
+    "If a line is missing, name a line next to the gap."
+)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The judgement of an answer.
+    """The judgement of an answer."""
 
-    Attributes:
-        right: True if the answer is right, or None if the answer was not understood.
-        message: A comment on the answer, or "". If the answer was not understood, a sentence that
-            says what to type.
-    """
-
+    # None if the answer was not understood. The message then says what to type.
     right: bool | None
     message: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
-    """The parts of every question.
+    """The parts of every question."""
 
-    Attributes:
-        item: The name of the item in reviews: `question:ID` or `line:CHALLENGE:MISTAKE`.
-        topic: The topic of the question.
-        text: The question itself.
-        explanation: The reason, shown after an answer.
-        code: Code below the text, or "".
-    """
-
+    # The name in reviews: `question:ID` or `line:CHALLENGE:MISTAKE`.
     item: str
     topic: str
     text: str
-    explanation: str
-    code: str = ""
+    explanation: str  # shown after an answer
+    code: str = ""  # shown below the text
 
 
 @dataclass(frozen=True, kw_only=True)
 class Number(_Asked):
-    """A number to compute.
+    """A number to compute."""
 
-    Attributes:
-        value: The right value in the base unit.
-        unit: The unit of the answer.
-        tolerance: The relative difference that is still right.
-    """
-
-    value: float
+    value: float  # in the base unit
     unit: Unit
-    tolerance: float
+    tolerance: float  # the relative difference that is still right
 
     @property
     def answer(self) -> str:
-        """The right answer in words."""
         return units.format_amount(self.value, self.unit)
 
     def judge(self, text: str) -> Judged:
@@ -98,19 +80,13 @@ class Number(_Asked):
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(_Asked):
-    """An answer to choose.
+    """An answer to choose."""
 
-    Attributes:
-        options: The answers in the order of their letters.
-        right: The index of the right answer.
-    """
-
-    options: tuple[str, ...]
-    right: int
+    options: tuple[str, ...]  # in the order of their letters
+    right: int  # the index of the right option
 
     @property
     def answer(self) -> str:
-        """The right answer in words."""
         return f"{LETTERS[self.right]}) {self.options[self.right]}"
 
     def judge(self, text: str) -> Judged:
@@ -129,19 +105,14 @@ class Choice(_Asked):
 
 @dataclass(frozen=True, kw_only=True)
 class FindLine(_Asked):
-    """A wrong line to find in the code, whose lines are numbered from 1.
+    """A wrong line to find in the code, whose lines are numbered from 1."""
 
-    Attributes:
-        lines: The line numbers that are right.
-        missing: True if a line is missing. Then the lines next to the gap are right.
-    """
-
-    lines: tuple[int, ...]
+    lines: tuple[int, ...]  # the numbers that are right
+    # A line is missing, and the lines next to the gap are right.
     missing: bool = False
 
     @property
     def answer(self) -> str:
-        """The right answer in words."""
         *first, last = map(str, self.lines)
         numbers = f"{', '.join(first)} or {last}" if first else last
         return f"line {numbers}{' (next to a missing line)' if self.missing else ''}"
@@ -171,9 +142,8 @@ def line_item(challenge: Challenge, mistake: Mistake) -> str:
 def draw(question: Question, rng: Random) -> DrawnQuestion:
     """Return a question with new numbers, or with its options in a new order."""
     if question.kind == "number":
-        return with_values(
-            question, {name: rng.choice(values) for name, values in question.vary.items()}
-        )
+        drawn = {name: rng.choice(values) for name, values in question.vary.items()}
+        return with_values(question, drawn)
     options = [question.right, *question.wrong]
     rng.shuffle(options)
     return Choice(
@@ -188,22 +158,17 @@ def draw(question: Question, rng: Random) -> DrawnQuestion:
 
 
 def with_values(question: Question, drawn: Mapping[str, Value]) -> Number:
-    """Return a question of kind "number" with these values.
-
-    Raises:
-        ValueError: If the formulas of the question cannot be computed with these values.
-    """
+    """Return a question of kind "number". ValueError: its formulas do not take these values."""
     value, names = solve(question.answer, drawn, question.derive)
-    words = {
-        name: named if isinstance(named, str) else units.format_number(named)
-        for name, named in names.items()
-    }
-    answer = units.format_amount(value, question.unit)
+    words: dict[str, str] = {}
+    for name, named in names.items():
+        words[name] = named if isinstance(named, str) else units.format_number(named)
+    words["answer"] = units.format_amount(value, question.unit)
     return Number(
         item=question_item(question),
         topic=question.topic,
         text=_filled(question.asks, words),
-        explanation=_filled(question.explains, {**words, "answer": answer}),
+        explanation=_filled(question.explains, words),
         code=question.code.strip("\n"),
         value=value,
         unit=question.unit,
@@ -216,13 +181,10 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
 
 
 def line_question(challenge: Challenge, mistake: Mistake) -> FindLine:
-    """Return a question that shows a reference with a mistake and asks which line is wrong.
-
-    A long reference is cut to the function or method with the mistake. As in a bug hunt, the code
-    has no comments. Every line that differs from the reference is a right answer. If lines are
-    missing, the lines next to the gap are right.
-    """
-    source, where = pack_reader.solution(challenge), str(challenge.solutions / "mistakes.toml")
+    """Return a question that shows a reference with a mistake and asks which line is wrong."""
+    # As in a bug hunt, the code has no comments.
+    source = pack_reader.solution(challenge)
+    where = str(challenge.solutions / "mistakes.toml")
     planted = plant_mistakes(source, (mistake,), where)
     shown = excerpt(planted.source, planted.changed)
     rows = ["", *planted.source.splitlines()]
@@ -232,18 +194,14 @@ def line_question(challenge: Challenge, mistake: Mistake) -> FindLine:
         for line in change.was
         if line.strip()
     ]
+    if len(reference) > _MOST_REFERENCE:
+        reference = []
     return FindLine(
         item=line_item(challenge, mistake),
         topic=challenge.topic,
-        text=f"{challenge.id}: {first_paragraph(planted.source)}\n\n"
-        "There is one mistake in this code. Which line is wrong? "
-        "If a line is missing, name a line next to the gap.",
-        explanation="\n".join(
-            [mistake.says, *(reference if len(reference) <= _MOST_REFERENCE else ())]
-        ),
+        text=f"{challenge.id}: {first_paragraph(planted.source)}\n\n{_ASKS}",
+        explanation="\n".join([mistake.says, *reference]),
         code="\n".join(rows[number] for number in shown),
-        lines=tuple(
-            index for index, number in enumerate(shown, start=1) if number in planted.changed
-        ),
+        lines=tuple(position for position, line in enumerate(shown, 1) if line in planted.changed),
         missing=planted.missing,
     )

@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-_MOST_LINES = 26  # the longest text that is shown whole, so that it fits a small terminal
+# The longest text that is shown whole, so that it fits a small terminal.
+_MOST_LINES = 26
 
 
 def excerpt(source: str, lines: Collection[int]) -> list[int]:
-    """Return the line numbers to show: the functions and methods that contain these lines.
-
-    The head of a class is shown above its methods. 0 is an empty line. If the code is short, or a
-    line is in no function, all code from the first function or that line is shown.
-    """
+    """Return the line numbers to show, 0 for an empty line: the functions with these lines."""
+    # If the code is short, or a line is in no function, all code from the first function or that
+    # line is shown.
     defined = [
         node for node in ast.parse(source).body if isinstance(node, ast.ClassDef | ast.FunctionDef)
     ]
@@ -27,10 +26,10 @@ def excerpt(source: str, lines: Collection[int]) -> list[int]:
         members = node.body if is_class else [node]
         parts = [_lines_of(part) for part in members if isinstance(part, ast.FunctionDef)]
         wanted = [part for part in parts if set(part) & set(lines)]
-        if is_class and wanted:
-            start, has_docstring = _lines_of(node).start, ast.get_docstring(node) is not None
+        if is_class and wanted:  # the head of a class stands above its methods
+            has_docstring = ast.get_docstring(node) is not None
             end = (node.body[0].end_lineno or 0) if has_docstring else node.lineno
-            wanted = [range(start, end + 1), *wanted]
+            wanted = [range(_lines_of(node).start, end + 1), *wanted]
         for part in wanted:
             shown += [*part, 0]
     return shown[:-1] if set(lines) <= set(shown) else whole

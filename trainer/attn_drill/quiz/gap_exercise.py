@@ -1,8 +1,4 @@
-"""Leave gaps in a reference where learners make mistakes, and fill them with the learner's code.
-
-The grader judges an answer: the reference with the typed code in one gap is graded like any file.
-The functions are pure: the caller passes the random number generator.
-"""
+"""Leave gaps in a reference where learners make mistakes, and fill them with the learner's code."""
 
 from __future__ import annotations
 
@@ -21,7 +17,8 @@ from attn_drill.quiz.excerpt import excerpt
 
 FEWEST, MOST = 3, 5
 _LONGEST = 60  # characters of an expression that a learner can write from memory
-_MOST_HIDDEN = 3  # other places that are hidden because they show the answer of a gap
+# Other places that are hidden because they show the answer of a gap.
+_MOST_HIDDEN = 3
 # Smaller expressions, such as names and numbers, say too little about the learner.
 _WORTH_ASKING = (ast.Call, ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Subscript)
 # The names of variables and of attributes of `self`, but not of functions and of keywords.
@@ -30,18 +27,12 @@ _NAME = re.compile(r"(?<![\w.])(?:self\.\w+|[A-Za-z_]\w*(?![\w(=]))")
 
 @dataclass(frozen=True)
 class Gap:
-    """An expression of a reference on one line.
+    """An expression of a reference on one line."""
 
-    Attributes:
-        right: The code of the reference.
-        line: The line number in the reference, from 1.
-        start, end: The first byte of the expression in the line, and the byte after it.
-    """
-
-    right: str
-    line: int
-    start: int
-    end: int
+    right: str  # the code of the reference
+    line: int  # from 1
+    start: int  # the first byte of the expression in the line
+    end: int  # the byte after the expression
 
     def filled(self, source: str, code: str) -> str:
         """Return the reference with other code in this gap."""
@@ -53,33 +44,19 @@ class Gap:
 
 @dataclass(frozen=True)
 class GapExercise:
-    """A reference with gaps.
+    """A reference with gaps."""
 
-    Attributes:
-        code: The functions and methods with gaps, without comments. The gaps are called `____1`,
-            `____2` and so on. A gap `____` hides code that is like the answer of another gap.
-        source: The whole reference.
-        gaps: The gaps in the order of the code.
-    """
-
+    # The functions and methods with gaps, without comments. The gaps are called `____1`, `____2`
+    # and so on. A gap `____` hides code that is like the answer of another gap.
     code: str
-    source: str
-    gaps: tuple[Gap, ...]
+    source: str  # the whole reference
+    gaps: tuple[Gap, ...]  # in the order of the code
 
 
 def gap_exercise(source: str, mistakes: Sequence[Mistake], rng: Random) -> GapExercise | None:
     """Return a reference with gaps, or None if it has too few places for gaps.
 
-    A gap is the expression that a likely mistake changes, so a place of many mistakes is more
-    likely. No line has two gaps.
-
-    Args:
-        source: The text of the reference.
-        mistakes: Its known mistakes.
-        rng: The random number generator.
-
-    Raises:
-        PackError: If a mistake does not fit the reference.
+    A gap is the expression that a known mistake changes. No line has two gaps.
     """
     places = list(_places(source))
     count = rng.randint(FEWEST, MOST)
@@ -92,7 +69,9 @@ def gap_exercise(source: str, mistakes: Sequence[Mistake], rng: Random) -> GapEx
         gap = _changed(places, source, mistake)
         if gap is None:
             continue
-        alike = [place for place in places if place != gap and _shows(place.right, gap.right)]
+        # These places would show the answer.
+        pattern = _pattern(gap.right)
+        alike = [place for place in places if place != gap and _pattern(place.right) == pattern]
         lines = [place.line for place in (gap, *alike, *chosen, *hidden)]
         if len(alike) <= _MOST_HIDDEN and len(set(lines)) == len(lines):
             chosen.append(gap)
@@ -115,13 +94,15 @@ def gap_exercise(source: str, mistakes: Sequence[Mistake], rng: Random) -> GapEx
 def typed_expression(text: str) -> str | None:
     """Return the expression that a learner typed, or the value of a statement; None if none.
 
-    It is written anew in one line in parentheses, so it cannot end the expression around it.
+    >>> typed_expression("scores = q @ k")
+    '(q @ k)'
     """
     try:
         with warnings.catch_warnings():  # Python warns of odd code such as `1()`
             warnings.simplefilter("ignore")
             (statement,) = ast.parse(text.strip().strip("`").strip()).body
         if isinstance(statement, ast.Assign | ast.Expr | ast.Return) and statement.value:
+            # In one line and in parentheses, it cannot end the expression around it.
             return f"({ast.unparse(statement.value)})"
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         pass
@@ -129,21 +110,25 @@ def typed_expression(text: str) -> str | None:
 
 
 def rating(right: int, count: int) -> int:
-    """Return the rating of an exercise: 3 (good), 2 (hard) or 1 (again), never 4 (easy)."""
+    """Return 3 (good), 2 (hard) or 1 (again), never 4 (easy).
+
+    >>> [rating(right, 4) for right in (4, 3, 2, 0)]
+    [3, 2, 1, 1]
+    """
     return max(1, 3 - (count - right))
 
 
 def _places(source: str) -> Iterator[Gap]:
-    """Yield the expressions in functions that may become gaps or show the answer of a gap."""
+    """Yield the expressions that may become gaps or show the answer of a gap."""
     tree = ast.parse(source)
     skipped: set[ast.AST] = set()
     for node in ast.walk(tree):
-        # Python 3.11 does not know the positions in an f-string, and a refusal says little about
-        # the learner.
         is_refusal = isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise)
         if isinstance(node, ast.FunctionDef):
             skipped |= set(ast.walk(node.args))  # the stub shows them
-        elif isinstance(node, ast.JoinedStr) or is_refusal:
+        # A refusal says little about the learner. Python 3.11 does not know the positions in an
+        # f-string.
+        elif is_refusal or isinstance(node, ast.JoinedStr):
             skipped |= set(ast.walk(node))
     for node in ast.walk(tree):
         if node in skipped or not isinstance(node, _WORTH_ASKING):
@@ -155,10 +140,7 @@ def _places(source: str) -> Iterator[Gap]:
 
 
 def _changed(places: Sequence[Gap], source: str, mistake: Mistake) -> Gap | None:
-    """Return the smallest expression that contains the change of a mistake.
-
-    If there is none, for example because the line is missing, return the longest of the line.
-    """
+    """Return the smallest expression that contains the change of a mistake."""
     changes = reference_changes(source, mistake, "mistakes.toml")
     if len(changes) != 1 or len(changes[0].was) != 1:
         return None
@@ -170,6 +152,7 @@ def _changed(places: Sequence[Gap], source: str, mistake: Mistake) -> Gap | None
     around = [gap for gap in gaps if gap.start <= start and end <= gap.end]
     if around:
         return min(around, key=lambda gap: gap.end - gap.start)
+    # For example, the line is missing. Then the longest expression of the line is the gap.
     return max(gaps, key=lambda gap: gap.end - gap.start, default=None)
 
 
@@ -178,8 +161,7 @@ def _common_start(first: bytes, second: bytes) -> int:
     return sum(takewhile(bool, map(operator.eq, first, second)))
 
 
-def _shows(other: str, right: str) -> bool:
-    """Return whether other code shows the answer: it is equal, or differs only in names."""
-    if not set("([") & set(right):  # without names, `a * b` would be like any product
-        return other == right
-    return _NAME.sub("_", other) == _NAME.sub("_", right)
+def _pattern(code: str) -> str:
+    """Return code without the names of its variables."""
+    # Without names, `a * b` would be like any product.
+    return _NAME.sub("_", code) if set("([") & set(code) else code

@@ -1,14 +1,11 @@
-"""Choose the questions to ask and their order: due questions first, then new questions.
-
-The functions are pure: the caller passes the current time and the random number generator.
-"""
+"""Choose the questions to ask and their order: due questions first, then new questions."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from random import Random
 
 from attn_drill.hunt.planted_mistakes import fair_mistakes
@@ -30,15 +27,10 @@ _LINES = 0.25  # the share of new questions that ask for a line
 
 @dataclass(frozen=True)
 class QuestionPool:
-    """The questions that may be asked.
+    """The questions that may be asked."""
 
-    Attributes:
-        questions: The questions of the bank by item.
-        lines: The challenge and mistake of each line question by item.
-    """
-
-    questions: Mapping[str, Question]
-    lines: Mapping[str, tuple[Challenge, Mistake]]
+    questions: Mapping[str, Question]  # of the bank, by item
+    lines: Mapping[str, tuple[Challenge, Mistake]]  # to find, by item
 
     def ask(self, item: str, rng: Random) -> DrawnQuestion:
         """Return the question of an item, with its values drawn anew."""
@@ -46,23 +38,23 @@ class QuestionPool:
             return draw(self.questions[item], rng)
         return line_question(*self.lines[item])
 
-    def about(self, name: str) -> QuestionPool:
-        """Return the questions about a topic of the bank, or about a challenge.
+    def reviewed(self, history: Mapping[str, ScheduledItem]) -> list[ScheduledItem]:
+        """Return the reviewed items of this pool, the first due first."""
+        names = {*self.questions, *self.lines}
+        reviewed = [item for name, item in history.items() if name in names]
+        return sorted(reviewed, key=lambda item: item.due_at)
 
-        The questions about a challenge are its follow-up questions and its lines.
-        """
-        return QuestionPool(
-            {
-                item: question
-                for item, question in self.questions.items()
-                if name in (question.topic, *question.challenges)
-            },
-            {
-                item: (challenge, mistake)
-                for item, (challenge, mistake) in self.lines.items()
-                if name in (challenge.topic, challenge.id)
-            },
-        )
+    def about(self, name: str) -> QuestionPool:
+        """Return the questions about a topic of the bank, or about a challenge."""
+        questions = {
+            item: question
+            for item, question in self.questions.items()
+            if name in (question.topic, *question.challenges)
+        }
+        lines = {
+            item: line for item, line in self.lines.items() if name in (line[0].topic, line[0].id)
+        }
+        return QuestionPool(questions, lines)
 
 
 def pool_of(
@@ -70,40 +62,24 @@ def pool_of(
     challenges: Iterable[Challenge],
     mistakes: Mapping[str, Sequence[Mistake]],
 ) -> QuestionPool:
-    """Return a pool of questions, and of the lines of known mistakes.
-
-    Args:
-        questions: The questions of the bank.
-        challenges: The challenges.
-        mistakes: The known mistakes by challenge id.
-    """
-    return QuestionPool(
-        {question_item(question): question for question in questions},
-        {
-            line_item(challenge, mistake): (challenge, mistake)
-            for challenge in challenges
-            for mistake in fair_mistakes(mistakes.get(challenge.id, ()))
-        },
-    )
+    """Return a pool of questions, and of the lines of known mistakes by challenge id."""
+    lines = {
+        line_item(challenge, mistake): (challenge, mistake)
+        for challenge in challenges
+        for mistake in fair_mistakes(mistakes.get(challenge.id, ()))
+    }
+    return QuestionPool({question_item(question): question for question in questions}, lines)
 
 
 def known_name(names: Sequence[str], wanted: str) -> str:
-    """Return the name of the topic or challenge that the learner means.
-
-    Args:
-        names: The names of all topics and challenges.
-        wanted: The name that the learner gave.
-
-    Raises:
-        DrillError: If no topic or challenge has this name. The message has the nearest names.
-    """
+    """Return the name of the topic or challenge that the learner means, or raise DrillError."""
     name = pack_reader.challenge_id(wanted.strip().lower())
     if name in names:
         return name
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    near += [
-        other for other in names if name and (name in other or other in name) and other not in near
-    ]
+    for other in names:
+        if name and (name in other or other in name) and other not in near:
+            near.append(other)
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names)}."
     raise DrillError(
         f"No topic is called {wanted!r}. {hint} `attn-drill quiz --list` shows all topics."
@@ -111,51 +87,30 @@ def known_name(names: Sequence[str], wanted: str) -> str:
 
 
 def order_items(
-    pool: QuestionPool, known: Mapping[str, ScheduledItem], now: float, count: int, rng: Random
+    pool: QuestionPool, history: Mapping[str, ScheduledItem], now: float, count: int, rng: Random
 ) -> list[str]:
-    """Return the items to ask, at most `count`.
-
-    Due items come first, the longest due first, then new items. If there are no due and no new
-    items, the other items follow in the order in which they become due. About a quarter of the new
-    items ask for a line. All topics take turns, and so do all challenges among the lines.
-
-    Args:
-        pool: The questions to choose from.
-        known: The reviewed items by name.
-        now: The current time in seconds since the epoch.
-        count: The largest number of items.
-        rng: The random number generator.
-    """
-    reviewed = sorted(
-        (item for name, item in known.items() if name in pool.questions or name in pool.lines),
-        key=lambda item: item.due_at,
-    )
+    """Return at most `count` items to ask: due items, the longest due first, then new items."""
+    reviewed = pool.reviewed(history)
     due = [item.name for item in reviewed if item.is_due(now)][:count]
     room = count - len(due)
-    new_questions = [
-        (question.topic, item) for item, question in pool.questions.items() if item not in known
-    ]
-    new_lines = [
-        (challenge.id, item) for item, (challenge, _) in pool.lines.items() if item not in known
-    ]
-    questions, lines = _mixed(new_questions, rng), _mixed(new_lines, rng)
+    topics = {item: question.topic for item, question in pool.questions.items()}
+    challenges = {item: challenge.id for item, (challenge, _) in pool.lines.items()}
+    questions, lines = _new_items(topics, history, rng), _new_items(challenges, history, rng)
+    # About a quarter of the new items ask for a line.
     line_count = max(int(room * _LINES + rng.random()), room - len(questions))
     chosen = lines[:line_count]
     chosen += questions[: room - len(chosen)]
     new = rng.sample(chosen, len(chosen))
+    # If there are none, the other items follow in the order in which they become due.
     return [*due, *new] or [item.name for item in reviewed][:count]
 
 
-def _mixed(named: Iterable[tuple[str, str]], rng: Random) -> list[str]:
-    """Shuffle items so that each name comes once before any name comes again.
-
-    Args:
-        named: Pairs of a name and an item.
-        rng: The random number generator.
-    """
-    by_name: dict[str, list[str]] = {}
-    for name, item in named:
-        by_name.setdefault(name, []).append(item)
-    groups = [rng.sample(items, len(items)) for items in by_name.values()]
-    rounds = [[item for item in items if item] for items in zip_longest(*groups)]
-    return [item for items in rounds for item in rng.sample(items, len(items))]
+def _new_items(names: Mapping[str, str], history: Collection[str], rng: Random) -> list[str]:
+    """Return the new items so that each name comes once before any name comes again."""
+    new = [item for item in names if item not in history]
+    seen: Counter[str] = Counter()
+    rounds: dict[str, int] = {}
+    for item in rng.sample(new, len(new)):
+        rounds[item] = seen[names[item]]
+        seen[names[item]] += 1
+    return sorted(rounds, key=lambda item: rounds[item])

@@ -1,7 +1,4 @@
-"""Read and write amounts as people write them.
-
-Examples: `128 KiB`, `0.125 MiB`, `12.5 %`, `4x`, `1/4`, `2^12`, `4.2 GFLOP`, `131,072`.
-"""
+"""Read and write amounts as people write them: `128 KiB`, `12.5 %`, `4x`, `2^12`, `131,072`."""
 
 from __future__ import annotations
 
@@ -44,31 +41,23 @@ class NotAnAmountError(ValueError):
 
 @dataclass(frozen=True)
 class Amount:
-    """An amount in the base unit: bytes, percent, times or floating-point operations.
-
-    Attributes:
-        value: The value.
-        half_unit: Half a unit of the last digit if the amount has enough digits to be a rounded
-            number, or else 0.
-    """
+    """An amount in the base unit: bytes, percent, times or floating-point operations."""
 
     value: float
+    # Half a unit of the last digit if there are enough digits for a rounded number, else 0.
     half_unit: float = 0.0
 
     def is_right(self, answer: float, tolerance: float) -> bool:
-        """Return whether the amount is the answer, up to the tolerance or the rounding.
-
-        Args:
-            answer: The right value.
-            tolerance: The largest relative difference.
-        """
-        return abs(self.value - answer) <= max(
-            tolerance * abs(answer), self.half_unit
-        ) + _FUZZ * abs(answer)
+        """Return whether the amount is the answer, up to a relative tolerance or the rounding."""
+        most = max(tolerance * abs(answer), self.half_unit) + _FUZZ * abs(answer)
+        return abs(self.value - answer) <= most
 
 
 def parse_amount(text: str, unit: Unit) -> Amount:
     """Return the amount in a text: arithmetic, and a unit or none for the base unit.
+
+    >>> parse_amount("2 * 64 KiB", "B").value
+    131072
 
     Raises:
         NotAnAmountError: If the text is no number, or its unit does not belong to `unit`.
@@ -80,24 +69,20 @@ def parse_amount(text: str, unit: Unit) -> Amount:
     except ValueError:
         point = ": the decimal sign is a point, as in 1.5" if "," in number else ""
         raise NotAnAmountError(f"That cannot be read{point}. {_SAYS[unit]}.") from None
+    size = 1
     if match and match["base"]:
         if _KINDS[match["base"][0]] != unit:
             raise NotAnAmountError(f"That is another kind of unit. {_SAYS[unit]}.")
-        size = (1024 if match["binary"] else 1000) ** " kmgtpe".index(match["prefix"] or " ")
-    else:
-        size = 1
+        step = 1024 if match["binary"] else 1000
+        size = step ** " kmgtpe".index(match["prefix"] or " ")
     if not math.isfinite(value * size):
         raise NotAnAmountError(f"That is too large a number. {_SAYS[unit]}.")
-    return Amount(value * size, _half_unit(number) * size)
-
-
-def _half_unit(number: str) -> float:
-    """Return half a unit of the last digit, or 0 if a number is computed or has few digits."""
     try:
         _, digits, exponent = Decimal(number).as_tuple()
-    except InvalidOperation:
-        return 0.0
-    return 0.5 * 10.0 ** int(exponent) if len(digits) >= _ROUNDED_DIGITS else 0.0
+    except InvalidOperation:  # the number is computed
+        return Amount(value * size)
+    is_rounded = len(digits) >= _ROUNDED_DIGITS
+    return Amount(value * size, 0.5 * 10.0 ** int(exponent) * size if is_rounded else 0.0)
 
 
 def format_amount(value: float, unit: Unit) -> str:
@@ -106,9 +91,8 @@ def format_amount(value: float, unit: Unit) -> str:
     It is in the largest unit in which at most 4 digits are exact. If there is none, it is rounded,
     and the exact number follows in brackets.
 
-    Args:
-        value: The value in the base unit.
-        unit: The kind of amount.
+    >>> format_amount(131_072, "B"), format_amount(70_272, "B")
+    ('128 KiB', '68.62 KiB (70,272 B)')
     """
     if unit not in _STEPS:
         return f"{format_number(value)}{' %' if unit == '%' else unit}"
@@ -123,9 +107,10 @@ def format_amount(value: float, unit: Unit) -> str:
 
 
 def format_number(value: float) -> str:
-    """Return a number as text, with thousands separators from 10,000 on.
+    """Return a number as text, in 4 digits if it is not whole and less than 10,000.
 
-    A number that is not whole is rounded: to 4 digits below 10,000, else to a whole number.
+    >>> [format_number(value) for value in (8192, 10_000, 131_072, 0.5, 2 / 3, 1e-7)]
+    ['8192', '10,000', '131,072', '0.5', '0.6667', '1e-07']
     """
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}" if abs(value) >= 10_000 else str(int(value))

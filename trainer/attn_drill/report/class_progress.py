@@ -1,10 +1,10 @@
-"""The progress of a class's grading, and a summary of its results."""
+"""The progress of many gradings, and a summary of a class's results."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -14,36 +14,31 @@ from attn_drill.report.class_words import VERDICTS
 from attn_drill.report.literal import console
 
 
-class ClassProgress(Progress):
-    """The submissions that are graded, their verdicts, and the time left.
+class CountedProgress(Progress):
+    """A bar, the count of items, the time left, and a few words; in a file, the last state only."""
 
-    Without a terminal, rich prints the last state only.
-
-    Args:
-        total: how many submissions there are.
-        done: how many of them have a result already.
-        stream: the file to print to.
-    """
-
-    def __init__(self, total: int, done: int, stream: TextIO) -> None:
+    def __init__(self, total: int, stream: TextIO, done: int = 0, **options: Any) -> None:
         super().__init__(
             BarColumn(bar_width=12),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.description}", markup=False),
             console=console(stream),
+            **options,
         )
-        self._verdicts: Counter[str | None] = Counter()
-        self._submissions = self.add_task("", total=total, completed=done)
+        self._items = self.add_task("", total=total, completed=done)
 
-    def count(self, result: StudentResult) -> None:
-        """Count the result of one more submission."""
-        self._verdicts[result.verdict] += 1
-        self.update(self._submissions, advance=1, description=in_counts(self._verdicts))
+    def count(self, words: str) -> None:
+        """Count one more item and show the words."""
+        self.update(self._items, advance=1, description=words)
 
 
 def in_counts(verdicts: Counter[str | None]) -> str:
-    """Return counts of verdicts in the usual order, for example `3 passed, 1 failed`."""
+    """Return counts of verdicts in the usual order.
+
+    >>> in_counts(Counter(["failed", "passed", "passed"]))
+    '2 passed, 1 failed'
+    """
     return ", ".join(
         f"{verdicts[name]} {words}" for name, (_, words) in VERDICTS.items() if verdicts[name]
     )
@@ -52,9 +47,9 @@ def in_counts(verdicts: Counter[str | None]) -> str:
 def summary(results: Sequence[StudentResult]) -> tuple[str, int]:
     """Return a few lines about the results of a class, and the number of failed gradings."""
     verdicts: Counter[str | None] = Counter(result.verdict for result in results)
-    ungraded = {(result.student, result.file) for result in results if result.is_ungraded}
-    failed = sum(result.verdict is None and not result.is_ungraded for result in results)
     text = f"{len(results)} results: {in_counts(verdicts)}"
+    # A student's file may be for several challenges.
+    ungraded = {(result.student, result.file) for result in results if result.is_ungraded}
     if ungraded:
         students = plural(len({student for student, _ in ungraded}), "student")
         were = "was" if len(ungraded) == 1 else "were"
@@ -62,4 +57,4 @@ def summary(results: Sequence[StudentResult]) -> tuple[str, int]:
             f"\n{plural(len(ungraded), 'file')} of {students} {were} not graded: a person must"
             " settle this; the report says why."
         )
-    return text, failed
+    return text, sum(result.verdict is None and not result.is_ungraded for result in results)

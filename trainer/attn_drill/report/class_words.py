@@ -15,7 +15,7 @@ _SYMBOLS: dict[Verdict, str] = {
     "memory": "▤",
     "not-allowed": "⊘",
 }
-# A symbol and words for each verdict. None is the key for a grading that failed.
+# A symbol and words for each verdict. None stands for a grading that failed.
 VERDICTS: dict[Verdict | None, tuple[str, str]] = {
     **{verdict: (symbol, VERDICT_WORDS[verdict]) for verdict, symbol in _SYMBOLS.items()},
     None: ("?", "not graded"),
@@ -34,7 +34,11 @@ def checks_passed(result: StudentResult) -> tuple[int, int]:
 
 
 def points(score: float) -> str:
-    """Return a score of 0 to 100 with at most two decimals: `66.67`, `100`."""
+    """Return a score of 0 to 100 with at most two decimals.
+
+    >>> [points(score) for score in (200 / 3, 100.0, 50.5, 0.0)]
+    ['66.67', '100', '50.5', '0']
+    """
     return f"{score:.2f}".rstrip("0").rstrip(".")
 
 

@@ -10,7 +10,6 @@ from attn_drill.report.visible import visible
 
 _AROUND = 2  # lines above and below
 _MOST_BETWEEN = 8  # lines from an earlier line that are all shown
-_TAB = 4
 
 
 def source_lines(source: str) -> list[str]:
@@ -19,25 +18,18 @@ def source_lines(source: str) -> list[str]:
 
 
 def code_around(source: str, line: int, start: int | None = None) -> list[Text]:
-    """Return the line and up to two lines above and below it; [] if there is no such line.
-
-    A line that is too long for the screen is cut at its end. Blank lines at both ends, and the
-    indentation that all lines share, are left out.
-
-    Args:
-        source: the text of the file.
-        line: the number of the marked line, from 1.
-        start: an earlier line to show too, with a dot. If many lines are between both, only the
-            first and the last of them are shown.
-    """
-    lines = [text.expandtabs(_TAB) for text in source_lines(source)]
+    """Return the line and up to two lines above and below it; [] if there is no such line."""
+    lines = [text.expandtabs(4) for text in source_lines(source)]
     if not 0 < line <= len(lines):
         return []
+    # An earlier line `start` is shown too, with a dot.
     first, last = max(1, min(line - _AROUND, start or line)), min(len(lines), line + _AROUND)
+    # Blank lines at both ends are left out, and the indentation that all lines share.
     while first < line and not lines[first - 1].strip():
         first += 1
     while last > line and not lines[last - 1].strip():
         last -= 1
+    # Of many lines between both lines, only the first and the last are shown.
     gap = range(first + _AROUND, line - 1) if line - first > _MOST_BETWEEN else range(0)
     numbers = [number for number in range(first, last + 1) if number not in gap]
     filled = [lines[number - 1] for number in numbers if lines[number - 1].strip()]
@@ -48,13 +40,9 @@ def code_around(source: str, line: int, start: int | None = None) -> list[Text]:
         if gap and number == gap.stop:
             shown.append(Text(f"  {'':>{digits}} …", style=QUIET))
         marker = "❯" if number == line else "·" if number == start else ""
-        shown.append(_numbered(number, lines[number - 1][shared:], digits, marker))
+        text = Text(style="bold" if marker else "")
+        text.append(f"{marker or ' '} ", style=f"bold {WRONG}" if marker else "")
+        text.append(f"{number:>{digits}} │ ", style=f"bold {WRONG}" if marker else QUIET)
+        text.append(visible(lines[number - 1][shared:]))
+        shown.append(text)
     return [one_row(text) for text in shown]
-
-
-def _numbered(number: int, code: str, width: int, marker: str) -> Text:
-    text = Text(style="bold" if marker else "")
-    text.append(f"{marker or ' '} ", style=f"bold {WRONG}" if marker else "")
-    text.append(f"{number:>{width}} │ ", style=f"bold {WRONG}" if marker else QUIET)
-    text.append(visible(code))
-    return text

@@ -13,27 +13,19 @@ _COLOURED = re.compile(
     r"|(?<![\w.*-])(?P<starred>(?:-?(?:[\d.]+(?:e[+-]?\d+)?|inf)|nan|True|False)\*)(?=\s|$)",
     re.MULTILINE,
 )
-_KINDS = {"✓": "right", "✗": "wrong", "–": "quiet"}
+_KINDS = {"✓": "right", "–": "quiet"}
 
 
 def coloured(report_text: str) -> Iterator[tuple[str, str]]:
-    """Yield pairs of CSS classes and a piece of the report.
-
-    The classes are "right", "wrong" or "quiet". The verdict also has the class "verdict". A piece
-    without a colour has "". All pieces together are the whole text, without white space at its end.
-    """
+    """Yield CSS classes, or "", and a piece of the report, whose end has no white space."""
     text = report_text.rstrip()
     end = 0
     for match in _COLOURED.finditer(text):
         yield "", text[end : match.start()]
-        yield _classes(match), match[0]
         end = match.end()
+        if match["verdict"]:
+            classes = "right verdict" if match["verdict"] == "PASSED" else "wrong verdict"
+        else:
+            classes = _KINDS.get(match[0][0], "wrong")
+        yield classes, match[0]
     yield "", text[end:]
-
-
-def _classes(match: re.Match[str]) -> str:
-    if match["check"]:
-        return _KINDS[match["check"][0]]
-    if match["verdict"]:
-        return "right verdict" if match["verdict"] == "PASSED" else "wrong verdict"
-    return "wrong"

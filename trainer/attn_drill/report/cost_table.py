@@ -20,14 +20,7 @@ _WIDE = 70  # least width at which the table has bars
 def render(
     sizes: Configuration, preset: Preset | None, rows: Sequence[Cost], width: int = 80
 ) -> RenderableType:
-    """Return the configuration, the table of costs and its notes.
-
-    Args:
-        sizes: the configuration.
-        preset: the published model that the sizes come from, if they come from one.
-        rows: the costs of each variant.
-        width: the columns of the terminal.
-    """
+    """Return the configuration, which may be that of a published model, the table and its notes."""
     model = f"{preset.name}: " if preset else ""
     title = (
         f"{model}d_model {sizes.d_model}, {plural(sizes.num_heads, 'head')} of {sizes.head_dim}, "
@@ -63,20 +56,17 @@ def _table(rows: Sequence[Cost], width: int) -> RenderableType:
         table.add_column(max_width=40)
     greatest = max(row.cache_bytes for row in rows)
     for row in rows:
-        name = row.variant
-        if name == "GQA":
-            name = f"GQA, {plural(row.num_kv_heads or 0, 'KV head')}"
-        cells: list[RenderableType] = [
-            name,
+        heads = f", {plural(row.num_kv_heads or 0, 'KV head')}" if row.variant == "GQA" else ""
+        # The smallest cache still has a visible bar.
+        bar = Bar(greatest, 0, max(row.cache_bytes, greatest / 64), color=RIGHT)
+        table.add_row(
+            f"{row.variant}{heads}",
             f"{row.parameters:,}",
             in_bytes(row.cache_bytes),
             f"{row.cache_percent:,.1f} %",
             in_bytes(row.bytes_per_token),
-        ]
-        if is_wide:
-            # The smallest cache still has a visible bar.
-            cells.append(Bar(greatest, 0, max(row.cache_bytes, greatest / 64), color=RIGHT))
-        table.add_row(*cells)
+            *([bar] if is_wide else []),
+        )
     return table
 
 
@@ -89,11 +79,9 @@ def _notes(sizes: Configuration, preset: Preset | None) -> Iterator[str]:
         "A token: what one more token of a sequence adds to the cache. "
         f"A number of {sizes.dtype} has {plural(ELEMENT_BYTES[sizes.dtype], 'byte')}."
     )
-    query = (
-        "is projected at once (q_rank makes a low-rank pair of it)"
-        if sizes.q_rank is None
-        else f"goes through q_rank {sizes.q_rank}, a low-rank pair"
-    )
+    query = "is projected at once (q_rank makes a low-rank pair of it)"
+    if sizes.q_rank is not None:
+        query = f"goes through q_rank {sizes.q_rank}, a low-rank pair"
     yield (
         f"MLA caches kv_rank + rope_dim = {sizes.kv_rank} + {sizes.rope_dim} numbers a token and "
         f"layer. Its query {query}."

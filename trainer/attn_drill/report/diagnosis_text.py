@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
+from rich.console import RenderableType
 from rich.text import Text
 
 from attn_drill.model.report import Diagnosis, EffectiveMask, Frame, Outcome, Patterns, Report
 from attn_drill.report.code_text import code_around
-from attn_drill.report.literal import grid, one_row
+from attn_drill.report.literal import indented, labelled, one_row
 from attn_drill.report.picture_text import draw_errors, draw_masks, tells, title_of
 from attn_drill.report.stages import Stage, shows
 from attn_drill.report.styles import WRONG
@@ -21,17 +20,15 @@ _INDENT = 2
 
 
 def findings(report: Report, stage: Stage) -> list[tuple[str, str]]:
-    """Return labels and sentences: the likely mistakes, how the result relates to the right one.
-
-    Before the stage "cause", the questions of the mistakes stand for the mistakes.
-    """
+    """Return labels and sentences: the likely mistakes, how the result relates to the right one."""
     diagnosis = report.diagnosis
     if diagnosis is None:
         return []
     rows: list[tuple[str, str]] = []
     if shows(stage, "cause"):
-        rows += [("AND", mistake.says) for mistake in diagnosis.mistakes]
-        rows[:1] = [("LIKELY", says) for _, says in rows[:1]]
+        for mistake in diagnosis.mistakes:
+            rows.append(("AND" if rows else "LIKELY", mistake.says))
+    # Before the stage "cause", the questions of the mistakes stand for the mistakes.
     elif shows(stage, "question"):
         rows += [("QUESTION", mistake.hint) for mistake in diagnosis.mistakes if mistake.hint]
     if diagnosis.layout and shows(stage, "line"):
@@ -44,42 +41,33 @@ def findings(report: Report, stage: Stage) -> list[tuple[str, str]]:
 
 def render_findings(rows: Iterable[tuple[str, str]]) -> RenderableType:
     """Return sentences with their labels, the most visible part of a report."""
-    table = grid(padding=(0, 1))
-    table.add_column(no_wrap=True)
-    table.add_column()
-    for label, words in rows:
-        shown_label = Text(f" {label} ", style=f"bold reverse {WRONG}")
-        # The usual colour of text is readable on light and on dark screens.
-        table.add_row(shown_label, Text(words, style="bold"))
-    return table
+    # The usual colour of text is readable on light and on dark screens.
+    styled = [
+        (Text(f" {label} ", style=f"bold reverse {WRONG}"), Text(words, style="bold"))
+        for label, words in rows
+    ]
+    return labelled(styled, padding=(0, 1), style="")
 
 
 def render_line(report: Report, failure: Outcome) -> Iterator[RenderableType]:
-    """Yield the line to blame with the code around it, and how it relates to other lines.
-
-    If an exception ended the call, the line is the last line of the learner's file in the
-    traceback, and the calls that led to it follow.
-    """
-    diagnosis = report.diagnosis
-    frame = diagnosis.first_line if diagnosis is not None else None
-    calls: tuple[Frame, ...] = ()
+    """Yield the line to blame with the code around it, and how it relates to other lines."""
+    diagnosis = report.diagnosis or Diagnosis()
+    frame = diagnosis.first_line
+    calls: Sequence[Frame] = ()
+    # After an exception, it is the last line of the learner's file in the traceback.
     if frame is None and failure.frames:
-        *outer, frame = failure.frames
-        calls = tuple(outer)
-    words = "" if diagnosis is None else visible(place_words(diagnosis, failure.number))
+        *calls, frame = failure.frames
+    words = visible(place_words(diagnosis, failure.number))
     if frame is None:
         if words:
             yield Text(sentence(words))
         return
     title = Text(f"line {frame.line}", style="bold")
-    title.append(_in_function(frame), style="not bold")
-    if words:
-        title.append(f": {words}", style="not bold")
+    title.append(_in_function(frame) + (f": {words}" if words else ""), style="not bold")
     yield title
-    alone = Text(f"  {visible(frame.text)}", style="bold")
-    code = code_around(report.source, frame.line, diagnosis.start if diagnosis else None)
-    yield from code or [one_row(alone)]
-    for wrong in () if diagnosis is None else diagnosis.elsewhere:
+    code = code_around(report.source, frame.line, diagnosis.start)
+    yield from code or [one_row(Text(f"  {visible(frame.text)}", style="bold"))]
+    for wrong in diagnosis.elsewhere:
         place = f"line {wrong.first_line.line} in {visible(wrong.function)}"
         other = Text(f"{place} (case {wrong.number}) is wrong too: ")
         other.append(visible(wrong.first_line.text), style="bold")
@@ -97,51 +85,40 @@ def _in_function(frame: Frame) -> str:
 
 
 def place_words(diagnosis: Diagnosis, shown_case: int | None) -> str:
-    """Return how the marked line relates to other lines of the file in words, or "".
-
-    No sentence says that a line is right: a line may make right numbers in a layout that the next
-    step does not expect.
-
-    Args:
-        diagnosis: the diagnosis.
-        shown_case: the number of the case that the report explains, from 1.
-    """
+    """Return how the marked line relates to other lines of the file in words, or ""."""
+    # No sentence says that a line is right: a line may make right numbers in a layout that the next
+    # step does not expect.
     missed = " ".join(filter(None, [diagnosis.first_missed, diagnosis.missed_shape]))
     if diagnosis.first_line is None:
         return f"no line makes the reference's {missed}" if missed else ""
-    operands = diagnosis.operands
+    start, made = diagnosis.start, diagnosis.made
     parts: list[str] = []
-    if diagnosis.missing:
-        parts.append(_missing_step(diagnosis, missed))
+    if diagnosis.missing and start is None:
+        parts.append("a step is missing in this line")
+    elif diagnosis.missing and (diagnosis.mistakes or not missed):
+        parts.append(f"a step is missing between line {start} and this line")
+    elif diagnosis.missing:
+        before = f"this line uses the result of line {start}"
+        parts.append(f"{before}, but the reference first does another step ({missed})")
     elif diagnosis.rearranged:
         parts.append("this line rearranges right numbers wrongly")
-        parts.append(f"{diagnosis.rearranged} becomes {diagnosis.made}")
-    elif diagnosis.made:
-        for operand in operands if not diagnosis.mistakes else ():
-            if operand.expected:
-                value = operand.name or "the result"
-                there = f"the reference has {operand.expected}"
-                parts.append(f"{value} of line {operand.line} is {operand.shape}, {there}")
+        parts.append(f"{diagnosis.rearranged} becomes {made}")
+    elif made:
+        for operand in diagnosis.operands:
+            if operand.expected and not diagnosis.mistakes:
+                value = f"{operand.name or 'the result'} of line {operand.line}"
+                parts.append(f"{value} is {operand.shape}, the reference has {operand.expected}")
         parts.append("this is the first wrong result")
-        if lines := sorted({operand.line for operand in operands} - {diagnosis.first_line.line}):
-            *others, last = map(str, lines)
+        lines = {operand.line for operand in diagnosis.operands} - {diagnosis.first_line.line}
+        if lines:
+            *others, last = map(str, sorted(lines))
             listed = f"lines {', '.join(others)} and {last}" if others else f"line {last}"
             parts.append(f"the numbers from {listed} are right")
-    if diagnosis.made and not diagnosis.rearranged:
+    if made and not diagnosis.rearranged:
         is_other_case = diagnosis.case is not None and diagnosis.case != shown_case
         case = f"in case {diagnosis.case} " if is_other_case else ""
-        parts.append(f"{case}it makes {diagnosis.made}")
+        parts.append(f"{case}it makes {made}")
     return "; ".join(parts)
-
-
-def _missing_step(diagnosis: Diagnosis, missed: str) -> str:
-    """Return in words between which lines a step is missing."""
-    if diagnosis.start is None:
-        return "a step is missing in this line"
-    if diagnosis.mistakes or not missed:
-        return f"a step is missing between line {diagnosis.start} and this line"
-    before = f"this line uses the result of line {diagnosis.start}"
-    return f"{before}, but the reference first does another step ({missed})"
 
 
 def render_picture(report: Report, failure: Outcome, width: int) -> Iterator[RenderableType]:
@@ -150,22 +127,20 @@ def render_picture(report: Report, failure: Outcome, width: int) -> Iterator[Ren
     mask = report.diagnosis.effective_mask if report.diagnosis is not None else None
     mismatch = failure.mismatch
     if mask is not None and mask.difference:
-        yield _title("mask", mask_words(mask))
+        name, words = "mask", mask_words(mask)
         drawing = draw_masks(mask.actual, mask.expected, room, mask.cached)
     elif mismatch is not None and mismatch.patterns is not None:
-        yield _title(mismatch.tensor, pattern_words(mismatch.patterns))
         patterns = mismatch.patterns
+        name, words = mismatch.tensor, pattern_words(patterns)
         drawing = draw_masks(patterns.actual, patterns.expected, room)
     elif mismatch is not None and mismatch.error_maps and tells(mismatch.error_maps[0]):
-        yield _title(f"errors of {mismatch.tensor}", title_of(mismatch.error_maps[0]))
-        drawing = draw_errors(mismatch.error_maps[0], room)
+        error_map = mismatch.error_maps[0]
+        name, words = f"errors of {mismatch.tensor}", title_of(error_map)
+        drawing = draw_errors(error_map, room)
     else:
         return
-    yield Padding(Group(*drawing), (0, 0, 0, _INDENT), expand=False)
-
-
-def _title(name: str, words: str) -> Text:
-    return Text(visible(name), style="bold").append(f": {words}", style="not bold")
+    yield Text(visible(name), style="bold").append(f": {words}", style="not bold")
+    yield indented(*drawing, blanks=_INDENT)
 
 
 def mask_words(mask: EffectiveMask, sign: str = "#") -> str:

@@ -18,26 +18,20 @@ _CHINESE_LINE_END = re.compile(rf"(?<=[{_CHINESE},;:?!)])\n(?=[{_CHINESE}])")
 
 
 def prose_of(text: str) -> str:
-    """Return a question or an answer as one line, without the backquotes of Markdown."""
+    """Return a question or an answer as one line, without the backquotes of Markdown.
+
+    >>> prose_of("Why is `q @ k`\\n  divided?")
+    'Why is q @ k divided?'
+    """
     lines = "\n".join(line.strip() for line in text.strip().splitlines())
     return " ".join(_CHINESE_LINE_END.sub("", lines).replace("`", "").split())
 
 
 def render_follow_up(follow_up: FollowUp, title: str, *, is_revealed: bool) -> RenderableType:
-    """Return a question of an interview, and its model answer if the learner asked for it.
-
-    Args:
-        follow_up: the question.
-        title: the title of its challenge.
-        is_revealed: show the model answer.
-    """
+    """Return a question about a challenge, and its model answer if the learner asked for it."""
+    next_step = "Think, then press Enter to read a model answer."
     parts = [Text(title, style=QUIET), Text(prose_of(follow_up.question), style="bold"), Text()]
     if is_revealed:
-        parts += [
-            Text(prose_of(follow_up.answer)),
-            Text(),
-            Text("Rate your own answer: 1 again, 2 hard, 3 good, 4 easy.", style=QUIET),
-        ]
-    else:
-        parts.append(Text("Think, then press Enter to read a model answer.", style=QUIET))
-    return Constrain(Group(*parts), WIDEST)
+        next_step = "Rate your own answer: 1 again, 2 hard, 3 good, 4 easy."
+        parts += [Text(prose_of(follow_up.answer)), Text()]
+    return Constrain(Group(*parts, Text(next_step, style=QUIET)), WIDEST)

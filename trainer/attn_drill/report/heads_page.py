@@ -11,7 +11,8 @@ from attn_drill.report.pages import page, squares, tint
 if TYPE_CHECKING:  # not at run time: it imports torch
     from attn_drill.tools.attention_heads import HeadFacts
 
-_CELLS, _WHOLE_CELLS = 32, 64  # most rows and columns of a small and a large picture
+# The most rows and columns of a small and of a large picture.
+_CELLS, _WHOLE_CELLS = 32, 64
 
 
 def cells(length: int, *, whole: bool = False) -> tuple[int, int]:
@@ -37,10 +38,8 @@ def to_html(facts: Sequence[HeadFacts], file: str) -> str:
 
 
 def _squares_by_opacity(head: HeadFacts) -> list[tuple[float, str]]:
-    """Return the cells that are not empty as pairs of an opacity and an SVG path of unit squares.
-
-    Cells that are not attention weights come first and have a negative opacity.
-    """
+    """Return the cells that are not empty: opacities and SVG paths of unit squares."""
     most = greatest(head) or 1.0
+    # Cells that are not attention weights come first and have a negative opacity.
     paths = squares(head.grid, lambda weight: tint(weight / most))
     return [(shade / 16, path) for shade, path in paths if shade]

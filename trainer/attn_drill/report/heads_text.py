@@ -1,21 +1,19 @@
-"""Facts about attention heads as terminal text or as plain values for JSON.
-
-The text is a table, then a picture of each head in shade characters.
-"""
+"""Facts about attention heads as terminal text or as plain values for JSON."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from attn_drill.model.quantities import plural
-from attn_drill.report.literal import LiteralTable, Trimmed, grid
+from attn_drill.report.literal import LiteralTable, Trimmed, labelled
 from attn_drill.report.styles import QUIET, RIGHT, WRONG
 from attn_drill.report.visible import visible
 from attn_drill.report.wording import number, ranges
@@ -25,8 +23,8 @@ if TYPE_CHECKING:  # not at run time: it imports torch
 
 MOST_DRAWN = 12
 SCHEMA = "attn-drill.heads/1"
-_ROOM, _WHOLE_ROOM = 22, 64  # most columns of a small and a large picture
-_GAP = 2  # columns between two pictures
+# The most columns of a small and of a large picture.
+_ROOM, _WHOLE_ROOM = 22, 64
 _LEGEND = (
     "Queries down, keys across. ░ ▒ ▓ █ from 1/16, 1/8, 1/4, 1/2 of the head's max. "
     "A cell of a long head is the mean over neighbouring positions."
@@ -34,18 +32,11 @@ _LEGEND = (
 
 
 def cells(length: int, width: int = 80, *, whole: bool = False) -> tuple[int, int]:
-    """Return the rows and columns of a picture.
-
-    A character is twice as high as wide. A picture of few positions has two characters for each
-    cell. A picture of many positions has half as many rows as columns, unless it is the only one.
-
-    Args:
-        length: the number of positions.
-        width: the columns of the terminal.
-        whole: the picture is the only one.
-    """
+    """Return the rows and columns of a picture of so many positions, which may be the only one."""
     room = _room(width, whole)
     columns = max(1, min(length, room))
+    # A character is twice as high as wide. So the picture of a short head has two characters for
+    # each cell, and that of a long one has half as many rows as columns.
     if whole or 2 * length <= room:
         return columns, columns
     return (columns + 1) // 2, columns
@@ -59,23 +50,29 @@ def _room(width: int, whole: bool) -> int:
 def render(
     facts: Sequence[HeadFacts], file: str, width: int = 80, *, whole: bool = False
 ) -> RenderableType:
-    """Return the table, the notes and the pictures as one renderable.
-
-    Args:
-        facts: the facts about all heads.
-        file: the name of the file that the heads come from.
-        width: the columns of the terminal.
-        whole: draw the picture of the only head in full size.
-    """
+    """Return the table, the notes and the pictures as one renderable."""
+    # Heads without a grid are only counted.
     drawn = [head for head in facts if head.grid]
     title = Text(one_line(file), style="bold").append(f"  {summary(facts)}", style="not bold")
     parts: list[RenderableType] = [title, Text()]
     if any(head.tensor for head in drawn):
-        parts += [_names(drawn), Text()]
+        names: list[tuple[str, str]] = []
+        for name, heads in groupby(drawn, key=lambda head: head.tensor):
+            numbers = [head.head_index for head in heads]
+            noun = "heads" if len(numbers) > 1 else "head"
+            names.append((f"{noun} {ranges(numbers)}", one_line(name)))
+        parts += [labelled(names, padding=(0, 2, 0, 0)), Text()]
     parts.append(_table(drawn))
-    if notes := [_note(head) for head in drawn if head.notes]:
-        parts += [Text(), *notes]
-    parts += [Text(), _pictures(drawn, width, _room(width, whole)), Text(), Text(_LEGEND, QUIET)]
+    notes = [head for head in drawn if head.notes]
+    parts += [Text()] if notes else []
+    for head in notes:
+        note = Text(f"! head {head.head_index}: ", style=WRONG)
+        parts.append(note.append("; ".join(head.notes), style="default"))
+    room = _room(width, whole)
+    pictures = [_picture(head, room) for head in drawn]
+    # As many are side by side as fit.
+    parts += [Text(), Columns(pictures, padding=(1, 2, 1, 0), equal=True), Text()]
+    parts.append(Text(_LEGEND, QUIET))
     if more := len(facts) - len(drawn):
         strange = sum(bool(head.notes) for head in facts if not head.grid)
         also = f", {strange} of them unlike attention weights" if strange else ""
@@ -98,17 +95,6 @@ def one_line(text: str) -> str:
     return " ".join(visible(text, lines=True).split())
 
 
-def _names(facts: Sequence[HeadFacts]) -> RenderableType:
-    """Return the name of each tensor after the numbers of its heads."""
-    table = grid(padding=(0, 2, 0, 0))
-    table.add_column(style=QUIET, no_wrap=True)
-    table.add_column()
-    for name, heads in groupby(facts, key=lambda head: head.tensor):
-        numbers = tuple(head.head_index for head in heads)
-        table.add_row(f"head{'s' if len(numbers) > 1 else ''} {ranges(numbers)}", one_line(name))
-    return table
-
-
 def _table(facts: Sequence[HeadFacts]) -> RenderableType:
     """Return a row for each head. A mark after its class stands for its notes."""
     table = LiteralTable(box=None, pad_edge=False, collapse_padding=True, header_style=QUIET)
@@ -116,21 +102,16 @@ def _table(facts: Sequence[HeadFacts]) -> RenderableType:
         table.add_column(heading, justify="right")
     table.add_column("class")
     for head in facts:
-        kind = Text(head.kind or "-").append(" !" if head.notes else "", style=WRONG)
         table.add_row(
             str(head.head_index),
             index_in_words(head),
             str(head.length),
-            _defined(head.entropy, number),
-            _defined(head.entropy_share, "{:.0%}".format),
-            _defined(head.distance, number),
-            kind,
+            number(head.entropy).replace("nan", "-"),
+            f"{head.entropy_share:.0%}".replace("nan%", "-"),
+            number(head.distance).replace("nan", "-"),
+            Text(head.kind or "-").append(" !" if head.notes else "", style=WRONG),
         )
     return table
-
-
-def _defined(value: float, words: Callable[[float], str]) -> str:
-    return "-" if math.isnan(value) else words(value)
 
 
 def index_in_words(head: HeadFacts) -> str:
@@ -138,32 +119,18 @@ def index_in_words(head: HeadFacts) -> str:
     return str(list(head.index)) if len(head.index) > 1 else ""
 
 
-def _note(head: HeadFacts) -> Text:
-    note = Text(f"! head {head.head_index}: ", style=WRONG)
-    return note.append("; ".join(head.notes), style="default")
-
-
-def _pictures(facts: Sequence[HeadFacts], width: int, room: int) -> RenderableType:
-    """Return the pictures, with as many side by side as fit."""
-    pictures = [_picture(head, room) for head in facts]
-    wide = max((len(line) for picture in pictures for line in picture.plain.split("\n")), default=1)
-    per_row = max(1, (width + _GAP) // (wide + _GAP))
-    table = grid(padding=(1, _GAP, 1, 0))
-    for _ in range(per_row):
-        table.add_column(no_wrap=True, overflow="crop", min_width=min(wide, width))
-    for start in range(0, len(pictures), per_row):
-        table.add_row(*pictures[start : start + per_row])
-    return table
-
-
 def _picture(head: HeadFacts, room: int) -> Text:
     """Return two lines of caption, then the head in a frame."""
     most = greatest(head)
-    wide = 2 if len(head.grid) == len(head.grid[0]) and 2 * len(head.grid[0]) <= room else 1
-    rows = ["".join(_shade(value, most) * wide for value in row) for row in head.grid]
+    columns = len(head.grid[0])
+    is_wide = len(head.grid) == columns and 2 * columns <= room
+    rows: list[str] = []
+    for row in head.grid:
+        rows.append("".join(_shade(value, most) * (2 if is_wide else 1) for value in row))
     edge = "─" * len(rows[0])
     frame = [f"┌{edge}┐", *(f"│{row}│" for row in rows), f"└{edge}┘"]
-    text = Text(f"head {head.head_index} {index_in_words(head)}".rstrip())
+    name = f"head {head.head_index} {index_in_words(head)}".rstrip()
+    text = Text(name, no_wrap=True, overflow="crop")
     text.append(f"\n{head.kind or 'no class'}  max {number(most)}\n")
     return text.append("\n".join(frame), style=RIGHT)
 
@@ -174,27 +141,27 @@ def greatest(head: HeadFacts) -> float:
 
 
 def _shade(value: float, most: float) -> str:
-    """Return the shade of a value. Each shade means twice as much as the shade before."""
+    """Return the shade of a value."""
     if math.isnan(value):
         return "?"
     if value < 0:
         return "-"
+    # Each shade means twice as much as the shade before.
     return " ░▒▓█"[sum(value >= most / part for part in (16, 8, 4, 2))] if most else " "
 
 
 def as_object(facts: Sequence[HeadFacts], file: str) -> dict[str, Any]:
     """Return the facts as dicts and lists for JSON. An undefined number is None."""
-    return {"schema": SCHEMA, "file": file, "heads": [_object(head) for head in facts]}
-
-
-def _object(head: HeadFacts) -> dict[str, Any]:
-    numbers = {name: getattr(head, name) for name in ("entropy", "entropy_share", "distance")}
-    return {
-        "number": head.head_index,
-        "tensor": head.tensor or None,
-        "index": list(head.index),
-        "length": head.length,
-        **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
-        "class": head.kind or None,
-        "notes": list(head.notes),
-    }
+    heads: list[dict[str, Any]] = []
+    for head in facts:
+        values = {
+            "number": head.head_index,
+            "tensor": head.tensor or None,
+            "index": list(head.index),
+            "length": head.length,
+        }
+        for name in ("entropy", "entropy_share", "distance"):
+            value = getattr(head, name)
+            values[name] = value if math.isfinite(value) else None
+        heads.append({**values, "class": head.kind or None, "notes": list(head.notes)})
+    return {"schema": SCHEMA, "file": file, "heads": heads}

@@ -1,4 +1,4 @@
-"""Python code in the terminal's own colours, as text with escape sequences."""
+"""Python code with escape sequences that colour it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from attn_drill.report.literal import console
 
 
 def highlighted(lines: Sequence[str]) -> list[str]:
-    """Return lines of Python code with escape sequences that colour them.
-
-    The colours are those of the terminal's own palette, so they are readable on any background.
-    """
+    """Return lines of Python code with escape sequences that colour them."""
+    # The terminal's own palette is readable on any background.
     code = Syntax("", "python", theme="ansi_dark", background_color="default")
     text = code.highlight("\n".join(lines))
     width = max(map(len, lines), default=1) + 1

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 
 from attn_drill.hunt import planted_mistakes
-from attn_drill.model.challenge import Challenge, Mistake
+from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader
 from attn_drill.report.question_text import code_lines
 from attn_drill.report.wording import wrapped
@@ -16,30 +17,23 @@ def describe_mistakes(challenge: Challenge, ids: Sequence[str], width: int) -> s
     mistakes = planted_mistakes.mistakes_by_ids(challenge, ids)
     if mistakes is None:
         return wrapped(f"{challenge.id} has changed: it no longer has this hunt's bugs.", width)
-    labels = [f"Bug {number}" for number in range(1, len(ids) + 1)] if len(ids) > 1 else ["The bug"]
-    return "\n\n".join(
-        _describe(challenge, label, mistake, width)
-        for label, mistake in zip(labels, mistakes, strict=True)
-    )
+    source = pack_reader.solution(challenge)
+    where = str(challenge.solutions / "mistakes.toml")
+    texts: list[str] = []
+    for number, mistake in enumerate(mistakes, start=1):
+        label = f"Bug {number}" if len(mistakes) > 1 else "The bug"
+        lines = [wrapped(f"{label}: {mistake.says}", width)]
+        for change in planted_mistakes.reference_changes(source, mistake, where):
+            lines += _code(f"reference, line {change.first}", change.was, width)
+            lines += _code("handed out", change.now, width)
+        lines.append(wrapped(f"To remember: {mistake.hint}", width))
+        texts.append("\n".join(lines))
+    return "\n\n".join(texts)
 
 
-def _describe(challenge: Challenge, label: str, mistake: Mistake, width: int) -> str:
-    paragraphs = [wrapped(f"{label}: {mistake.says}", width)]
-    for change in planted_mistakes.reference_changes(
-        pack_reader.solution(challenge), mistake, str(challenge.solutions / "mistakes.toml")
-    ):
-        for title, lines in (
-            (f"reference, line {change.first}", change.was),
-            ("handed out", change.now),
-        ):
-            lines = tuple(line for line in lines if line.strip())
-            paragraphs += [
-                f"  {title}{':' if lines else ': nothing'}",
-                *("    " + line for line in code_lines(_dedented(lines), width - 4)),
-            ]
-    return "\n".join([*paragraphs, wrapped(f"To remember: {mistake.hint}", width)])
-
-
-def _dedented(lines: Sequence[str]) -> list[str]:
-    indent = min((len(line) - len(line.lstrip()) for line in lines), default=0)
-    return [line[indent:] for line in lines]
+def _code(title: str, lines: Sequence[str], width: int) -> Iterator[str]:
+    """Yield a title and the lines without their common indent."""
+    shown = textwrap.dedent("\n".join(filter(str.strip, lines)))
+    yield f"  {title}{':' if shown else ': nothing'}"
+    for line in code_lines(shown.splitlines(), width - 4):
+        yield f"    {line}"

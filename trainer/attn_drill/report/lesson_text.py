@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from rich.console import Group, RenderableType
 from rich.constrain import Constrain
-from rich.padding import Padding
 from rich.text import Text
 
 from attn_drill.model.lesson import CallCost, Lesson, Note, OtherAnswer
@@ -15,72 +14,55 @@ from attn_drill.model.quantities import in_bytes, in_count
 from attn_drill.packs.pack_reader import REFERENCE
 from attn_drill.report.code_pair import code_block, code_pair, difference
 from attn_drill.report.code_text import source_lines
-from attn_drill.report.literal import Trimmed, grid, one_row
+from attn_drill.report.literal import Trimmed, grid, indented, labelled, one_row
 from attn_drill.report.styles import QUIET, RIGHT
 from attn_drill.report.visible import visible
 from attn_drill.report.wording import WIDEST
 
-_NAMES = {REFERENCE: "the reference"}
-
 
 def render_notes(lesson: Lesson, source: str) -> RenderableType:
-    """Return the notes, each with its line of code, and the table of costs.
-
-    Args:
-        lesson: the lesson.
-        source: the text of the learner's file.
-    """
+    """Return the notes, each with its line of the learner's code, and the table of costs."""
     parts: list[RenderableType] = [_title("What an interviewer would say")]
     if lesson.own is not None:
         parts.append(_prose(f"Measured: {lesson.call}.", QUIET))
     is_call_measured = lesson.own is not None or not lesson.call
-    if not lesson.notes and not (lesson.is_measured and is_call_measured):
-        parts.append(_prose("The answer could not be measured."))
-    elif not lesson.notes:
+    if not lesson.notes and lesson.is_measured and is_call_measured:
         parts.append(_prose("No remarks: no right answer of this pack does clearly better."))
-    for note in lesson.notes:
-        parts += _note(note, source)
+    elif not lesson.notes:
+        parts.append(_prose("The answer could not be measured."))
+    lines = source_lines(source)
+    parts += [_note(note, lines) for note in lesson.notes]
     if lesson.own is not None:
-        parts += [Text(), _costs(lesson)]
+        parts += [Text(), _costs(lesson, lesson.own)]
     return Trimmed(Group(*parts))
 
 
-def _note(note: Note, source: str) -> list[RenderableType]:
+def _note(note: Note, lines: Sequence[str]) -> RenderableType:
     """Return a note after a bullet: its line of code if it has one, the fact, the reason."""
-    lines = source_lines(source)
     parts: list[RenderableType] = []
     if 0 < note.line <= len(lines):
         code = Text(f"line {note.line}  ", style="bold")
         code.append(visible(lines[note.line - 1].strip().expandtabs(4)), style="not bold")
         parts.append(one_row(code))
     parts += [_prose(note.says), _prose(note.why, QUIET)]
-    table = grid()
-    table.add_column(width=2, no_wrap=True)
-    table.add_column()
-    table.add_row(Text("•", style="bold"), Group(*parts))
-    return [table]
+    return labelled([(Text("•", style="bold"), Group(*parts))], padding=(0, 1, 0, 0), style="")
 
 
-def _costs(lesson: Lesson) -> RenderableType:
-    """Return the costs of the answer, the reference, and the answers that a note recommends.
-
-    The answer with the lowest peak of memory has a row, too.
-    """
+def _costs(lesson: Lesson, own: CallCost) -> RenderableType:
+    """Return the costs of the answer, the reference, the recommended and the leanest answer."""
     costs = {other.name: other.cost for other in lesson.others if other.cost is not None}
     leanest = sorted(costs, key=lambda name: costs[name].peak_bytes)[:1]
     names = [REFERENCE, *(note.recommends for note in lesson.notes), *leanest]
-    table = grid(padding=(0, 2, 0, 0))
-    table.add_column()
+    table = grid("left", padding=(0, 2, 0, 0))
+    # On a narrow screen, only a name may continue below.
     for _ in range(3):
-        table.add_column(no_wrap=True)  # on a narrow screen, only a name may continue below
-    table.add_row(
-        *(Text(word, style=QUIET) for word in ("", "operations", "multiply-adds", "memory"))
-    )
-    if lesson.own is not None:
-        table.add_row("yours", *cost_in_words(lesson.own))
+        table.add_column(no_wrap=True)
+    headings = ("", "operations", "multiply-adds", "memory")
+    table.add_row(*(Text(word, style=QUIET) for word in headings))
+    table.add_row("yours", *cost_in_words(own))
     for name in filter(None, dict.fromkeys(names)):
         table.add_row(name, *(cost_in_words(costs[name]) if name in costs else ["not measured"]))
-    return Padding(table, (0, 0, 0, 2))
+    return indented(table)
 
 
 def cost_in_words(cost: CallCost) -> tuple[str, str, str]:
@@ -91,15 +73,7 @@ def cost_in_words(cost: CallCost) -> tuple[str, str, str]:
 def render_answer(
     answer: OtherAnswer, own_source: str | None, own_cost: CallCost | None, width: int
 ) -> RenderableType:
-    """Return a right answer of the pack: its difference, its price, its code.
-
-    Args:
-        answer: the answer.
-        own_source: the learner's code, to show next to the reference; None shows no code of the
-            learner.
-        own_cost: the cost of the learner's code; None if it is not known.
-        width: the columns of the screen.
-    """
+    """Return a right answer of the pack: its difference, its price, its code."""
     parts: list[RenderableType] = []
     if answer.does:
         parts.append(_prose(answer.does))
@@ -109,8 +83,7 @@ def render_answer(
         operations, multiply_adds, memory = cost_in_words(answer.cost)
         measured = f"{operations} operations, {multiply_adds} multiply-adds, {memory} at the peak"
         if own_cost is not None:
-            yours = cost_in_words(own_cost)
-            measured += f"; yours: {yours[0]}, {yours[1]}, {yours[2]}"
+            measured += f"; yours: {', '.join(cost_in_words(own_cost))}"
         parts.append(_prose(f"{measured}.", QUIET))
     if answer.name != REFERENCE:
         parts += [Text(), code_block(without_docstring(answer.source), width)]
@@ -130,45 +103,33 @@ def without_docstring(source: str) -> str:
     return source
 
 
-def render_mistakes(own: Sequence[tuple[str, int]], known: Sequence[str]) -> RenderableType:
-    """Return the learner's own mistakes with their counts, then the pack's known mistakes.
-
-    Args:
-        own: each mistake in a sentence, and how often it was made.
-        known: the mistakes of the pack in sentences.
-    """
+def render_mistakes(yours: Sequence[tuple[str, int]], common: Sequence[str]) -> RenderableType:
+    """Return the learner's own mistakes with their counts, then the pack's known mistakes."""
     parts: list[RenderableType] = []
-    if own:
+    if yours:
         parts.append(_title("Your mistakes here"))
-        parts += [_prose(f"{count} x  {says}", indent=2) for says, count in own]
+        parts += [_prose(f"{count} x  {says}", indent=2) for says, count in yours]
         parts.append(Text())
     parts.append(_title("Mistakes that are common here"))
-    parts += [_prose(says, indent=2) for says in known]
+    parts += [_prose(says, indent=2) for says in common]
     return Group(*parts)
 
 
 def render_attempts(sources: Sequence[tuple[str, str]], width: int) -> RenderableType:
-    """Return the changes between the last attempts.
-
-    Args:
-        sources: the words for each attempt and its source, the oldest first.
-        width: the columns of the screen.
-    """
+    """Return the changes between attempts: words and a source for each, the oldest first."""
     if len(sources) < 2:
         return _prose("There is only one attempt, so there is nothing to compare.")
     parts: list[RenderableType] = []
     for (before_words, before), (words, after) in pairwise(sources):
-        parts += [
-            _title(f"from {before_words} to {words}"),
-            difference(before, after, width),
-            Text(),
-        ]
-    return Group(*parts[:-1])
+        parts += [Text()] if parts else []
+        parts.append(_title(f"from {before_words} to {words}"))
+        parts.append(difference(before, after, width))
+    return Group(*parts)
 
 
 def name_in_words(answer: OtherAnswer) -> str:
     """Return the name of an answer for a title."""
-    return _NAMES.get(answer.name, answer.name)
+    return "the reference" if answer.name == REFERENCE else answer.name
 
 
 def _title(words: str) -> Text:
@@ -178,4 +139,4 @@ def _title(words: str) -> Text:
 def _prose(text: str, style: str = "", indent: int = 0) -> RenderableType:
     """Return prose whose lines are at most 100 columns wide."""
     lines = Text(visible(text, lines=True), style=style)
-    return Constrain(Padding(lines, (0, 0, 0, indent), expand=False), WIDEST)
+    return Constrain(indented(lines, blanks=indent), WIDEST)

@@ -1,23 +1,21 @@
-"""Consoles and tables that print every character of a string.
-
-rich takes `[axis 0]` in a message or a name for markup. The whole package makes its consoles and
-tables here, so no other module has to escape strings. Everything is drawn in Unicode, and only a
-console knows that a terminal has no such characters.
-"""
+"""Consoles and tables that print every character of a string."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import IO, Any
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.padding import PaddingDimensions
+from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType, RenderResult
+from rich.padding import Padding, PaddingDimensions
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-# The characters that this package and rich draw with, after the ASCII character that stands for
-# them. One stands for one, so that no line changes its length.
+from attn_drill.report.styles import QUIET
+
+# The characters that this package and rich draw with, after the ASCII character for each of them.
+# One stands for one, so that no line changes its length.
 _DRAWN = {
     "+": "✓▒┌┐└┘├┤┬┴┼╭╮╰╯┏┓┗┛",
     "x": "✗▓×",
@@ -57,58 +55,50 @@ def is_utf(stream: object) -> bool:
     return str(encoding).lower().startswith("utf")
 
 
-class AsciiStream:
-    """A stream to which text is written in ASCII.
+class _AsciiStream:
+    """A stream to which text is written in ASCII."""
 
-    Args:
-        stream: the stream that takes the ASCII text. Everything but `write` is done by it.
-    """
-
-    encoding = "utf-8"  # rich then draws the same lines and bars as on every other terminal
+    # rich then draws the same lines and bars as on every other terminal.
+    encoding = "utf-8"
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write text in ASCII, and return the number of characters."""
         return self._stream.write(in_ascii(text))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
+# rich takes `[axis 0]` in a message or a name for markup. The whole package makes its consoles and
+# tables here, so no other module has to escape strings.
 def console(stream: IO[str] | None = None, **options: Any) -> Console:
-    """Return a console that reads no markup and no emoji codes, and highlights nothing.
-
-    In the kernel of a notebook the console also prints to `stream`, not into the notebook. A stream
-    whose encoding is not UTF gets ASCII.
-
-    Args:
-        stream: the file to print to; by default stdout.
-        options: more arguments of `rich.console.Console`.
-    """
+    """Return a console that reads no markup and no emoji codes, and highlights nothing."""
     out = stream or sys.stdout
-    file: Any = stream if is_utf(out) else AsciiStream(out)
+    file: Any = stream if is_utf(out) else _AsciiStream(out)
     return Console(
-        file=file, markup=False, emoji=False, highlight=False, force_jupyter=False, **options
+        file=file,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        # Else it would print into a notebook, not to the stream.
+        force_jupyter=False,
+        **options,
     )
 
 
 class LiteralTable(Table):
-    """A table whose strings are never read as markup, on any console, and never cut.
-
-    A word that is wider than its column continues on the next line.
-    """
+    """A table whose strings are never read as markup, on any console, and never cut."""
 
     def add_column(self, header: RenderableType = "", *more: Any, **options: Any) -> None:
-        """Add a column, as `rich.table.Table` does."""
-        options.setdefault("overflow", "fold")  # rich would cut Chinese, which has no blanks
+        # A word that is wider than its column continues on the next line. rich would cut it, and
+        # also Chinese, which has no blanks.
+        options.setdefault("overflow", "fold")
         super().add_column(_literal(header), *more, **options)
 
     def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
-        """Add a row, as `rich.table.Table` does."""
-        literal_cells = (None if cell is None else _literal(cell) for cell in cells)
-        super().add_row(*literal_cells, **options)
+        super().add_row(*map(_literal, cells), **options)
 
 
 def one_row(text: Text) -> Text:
@@ -125,7 +115,6 @@ class Trimmed:
         self._content = content
 
     def __rich_console__(self, terminal: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the lines of the content, as rich requires."""
         for line in terminal.render_lines(self._content, options, pad=False):
             while line and not line[-1].text.strip() and not line[-1].control:
                 line.pop()
@@ -136,16 +125,34 @@ class Trimmed:
             yield Segment.line()
 
 
-def grid(padding: PaddingDimensions = 0) -> LiteralTable:
-    """Return a table without lines and header.
-
-    Args:
-        padding: the blank space around each cell, in the order of CSS.
-    """
+def grid(*columns: JustifyMethod, padding: PaddingDimensions = 0) -> LiteralTable:
+    """Return a table without lines and header, with columns aligned at these sides."""
     table = LiteralTable.grid(padding=padding)
-    assert isinstance(table, LiteralTable)  # `Table.grid` returns an object of its own class
+    # `Table.grid` returns an object of its own class.
+    assert isinstance(table, LiteralTable)
+    for side in columns:
+        table.add_column(justify=side)
     return table
 
 
-def _literal(cell: RenderableType) -> RenderableType:
+def labelled(
+    rows: Iterable[tuple[RenderableType, RenderableType]],
+    padding: PaddingDimensions = (0, 2),
+    style: str = QUIET,
+) -> LiteralTable:
+    """Return rows of a label, which has this style and is never broken, and a value."""
+    table = grid(padding=padding)
+    table.add_column(style=style, no_wrap=True)
+    table.add_column()
+    for label, value in rows:
+        table.add_row(label, value)
+    return table
+
+
+def indented(*parts: RenderableType, blanks: int = 2) -> Padding:
+    """Return parts, one below the other, after so many blanks."""
+    return Padding(Group(*parts), (0, 0, 0, blanks), expand=False)
+
+
+def _literal(cell: Any) -> Any:
     return Text(cell) if isinstance(cell, str) else cell

@@ -1,9 +1,4 @@
-"""Write HTML pages from the templates in `templates/`.
-
-Each page has a template, and all templates extend `base.html.jinja`. A page is one file that works
-offline. Every value in a template goes through `visible`, then Jinja escapes it. So no text of a
-student or of a file can act on the page.
-"""
+"""Write HTML pages from the templates in `templates/`. A page is one file that works offline."""
 
 from __future__ import annotations
 
@@ -28,14 +23,9 @@ Kind = TypeVar("Kind", str, int)
 
 
 def page(template: str, **data: object) -> Iterator[str]:
-    """Yield a page in small pieces. Iterators in `data` are read at the same time.
+    """Yield the page of a template, e.g. "class", in small pieces.
 
-    Args:
-        template: the template's name without its suffix, for example "class".
-        data: the values that the template uses, by name.
-
-    Raises:
-        jinja2.UndefinedError: if `data` lacks a name that the template uses.
+    Iterators in `data` are read at the same time.
     """
     return _environment().get_template(f"{template}.html.jinja").generate(data)
 
@@ -48,17 +38,20 @@ def squares(
     >>> squares(["##.", "#.."], str)
     [('#', 'M0 0h1v1h-1zM1 0h1v1h-1zM0 1h1v1h-1z'), ('.', 'M2 0h1v1h-1zM1 1h1v1h-1zM2 1h1v1h-1z')]
     """
-    found = defaultdict[Kind, list[str]](list)
+    paths = defaultdict[Kind, str](str)
     for y, row in enumerate(rows):
         for x, cell in enumerate(row):
-            found[kind_of(cell)].append(f"M{x} {y}h1v1h-1z")
-    return [(kind, "".join(found[kind])) for kind in sorted(found)]
+            paths[kind_of(cell)] += f"M{x} {y}h1v1h-1z"
+    return sorted(paths.items())
 
 
 def tint(weight: float | None) -> int:
     """Return a tint from 0 to 16: the square root of a weight from 0 to 1.
 
     -1 stands for a value that is no weight: it is negative, NaN, or None.
+
+    >>> [tint(weight) for weight in (0, 0.25, 1, None)]
+    [0, 8, 16, -1]
     """
     return round(16 * math.sqrt(weight)) if weight is not None and weight >= 0 else -1
 
@@ -69,6 +62,8 @@ def _environment() -> Environment:
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        # Every value in a template goes through this function, then Jinja escapes it. So no text of
+        # a student or of a file can act on the page.
         finalize=_inert,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -76,10 +71,11 @@ def _environment() -> Environment:
     environment.filters.update(
         digest=_digest,
         enumerated=lambda lines: list(enumerate(lines, start=1)),
-        fixed=_fixed,
-        lines=_lines,
+        fixed=lambda value, decimals: f"{value:.{decimals}f}",
+        # Text of several lines, whose line ends and tabs stay.
+        lines=lambda text: escape(visible(text, lines=True)),
         number=number,
-        percent=_percent,
+        percent="{:.0%}".format,
         plural=plural,
         sentence=sentence,
     )
@@ -87,27 +83,11 @@ def _environment() -> Environment:
 
 
 def _inert(value: object) -> object:
-    """Return a value that a page can show safely. Jinja calls this function before it escapes."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return visible(value)
-    return value
-
-
-def _lines(text: str) -> Markup:
-    """Return text of several lines, escaped. Line ends and tabs stay."""
-    return escape(visible(text, lines=True))
+    is_plain_text = isinstance(value, str) and not isinstance(value, Markup)
+    return visible(str(value)) if is_plain_text else value
 
 
 def _digest(inline: str) -> str:
     """Return the policy's source expression that allows this style or script: `'sha256-…'`."""
     digest = hashlib.sha256(inline.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
-def _fixed(value: float, decimals: int) -> str:
-    return f"{value:.{decimals}f}"
-
-
-def _percent(share: float) -> str:
-    """Return a share of 0 to 1 as `42%`."""
-    return f"{share:.0%}"

@@ -1,8 +1,4 @@
-"""Pictures of a wrong output as terminal text.
-
-A picture shows how far values are off along two dimensions, or a matrix of True and False next to
-the expected matrix. Symbols tell everything, and colour only helps.
-"""
+"""Pictures of a wrong output as terminal text: maps of errors, and matrices of True and False."""
 
 from __future__ import annotations
 
@@ -39,88 +35,71 @@ _GAP = 3  # columns between two matrices
 def level(off: float | None) -> int:
     """Return the index of a cell's level.
 
-    Args:
-        off: the difference in units of the tolerance; None if it is not finite.
+    The difference is in units of the tolerance. It is None if it is not finite.
+
+    >>> [level(off) for off in (0.0, 1.0, 50.0, 1e9, None)]
+    [0, 0, 1, 3, 4]
     """
     if off is None:
         return len(LEVELS) - 1
-    return next(index for index, found in enumerate(LEVELS) if off <= found.most)
+    return next(index for index, each in enumerate(LEVELS) if off <= each.most)
 
 
-def tells(found: ErrorMap) -> bool:
+def _levels(error_map: ErrorMap) -> list[int]:
+    return sorted({level(off) for row in error_map.off for off in row})
+
+
+def tells(error_map: ErrorMap) -> bool:
     """Return whether the cells of a map differ. A map of equal cells shows nothing."""
-    return len(_levels(found)) > 1
+    return len(_levels(error_map)) > 1
 
 
-def _levels(found: ErrorMap) -> list[int]:
-    return sorted({level(off) for row in found.off for off in row})
-
-
-def draw_errors(found: ErrorMap, width: int) -> Iterator[Text]:
-    """Yield the rows of an error map, then the meaning of its symbols.
-
-    Args:
-        found: the map.
-        width: the columns of the terminal that a picture may fill.
-    """
-    labels = [_label(found, row) for row in range(len(found.off))]
+def draw_errors(error_map: ErrorMap, width: int) -> Iterator[Text]:
+    """Yield the rows of an error map in at most `width` columns, then its symbols in words."""
+    labels: list[str] = []
+    for row, _ in enumerate(error_map.off):
+        # A row may join several indices.
+        first = row * error_map.row_step
+        last = min(first + error_map.row_step, error_map.row_count) - 1
+        indices = f"{first}-{last}" if last > first else str(first)
+        labels.append(f"{error_map.rows.lower()}={indices}" if error_map.rows else "")
     label_width = max(map(len, labels))
-    columns = len(found.off[0])
-    times = 2 if label_width + 2 + 2 * columns <= width else 1
-    for label, row in zip(labels, found.off, strict=True):
-        text = Text(no_wrap=True, overflow="ellipsis")
-        text.append(f"{label:>{label_width}}  ", style=QUIET)
-        for off in row:
-            cell = LEVELS[level(off)]
-            text.append(cell.symbol * times, style=cell.style)
-        yield text
-    used = [LEVELS[index] for index in _levels(found)]
-    yield Text("; ".join(f"{cell.symbol} {cell.words}" for cell in used), style=QUIET)
+    times = 2 if label_width + 2 + 2 * len(error_map.off[0]) <= width else 1
+    for label, cells in zip(labels, error_map.off, strict=True):
+        line = Text(no_wrap=True, overflow="ellipsis")
+        line.append(f"{label:>{label_width}}  ", style=QUIET)
+        for off in cells:
+            drawn = LEVELS[level(off)]
+            line.append(drawn.symbol * times, style=drawn.style)
+        yield line
+    used = [LEVELS[index] for index in _levels(error_map)]
+    yield Text("; ".join(f"{drawn.symbol} {drawn.words}" for drawn in used), style=QUIET)
 
 
-def _label(found: ErrorMap, row: int) -> str:
-    """Return the indices of a row: `h=2`, or `l=4-5` if the row joins several; "" for no name."""
-    first = row * found.row_step
-    last = min(first + found.row_step, found.row_count) - 1
-    if not found.rows:
-        return ""
-    return f"{found.rows.lower()}={first}" + (f"-{last}" if last > first else "")
-
-
-def title_of(found: ErrorMap) -> str:
+def title_of(error_map: ErrorMap) -> str:
     """Return the dimensions of a map in words, e.g. "heads (H) by positions (L)"."""
-    columns = dimension(found.columns)
-    if found.column_step > 1:
-        columns += f", {found.column_step} in a cell"
-    return f"{dimension(found.rows)} by {columns}" if found.rows else columns
+    columns = dimension(error_map.columns)
+    if error_map.column_step > 1:
+        columns += f", {error_map.column_step} in a cell"
+    return f"{dimension(error_map.rows)} by {columns}" if error_map.rows else columns
 
 
 def draw_masks(
     actual: Sequence[str], expected: Sequence[str], width: int, cached: int = 0
 ) -> Iterator[Text]:
-    """Yield two matrices of `#` and `.`: side by side if there is room, else below each other.
-
-    All columns are shown. A matrix that is wider than the screen is folded into blocks. A bar
-    stands between the keys of a cache and the other keys.
-
-    Args:
-        actual: rows of the submission.
-        expected: the expected rows.
-        width: the columns of the terminal that a picture may fill.
-        cached: the number of columns that belong to a cache.
-    """
+    """Yield two matrices of `#` and `.`: side by side if there is room, else below each other."""
+    # A bar stands between the keys of a cache, which come first, and the other keys.
     columns = len(expected[0]) if expected else 0
     bars = 1 if 0 < cached < columns else 0
     room = max(columns + bars, len("yours"))
     if 2 * room + _GAP <= width:
         yield Text(f"{'yours':<{room}}{'':{_GAP}}expected", style=QUIET)
         for row, other in zip(actual, expected, strict=True):
-            line = Text(no_wrap=True)
-            line.append_text(_cells(row, other, 0, cached, WRONG))
+            line = _cells(row, other, 0, cached, WRONG)
             line.append(" " * (room - columns - bars + _GAP))
-            line.append_text(_cells(other, row, 0, cached, RIGHT))
-            yield line
+            yield line.append_text(_cells(other, row, 0, cached, RIGHT))
         return
+    # A matrix that is wider than the screen is folded into blocks.
     most = max(8, width - bars)
     for start in range(0, columns, most):
         stop = min(columns, start + most)
@@ -137,8 +116,8 @@ def draw_masks(
 def _cells(row: str, other: str, start: int, cached: int, style: str) -> Text:
     """Return the cells of a row. Cells that differ from the other row have a style."""
     text = Text(no_wrap=True)
-    for place, (cell, other_cell) in enumerate(zip(row, other, strict=True), start):
-        if place == cached and place > 0:
+    for column, (cell, other_cell) in enumerate(zip(row, other, strict=True), start):
+        if column == cached and column > 0:
             text.append("│", style=QUIET)
         text.append(cell, style=f"bold {style}" if cell != other_cell else "")
     return text

@@ -6,13 +6,10 @@ from typing import ClassVar
 
 from rich import markdown
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.padding import Padding
-from rich.syntax import Syntax
 from rich.table import Table
 
-from attn_drill.report.question_text import code_lines
-
-_CODE_INDENT = 2
+from attn_drill.report.code_pair import code_block
+from attn_drill.report.literal import indented
 
 
 def prompt_markdown(text: str) -> markdown.Markdown:
@@ -24,7 +21,6 @@ class _FoldingTable(markdown.TableElement):
     """A table whose long words continue on more lines. rich would cut them with an ellipsis."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the table, as rich requires."""
         for table in super().__rich_console__(console, options):
             assert isinstance(table, Table)
             for column in table.columns:
@@ -33,14 +29,10 @@ class _FoldingTable(markdown.TableElement):
 
 
 class _PlainCode(markdown.CodeBlock):
-    """Code in the terminal's own colours, readable on any background. Long lines continue."""
+    """Code whose long lines continue below."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the code, as rich requires."""
-        lines = str(self.text).rstrip().expandtabs(4).split("\n")
-        text = "\n".join(code_lines(lines, options.max_width - _CODE_INDENT))
-        code = Syntax(text, self.lexer_name, theme="ansi_dark", background_color="default")
-        yield Padding(code, (0, 0, 0, _CODE_INDENT), expand=False)
+        yield indented(code_block(str(self.text), options.max_width - 2, self.lexer_name))
 
 
 class _Prompt(markdown.Markdown):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from attn_drill.model.report import Report
+from attn_drill.model.report import Diagnosis, Report
 
 # Each stage shows more than the stage before it: the picture, the line, the questions of the likely
 # mistakes, the mistakes themselves.
@@ -25,32 +25,28 @@ def shows(stage: Stage, part: Stage) -> bool:
 
 def stages_of(report: Report) -> list[Stage]:
     """Return the stages at which the report on a failure shows something new, in order."""
-    found: list[Stage] = ["where"]
-    diagnosis, failure = report.diagnosis, report.first_failure()
-    has_line = diagnosis is not None and (
-        diagnosis.first_line is not None
-        or diagnosis.first_missed is not None
-        or bool(diagnosis.layout or diagnosis.cleared)
-    )
-    if failure is not None and (failure.frames or has_line):
-        found.append("line")
-    if diagnosis is not None and any(mistake.hint for mistake in diagnosis.mistakes):
-        found.append("question")
-    if diagnosis is not None and has_cause(report):
-        found.append("cause")
-    return found
+    stages: list[Stage] = ["where"]
+    diagnosis, failure = report.diagnosis or Diagnosis(), report.first_failure()
+    parts = (diagnosis.first_line, diagnosis.first_missed, diagnosis.layout, diagnosis.cleared)
+    if failure is not None and any([failure.frames, *parts]):
+        stages.append("line")
+    if any(mistake.hint for mistake in diagnosis.mistakes):
+        stages.append("question")
+    if has_cause(report):
+        stages.append("cause")
+    return stages
 
 
 def has_cause(report: Report) -> bool:
     """Return whether the diagnosis names a mistake, or describes the mask."""
-    diagnosis = report.diagnosis
-    if diagnosis is None:
-        return False
+    diagnosis = report.diagnosis or Diagnosis()
     mask = diagnosis.effective_mask
     return bool(diagnosis.mistakes or (mask is not None and mask.difference))
 
 
 def next_stage(report: Report, stage: Stage) -> Stage | None:
     """Return the next stage that shows something new; None if there is none."""
-    later = [found for found in stages_of(report) if not shows(stage, found)]
-    return later[0] if later else None
+    for later in stages_of(report):
+        if not shows(stage, later):
+            return later
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -38,37 +38,29 @@ NAMES = {
     "D": "features",
     "Dv": "features",
 }
-
-
-WIDEST = 100  # columns; longer lines of prose are hard to read
+# In columns. Longer lines of prose are hard to read.
+WIDEST = 100
 _TELLING_FACTOR = 1.5  # between two deviations
 
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> str:
     """Return prose at this width, with its line ends kept. No line has more than 100 columns.
 
-    A path or another long word is never broken.
+    A path or another long word is never broken. Each line that continues a line of the text begins
+    with `indent` and `hanging`, each other line with `indent`.
 
-    Args:
-        text: the prose.
-        width: the columns of the terminal.
-        indent: the blanks before every line.
-        hanging: more blanks, before every line that continues a line of the text.
+    >>> wrapped("a) one two three four five", 20, hanging="   ")
+    'a) one two three\\n   four five'
     """
-    room = max(20, min(width, WIDEST))
-    return "\n".join(
-        textwrap.fill(
-            line,
-            room,
-            initial_indent=indent,
-            subsequent_indent=indent + hanging,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        if line.strip()
-        else ""
-        for line in text.splitlines()
-    )
+    fill = textwrap.TextWrapper(
+        max(20, min(width, WIDEST)),
+        initial_indent=indent,
+        subsequent_indent=indent + hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ).fill
+    # An empty line gets no blanks.
+    return "\n".join(fill(line) if line.strip() else "" for line in text.splitlines())
 
 
 def for_stream(text: str, stream: TextIO, hanging: str = "") -> str:
@@ -85,21 +77,26 @@ def near(path: Path) -> Path:
 
 
 def sentence(words: str) -> str:
-    """Return words with a capital letter and a full stop; "" for no words."""
+    """Return words with a capital letter and a full stop; "" for no words.
+
+    >>> sentence("the scale is missing")
+    'The scale is missing.'
+    """
     shown = visible(words, lines=True)
     return f"{shown[0].upper()}{shown[1:]}." if shown else ""
 
 
 def number(value: float) -> str:
-    """Return a number in at most 8 characters: `0.3661`, `-1.2e-05`, `nan`."""
-    if math.isnan(value) or math.isinf(value):
-        return str(value)
-    if value == 0:
-        return "0"
-    if 1e-3 <= abs(value) < 1e4:
-        text = f"{value:.4f}" if abs(value) < 100 else f"{value:.2f}"
-        return text
-    return f"{value:.1e}"
+    """Return a number in at most 8 characters.
+
+    >>> [number(value) for value in (0, 0.36614, -123.456, 12345.6, 1e-7, -math.inf)]
+    ['0', '0.3661', '-123.46', '1.2e+04', '1.0e-07', '-inf']
+    """
+    if value == 0 or not math.isfinite(value):
+        return str(value or 0)
+    if 1e-3 <= abs(value) < 100:
+        return f"{value:.4f}"
+    return f"{value:.2f}" if 100 <= abs(value) < 1e4 else f"{value:.1e}"
 
 
 def entry(value: float, kind: str | None) -> str:
@@ -108,27 +105,29 @@ def entry(value: float, kind: str | None) -> str:
 
 
 def small_tensors(case: Case) -> list[tuple[str, str]]:
-    """Return the name and the rows of each input that is a matrix of at most 8 x 8.
-
-    An input is a tensor, or a list of rows if the report comes from another process.
-    """
+    """Return the name and the rows of each input that is a matrix of at most 8 x 8."""
     matrices: list[tuple[str, str]] = []
     for name, value in case.inputs.items():
+        # An input is a tensor, or a list of rows if the report comes from another process.
         shape = getattr(value, "shape", None)
         if shape is not None and len(shape) == 2 and max(shape) <= 8:
-            # A tensor. This package does not import torch, so mypy does not know that.
+            # This package does not import torch, so mypy does not know tensors.
             value = value.tolist()  # type: ignore[attr-defined]
         if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
-            lines = [" ".join(f"{number(float(scalar)):>8}" for scalar in row) for row in value]
+            lines: list[str] = []
+            for row in value:
+                lines.append(" ".join(f"{number(float(scalar)):>8}" for scalar in row))
             matrices.append((name, "\n".join(lines)))
     return matrices
 
 
-def index_in_words(index: tuple[int, ...], dims: str, sizes: dict[str, int]) -> str:
-    """Return an index with the letter of each dimension: `b=1 l=3 h=0 d=4`.
+def index_in_words(index: tuple[int, ...], dims: str, sizes: Mapping[str, int]) -> str:
+    """Return an index with the letter of each dimension, also of those that an axis joins.
 
-    An axis that joins dimensions, e.g. `(H D)`, gives one index for each of its dimensions. Without
-    `dims` the result is `[1, 3, 4]`.
+    >>> index_in_words((1, 5), "B (H D)", {"B": 2, "H": 3, "D": 4})
+    'b=1 h=1 d=1'
+    >>> index_in_words((1, 5), "", {})
+    '[1, 5]'
     """
     letters = axes(dims)
     if not dims or len(letters) != len(index):
@@ -146,8 +145,8 @@ def index_in_words(index: tuple[int, ...], dims: str, sizes: dict[str, int]) -> 
 def ranges(indices: Sequence[int]) -> str:
     """Return ascending indices as ranges.
 
-    >>> ranges((0, 1, 2, 3, 7))
-    '0-3, 7'
+    >>> ranges((0, 1, 2, 3, 7, 9, 10))
+    '0-3, 7, 9, 10'
     """
     parts: list[str] = []
     # In a run of neighbours, the index minus its position stays the same.
@@ -158,22 +157,23 @@ def ranges(indices: Sequence[int]) -> str:
 
 
 def dimension(letter: str) -> str:
-    """Return the name of a dimension with its letter: `heads (H)`. Without a name: `T`."""
+    """Return the name of a dimension with its letter.
+
+    >>> dimension("H"), dimension("T")
+    ('heads (H)', 'T')
+    """
     return f"{NAMES[letter]} ({letter})" if letter in NAMES else letter
 
 
 def affected(dimensions: Sequence[Affected]) -> str:
-    """Return the wrong and right indices along dimensions: `heads (H) wrong 1, 3, right 0, 2`.
-
-    A dimension whose indices are all wrong tells nothing and is left out. The result is "" if
-    all are.
-    """
-    parts = []
-    for found in dimensions:
-        right = tuple(index for index in range(found.size) if index not in found.wrong)
+    """Return the wrong and right indices along dimensions: `heads (H) wrong 1, 3, right 0, 2`."""
+    parts: list[str] = []
+    for axis in dimensions:
+        right = [index for index in range(axis.size) if index not in axis.wrong]
+        # A dimension whose indices are all wrong tells nothing.
         if right:
-            wrong_words, right_words = ranges(found.wrong), ranges(right)
-            parts.append(f"{dimension(found.dim)} wrong {wrong_words}, right {right_words}")
+            words = f"wrong {ranges(axis.wrong)}, right {ranges(right)}"
+            parts.append(f"{dimension(axis.dim)} {words}")
     return "; ".join(parts)
 
 
@@ -185,45 +185,30 @@ def summary(tensor: Summary) -> str:
 
 
 def plain_inputs(case: Case, signatures: Sequence[Signature] = ()) -> str:
-    """Return the arguments that are numbers, words or tuples of these: `d_model=24, num_heads=6`.
-
-    Inputs that are no arguments of the contract are instructions for the grader and are left out.
-    A tensor that is given twice is shown by its name: `key=query`.
-
-    Args:
-        case: the case.
-        signatures: the callables of the contract; () if they are not known.
-    """
-    simple = (bool, int, float, str)
+    """Return the arguments that are numbers, words or tuples: `d_model=24, num_heads=6`."""
     function = called_function(case, signatures)
     called = [signature for signature in signatures if signature.name == function]
-    known = {
+    names = {
         parameter.name for signature in called or signatures for parameter in signature.parameters
     }
-    shown = []
+    shown: list[str] = []
     for name, value in case.inputs.items():
-        if signatures and name not in known:
+        # Other inputs are instructions for the grader.
+        if signatures and name not in names:
             continue
-        is_simple = isinstance(value, simple)
-        if not is_simple and not (
-            isinstance(value, tuple | list)
-            and value
-            and all(isinstance(element, simple) for element in value)
-        ):
+        entries = value if isinstance(value, tuple | list) else [value]
+        if not entries or not all(isinstance(entry, bool | int | float | str) for entry in entries):
             continue
-        words = f"{tuple(value)}" if isinstance(value, list) else repr(value)
+        if isinstance(value, list):
+            value = tuple(value)
+        # A tensor that is given twice is shown by its name: `key=query`.
         is_alias = isinstance(value, str) and value in case.inputs
-        shown.append(f"{name}={value if is_alias else words}")
+        shown.append(f"{name}={value if is_alias else repr(value)}")
     return ", ".join(shown)
 
 
 def case_rows(case: Case, signatures: Sequence[Signature]) -> Iterator[tuple[str, str]]:
-    """Yield labels and words for the sizes, the arguments and the setup of a case.
-
-    Args:
-        case: the case.
-        signatures: the callables of the contract; () if they are not known.
-    """
+    """Yield labels and words for the sizes, the arguments and the setup of a case."""
     if case.sizes:
         yield "sizes", sizes_in_words(case)
     arguments = plain_inputs(case, signatures)
@@ -232,27 +217,27 @@ def case_rows(case: Case, signatures: Sequence[Signature]) -> Iterator[tuple[str
     elif arguments:
         yield "inputs", arguments
     if case.dims:
-        layouts = [f"{name} {layout} in memory" for name, layout in case.layout.items()]
-        given = ", ".join(f"{name}={value}" for name, value in case.init.items())
-        constructor = [f"constructor ({given})"] if given else []
-        yield "setup", ", ".join([case.dtype, f"{case.mode} mode", *layouts, *constructor])
+        setup = [case.dtype, f"{case.mode} mode"]
+        setup += [f"{name} {layout} in memory" for name, layout in case.layout.items()]
+        if case.init:
+            values = ", ".join(f"{name}={value}" for name, value in case.init.items())
+            setup.append(f"constructor ({values})")
+        yield "setup", ", ".join(setup)
 
 
 def statistics_rows(mismatch: Mismatch) -> Iterator[tuple[str, str]]:
     """Yield the statistics of a wrong tensor and of the expected tensor, if they tell something."""
     actual, expected = mismatch.actual_summary, mismatch.expected_summary
-    if mismatch.expected_type != "bool" and actual and expected and _tells(actual, expected):
+    if mismatch.expected_type == "bool" or actual is None or expected is None:
+        return
+    smaller, larger = sorted([actual.std, expected.std])
+    if (
+        actual.not_finite != expected.not_finite
+        or larger > _TELLING_FACTOR * smaller
+        or abs(actual.mean - expected.mean) > expected.std
+    ):
         yield "yours", summary(actual)
         yield "expected", summary(expected)
-
-
-def _tells(actual: Summary, expected: Summary) -> bool:
-    """Return whether the statistics of two tensors differ so much that they help."""
-    if actual.not_finite != expected.not_finite:
-        return True
-    larger, smaller = max(actual.std, expected.std), min(actual.std, expected.std)
-    is_moved = abs(actual.mean - expected.mean) > expected.std
-    return larger > _TELLING_FACTOR * smaller or is_moved
 
 
 def ruled_out(diagnosis: Diagnosis | None) -> Iterator[tuple[str, str]]:
