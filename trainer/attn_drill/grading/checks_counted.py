@@ -51,7 +51,7 @@ def growth_pairs(comparison: Comparison) -> Iterator[tuple[CaseResult, CaseResul
     by_case = {result.prepared: result for result in comparison.results}
     for large in comparison.results:
         small = by_case.get(large.prepared.smaller) if large.prepared.smaller else None
-        if small is not None and comparison.ran(small) and comparison.ran(large):
+        if small is not None and small.ran and large.ran:
             yield small, large
 
 
@@ -93,7 +93,7 @@ def memory(comparison: Comparison) -> Iterator[Outcome]:
     """Check that no tensor has `limit` entries, and that half of `limit` is never held at once."""
     for result in comparison.results:
         limit = result.case.limit
-        if limit is None or not comparison.ran(result):
+        if limit is None or not result.ran:
             continue
         if result.case.probe == "memory":
             is_too_much, summary = _largest_tensor(result, limit)
@@ -135,7 +135,7 @@ def work(comparison: Comparison) -> Iterator[Outcome]:
     """
     for result in comparison.results:
         limit = result.case.limit
-        if result.case.probe != "work" or limit is None or not comparison.ran(result):
+        if result.case.probe != "work" or limit is None or not result.ran:
             continue
         cost = cost_of(result)
         has_slack = cost.flops <= WORK_SLACK * limit

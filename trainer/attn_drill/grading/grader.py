@@ -286,7 +286,7 @@ def _is_all_right(comparison: Comparison) -> bool:
     """Return whether the worker replied and the first calls of all cases are right."""
     if comparison.worker_result.how != "replied":
         return False
-    return all(comparison.right(result) for result in comparison.results)
+    return all(result.right for result in comparison.results)
 
 
 def _is_plain(case: Case) -> bool:

@@ -41,7 +41,7 @@ def with_pictures(outcome: Outcome, comparison: Comparison) -> Outcome:
 def _pictured(mismatch: Mismatch, result: CaseResult, comparison: Comparison) -> Mismatch:
     """Return a mismatch with pictures, if the values of the first call are the differing values."""
     expected = result.expected.outputs.get(mismatch.tensor)
-    actual = comparison.value_of(result.reply.outputs.get(mismatch.tensor))
+    actual = result.value_of(result.reply.outputs.get(mismatch.tensor))
     if expected is None or actual is None or actual.shape != expected.value.shape:
         return mismatch
     bound = result.expected.bounds[mismatch.tensor]
