@@ -97,22 +97,19 @@ def _compared(check: str, result: CaseResult, mismatch: Mismatch | None, when: s
     """
     if mismatch is None:
         return result.passed(check)
-    if mismatch.kind != "value":
-        return result.failed(check, when + _in_words(mismatch, result), mismatch)
-    wrong, total = mismatch.mismatched or 0, mismatch.total or 1
-    message = (
-        f"{when}{mismatch.mismatched} of {mismatch.total} values of {mismatch.tensor} differ "
-        f"({percent(wrong, total)}){_worst(mismatch)}"
-    )
-    return result.failed(check, message, mismatch)
+    return result.failed(check, when + _in_words(mismatch, result), mismatch)
 
 
 def _in_words(mismatch: Mismatch, result: CaseResult) -> str:
-    """Return a sentence for an output that is missing or differs in shape, type or plain value."""
+    """Return a sentence about a missing output, or about a difference."""
     sizes, name, actual = result.case.sizes, mismatch.tensor, mismatch.actual_type
     expected_shape, actual_shape = mismatch.expected_shape or (), mismatch.actual_shape or ()
     wanted = name_shape(expected_shape, sizes, mismatch.dims)
     match mismatch.kind:
+        case "value":
+            wrong, total = mismatch.mismatched or 0, mismatch.total or 1
+            share = f"{wrong} of {total} values of {name} differ ({percent(wrong, total)})"
+            return share + _worst(mismatch)
         case "missing":
             return f"{name} is {actual}; it must be a tensor {wanted}"
         case "type":
@@ -252,8 +249,7 @@ def _dropped_gradients(result: CaseResult, name: str) -> str | None:
             continue
         mismatch = compare_values(f"gradient of {label}", "", {}, want.value, got, bound)
         if mismatch is not None:
-            message = _compared("train/eval", result, mismatch, "in training mode ").message
-            return f"{message}: {_UNDER_DROPOUT}"
+            return f"in training mode {_in_words(mismatch, result)}: {_UNDER_DROPOUT}"
     return None
 
 

@@ -88,6 +88,12 @@ class CaseResult:
         frames: tuple[Frame, ...] = (),
     ) -> Outcome:
         """Return a failed outcome of a check for this case."""
+        if self.reply.lost_imaginary:
+            message += (
+                f"; the buffer {', '.join(self.reply.lost_imaginary)} lost its imaginary part when "
+                f"the module was cast to {self.case.dtype}: "
+                "keep it as cos and sin, as a plain attribute, or compute it in forward"
+            )
         return Outcome(check, "failed", message, self.case.name, self.number, mismatch, frames)
 
     def tensor(self, tensor_id: int) -> Tensor | None:
