@@ -47,8 +47,10 @@ from attn_drill.classroom.similarity import check_similarity
 from attn_drill.cli.grade_inputs import read_class
 from attn_drill.export.student_results import with_failure, with_report, with_trouble
 from attn_drill.model.errors import DrillError, GraderError
+from attn_drill.model.submission import Submission
+from attn_drill.packs.pack_reader import solution
 from attn_drill.report.class_progress import ClassProgress
-from attn_drill.server.messages import GradeReference, Refused, Reply, Verdict, refusal
+from attn_drill.server.messages import Grade, Refused, Reply, Verdict, refusal
 from attn_drill.server.pool import pool
 
 
@@ -206,7 +208,9 @@ def due_checks(challenge: str, known_packs: KnownPacks, seed: int) -> list[str]:
         GraderError: the reference cannot be graded here.
     """
     packs = tuple(map(str, known_packs.roots()))
-    reply = pool.ask(packs, GradeReference(challenge, seed))
+    source = solution(known_packs.find(challenge))
+    request = Grade(challenge, Submission("solution.py", source), seed, is_shared=True)
+    reply = pool.ask(packs, request)
     if isinstance(reply, Verdict):
         return list(reply.report.statuses())
     raise GraderError(refusal(reply))

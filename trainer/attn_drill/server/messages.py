@@ -6,8 +6,11 @@ contain NaN and infinities. This module does not import torch, so a screen can r
 
 from __future__ import annotations
 
+import math
 import os
+import select
 import struct
+import time
 from typing import Any
 
 import msgspec
@@ -28,28 +31,28 @@ HEAD_BYTES = _LENGTH.size
 class Hello(msgspec.Struct, tag=True, frozen=True):
     """The first message to a server. Before it, the server has forked its fork server."""
 
-    # The folders of packs. A challenge comes from the first pack that has it.
-    packs: tuple[str, ...]
+    packs: tuple[str, ...]  # folders; a challenge comes from the first pack that has it
     environment: dict[str, str]  # the environment variables of the user
     path: tuple[str, ...]  # the folders from which Python imports
+    id: int = 0
 
 
 class Prepare(msgspec.Struct, tag=True, frozen=True):
     """Announce the challenge of the next submission. There is no reply."""
 
     challenge: str
+    id: int = 0
 
 
 class Grade(msgspec.Struct, tag=True, frozen=True):
     """Grade a submission. The replies are verdicts, or a refusal."""
 
     challenge: str  # the id of the challenge
-    submission: Submission  # the submission to grade
+    submission: Submission
     seed: int | None = None  # of the cases; None for a fresh seed
     case: int | None = None  # the number of the only case to run, from 1; None for all cases
     id: int = 0  # copied to the replies
-    # Whether a failing verdict is sent twice, first without its diagnosis.
-    is_early_wanted: bool = False
+    is_early_wanted: bool = False  # whether a failure is first sent without its diagnosis, too
     is_shared: bool = False  # whether more submissions with this seed will follow
     # Digest of the challenge's folders; a server with another digest refuses. "" skips this
     # comparison.
@@ -57,22 +60,12 @@ class Grade(msgspec.Struct, tag=True, frozen=True):
     # Whether to refuse if the self-test of the sandbox fails on this machine.
     needs_isolation: bool = False
     seconds: float = DEFAULT.seconds  # limit of CPU time
-    memory_mib: int = (
-        DEFAULT.memory_mib
-    )  # limit of memory in MiB, in addition to torch's own memory
+    memory_mib: int = DEFAULT.memory_mib  # beyond the memory of torch itself
     planted: tuple[str, ...] = ()  # the ids of the mistakes that a bug hunt put into the file
     is_diagnosed: bool = True  # whether a failure is explained
     # Whether points follow from the report: it has the shares of the checks, and says if the named
     # mistake is the only one.
     is_for_points: bool = False
-
-
-class GradeReference(msgspec.Struct, tag=True, frozen=True):
-    """Grade the reference. Its report shows the checks that a right answer passes."""
-
-    challenge: str
-    seed: int
-    id: int = 0
 
 
 class TraceLines(msgspec.Struct, tag=True, frozen=True):
@@ -119,21 +112,21 @@ class Verdict(msgspec.Struct, tag=True, frozen=True):
 
 
 class Traced(msgspec.Struct, tag=True, frozen=True):
-    """The trace of a submission."""
+    """The reply to `TraceLines`."""
 
     id: int
     trace: Trace
 
 
 class Taught(msgspec.Struct, tag=True, frozen=True):
-    """The lesson about a submission that passed."""
+    """The reply to `Teach`."""
 
     id: int
     lesson: Lesson
 
 
 class Checked(msgspec.Struct, tag=True, frozen=True):
-    """The rows of the checked items."""
+    """The reply to `CheckItems`."""
 
     id: int
     rows: tuple[Row, ...]
@@ -154,7 +147,7 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
         return kind(self.sentence)
 
 
-Request = Hello | Prepare | Grade | GradeReference | TraceLines | Teach | CheckItems
+Request = Hello | Prepare | Grade | TraceLines | Teach | CheckItems
 Reply = Ready | Verdict | Traced | Taught | Checked | Refused
 Message = Request | Reply
 
@@ -188,16 +181,8 @@ def unpacked_reply(body: bytes) -> Reply:
     return reply
 
 
-def framed(body: bytes) -> bytes:
-    """Return a complete message: the length, then the body."""
-    return _LENGTH.pack(len(body)) + body
-
-
 def body_length(head: bytes) -> int:
-    """Return the length of a body.
-
-    Args:
-        head: the first bytes of the message.
+    """Return the length of a body, which the first bytes of the message say.
 
     Raises:
         ValueError: if the message is longer than allowed.
@@ -208,25 +193,36 @@ def body_length(head: bytes) -> int:
     return int(length)
 
 
-def read_message(descriptor: int) -> bytes | None:
-    """Read the body of the next message; return None at the end of the stream."""
-    head = _read(descriptor, HEAD_BYTES)
-    return None if head is None else _read(descriptor, body_length(head))
+def read_message(descriptor: int, deadline: float = math.inf) -> bytes | None:
+    """Read the body of the next message; return None at the end of the stream.
+
+    Args:
+        deadline: the latest time of the message, of `time.monotonic`.
+
+    Raises:
+        TimeoutError: if the message has not arrived at this time.
+    """
+    head = _read(descriptor, HEAD_BYTES, deadline)
+    return None if head is None else _read(descriptor, body_length(head), deadline)
 
 
-def _read(descriptor: int, count: int) -> bytes | None:
-    parts: list[bytes] = []
-    while count:
-        part = os.read(descriptor, min(count, 1 << 20))
+def _read(descriptor: int, count: int, deadline: float) -> bytes | None:
+    received = bytearray()
+    while len(received) < count:
+        if deadline < math.inf:
+            patience = max(0.0, deadline - time.monotonic())
+            if not select.select([descriptor], [], [], patience)[0]:
+                raise TimeoutError("the grading process does not reply")
+        part = os.read(descriptor, min(count - len(received), 1 << 20))
         if not part:
             return None
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)
+        received += part
+    return bytes(received)
 
 
 def write_message(descriptor: int, message: Message) -> None:
-    """Write a complete message."""
-    data = memoryview(framed(packed(message)))
+    """Write a complete message: the length, then the body."""
+    body = packed(message)
+    data = memoryview(_LENGTH.pack(len(body)) + body)
     while data:
         data = data[os.write(descriptor, data) :]

@@ -18,14 +18,12 @@ from attn_drill.grading.grader import Grader, Judgement
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.limits import Limits
-from attn_drill.model.submission import Submission
 from attn_drill.packs import pack_reader
 from attn_drill.packs.pack_reader import content_digest, find_in
 from attn_drill.server.messages import (
     Checked,
     CheckItems,
     Grade,
-    GradeReference,
     Hello,
     Prepare,
     Ready,
@@ -101,8 +99,6 @@ class GradingServer:
                     self._prepare(self._found(request.challenge))
                 case Grade():
                     yield from self._grade(request)
-                case GradeReference():
-                    yield self._grade_reference(request)
                 case TraceLines():
                     challenge, submission = self._found(request.challenge), request.submission
                     from attn_drill.diagnosis.tracing import trace
@@ -114,8 +110,7 @@ class GradingServer:
                 case CheckItems():
                     yield self._check_items(request)
         except (DrillError, GraderError) as error:
-            request_id = 0 if isinstance(request, Hello | Prepare) else request.id
-            yield Refused(request_id, str(error), exit_code=error.exit_code)
+            yield Refused(request.id, str(error), exit_code=error.exit_code)
 
     def _prepare(self, challenge: Challenge) -> None:
         if self._next is not None and self._next != challenge:
@@ -174,12 +169,6 @@ class GradingServer:
             return Refused(request.id, "There is no lesson: the file does not pass any more.")
         self.make_ready()  # first, so that the next save waits for nothing
         return Taught(request.id, Teacher(self._grader.workers).lesson(last))
-
-    def _grade_reference(self, request: GradeReference) -> Reply:
-        challenge = self._found(request.challenge)
-        reference = Submission(challenge.file_name, pack_reader.solution(challenge))
-        judgement = self._grader.grade(challenge, reference, request.seed)
-        return Verdict(request.id, judgement.report)
 
     def _check_items(self, request: CheckItems) -> Reply:
         challenge = pack_reader.find_challenge(self._packs[0], request.challenge)
