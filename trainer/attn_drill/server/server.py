@@ -1,7 +1,6 @@
 """Answer the requests of one client: grade, explain, trace, teach, check the items of a pack.
 
-A new request ends the request that is in progress. `attn_drill.server` starts the process; it ends
-when its stdin is closed.
+A new request ends the request that is in progress. The process ends when its stdin is closed.
 """
 
 from __future__ import annotations
@@ -96,13 +95,16 @@ class GradingServer:
         try:
             match request:
                 case Prepare():
-                    self._prepare(self._found(request.challenge))
+                    challenge = self._found(request.challenge)
+                    if self._next is not None and self._next != challenge:
+                        self._grader.forget(self._next)
+                    self._next = challenge
                 case Grade():
                     yield from self._grade(request)
                 case TraceLines():
-                    challenge, submission = self._found(request.challenge), request.submission
                     from attn_drill.diagnosis.tracing import trace
 
+                    challenge, submission = self._found(request.challenge), request.submission
                     traced = trace(self._grader, challenge, submission, request.seed, request.case)
                     yield Traced(request.id, traced)
                 case Teach():
@@ -111,11 +113,6 @@ class GradingServer:
                     yield self._check_items(request)
         except (DrillError, GraderError) as error:
             yield Refused(request.id, str(error), exit_code=error.exit_code)
-
-    def _prepare(self, challenge: Challenge) -> None:
-        if self._next is not None and self._next != challenge:
-            self._grader.forget(self._next)
-        self._next = challenge
 
     def _found(self, name: str) -> Challenge:
         """Return the current state of the challenge, because its author may be editing it."""
@@ -137,14 +134,15 @@ class GradingServer:
             self._share(challenge, seed)
         try:
             judgement = self._grader.grade(challenge, request.submission, seed, request.case)
-            if judgement.report.verdict != "passed" and request.is_early_wanted:
-                yield Verdict(request.id, judgement.report, is_final=False)
-            if judgement.report.verdict == "passed":
+            is_passed = judgement.report.verdict == "passed"
+            if is_passed:
                 self._passed = judgement
-            elif request.is_for_points:
+            elif request.is_early_wanted:
+                yield Verdict(request.id, judgement.report, is_final=False)
+            if request.is_for_points and not is_passed:
                 judgement = judgement.with_shares()
             report = judgement.report
-            if request.is_diagnosed and (report.verdict != "passed" or request.planted):
+            if request.is_diagnosed and (not is_passed or request.planted):
                 report = self._diagnoser.report(judgement, request.planted)
             yield Verdict(request.id, report)
         finally:
@@ -155,20 +153,15 @@ class GradingServer:
         """Return the lesson about the last pass. Judge the submission again if it is another."""
         from attn_drill.teaching.teacher import Teacher
 
-        last = self._passed
-        is_last = (
-            last is not None
-            and last.submission == request.submission
-            and last.report.challenge == request.challenge
-        )
-        if last is None or not is_last:
+        judgement, wanted = self._passed, (request.challenge, request.submission)
+        if judgement is None or (judgement.report.challenge, judgement.submission) != wanted:
             challenge = self._found(request.challenge)
-            last = self._grader.grade(challenge, request.submission, request.seed)
+            judgement = self._grader.grade(challenge, request.submission, request.seed)
             self._grader.forget(challenge)
-        if last.report.verdict != "passed":
+        if judgement.report.verdict != "passed":
             return Refused(request.id, "There is no lesson: the file does not pass any more.")
         self.make_ready()  # first, so that the next save waits for nothing
-        return Taught(request.id, Teacher(self._grader.workers).lesson(last))
+        return Taught(request.id, Teacher(self._grader.workers).lesson(judgement))
 
     def _check_items(self, request: CheckItems) -> Reply:
         challenge = pack_reader.find_challenge(self._packs[0], request.challenge)
@@ -191,10 +184,9 @@ class GradingServer:
         """Return a sentence if the client has another version of the challenge, or ""."""
         if not request.content:
             return ""
-        folder = challenge.folder
-        if folder not in self._digests:
-            self._digests[folder] = content_digest(challenge)
-        digest = self._digests[folder]
+        if challenge.folder not in self._digests:
+            self._digests[challenge.folder] = content_digest(challenge)
+        digest = self._digests[challenge.folder]
         if digest == request.content:
             return ""
         return (
