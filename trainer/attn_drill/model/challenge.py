@@ -20,20 +20,16 @@ class Expression:
     text: str
 
     def __repr__(self) -> str:
-        """Return the text without quotes."""
         return self.text
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One argument of a callable: its name, and its default if the argument is optional.
-
-    The default is a literal or an `Expression`.
-    """
+    """One argument of a callable."""
 
     name: str
     required: bool = True
-    default: object = None
+    default: object = None  # of an optional argument: a literal or an `Expression`
 
     @property
     def has_known_default(self) -> bool:
@@ -43,10 +39,10 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Signature:
-    """The name and the arguments of a callable. The arguments of a method lack `self`."""
+    """The name and the arguments of a callable."""
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...]  # without `self`
 
 
 @dataclass(frozen=True)
@@ -61,14 +57,14 @@ class Mistake:
     # Ids of earlier mistakes in the file that have the same effect. A diagnosis may name either of
     # them.
     twins: tuple[str, ...] = ()
-    # True if no person would write the line, for example `if False:`. It is for the diagnosis only:
-    # a reader finds it without any thought about attention.
+    # True if no person would write the line, for example `if False:`. A reader finds it without any
+    # thought about attention, so it is for the diagnosis only.
     contrived: bool = False
 
 
 @dataclass(frozen=True)
 class Challenge:
-    """One challenge of a pack, as its folder under `challenges/` describes it."""
+    """One challenge of a pack."""
 
     id: str
     title: str

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class CallCost:
     """The cost of one call of realistic size."""
 
-    operations: int  # the number of tensor operations, without views
-    multiply_adds: int  # the number of multiply-adds
+    operations: int  # without views
+    multiply_adds: int
     peak_bytes: int  # the most bytes of new tensors that are in use at once
 
 
