@@ -69,15 +69,12 @@ class Grade(msgspec.Struct, tag=True, frozen=True):
 
 
 class TraceLines(msgspec.Struct, tag=True, frozen=True):
-    """Trace a submission: return the result of every line with this seed.
-
-    `case` is the number of the case, from 1; None for the first case that fails.
-    """
+    """Trace a submission: return the result of every line with this seed."""
 
     challenge: str
     submission: Submission
     seed: int
-    case: int | None = None
+    case: int | None = None  # its number, from 1; None for the first case that fails
     id: int = 0
 
 
@@ -153,30 +150,28 @@ Message = Request | Reply
 
 
 def refusal(reply: Reply) -> str:
-    """Return the reason why a reply has no verdict, in one sentence."""
+    """Return the sentence that says why a reply has no verdict."""
     return reply.sentence if isinstance(reply, Refused) else "The grader gave no verdict."
 
 
 def packed(message: Message) -> bytes:
-    """Return the bytes of a message. Only small matrices are kept, because others are not shown."""
-    return msgspec.msgpack.encode(message, enc_hook=rows_of)
+    """Return the bytes of a message."""
+    return msgspec.msgpack.encode(message, enc_hook=_rows_of)
 
 
-def rows_of(value: Any) -> Any:
-    """Return a small matrix as lists of rows, and None for any other tensor."""
+def _rows_of(value: Any) -> Any:
+    """Return a small matrix as lists of rows; None for any other tensor: it is not shown."""
     shape = getattr(value, "shape", None)
     is_small = shape is not None and len(shape) == 2 and max(shape) <= _MOST_ROWS
     return value.tolist() if is_small else None
 
 
 def unpacked_request(body: bytes) -> Request:
-    """Return the request in the body of a message."""
     request: Request = msgspec.msgpack.decode(body, type=Request)
     return request
 
 
 def unpacked_reply(body: bytes) -> Reply:
-    """Return the reply in the body of a message."""
     reply: Reply = msgspec.msgpack.decode(body, type=Reply)
     return reply
 

@@ -38,11 +38,9 @@ class ServerLostError(Exception):
 
 
 def start(errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start the process of a grading server. Requests go to its stdin; replies are on its stdout.
-
-    The server forks its fork server before it knows anything: it has no arguments, a short
-    environment, and its own folder. The first request tells it the rest.
-    """
+    """Start the process of a grading server, with requests on stdin and replies on stdout."""
+    # It has no arguments and a short environment, because it forks its fork server before it may
+    # know anything. The first request tells it the rest.
     return subprocess.Popen(
         [*environment.command(), _MAIN],
         # In the user's folder Python would import files that are named like modules.
@@ -56,13 +54,10 @@ def start(errors: IO[bytes]) -> subprocess.Popen[bytes]:
 
 
 class ServerProcess:
-    """A grading server on this machine. It starts at once and ends when its stdin is closed.
-
-    A request waits until the server has imported torch.
+    """A grading server on this machine. A request waits until it has imported torch.
 
     Args:
-        packs: folders of packs. A challenge comes from the first pack that has it. None if the
-            packs are not known yet: then `greet` must follow.
+        packs: folders of packs. None if the packs are not known yet: then `greet` must follow.
     """
 
     def __init__(self, packs: Sequence[Path | str] | None) -> None:
@@ -120,14 +115,11 @@ class ServerProcess:
             raise ServerLostError(self.last_words() or str(error) or type(error).__name__) from None
 
     def last_words(self) -> str:
-        """Return the last line that the process wrote to its stderr, or "".
-
-        Also return "" after `close`, which another thread may have called.
-        """
+        """Return the last line that the process wrote to its stderr, or ""."""
         try:
             self._errors.seek(0)
             lines = self._errors.read()[-4000:].decode("utf-8", "replace").strip().splitlines()
-        except ValueError:
+        except ValueError:  # another thread has closed it
             return ""
         return lines[-1] if lines else ""
 
@@ -139,11 +131,7 @@ class ServerProcess:
         self._process.returncode = 0  # nobody waits for it
 
     def close(self, patience: float = _END_SECONDS) -> None:
-        """End the process and its workers.
-
-        Args:
-            patience: seconds until the process is killed.
-        """
+        """End the process and its workers. Kill it after `patience` seconds."""
         with contextlib.suppress(OSError, ValueError):
             self._requests.close()
         try:

@@ -46,19 +46,12 @@ _LINE_FACTS = (
 
 @dataclass(frozen=True)
 class MeasuredAnswer:
-    """The facts about one answer.
-
-    Attributes:
-        name: the name of the answer.
-        realistic: the facts about the realistic call, or None if the call failed.
-        calls: the facts about the calls on cases, in the same order for all answers.
-        half_error: the root mean square of the errors in bfloat16, divided by that of the values;
-            None if it is not known.
-    """
+    """The facts about one answer."""
 
     name: str
-    realistic: Facts | None = None
-    calls: Sequence[Facts] = ()
+    realistic: Facts | None = None  # about the realistic call; None if the call failed
+    calls: Sequence[Facts] = ()  # about the calls on cases, in the same order for all answers
+    # The root mean square of the errors in bfloat16, divided by that of the values, if it is known.
     half_error: float | None = None
 
     @property
@@ -74,27 +67,28 @@ def notes(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> tuple[Note, 
     """Return the notes on an answer, the most important first.
 
     Args:
-        own: the facts about the answer.
         others: the facts about the right answers of the pack. The first is the reference.
     """
-    found = [
-        *_copies(own, others),
-        *_line_facts(own, others),
-        *_precision(own, others),
-        *_memory(own, others),
-        *_work(own, others),
-        *_unused(own, others),
-    ]
-    return tuple(found)
+    all_notes = list(_copies(own, others))
+    for fact, says, why in _LINE_FACTS:
+        too = _TOO if others and _lines(others[0], fact) else ""
+        all_notes += [Note(line, f"{says}{too}", why) for line in _lines(own, fact)]
+    all_notes += _precision(own, others)
+    all_notes += _memory(own, others)
+    all_notes += _work(own, others)
+    too = _TOO if others and _never_read(others[0]) else ""
+    why = "An unused parameter gets no gradient; unused state takes memory in every checkpoint."
+    for name in sorted(_never_read(own)):
+        all_notes.append(Note(0, f"None of the measured calls reads {name}.{too}", why))
+    return tuple(all_notes)
 
 
 def _copies(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
     """Yield a note for each line that copies repeated entries, if another answer avoids this."""
     if own.realistic is None:
         return
-    without = [
-        other.name for other in others if other.realistic is not None and not other.realistic.copies
-    ]
+    compared = [(other.name, other.realistic) for other in others if other.realistic is not None]
+    without = [name for name, facts in compared if not facts.copies]
     if not without:
         return
     reference = others[0].realistic
@@ -107,21 +101,15 @@ def _copies(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[N
     for line, size in by_line.items():
         by_size.setdefault(size, []).append(line)
     for (before, after), (line, *more) in by_size.items():
+        numbers = ", ".join(map(str, more))
+        word = "line" if len(more) == 1 else "lines"
         yield Note(
             line,
-            f"This line{_and(more)} copies repeated entries: {in_bytes(after)} instead of "
-            f"{in_bytes(before)}.{too}",
+            f"This line{f' (as {word} {numbers})' if more else ''} copies repeated entries: "
+            f"{in_bytes(after)} instead of {in_bytes(before)}.{too}",
             f"The copy is written to memory and read again; {_quoted(without[0])} needs no copy.",
             without[0],
         )
-
-
-def _line_facts(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
-    """Yield a note for each line that reads values, or makes tensors of a fixed device or dtype."""
-    for fact, says, why in _LINE_FACTS:
-        too = _TOO if others and _lines(others[0], fact) else ""
-        for line in _lines(own, fact):
-            yield Note(line, f"{says}{too}", why)
 
 
 def _precision(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
@@ -195,31 +183,11 @@ def _work(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Not
         )
 
 
-def _unused(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
-    """Yield a note for each parameter or buffer that no call reads."""
-    too = _TOO if others and _never_read(others[0]) else ""
-    for name in sorted(_never_read(own)):
-        yield Note(
-            0,
-            f"None of the measured calls reads {name}.{too}",
-            "An unused parameter gets no gradient; unused state takes memory in every checkpoint.",
-        )
-
-
-def _and(lines: Sequence[int]) -> str:
-    """Return further lines as the rest of a subject, e.g. " (as line 41)"."""
-    if not lines:
-        return ""
-    word = "line" if len(lines) == 1 else "lines"
-    return f" (as {word} {', '.join(map(str, lines))})"
-
-
 def _quoted(name: str) -> str:
     return "the reference" if name == REFERENCE else f"`{name}`"
 
 
 def _never_read(answer: MeasuredAnswer) -> set[str]:
-    """Return the parameters and buffers that no call reads."""
     unused = [set(facts.unused) for facts in answer.calls]
     return set.intersection(*unused) if unused else set()
 
