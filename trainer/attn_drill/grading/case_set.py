@@ -94,8 +94,7 @@ class CaseSet:
 
         Args:
             indices: case indices, from 0.
-            alone: whether to return only the selected cases. By default, both cases of a growth
-                probe are returned if one of them is selected.
+            alone: False to add the other case of a growth probe.
         """
         chosen = {self.prepared[index] for index in indices}
         for large in self.prepared:
@@ -121,8 +120,7 @@ class CaseSet:
         """Return the message that makes a worker process run a submission on all cases.
 
         Args:
-            assignment: the roles of the learner's layers. By default, the worker takes the first
-                assignment that fits all cases.
+            assignment: the roles of the learner's layers; by default the first that fits all cases.
         """
         runs, refused, table = self._runs
         if purpose != "grade":
@@ -198,12 +196,7 @@ def _run(prepared: PreparedCase, calls: Calls, table: TensorTable) -> Run:
 
 
 def load_case_set(challenge: Challenge, seed: int) -> CaseSet:
-    """Draw the cases of a challenge under a seed.
-
-    Raises:
-        PackError: if the content of the pack is broken.
-        GraderError: if the reference raises an exception.
-    """
+    """Draw the cases of a challenge under a seed."""
     content = load_content(challenge)
     reference = Reference(content)
     cases = _flat(content.draw_cases(Draw(seed)))
@@ -242,12 +235,7 @@ def _blamed_on_case(content: Content, case: Case) -> Iterator[None]:
 
 
 def load_training(case_set: CaseSet) -> CaseSet | None:
-    """Return the small training of a challenge as the only case; None if there is none.
-
-    Raises:
-        PackError: if the content of the pack is broken.
-        GraderError: if the reference raises an exception.
-    """
+    """Return the small training of a challenge as the only case; None if there is none."""
     content = case_set.content
     case = content.training(Draw(case_set.seed))
     if case is None:
@@ -311,11 +299,7 @@ def _rounded(case: Case, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _drawn_parameters(content: Content, case: Case, module: Any, draw: Draw) -> dict[str, Tensor]:
-    """Return values for all parameters of the reference, in the case's dtype.
-
-    Raises:
-        PackError: if the case sets a parameter that the reference does not have.
-    """
+    """Return values for all parameters of the reference, in the case's dtype."""
     values: dict[str, Tensor] = {}
     for name, parameter in module.named_parameters():
         shape = tuple(parameter.shape)
@@ -347,13 +331,10 @@ def _drawn_cotangents(content: Content, case: Case, draw: Draw) -> dict[str, Ten
 
 @cache
 def _random_seed(seed: int) -> int:
-    """Return the seed of torch's random numbers in a worker, under a seed of the cases.
-
-    With it, torch.rand gives no 0 in any case. A right answer may drop a weight where
-    `torch.rand(...) < p`. In the cases whose probability of dropout is tiny, a 0 would drop a
-    weight, and the results would differ from the reference. In float32 a number is 0 with
-    probability 2**-24.
-    """
+    """Return the seed of torch's random numbers in a worker, under a seed of the cases."""
+    # With it, torch.rand gives no 0 in any case. A right answer may drop a weight where
+    # `torch.rand(...) < p`. If p is tiny, a 0 would drop a weight that the reference keeps. In
+    # float32 a number is 0 with probability 2**-24.
     candidates = torch.Generator().manual_seed(seed + _RANDOM)
     while True:
         candidate = int(torch.randint(1 << 62, (), generator=candidates))

@@ -70,11 +70,7 @@ def _place(error: BaseException, paths: Sequence[str]) -> str:
 
 
 def load_module(name: str, path: str, source: str) -> dict[str, Any]:
-    """Execute trusted source as a module and return the names that the module defines.
-
-    Raises:
-        PackError: if the source raises an exception.
-    """
+    """Execute trusted source as a module and return the names that the module defines."""
     module = types.ModuleType(name)
     module.__file__ = path
     before = sys.modules.get(name)
@@ -109,11 +105,7 @@ class Content:
         return drive
 
     def draw_cases(self, draw: Draw) -> tuple[Case, ...]:
-        """Return the cases that `cases.py` makes from random draws.
-
-        Raises:
-            PackError: if `cases()` raises an exception, or yields anything else than cases.
-        """
+        """Return the cases that `cases.py` makes from random draws."""
         cases = self._yielded("cases", draw)
         for case in cases:
             self._require_kind("cases", case, Case)
@@ -179,11 +171,7 @@ class Content:
 
 
 def load_content(challenge: Challenge) -> Content:
-    """Load the cases and the reference of a challenge.
-
-    Raises:
-        PackError: if a file cannot be loaded, or does not define the names that it must define.
-    """
+    """Load the cases and the reference of a challenge; a PackError names what is missing."""
     path = str(challenge.folder / "cases.py")
     source = read_text(challenge.folder / "cases.py")
     names = load_module("cases", path, source)

@@ -90,8 +90,7 @@ def signature_problem(expected: Signature, found: list[FoundParameter]) -> str |
     """Return a sentence if calls as in the stub do not work with this callable, or None.
 
     Arguments may have other names if their places and defaults are the same. Additional arguments
-    are allowed if they have defaults and come last. `*args, **kwargs` accept anything. Defaults are
-    the matter of another check.
+    need defaults and come last. Defaults are the matter of another check.
     """
     own_names = renamed(expected, found)
     names = {want.name for want in expected.parameters}
@@ -116,7 +115,7 @@ def _argument_problem(
 
     Args:
         index: the place of the argument in the contract, from 0.
-        own_name: the learner's name for the argument, if the learner uses another name.
+        own_name: the learner's name for the argument, if it is another name.
         names: the names in the contract.
     """
     single = [argument for argument in found if not argument.kind.startswith("VAR_")]

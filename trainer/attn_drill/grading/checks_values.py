@@ -90,11 +90,7 @@ def _first_calls(comparison: Comparison, check: str) -> Iterator[Outcome]:
 
 
 def _compared(check: str, result: CaseResult, mismatch: Mismatch | None, when: str = "") -> Outcome:
-    """Return the outcome of a comparison.
-
-    Args:
-        when: words for the call in which the values differ, with a space at the end.
-    """
+    """Return the outcome of a comparison. `when` is "" or words for the call before a space."""
     if mismatch is None:
         return result.passed(check)
     return result.failed(check, when + _in_words(mismatch, result), mismatch)

@@ -140,11 +140,7 @@ class CaseResult:
                 yield _wrong_type(name, kind, got)
 
     def value_mismatch(self, place: int = 0) -> Mismatch | None:
-        """Return the difference of the first wrong output of one call, or None.
-
-        Args:
-            place: the place of the call among the calls of the case, from 0.
-        """
+        """Return the difference of the first wrong output of a call, from 0, or None."""
         if place not in self._mismatches:
             self._mismatches[place] = self._find_value_mismatch(place)
         return self._mismatches[place]

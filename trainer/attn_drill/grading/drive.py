@@ -15,11 +15,7 @@ ENTRY = "drive"
 
 
 def drive_source(source: str, path: str) -> str:
-    """Return source with `drive` and all that it needs of `cases.py`, without comments.
-
-    Raises:
-        PackError: if the file does not define `drive` at its top level.
-    """
+    """Return source with `drive` and all that it needs of `cases.py`, without comments."""
     statements = list(ast.parse(source, path).body)
     makers: dict[str, list[int]] = {}
     for index, statement in enumerate(statements):

@@ -22,11 +22,7 @@ class WrongExample:
 
 
 def wrong_examples(prompt: str, reference: Mapping[str, Any]) -> list[WrongExample]:
-    """Return the lines of a prompt's example that are wrong.
-
-    Args:
-        reference: the names that the reference defines. The example may use torch and nn, too.
-    """
+    """Return the lines of a prompt's example that are wrong. It may use torch and nn, too."""
     names = {"torch": torch, "nn": nn, **reference}
     # Without its fence, the last result of a block ends at an empty line.
     test = doctest.DocTestParser().get_doctest(prompt.replace("```", ""), names, "", None, 0)

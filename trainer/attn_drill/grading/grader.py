@@ -63,12 +63,7 @@ class Grader:
     """Grade submissions in worker processes. Use a grader as a context manager.
 
     Create the grader before any file of `solutions/` is loaded, because the fork server must not
-    have references in its memory.
-
-    Args:
-        packs: the folders of packs, which no worker may read.
-        interrupt: a file descriptor that stops the current work; see `Workers`.
-        isolation: the isolation of workers; see `Workers`.
+    have references in its memory. For the arguments, see `Workers`.
     """
 
     def __init__(
@@ -92,12 +87,7 @@ class Grader:
         self.workers.close()
 
     def case_set(self, challenge: Challenge, seed: int) -> CaseSet:
-        """Return the cases of a challenge under a seed, and keep the cases for later submissions.
-
-        Raises:
-            PackError: if the content of the pack is broken.
-            GraderError: if the reference raises an exception.
-        """
+        """Return the cases of a challenge under a seed, and keep them for later submissions."""
         key = (challenge.folder, seed)
         if key not in self._case_sets:
             self._case_sets[key] = load_case_set(challenge, seed)
@@ -112,10 +102,7 @@ class Grader:
     def grade(
         self, challenge: Challenge, submission: Submission, seed: int, only: int | None = None
     ) -> Judgement:
-        """Judge a submission on the cases of one seed.
-
-        Args:
-            only: a case number, from 1. The report then covers this case only.
+        """Judge a submission on the cases of one seed; with `only`, on the case of this number.
 
         Raises:
             DrillError: if there is no case with this number.
@@ -128,13 +115,10 @@ class Grader:
     def judge(
         self, case_set: CaseSet, submission: Submission, only: int | None = None
     ) -> Judgement:
-        """Judge a submission on the cases of a case set.
+        """Judge a submission on the cases of a case set; with `only`, on the case of this index.
 
         If the fork server dies, the submission runs again with a new fork server. If two fork
         servers die, the submission is the likely cause, so the submission gets a verdict.
-
-        Args:
-            only: the index of a single case, from 0. The report then covers this case only.
         """
         started = time.monotonic()
         for _ in range(_FORK_SERVERS_PER_SUBMISSION):

@@ -140,12 +140,7 @@ def due_checks(comparison: Comparison) -> list[str]:
 
 
 def judge(comparison: Comparison, file: str, elapsed_seconds: float) -> Report:
-    """Make all checks on one submission and return the report.
-
-    Args:
-        file: the name of the file, for the report.
-        elapsed_seconds: the duration of grading, for the report.
-    """
+    """Make all checks on one submission and return the report about the file."""
     outcomes = sudden_end(comparison, due_checks(comparison))
     if outcomes is None:
         outcomes = _checked(comparison)
@@ -261,11 +256,8 @@ def _verdict(comparison: Comparison, outcomes: list[Outcome]) -> Verdict:
 
 
 def _stdout(comparison: Comparison, outcomes: list[Outcome]) -> str:
-    """Return the text printed during import and in one case.
-
-    The case is the first failed case, or the first case if no case failed. A print in `forward`
-    would be shown thirty times if the text of all cases were returned.
-    """
+    """Return the text printed during import and in the first failed case, or in the first case."""
+    # A print in `forward` would be shown thirty times if the text of all cases were returned.
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]
     first = min(failed, key=lambda outcome: CHECK_ORDER.index(outcome.check), default=None)
     number = 1 if first is None else first.number or 1

@@ -32,10 +32,6 @@ from attn_drill.worker.protocol import DTYPES
 class OpenCase:
     """A case with the learner's own implementation.
 
-    Args:
-        case_set: the case alone.
-        namespace: the names that the learner's file defines.
-
     Attributes:
         case: its name, sizes, constructor arguments and dtype.
         implementation: the learner's module with the weights of the case, or the function.
@@ -77,11 +73,7 @@ class OpenCase:
         return outputs
 
     def compare(self, outputs: Mapping[str, Any]) -> None:
-        """Compare outputs with those of the reference, unless they are random.
-
-        Raises:
-            AssertionError: if an output differs by more than the tolerance of the case.
-        """
+        """Raise an AssertionError if an output differs by more than the tolerance of the case."""
         if self.case.dropout is not None:
             print("This case draws at random, so there is no single right value.")
             return

@@ -126,12 +126,8 @@ def _map(rows: str, columns: str, off: Tensor) -> ErrorMap:
 def patterns(expected: Tensor, actual: Tensor, dims: str) -> Patterns | None:
     """Return the first matrix with a wrong entry, or the part of it around this entry.
 
-    Returns None if the tensor has less than two dims, or if no entry is wrong.
-
-    Args:
-        expected: the expected booleans, of any shape.
-        actual: the booleans or numbers of the submission, of the same shape.
-        dims: the named dimensions, e.g. "B H Lq Lk".
+    None if the tensor has less than two dims, or if no entry is wrong. A number other than 0
+    counts as True.
     """
     names = [" ".join(axis) for axis in axes(dims)]
     actual = actual.to(torch.bool)  # a number other than 0 counts as True

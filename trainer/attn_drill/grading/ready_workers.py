@@ -112,11 +112,7 @@ class Workers:
         return running
 
     def finish(self, running: WorkerRun, more: Callable[[], object] = lambda: None) -> WorkerResult:
-        """Wait for a worker and return its result.
-
-        Raises:
-            SupersededError: if the result is no longer needed.
-        """
+        """Wait for a worker and return its result; SupersededError if it is no longer needed."""
         return running.finish(self._interrupt, more)
 
     def run(
@@ -130,10 +126,6 @@ class Workers:
         return self.finish(self.begin(case_set, submission, assignment, purpose))
 
     def check_interrupt(self) -> None:
-        """Check that the current work is still needed.
-
-        Raises:
-            SupersededError: if `interrupt` is readable.
-        """
+        """Raise SupersededError if the current work is no longer needed."""
         if self._interrupt is not None and select.select([self._interrupt], [], [], 0)[0]:
             raise SupersededError

@@ -45,8 +45,7 @@ class _Results:
 class Reference:
     """The reference of a challenge, evaluated on prepared cases.
 
-    Args:
-        is_tied: True if the parameters that a submission may tie are tied.
+    With `is_tied`, the parameters that a submission may tie are tied.
     """
 
     def __init__(self, content: Content, *, is_tied: bool = False) -> None:
@@ -56,15 +55,9 @@ class Reference:
         self._built: dict[tuple[str, str], Any] = {}
 
     def build(self, case: Case, dtype: str) -> Any:
-        """Return the reference's module or function in a dtype, for `drive` to call.
-
-        A module is in eval mode. Cases with the same constructor arguments share a module, because
-        the weights of a case are copied into it before a call. If a case keeps the weights of the
-        constructor, it gets a module of its own.
-
-        Raises:
-            GraderError: if the reference raises an exception.
-        """
+        """Return the reference's module in eval mode, or its function, for `drive` to call."""
+        # Cases with the same constructor arguments share a module, because the weights of a case
+        # are copied into it before a call.
         if case.initial:
             return self._build_anew(case, dtype)
         key = repr(sorted(case.init.items())), dtype
@@ -129,9 +122,6 @@ class Reference:
 
         None if the case compares no gradients, or if the reference has no dropout on a tensor of
         the shape of the attention weights.
-
-        Args:
-            prepared: a case with `dropout`.
         """
         case = prepared.case
         if case.dropout is None or not prepared.cotangents:
@@ -170,11 +160,7 @@ class Reference:
         inputs: Mapping[str, Any],
         with_gradients: bool = False,
     ) -> list[_Results]:
-        """Call the reference once in each dtype, with the weights of the case.
-
-        Args:
-            modules: the module or function by dtype.
-        """
+        """Call the reference once in each dtype, with the weights of the case."""
         case = prepared.case
         with_gradients = with_gradients and bool(prepared.cotangents)
         results = []
@@ -201,11 +187,7 @@ class Reference:
     def _outputs(
         self, case: Case, implementation: Any, given: Mapping[str, Any]
     ) -> tuple[dict[str, Tensor], dict[str, str]]:
-        """Return the outputs of `drive` that are tensors, and the others as text.
-
-        Raises:
-            PackError: if the outputs have other names or types than the case declares.
-        """
+        """Return the outputs of `drive` that are tensors, and the others as text."""
         place = f"{self._content.cases_path}: case {case.name!r}"
         outputs: Any = self._content.drive(implementation, Given(given, case.sizes))
         if not isinstance(outputs, dict):

@@ -31,7 +31,6 @@ def compare_values(
     Args:
         dims: the named dimensions of the tensor, e.g. "B L (H D)".
         expected: the expected values, in float64, bool or an integer dtype.
-        actual: the submission's values, in the same shape and any dtype.
         allowed: the bound on the absolute difference of each entry, in float64. A NaN in `actual`
             is never within the bound.
     """
@@ -127,14 +126,12 @@ def compare_dropout(
 ) -> str | None:
     """Return a sentence if attention weights under dropout are wrong, or None.
 
-    Each entry must be 0 or weight / (1 - p), and must be dropped independently of the others.
+    Each entry must be 0 or weight / (1 - p), and must be dropped independently of the others. The
+    share of zeros must be within 6 standard deviations of p.
 
     Args:
-        dims: the named dimensions of the output. Along `copy` lie copies of the same weight, which
-            must agree.
+        dims: the named dimensions. Along `copy` lie copies of the same weight, which must agree.
         weights: the attention weights without dropout, in float64.
-        p: the probability of dropping. The share of zeros must be within 6 standard deviations of
-            it.
     """
     letters = [letter for axis in axes(dims) for letter in axis]
     apart = [sizes[letter] for letter in letters]

@@ -10,11 +10,7 @@ from attn_drill.grading.prepared_case import PreparedCase
 
 
 def trivial_credits(cases: Sequence[PreparedCase]) -> Mapping[str, Sequence[float]]:
-    """Return for each trivial answer the share of right outputs in each case.
-
-    The trivial answers are zeros, ones, each input itself, and the mean of an input along one of
-    its dimensions.
-    """
+    """Return the share of right outputs in each case for zeros, ones, each input, and its means."""
     by_answer: dict[str, list[float]] = {}
     for index, prepared in enumerate(cases):
         expected = prepared.expected

@@ -19,12 +19,7 @@ _PLACEHOLDER = re.compile(r"\braise\s+NotImplementedError\b")
 
 
 def unfinished(comparison: Comparison, source: str) -> str:
-    """Return the reason why a file is unfinished, or "" if the file is finished.
-
-    Returns:
-        For example "does not parse: line 12, invalid syntax" or
-        "is not finished: forward raises NotImplementedError (line 9)".
-    """
+    """Return why a file is unfinished, or "": "does not parse: line 12, invalid syntax"."""
     reply = comparison.reply
     if comparison.worker_result.how == "timeout":  # it ran
         return ""
