@@ -74,9 +74,9 @@ class Challenge:
     entry: tuple[str, ...]  # the names that the learner's file must define
     builds_on: tuple[str, ...]  # ids of challenges to solve first
     hints: tuple[str, str, str]  # three hints; each reveals more than the one before
-    folder: Path  # the folder in `challenges/`
-    solutions: Path  # the folder in `solutions/`
-    topic: str = "other"  # the name of the file in the question bank that belongs to the challenge
+    folder: Path  # in `challenges/`
+    solutions: Path  # in `solutions/`
+    topic: str = "other"  # the name of its file in the question bank
     asked: Asked = "sometimes"  # how often interviews ask for it
     # Names of operations of torch that a submission must not call, for example "torch.cumsum". The
     # library's attention is forbidden in every challenge.

@@ -16,17 +16,17 @@ class Slice:
     """A few neighbouring entries along the last axis of a tensor."""
 
     index: tuple[int, ...]  # the index of the first entry
-    actual: tuple[float, ...]  # entries of the submission's tensor
-    expected: tuple[float, ...]  # entries of the reference's tensor
-    wrong: tuple[bool, ...]  # for each entry, True if it is out of tolerance
+    actual: tuple[float, ...]
+    expected: tuple[float, ...]
+    wrong: tuple[bool, ...]  # which entries are out of tolerance
 
 
 @dataclass(frozen=True)
 class Affected:
     """The wrong entries along one named dimension."""
 
-    dim: str  # the name of the dimension
-    size: int  # its length
+    dim: str
+    size: int
     wrong: tuple[int, ...]  # the indices that hold at least one wrong entry
 
 
@@ -114,7 +114,7 @@ class Outcome:
     check: str
     status: Status
     message: str = ""
-    case: str | None = None  # the name of the case; None if the outcome is for the whole submission
+    case: str | None = None  # its name; None if the outcome is for the whole submission
     number: int | None = None  # the case number for `--case`, from 1
     mismatch: Mismatch | None = None
     frames: tuple[Frame, ...] = ()  # the traceback within the learner's file, or the line to blame
@@ -132,10 +132,10 @@ class Outcome:
 class EffectiveMask:
     """The keys that each query attends to: `#` in the string of the query."""
 
-    difference: str  # the difference in words; "" if there is none
+    difference: str  # in words; "" if there is none
     item: int  # index of the batch item that is shown
-    actual: tuple[str, ...]  # rows of the submission; () if there is no difference
-    expected: tuple[str, ...]  # rows of the reference
+    actual: tuple[str, ...]  # () if there is no difference
+    expected: tuple[str, ...]
     cached: int = 0  # how many keys come from the cache; they are the first
     number: int | None = None  # the case whose mask this is, from 1; None if it is not known
 
@@ -146,7 +146,7 @@ class WrongFunction:
 
     function: str
     number: int  # the case that shows it, from 1
-    first_line: Frame  # the first line that computed a wrong value
+    first_line: Frame
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class Part:
 class Repair:
     """The progress of a bug hunt with several planted mistakes."""
 
-    planted: int  # how many mistakes were planted
+    planted: int
     # The planted mistakes that are still in the file; None if the file behaves like no choice of
     # the planted mistakes.
     left: tuple[Mistake, ...] | None
@@ -253,10 +253,10 @@ class TraceRow:
     dtype: str
     low: float  # the least finite entry
     high: float  # the greatest finite entry
-    not_finite: int  # count of entries that are not finite
+    not_finite: int  # how many entries are not finite
     milestone: str  # the reference's named result that equals the tensor, or ""
-    entries: int = 0  # count of all entries
-    true: int | None = None  # count of the entries that are True; None if the tensor is not boolean
+    entries: int = 0
+    true: int | None = None  # how many are True; None if the tensor is not boolean
     is_wrong: bool = False  # whether this is the first wrong value
 
 
