@@ -226,11 +226,7 @@ class Grader:
 
 
 def index_of_case(case_set: CaseSet, number: int | None) -> int | None:
-    """Return the index, from 0, of the case with a number, from 1; None if `number` is None.
-
-    Raises:
-        DrillError: if there is no case with this number.
-    """
+    """Return the index of the case with this number, from 1; DrillError if there is none."""
     if number is None:
         return None
     count = len(case_set.cases)

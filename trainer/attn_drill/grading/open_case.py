@@ -92,12 +92,8 @@ def open_case(
     """Return a case with the implementation in a file, which is imported here.
 
     Args:
-        challenge: the id of the challenge.
         number: the number of the case, from 1.
         pack: the folder of the pack; None if the challenge is built in or installed.
-
-    Raises:
-        DrillError: if there is no such challenge or case, or if the weights of the case do not fit.
     """
     named = () if pack is None else (Path(pack),)
     known_packs = KnownPacks(named, os.environ.get(VARIABLE, ""))

@@ -58,11 +58,7 @@ class Case:
     larger: Case | None = None
 
     def output_shape(self, output: str) -> tuple[int, ...]:
-        """Return the shape that `output` must have, from its named dimensions.
-
-        Raises:
-            PackError: if a dimension has no size.
-        """
+        """Return the shape that `output` must have; PackError if a dimension has no size."""
         shape: list[int] = []
         for axis in axes(self.dims[output]):
             length = 1
@@ -91,11 +87,7 @@ class Refusal:
 
 
 def size_of(letter: str, sizes: Mapping[str, int], dims: str) -> int:
-    """Return the size of a letter of these dimensions.
-
-    Raises:
-        PackError: if the letter has no size.
-    """
+    """Return the size of a letter of these dimensions; PackError if it has none."""
     if letter in sizes:
         return sizes[letter]
     known = ", ".join(f"{name} = {size}" for name, size in sizes.items()) or "none"

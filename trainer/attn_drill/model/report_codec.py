@@ -89,8 +89,7 @@ def _object(record: object, keys: Mapping[str, str]) -> dict[str, Any]:
 def from_object(found: Mapping[str, Any]) -> Report:
     """Return the report that `to_object` converted, without cases, texts of lines and slices.
 
-    Raises:
-        KeyError, TypeError: if `to_object` did not make the object.
+    KeyError or TypeError if `to_object` did not make the object.
     """
     diagnosis = found["diagnosis"]
     return Report(

@@ -177,11 +177,7 @@ def unpacked_reply(body: bytes) -> Reply:
 
 
 def body_length(head: bytes) -> int:
-    """Return the length of a body, which the first bytes of the message say.
-
-    Raises:
-        ValueError: if the message is longer than allowed.
-    """
+    """Return the length of the body behind a head; ValueError if it is longer than allowed."""
     (length,) = _LENGTH.unpack(head)
     if length > MOST_BYTES:
         raise ValueError(f"the message has {length} bytes, at most {MOST_BYTES} are allowed")
@@ -191,11 +187,7 @@ def body_length(head: bytes) -> int:
 def read_message(descriptor: int, deadline: float = math.inf) -> bytes | None:
     """Read the body of the next message; return None at the end of the stream.
 
-    Args:
-        deadline: the latest time of the message, of `time.monotonic`.
-
-    Raises:
-        TimeoutError: if the message has not arrived at this time.
+    At the deadline, a time of `time.monotonic`, a TimeoutError is raised.
     """
     head = _read(descriptor, HEAD_BYTES, deadline)
     return None if head is None else _read(descriptor, body_length(head), deadline)

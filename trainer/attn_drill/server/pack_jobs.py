@@ -24,17 +24,13 @@ def check_pack(
     wanted: Mapping[Challenge, Sequence[Item]],
     on_row: Callable[[Row], None] = lambda row: None,
 ) -> list[Row]:
-    """Return the rows of challenges in the order of their items.
+    """Return the rows of challenges in the order of their items, and give each new one to `on_row`.
 
     A fault that several jobs of a challenge find is reported once.
 
     Args:
         packs: the pack to check, then all other packs to which its challenges may refer.
         processes: the most grading servers at the same time.
-        on_row: is called with each new row.
-
-    Raises:
-        GraderError: if a grading process is lost.
     """
     jobs: list[_Job] = []
     for challenge, some in wanted.items():

@@ -89,11 +89,7 @@ class ServerProcess:
         return True
 
     def ask(self, request: Request) -> Reply:
-        """Send a request and wait for its last reply.
-
-        Raises:
-            ServerLostError: if there is no reply. The server cannot be used any more.
-        """
+        """Send a request and wait for its last reply; ServerLostError if there is none."""
         patience = _PATIENCE_SECONDS
         if isinstance(request, Grade):
             patience += _TIMES_THE_LIMIT * request.seconds

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from attn_drill.diagnosis.diagnose import Diagnoser
     from attn_drill.server.pack_check import PackChecker
 
+_SEEDS = 1 << 31
 _MOST_SHARED = 8  # case sets that are kept, for the challenges of an assignment
 
 
@@ -53,7 +54,7 @@ class GradingServer:
     def __init__(self, grader: Grader, folders: Sequence[Path]) -> None:
         self._grader, self._packs = grader, folders
         self._next: Challenge | None = None  # the expected challenge of the next submission
-        self._next_seed = _fresh_seed()
+        self._next_seed = secrets.randbelow(_SEEDS)
         self._shared: list[tuple[Challenge, int]] = []
         self._checked: Challenge | None = None
         self._passed: Judgement | None = None  # the last pass, which a lesson may be about
@@ -87,11 +88,7 @@ class GradingServer:
             self._next = None  # the next request gets the same error and reports it
 
     def replies(self, request: Request) -> Iterator[Reply]:
-        """Handle a request and yield its replies.
-
-        Raises:
-            SupersededError: as soon as another request arrives.
-        """
+        """Yield the replies to a request; SupersededError as soon as another request arrives."""
         try:
             match request:
                 case Prepare():
@@ -129,7 +126,7 @@ class GradingServer:
         self._grader.workers.limits = Limits(request.seconds, request.memory_mib)
         seed = self._next_seed if request.seed is None else request.seed
         if seed == self._next_seed:
-            self._next_seed = _fresh_seed()  # used, even if the request is superseded
+            self._next_seed = secrets.randbelow(_SEEDS)  # used, even if the request is superseded
         if request.is_shared:
             self._share(challenge, seed)
         try:
@@ -207,31 +204,21 @@ class GradingServer:
         )
 
 
-def _fresh_seed() -> int:
-    return secrets.randbelow(1 << 31)
-
-
-def serve(server: GradingServer, requests: int, replies: int) -> None:
-    """Read requests from one descriptor and write replies to another, until requests end."""
-    write_message(replies, Ready())
-    while True:
-        if not select.select([requests], [], [], 0)[0]:
-            server.make_ready()
-        body = read_message(requests)
-        if body is None:
-            return
-        try:
-            for reply in server.replies(unpacked_request(body)):
-                write_message(replies, reply)
-        except SupersededError:
-            continue
-
-
 def run(hello: Hello, requests: int, replies: int) -> None:
-    """Serve a client until it closes its end."""
+    """Read requests from one descriptor and write replies to another, until requests end."""
     folders = [Path(folder) for folder in hello.packs]
     with (
         Grader(folders, interrupt=requests) as grader,
         contextlib.suppress(BrokenPipeError),  # the client has ended
     ):
-        serve(GradingServer(grader, folders), requests, replies)
+        server = GradingServer(grader, folders)
+        write_message(replies, Ready())
+        while True:
+            if not select.select([requests], [], [], 0)[0]:
+                server.make_ready()
+            body = read_message(requests)
+            if body is None:
+                return
+            with contextlib.suppress(SupersededError):
+                for reply in server.replies(unpacked_request(body)):
+                    write_message(replies, reply)
