@@ -12,11 +12,7 @@ from attn_drill.model.case import Refusal
 from attn_drill.model.challenge import Parameter, Signature
 from attn_drill.model.report import Outcome
 from attn_drill.worker.arguments import default_problem, default_problems, renamed
-from attn_drill.worker.layer_matching import (
-    assignment_in_words,
-    contract_of,
-    explain_mismatch,
-)
+from attn_drill.worker.layer_matching import assignment_in_words, contract_of, explain_mismatch
 from attn_drill.worker.protocol import FoundParameter
 
 
