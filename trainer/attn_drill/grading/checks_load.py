@@ -53,11 +53,7 @@ def interface(comparison: Comparison) -> Iterator[Outcome]:
 
 
 def _missing(name: str, description: str, defined: list[str]) -> str:
-    """Return a sentence for a class or function that the file must define.
-
-    Args:
-        description: "missing", or words for the object that the file defines under this name.
-    """
+    """Return a sentence for a class or function that the file must define."""
     if description != "missing":
         wanted = "a class derived from nn.Module" if "Module" in description else "callable"
         wanted = "a function" if description == "a class" else wanted
@@ -112,7 +108,6 @@ def _argument_problem(
     Args:
         index: the place of the argument in the contract, from 0.
         own_name: the learner's name for the argument, if it is another name.
-        names: the names in the contract.
     """
     single = [argument for argument in found if not argument.kind.startswith("VAR_")]
     positional = [argument for argument in single if argument.kind != "KEYWORD_ONLY"]

@@ -16,15 +16,13 @@ from attn_drill.worker.execution import leaves
 
 
 class ResultSource(Protocol):
-    """Compute the expected results of a case. `reference.Reference` implements this protocol."""
+    """The part of `reference.Reference` that a case uses."""
 
-    def expect(self, prepared: PreparedCase) -> Expected:
-        """Return the results of the reference for a case."""
+    def expect(self, prepared: PreparedCase) -> Expected: ...
 
     def gradients_under(
         self, prepared: PreparedCase, output: str, actual: Tensor
-    ) -> Expected | None:
-        """Return the results with the same weights dropped as in a submission, or None."""
+    ) -> Expected | None: ...
 
 
 @dataclass(frozen=True, eq=False)

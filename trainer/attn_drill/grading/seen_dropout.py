@@ -1,8 +1,7 @@
 """Run the reference with the same dropout pattern as a submission.
 
 In some cases an output equals the attention weights, so it shows which weights were dropped. The
-reference runs once more and drops exactly these weights. Its gradients are then the gradients that
-the submission must have.
+reference runs once more and drops exactly these: the submission must have the same gradients.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ def kept_weights(
     Args:
         dims: the named dimensions of both tensors. Along `copy` lie copies of the same weight. The
             last letter is the key.
-        weights: the weights without dropout.
         actual: the submission's output. A dropped weight is 0.
     """
     letters = [letter for axis in axes(dims) for letter in axis]

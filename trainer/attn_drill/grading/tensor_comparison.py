@@ -126,12 +126,9 @@ def compare_dropout(
 ) -> str | None:
     """Return a sentence if attention weights under dropout are wrong, or None.
 
-    Each entry must be 0 or weight / (1 - p), and must be dropped independently of the others. The
-    share of zeros must be within 6 standard deviations of p.
-
-    Args:
-        dims: the named dimensions. Along `copy` lie copies of the same weight, which must agree.
-        weights: the attention weights without dropout, in float64.
+    Each entry must be 0 or weight / (1 - p), dropped independently of the others. The share of
+    zeros must be within 6 standard deviations of p. `weights` are without dropout, in float64.
+    Along the dimension `copy` lie copies of the same weight, which must agree.
     """
     letters = [letter for axis in axes(dims) for letter in axis]
     apart = [sizes[letter] for letter in letters]

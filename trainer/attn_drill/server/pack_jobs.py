@@ -43,12 +43,18 @@ def check_pack(
     for server in servers:
         idle.put(server)
 
-    def checked(job: _Job) -> list[Row]:
+    def checked(job: _Job) -> Sequence[Row]:
+        challenge, some_items = job
         server = idle.get()
         try:
-            return _rows(server, job, tuple(seeds))
+            reply = server.ask(CheckItems(challenge.id, some_items, tuple(seeds)))
+        except ServerLostError as error:
+            raise GraderError(f"A grading process ended: {error}. Run the check again.") from None
         finally:
             idle.put(server)
+        if isinstance(reply, Checked):
+            return reply.rows
+        return [Row(challenge.id, *CASES, (refusal(reply),))]
 
     rows: dict[Row, None] = {}
     threads = ThreadPoolExecutor(len(servers))
@@ -65,14 +71,3 @@ def check_pack(
     order = [(challenge.id, *item) for challenge, some in wanted.items() for item in some]
     places = {item: place for place, item in enumerate(order)}
     return sorted(rows, key=lambda row: places.get((row.challenge, row.kind, row.name), -1))
-
-
-def _rows(server: ServerProcess, job: _Job, seeds: tuple[int, ...]) -> list[Row]:
-    challenge, some_items = job
-    try:
-        reply = server.ask(CheckItems(challenge.id, some_items, seeds))
-    except ServerLostError as error:
-        raise GraderError(f"A grading process ended: {error}. Run the check again.") from None
-    if isinstance(reply, Checked):
-        return list(reply.rows)
-    return [Row(challenge.id, *CASES, (refusal(reply),))]
