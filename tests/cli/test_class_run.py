@@ -11,7 +11,7 @@ from attn_drill.cli import class_run
 from attn_drill.cli.class_run import ClassRun, begin
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.report import Outcome, Report
-from attn_drill.server.messages import GradeReference, Refused, Verdict
+from attn_drill.server.messages import Grade, Refused, Verdict
 from attn_drill.server.pool import pool
 from tests.support.paths import TINY_PACK
 
@@ -94,9 +94,9 @@ def test_weights_of_missing_checks_are_refused(
     Path("a.toml").write_text('[[challenge]]\nid = "prefix-sum"\nweights = { masks = 2 }\n')
     report = Report("prefix-sum", "f", 1, "passed", (Outcome("values", "passed"),))
     replies = [Verdict(0, report), Refused(0, "No sandbox.")]
-    asked = []
+    asked: list[Grade] = []
 
-    def ask(packs: object, request: object) -> object:
+    def ask(packs: object, request: Grade) -> object:
         asked.append(request)
         return replies.pop(0)
 
@@ -106,7 +106,7 @@ def test_weights_of_missing_checks_are_refused(
         begun(options)
     with pytest.raises(GraderError, match=r"No sandbox\."):
         begun(options)
-    assert asked == [GradeReference("prefix-sum", 7)] * 2
+    assert [(request.challenge, request.seed) for request in asked] == [("prefix-sum", 7)] * 2
     assert not Path("out").exists()
 
 

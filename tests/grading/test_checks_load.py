@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.grading.checks_load import in_python, signature_problem
+from attn_drill.grading.checks_load import signature_problem
 from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Parameter, Signature
 from attn_drill.packs import pack_reader
@@ -274,12 +274,6 @@ def test_other_argument_names_work_in_other_challenges(
     source = f"{head}{new_signature}{line}\n{indent}{first_line}\n{rest}"
     report = report_of(grader, challenge, source, challenge.file_name, 5)
     assert report.verdict == "passed", report.first_failure()
-
-
-def test_signature_is_shown_as_python() -> None:
-    """An optional argument has its default, as in the stub."""
-    signature = Signature("Layer.forward", (Parameter("x"), Parameter("mask", False, None)))
-    assert in_python(signature) == "Layer.forward(x, mask=None)"
 
 
 def test_open_ended_arguments_accept_all_calls() -> None:

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from attn_drill.grading.checks_values import percent
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
 from tests.support.checks import assert_fails_first, failed_outcomes, grade
@@ -294,18 +293,3 @@ def test_input_kept_from_an_earlier_call_is_found(grader: Grader, kept: str) -> 
     failure = report.first_failure()
     assert failure is not None
     assert re.search("on a (second|third) call", failure.message)
-
-
-@pytest.mark.parametrize(
-    ("part", "whole", "words"),
-    [
-        (0, 672, "0%"),
-        (1, 672, "under 1%"),
-        (300, 672, "45%"),
-        (671, 672, "over 99%"),
-        (672, 672, "100%"),
-    ],
-)
-def test_percent_is_0_or_100_only_if_exact(part: int, whole: int, words: str) -> None:
-    """A single wrong entry is not shown as 0%, and a single right entry not as 100%."""
-    assert percent(part, whole) == words

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from attn_drill.grading.comparison import CaseResult, Comparison
+from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.grader import Grader
 from attn_drill.model.submission import Submission
 from attn_drill.packs import pack_reader
@@ -100,19 +100,18 @@ def test_comparison_covers_every_tensor(grader: Grader) -> None:
     dtypes = [case.dtype for case in case_set.cases]
     for case_index in (0, dtypes.index("bfloat16")):
         reply, prepared = right.reply.runs[case_index], case_set.prepared[case_index]
-        result = CaseResult(case_index, prepared, reply)
         assert len(reply.calls) == len(case_set.calls[case_index]) >= 2
         tensor_ids = [got.tensor_id for call in reply.calls for got in call.outputs.values()]
         if prepared.case.dtype != "bfloat16":  # in bfloat16, gradients only have to arrive
             tensor_ids += [reply.first.gradients[name] for name in prepared.expected.gradients]
         assert len(tensor_ids) == len(set(tensor_ids)) >= 2
-        assert Comparison(case_set, worker_result)._agrees(result)
+        assert Comparison(case_set, worker_result).results[case_index].agrees()
         for tensor_id in tensor_ids:
             tensor = worker_result.tensors[tensor_id]
             for difference in (2.0, math.nan):
                 worker_result.tensors[tensor_id] = tensor.clone()
                 worker_result.tensors[tensor_id].view(-1)[-1] += difference
-                assert not Comparison(case_set, worker_result)._agrees(result)
+                assert not Comparison(case_set, worker_result).results[case_index].agrees()
             worker_result.tensors[tensor_id] = tensor
 
 

@@ -286,10 +286,9 @@ def outcome_of(
         ),
         reply=SimpleNamespace(outputs={"out": actual if first is None else first}),
         case=SimpleNamespace(sizes=sizes),
+        value_of=lambda value: value,
     )
-    comparison = SimpleNamespace(
-        result_of=lambda index: result if index == 0 else None, value_of=lambda value: value
-    )
+    comparison = SimpleNamespace(result_of=lambda index: result if index == 0 else None)
     outcome = Outcome("values", "failed", "m", "a", 1, found)
     return with_pictures(replace(outcome, **fields), cast(Comparison, comparison))
 

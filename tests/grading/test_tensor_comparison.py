@@ -81,7 +81,7 @@ def dropout_trouble(change: Change) -> str | None:
     keep = torch.rand(2, 9, 3, 1, 9, generator=generator) >= P
     bound = allowed(weights.flatten(2), "float32", 0)
     actual = change(weights, keep).flatten(2)
-    return compare_dropout("w", "B L (H copy K)", sizes, weights.flatten(2), actual, bound, P)
+    return compare_dropout("B L (H copy K)", sizes, weights.flatten(2), actual, bound, P)
 
 
 def repeated(keep: Tensor, axis: int) -> Tensor:
@@ -150,8 +150,8 @@ def test_masked_weight_must_be_0_under_dropout() -> None:
     generator = torch.Generator().manual_seed(1)
     dropped = weights * (torch.rand(2, 9, 3, 12, generator=generator) >= P) / (1 - P)
     sizes = {"B": 2, "L": 9, "H": 3, "K": 12}
-    assert compare_dropout("w", "B L H K", sizes, weights, dropped, bound, P) is None
+    assert compare_dropout("B L H K", sizes, weights, dropped, bound, P) is None
     leaking = dropped + 0.01 * (weights == 0)
-    trouble = compare_dropout("w", "B L H K", sizes, weights, leaking, bound, P)
+    trouble = compare_dropout("B L H K", sizes, weights, leaking, bound, P)
     assert trouble is not None
     assert "a masked position has a weight other than 0" in trouble

@@ -21,7 +21,6 @@ from attn_drill.packs.catalogue import KnownPacks
 from attn_drill.server import process as process_module
 from attn_drill.server.messages import (
     Grade,
-    GradeReference,
     Hello,
     Prepare,
     Ready,
@@ -275,13 +274,6 @@ def test_lesson_is_about_a_submission_that_passes(server: ServerProcess) -> None
     assert isinstance(refused, Refused)
     assert (refused.id, refused.is_for_all) == (5, False)
     assert refused.sentence == "There is no lesson: the file does not pass any more."
-
-
-def test_report_of_the_reference_has_all_checks_passed(server: ServerProcess) -> None:
-    """The reference passes every check and case."""
-    reply = server.ask(GradeReference("prefix-sum", 5))
-    assert isinstance(reply, Verdict)
-    assert {outcome.status for outcome in reply.report.outcomes} == {"passed"}
 
 
 @pytest.mark.parametrize(

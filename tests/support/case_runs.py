@@ -70,7 +70,7 @@ def _agree(case: Case, name: str, value: Tensor, got: Tensor, bound: Tensor) -> 
     if case.dropout is None:
         return bool(((got.double() - value).abs() <= bound).all())
     dims = case.dims[name]
-    return compare_dropout(name, dims, case.sizes, value, got, bound, case.dropout) is None
+    return compare_dropout(dims, case.sizes, value, got, bound, case.dropout) is None
 
 
 def _run(

@@ -49,8 +49,10 @@ from attn_drill.classroom.similarity import check_similarity
 from attn_drill.cli.grade_inputs import ClassInputs, read_class
 from attn_drill.export.student_results import with_failure, with_report, with_trouble
 from attn_drill.model.errors import DrillError, GraderError
+from attn_drill.model.submission import Submission
+from attn_drill.packs.pack_reader import solution
 from attn_drill.report.class_progress import CountedProgress, in_counts
-from attn_drill.server.messages import GradeReference, Refused, Reply, Verdict, refusal
+from attn_drill.server.messages import Grade, Refused, Reply, Verdict, refusal
 from attn_drill.server.pool import pool
 
 
@@ -200,7 +202,8 @@ def _check_folders(
 def due_checks(challenge: str, packs: KnownPacks, seed: int) -> list[str]:
     """Return the names of the checks of a challenge, which its graded reference shows."""
     roots = tuple(map(str, packs.roots()))
-    reply = pool.ask(roots, GradeReference(challenge, seed))
+    reference = Submission("solution.py", solution(packs.find(challenge)))
+    reply = pool.ask(roots, Grade(challenge, reference, seed, is_shared=True))
     if isinstance(reply, Verdict):
         return list(reply.report.statuses())
     raise GraderError(refusal(reply))

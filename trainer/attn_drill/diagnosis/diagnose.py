@@ -568,7 +568,7 @@ class _Diagnosis:
         if mismatch.kind not in ("value", "shape") or result is None:
             return None
         expected = result.expected.outputs.get(mismatch.tensor)
-        value = comparison.value_of(result.reply.outputs.get(mismatch.tensor))
+        value = result.value_of(result.reply.outputs.get(mismatch.tensor))
         if expected is None or value is None:
             return None
         dims = result.case.dims.get(mismatch.tensor, "")

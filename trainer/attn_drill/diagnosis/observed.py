@@ -52,11 +52,7 @@ def observe(comparison: Comparison) -> list[Observed]:
     Cases with wrong values come first, because they distinguish mistakes best.
     """
     cases = comparison.case_set.cases
-    found = [
-        _observed(comparison, result)
-        for result in comparison.results
-        if not result.reply.unassigned
-    ]
+    found = [_observed(result) for result in comparison.results if not result.reply.unassigned]
     # A random draw may change nothing, and a counted case has a single call. So a submission that
     # is random in one case counts as random in all cases of this mode.
     modes = {cases[observed.index].mode for observed in found if observed.is_random}
@@ -85,20 +81,20 @@ def coinciding_sizes(case: Case) -> int:
     return len(sizes) - len({size for size in sizes.values() if size > 1})
 
 
-def _observed(comparison: Comparison, result: CaseResult) -> Observed:
+def _observed(result: CaseResult) -> Observed:
     reply, dtype = result.reply, result.case.dtype
     is_extreme = result.prepared.largest_number > _EXTREME
     failure = reply.failure
     if failure is not None and failure.phase != "forward with gradients":
         behaviour = Behaviour(f"{failure.type}: {failure.message}", {})
         return Observed(result.index, dtype, behaviour, False, True, True, is_extreme)
-    outputs = _outputs(comparison, reply.outputs)
-    repeated = _outputs(comparison, comparison.repeated(result).outputs)
+    outputs = _outputs(result, reply.outputs)
+    repeated = _outputs(result, result.repeated().outputs)
     is_random = bool(repeated) and not all(
         is_equal(value, repeated.get(name, ""), dtype) for name, value in outputs.items()
     )
-    mismatches = comparison.attribute_mismatches(result)
-    is_wrong = next(mismatches, None) is not None or not comparison.right(result)
+    mismatches = result.attribute_mismatches()
+    is_wrong = next(mismatches, None) is not None or not result.right
     is_clear = False
     for name, expected in result.expected.outputs.items():
         output = outputs.get(name)
@@ -115,11 +111,11 @@ def _observed(comparison: Comparison, result: CaseResult) -> Observed:
     )
 
 
-def _outputs(comparison: Comparison, returns: Returns) -> dict[str, Tensor | str]:
+def _outputs(result: CaseResult, returns: Returns) -> dict[str, Tensor | str]:
     """Return tensor outputs by name, and other outputs as text."""
     found: dict[str, Tensor | str] = {}
     for name, returned in returns.items():
-        value = comparison.value_of(returned)
+        value = result.value_of(returned)
         if value is not None:
             found[name] = value
         elif returned.dtype in DTYPES:  # the worker does not send very large tensors

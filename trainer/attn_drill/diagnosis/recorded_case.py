@@ -79,10 +79,9 @@ def recorded_case(
     graph = graph_of(worker_result.reply.runs[0], worker_result.tensors)
     if not graph.nodes or not (graph.outputs or alone.cases[0].plain):
         return None
-    comparison_alone = Comparison(alone, worker_result)
-    (result,) = comparison_alone.results
-    mismatches = comparison_alone.attribute_mismatches(result)
-    is_right_alone = comparison_alone.right(result) and next(mismatches, None) is None
+    (result,) = Comparison(alone, worker_result).results
+    mismatches = result.attribute_mismatches()
+    is_right_alone = result.right and next(mismatches, None) is None
     among_others = comparison.result_of(index)
-    wrong = () if among_others is None else tuple(comparison.wrong_outputs(among_others))
+    wrong = () if among_others is None else tuple(among_others.wrong_outputs())
     return RecordedCase(index, alone, graph, right_graphs, wrong, is_right_alone)

@@ -153,7 +153,7 @@ def _is_right(comparison: Comparison, part: str) -> bool:
     return (
         comparison.worker_result.how == "replied"
         and bool(found)
-        and all(comparison.ran(result) and comparison.right(result) for result in found)
+        and all(result.right for result in found)
     )
 
 
@@ -188,7 +188,7 @@ def _curve(judgement: Judgement, reruns: Reruns) -> Curve | None:
     comparison = Comparison(case_set, result)
     actual: Sequence[float] = ()
     for case_result in comparison.results:
-        value = comparison.value_of(case_result.reply.outputs.get(name))
+        value = case_result.value_of(case_result.reply.outputs.get(name))
         if isinstance(value, Tensor) and value.dim() == 1:
             actual = value.tolist()
     return Curve(_finite(actual), _finite(prepared.expected.outputs[name].value.tolist()))

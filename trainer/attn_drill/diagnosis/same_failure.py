@@ -124,7 +124,7 @@ class SameFailure:
             observed.is_random for observed in self.observed_cases if observed.index == result.index
         ):
             return True
-        return _same_traces(self.comparison, result, comparison, other_result)
+        return _same_traces(result, other_result)
 
     def _has_same_loops(self, ids: Ids) -> bool:
         ratios = self._loops(self._source(ids))
@@ -173,20 +173,18 @@ def _failed_in(report: Report, names: Collection[str | None]) -> set[tuple[str, 
     }
 
 
-def _same_traces(
-    comparison: Comparison, result: CaseResult, other_comparison: Comparison, other: CaseResult
-) -> bool:
+def _same_traces(result: CaseResult, other: CaseResult) -> bool:
     """Return whether two runs of a case have equal gradients and change the same inputs."""
     reply, other_reply, dtype = result.reply.first, other.reply.first, result.case.dtype
     if reply.changed != other_reply.changed:
         return False
     # A gradient that is zero, like that of the bias of the keys, is the rounding of the others.
-    values = map(other_comparison.tensor, other_reply.gradients.values())
+    values = map(other.tensor, other_reply.gradients.values())
     largest = max(map(_largest, values), default=0.0)
     scale = max(result.expected.gradient_scale, largest * RELATIVE[dtype])
     for name in reply.gradients.keys() | other_reply.gradients.keys():
-        value = comparison.tensor(reply.gradients.get(name, -1))
-        other_value = other_comparison.tensor(other_reply.gradients.get(name, -1))
+        value = result.gradient(name)
+        other_value = other.gradient(name)
         # A missing gradient equals a gradient of zeros: a part of a fused layer has zeros, and a
         # separate layer has no gradient.
         if value is None and other_value is not None:

@@ -27,32 +27,28 @@ _COUNTED = (Call(observe="cost"),)
 
 def calls_for(purpose: Purpose, graded: Calls) -> Calls:
     """Return the calls of a case for a purpose."""
-    match purpose:
-        case "grade":
-            return graded
-        case "outputs":
-            return (_FIRST,)
-        case _:
-            return (Call(observe=purpose),)
+    if purpose == "grade":
+        return graded
+    return (_FIRST if purpose == "outputs" else Call(observe=purpose),)
 
 
 def graded_calls(prepared: Sequence[PreparedCase]) -> tuple[Calls, ...]:
     """Return the calls that a verdict needs, for each case."""
     kinds: set[tuple[str, str]] = set()
-    found: list[Calls] = []
+    of_cases: list[Calls] = []
     for case in prepared:
         first = _FIRST_WITH_GRADIENTS if case.cotangents else _FIRST
         if case.case.probe:
-            found.append(_COUNTED)
+            of_cases.append(_COUNTED)
         elif case.case.dropout is not None:
             # The two calls in training mode must draw other random numbers. Between them, nothing
             # may be dropped.
-            found.append((first, _IN_EVAL_MODE, _FIRST))
+            of_cases.append((first, _IN_EVAL_MODE, _FIRST))
         elif (kind := (case.case.mode, case.case.check)) not in kinds:
             # Once for each kind of case, a third call on the first values shows results that are
             # random, or that the second call has spoilt.
             kinds.add(kind)
-            found.append((first, _SECOND, _FIRST))
+            of_cases.append((first, _SECOND, _FIRST))
         else:
-            found.append((first, _SECOND))
-    return tuple(found)
+            of_cases.append((first, _SECOND))
+    return tuple(of_cases)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -54,6 +54,7 @@ class CaseSet:
     prepared: tuple[PreparedCase, ...]  # the cases with their inputs and weights, in order
     refusals: tuple[Refusal, ...]  # calls with bad sizes that the submission must refuse
     is_tied: bool = False  # True if the parameters that a submission may tie are tied
+    _decoded: dict[Purpose, tuple[Request, list[Tensor]]] = field(init=False, default_factory=dict)
 
     @property
     def challenge(self) -> Challenge:
@@ -74,44 +75,31 @@ class CaseSet:
         """The share of right outputs in each case, by trivial answer."""
         return trivial_credits(self.prepared)
 
-    @property
-    def ties(self) -> tuple[tuple[str, str], ...]:
-        """The pairs of parameters that are one tensor in these cases."""
-        return self.challenge.ties if self.is_tied else ()
-
     @cached_property
     def tied(self) -> CaseSet:
         """These cases for a submission that ties all parameters which its challenge lets it tie."""
         reference = Reference(self.content, is_tied=True)
-        tied = {name for name, _ in self.challenge.ties}
-        prepared = [
-            replace(
-                usual,
-                parameters={
-                    name: value for name, value in usual.parameters.items() if name not in tied
-                },
-                reference=reference,
-                exact=reference.build(usual.case, "float64"),
-                smaller=None,
-            )
-            for usual in self.prepared
-        ]
-        return replace(self, prepared=_with_growth(prepared), is_tied=True)
+        tied_cases = []
+        for usual in self.prepared:
+            parameters = dict(usual.parameters)
+            for name, _ in self.challenge.ties:
+                parameters.pop(name, None)
+            exact = reference.build(usual.case, "float64")
+            changes = {"parameters": parameters, "reference": reference, "exact": exact}
+            tied_cases.append(replace(usual, smaller=None, **changes))
+        return replace(self, prepared=_with_growth(tied_cases), is_tied=True)
 
     def only(self, indices: Collection[int], *, alone: bool = False) -> CaseSet:
         """Return a case set of the selected cases, without refusals.
 
         Args:
             indices: case indices, from 0.
-            alone: whether to return only the selected cases. By default, both cases of a
-                vectorised growth probe are returned if one of them is selected.
+            alone: False to add the other case of a growth probe.
         """
         chosen = {self.prepared[index] for index in indices}
-        for prepared in self.prepared:
-            small = prepared.smaller
-            is_pair = small is not None and prepared.case.probe == "vectorised" and not alone
-            if small is not None and is_pair and chosen & {prepared, small}:
-                chosen |= {prepared, small}
+        for large in self.prepared:
+            if large.smaller is not None and not alone and chosen & {large, large.smaller}:
+                chosen |= {large, large.smaller}
         kept = tuple(prepared for prepared in self.prepared if prepared in chosen)
         return replace(self, prepared=kept, refusals=())
 
@@ -132,11 +120,9 @@ class CaseSet:
         """Return the message that makes a worker process run a submission on all cases.
 
         Args:
-            assignment: the roles of the learner's layers. By default, the worker takes the first
-                assignment that fits all cases.
+            assignment: the roles of the learner's layers; by default the first that fits all cases.
         """
-        usual_runs, refused, table = self._runs
-        runs = list(usual_runs)
+        runs, refused, table = self._runs
         if purpose != "grade":
             runs = [
                 msgspec.structs.replace(run, calls=list(calls_for(purpose, graded)))
@@ -152,7 +138,7 @@ class CaseSet:
             assignment={path: list(roles) for path, roles in (assignment or {}).items()},
             signatures=list(self.content.signatures),
             forbids=list(self.challenge.forbids),
-            ties=list(self.ties),
+            ties=list(self.challenge.ties if self.is_tied else ()),
             realistic=self._realistic_run() if purpose == "facts" else None,
         )
         return encode(body, table)
@@ -162,19 +148,9 @@ class CaseSet:
         case = self.content.realistic()
         if case is None:
             return None
-        return Run(
-            sizes=dict(case.sizes),
-            init=dict(case.init),
-            inputs=TensorTable().tree(case.inputs),  # shapes only, so no tensor enters the table
-            second={},
-            parameters={},
-            cotangents={},
-            dtype=case.dtype,
-            mode=case.mode,
-            layout={},
-            differentiable=[],
-            calls=[],
-        )
+        prepared = replace(self.prepared[0], case=case, inputs=case.inputs, second={})
+        prepared = replace(prepared, parameters={}, cotangents={})
+        return _run(prepared, (), TensorTable())  # it has shapes only, so the table stays empty
 
     def decoded_request(self, purpose: Purpose) -> tuple[Request, list[Tensor]]:
         """Return the request as a worker decodes it.
@@ -186,24 +162,17 @@ class CaseSet:
         return self._decoded[purpose]
 
     @cached_property
-    def _decoded(self) -> dict[Purpose, tuple[Request, list[Tensor]]]:
-        return {}
-
-    @cached_property
     def _runs(self) -> tuple[list[Run], list[RefusedCall], TensorTable]:
         table = TensorTable()
         runs = [
             _run(prepared, graded, table)
             for prepared, graded in zip(self.prepared, self.calls, strict=True)
         ]
-        refused = [
-            RefusedCall(
-                refusal.call or self.challenge.entry[0],
-                table.tree(refusal.arguments),
-                None if refusal.init is None else dict(refusal.init),
-            )
-            for refusal in self.refusals
-        ]
+        refused = []
+        for refusal in self.refusals:
+            call = refusal.call or self.challenge.entry[0]
+            init = None if refusal.init is None else dict(refusal.init)
+            refused.append(RefusedCall(call, table.tree(refusal.arguments), init))
         return runs, refused, table
 
 
@@ -227,12 +196,7 @@ def _run(prepared: PreparedCase, calls: Calls, table: TensorTable) -> Run:
 
 
 def load_case_set(challenge: Challenge, seed: int) -> CaseSet:
-    """Draw the cases of a challenge under a seed.
-
-    Raises:
-        PackError: if the content of the pack is broken.
-        GraderError: if the reference raises an exception.
-    """
+    """Draw the cases of a challenge under a seed."""
     content = load_content(challenge)
     reference = Reference(content)
     cases = _flat(content.draw_cases(Draw(seed)))
@@ -246,31 +210,21 @@ def load_case_set(challenge: Challenge, seed: int) -> CaseSet:
     prepared: list[PreparedCase] = []
     for case, second in zip(cases, second_calls, strict=True):
         with _blamed_on_case(content, case):
-            _check_second_call(content, case, second)
-            exact = reference.build(case, "float64")
-            is_module = challenge.kind == "module"
-            prepared.append(
-                PreparedCase(
-                    case=case,
-                    inputs=_rounded(case, case.inputs),
-                    second=_rounded(case, second.inputs),
-                    parameters=(
-                        _drawn_parameters(content, case, exact, weights) if is_module else {}
-                    ),
-                    cotangents=_drawn_cotangents(content, case, random),
-                    reference=reference,
-                    exact=exact,
+            if _plain_values(case.inputs) != _plain_values(second.inputs):
+                raise PackError(
+                    f"{content.cases_path}: case {case.name!r} draws a plain input from the stream "
+                    "of values; draw it with draw.distinct."
                 )
-            )
+            usual = _prepared(content, reference, case, weights)
+            cotangents = _drawn_cotangents(content, case, random)
+            second_inputs = _rounded(case, second.inputs)
+            prepared.append(replace(usual, second=second_inputs, cotangents=cotangents))
     return CaseSet(content, seed, _with_growth(prepared), content.refusals())
 
 
 @contextmanager
 def _blamed_on_case(content: Content, case: Case) -> Iterator[None]:
-    """Turn an exception into a PackError that names the case.
-
-    `pack check` looks for the wrong field with `casekit/case_rules.py`.
-    """
+    # `pack check` looks for the wrong field with `casekit/case_rules.py`.
     try:
         yield
     except (PackError, GraderError):
@@ -281,73 +235,56 @@ def _blamed_on_case(content: Content, case: Case) -> Iterator[None]:
 
 
 def load_training(case_set: CaseSet) -> CaseSet | None:
-    """Return the small training of a challenge as the only case; None if there is none.
-
-    Raises:
-        PackError: if the content of the pack is broken.
-        GraderError: if the reference raises an exception.
-    """
+    """Return the small training of a challenge as the only case; None if there is none."""
     content = case_set.content
     case = content.training(Draw(case_set.seed))
     if case is None:
         return None
-    reference = Reference(content)
     with _blamed_on_case(content, case):
-        exact = reference.build(case, "float64")
-        inputs = _rounded(case, case.inputs)
-        parameters = _drawn_parameters(content, case, exact, Draw(case_set.seed, _WEIGHTS))
-        prepared = PreparedCase(case, inputs, inputs, parameters, {}, reference, exact)
+        weights = Draw(case_set.seed, _WEIGHTS)
+        prepared = _prepared(content, Reference(content), case, weights)
     return CaseSet(content, case_set.seed, (prepared,), ())
+
+
+def _prepared(content: Content, reference: Reference, case: Case, weights: Draw) -> PreparedCase:
+    """Return a case whose second call is like the first, and that compares no gradients."""
+    exact = reference.build(case, "float64")
+    inputs, parameters = _rounded(case, case.inputs), {}
+    if content.challenge.kind == "module":
+        parameters = _drawn_parameters(content, case, exact, weights)
+    return PreparedCase(case, inputs, inputs, parameters, {}, reference, exact)
 
 
 def _flat(cases: Iterable[Case]) -> list[Case]:
     """Return the cases in one list. The larger case of a growth probe follows the smaller one."""
-    found: list[Case] = []
+    flat: list[Case] = []
     for case in cases:
-        found.append(replace(case, larger=None))
+        flat.append(replace(case, larger=None))
         if case.larger is not None:
-            found.append(case.larger)
-    return found
+            flat.append(case.larger)
+    return flat
 
 
 def _with_growth(prepared: Sequence[PreparedCase]) -> tuple[PreparedCase, ...]:
-    """Return the cases with `smaller` set in the larger case of each growth probe.
-
-    A pack may also yield the two cases of a probe one after another, without `Case.larger`.
-    """
-    found: list[PreparedCase] = []
-    waiting: dict[str, PreparedCase] = {}
+    """Return the cases with `smaller` set in the larger case of each growth probe."""
+    linked: list[PreparedCase] = []
+    small: PreparedCase | None = None
     for current in prepared:
-        probe = current.case.probe
-        if probe == "vectorised":
-            if probe in waiting:
-                current = replace(current, smaller=waiting.pop(probe))
-            else:
-                waiting[probe] = current
-        found.append(current)
-    return tuple(found)
-
-
-def _check_second_call(content: Content, case: Case, second: Case) -> None:
-    """Check that the two calls of a case differ only in the values of tensors.
-
-    Raises:
-        PackError: if the calls differ in anything else.
-    """
-    if _plain_values(case.inputs) != _plain_values(second.inputs):
-        raise PackError(
-            f"{content.cases_path}: case {case.name!r} draws a plain input from the stream of "
-            "values; draw it with draw.distinct."
-        )
+        if current.case.probe == "vectorised" and small is None:
+            small = current
+        elif current.case.probe == "vectorised":
+            current, small = replace(current, smaller=small), None
+        linked.append(current)
+    return tuple(linked)
 
 
 def _plain_values(inputs: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return the values of inputs that are not tensors, and the shapes of tensors."""
-    found: list[tuple[str, Any]] = []
+    plain: list[tuple[str, Any]] = []
     for name, value in inputs.items():
         for part in value if isinstance(value, tuple | list) else (value,):
-            found.append((name, tuple(part.shape) if isinstance(part, Tensor) else part))
-    return found
+            plain.append((name, tuple(part.shape) if isinstance(part, Tensor) else part))
+    return plain
 
 
 def _rounded(case: Case, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -362,11 +299,7 @@ def _rounded(case: Case, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _drawn_parameters(content: Content, case: Case, module: Any, draw: Draw) -> dict[str, Tensor]:
-    """Return values for all parameters of the reference, in the case's dtype.
-
-    Raises:
-        PackError: if the case sets a parameter that the reference does not have.
-    """
+    """Return values for all parameters of the reference, in the case's dtype."""
     values: dict[str, Tensor] = {}
     for name, parameter in module.named_parameters():
         shape = tuple(parameter.shape)
@@ -398,15 +331,12 @@ def _drawn_cotangents(content: Content, case: Case, draw: Draw) -> dict[str, Ten
 
 @cache
 def _random_seed(seed: int) -> int:
-    """Return the seed of torch's random numbers in a worker, under a seed of the cases.
-
-    With it, torch.rand gives no 0 in any case. A right answer may drop a weight where
-    `torch.rand(...) < p`. In the cases whose probability of dropout is tiny, a 0 would drop a
-    weight, and the results would differ from the reference. In float32 a number is 0 with
-    probability 2**-24.
-    """
+    """Return the seed of torch's random numbers in a worker, under a seed of the cases."""
+    # With it, torch.rand gives no 0 in any case. A right answer may drop a weight where
+    # `torch.rand(...) < p`. If p is tiny, a 0 would drop a weight that the reference keeps. In
+    # float32 a number is 0 with probability 2**-24.
     candidates = torch.Generator().manual_seed(seed + _RANDOM)
     while True:
-        found = int(torch.randint(1 << 62, (), generator=candidates))
-        if torch.rand(_RANDOM_NUMBERS, generator=torch.Generator().manual_seed(found)).all():
-            return found
+        candidate = int(torch.randint(1 << 62, (), generator=candidates))
+        if torch.rand(_RANDOM_NUMBERS, generator=torch.Generator().manual_seed(candidate)).all():
+            return candidate

@@ -7,11 +7,11 @@ server, and so its workers, must not inherit the reference in their memory.
 from __future__ import annotations
 
 import sys
+import traceback
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 from attn_drill.casekit.draw import Draw
@@ -30,12 +30,7 @@ CORRECT = "Correct this, then run `attn-drill pack check` again."
 
 @contextmanager
 def authors_code(doing: str, *paths: str) -> Iterator[None]:
-    """Turn every exception of a pack's code into a PackError that names the file and the line.
-
-    Args:
-        doing: the action, for example "cases() raises".
-        paths: the files of the pack whose code runs. Without a line, the first is named.
-    """
+    """Turn every exception of a pack's code into a PackError; see `in_authors_words`."""
     try:
         yield
     except (Exception, SystemExit) as error:
@@ -67,21 +62,15 @@ def _place(error: BaseException, paths: Sequence[str]) -> str:
     """Return the innermost line in one of these files that an exception passed; "" if none."""
     if isinstance(error, SyntaxError) and error.filename in paths:
         return f"{error.filename}, line {error.lineno}"
-    found, trace = "", error.__traceback__
-    while isinstance(trace, TracebackType):
-        path = trace.tb_frame.f_code.co_filename
-        if path in paths:
-            found = f"{path}, line {trace.tb_lineno}"
-        trace = trace.tb_next
-    return found
+    place = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename in paths:
+            place = f"{frame.f_code.co_filename}, line {line}"
+    return place
 
 
 def load_module(name: str, path: str, source: str) -> dict[str, Any]:
-    """Execute trusted source as a module and return the names that the module defines.
-
-    Raises:
-        PackError: if the source raises an exception.
-    """
+    """Execute trusted source as a module and return the names that the module defines."""
     module = types.ModuleType(name)
     module.__file__ = path
     before = sys.modules.get(name)
@@ -100,13 +89,13 @@ def load_module(name: str, path: str, source: str) -> dict[str, Any]:
 class Content:
     """The cases and the reference of one challenge."""
 
-    challenge: Challenge  # the challenge
-    cases_path: str  # the path of `cases.py`, for messages
+    challenge: Challenge
+    cases_path: str
     names: Mapping[str, Any]  # the names that `cases.py` defines
     drive_source: str  # the source of `drive` and of everything `drive` needs to run
     reference: Mapping[str, Any]  # the names that the reference defines
-    reference_path: str  # the path of the reference, for messages
-    reference_source: str  # the source of the reference
+    reference_path: str
+    reference_source: str
     signatures: Sequence[Signature]  # the callables of the contract
 
     @property
@@ -116,26 +105,18 @@ class Content:
         return drive
 
     def draw_cases(self, draw: Draw) -> tuple[Case, ...]:
-        """Return the cases that `cases.py` makes from random draws.
-
-        Raises:
-            PackError: if `cases()` raises an exception, or yields anything else than cases.
-        """
-        found = self._yielded("cases", draw)
-        for case in found:
-            larger = getattr(case, "larger", None)
-            for part in (case, larger) if larger is not None else (case,):
-                self._require_kind("cases", part, Case)
-        if not found:
+        """Return the cases that `cases.py` makes from random draws."""
+        cases = self._yielded("cases", draw)
+        for case in cases:
+            self._require_kind("cases", case, Case)
+            if case.larger is not None:
+                self._require_kind("cases", case.larger, Case)
+        if not cases:
             raise PackError(f"{self.cases_path}: cases() yields no case. Yield at least one.")
-        return found
+        return cases
 
     def realistic(self) -> Case | None:
-        """Return the call that is measured after a pass; None if `cases.py` describes none.
-
-        Raises:
-            PackError: if `realistic()` raises an exception, or returns no call.
-        """
+        """Return the call that is measured after a pass; None if `cases.py` describes none."""
         if "realistic" not in self.names:
             return None
         with authors_code("realistic() raises", self.cases_path):
@@ -148,61 +129,49 @@ class Content:
         return call
 
     def training(self, draw: Draw) -> Case | None:
-        """Return the small training whose loss a bug hunt shows; None if there is none.
-
-        Raises:
-            PackError: if `training_run()` raises an exception, or returns no case.
-        """
+        """Return the small training whose loss a bug hunt shows; None if there is none."""
         if "training_run" not in self.names:
             return None
         with authors_code("training_run() raises", self.cases_path):
-            case = self.names["training_run"](draw)
+            case: Case = self.names["training_run"](draw)
         self._require_kind("training_run", case, Case)
-        found: Case = case
-        return found
+        return case
 
     def refusals(self) -> tuple[Refusal, ...]:
-        """Return the calls with bad sizes that a submission must refuse.
-
-        Raises:
-            PackError: if `refusals()` raises an exception, or yields anything else than refusals.
-        """
+        """Return the calls with bad sizes that a submission must refuse."""
         if "refusals" not in self.names:
             return ()
-        found = self._yielded("refusals")
-        for refusal in found:
+        refusals = self._yielded("refusals")
+        for refusal in refusals:
             self._require_kind("refusals", refusal, Refusal)
             if refusal.call and refusal.call not in self.challenge.entry:
                 raise PackError(
                     f"{self.cases_path}: refusals() names the call {refusal.call!r}, but `entry` "
                     f"in challenge.toml has {', '.join(self.challenge.entry)}. Name one of these."
                 )
-        return found
+        return refusals
 
     def _yielded(self, name: str, *arguments: object) -> tuple[Any, ...]:
         """Return all that a function of `cases.py` yields."""
         with authors_code(f"{name}() raises", self.cases_path):
-            made: object = self.names[name](*arguments)
-            if isinstance(made, Iterator | tuple | list):
-                return tuple(made)
+            result: object = self.names[name](*arguments)
+            if isinstance(result, Iterator | tuple | list):
+                return tuple(result)
         raise PackError(
-            f"{self.cases_path}: {name}() returns {_described(made)}. Write a function that yields."
+            f"{self.cases_path}: {name}() returns {_described(result)}. "
+            "Write a function that yields."
         )
 
-    def _require_kind(self, name: str, found: object, kind: type) -> None:
-        if not isinstance(found, kind):
+    def _require_kind(self, name: str, value: object, kind: type) -> None:
+        if not isinstance(value, kind):
             raise PackError(
-                f"{self.cases_path}: {name}() yields {_described(found)}. "
+                f"{self.cases_path}: {name}() yields {_described(value)}. "
                 f"Yield objects of the type {kind.__name__} only."
             )
 
 
 def load_content(challenge: Challenge) -> Content:
-    """Load the cases and the reference of a challenge.
-
-    Raises:
-        PackError: if a file cannot be loaded, or does not define the names that it must define.
-    """
+    """Load the cases and the reference of a challenge; a PackError names what is missing."""
     path = str(challenge.folder / "cases.py")
     source = read_text(challenge.folder / "cases.py")
     names = load_module("cases", path, source)
@@ -233,5 +202,4 @@ def load_content(challenge: Challenge) -> Content:
 
 
 def _described(value: object) -> str:
-    """Return a value in words: None itself, otherwise its type."""
     return "None" if value is None else f"an object of the type {type(value).__name__}"

@@ -42,8 +42,8 @@ def vectorised(comparison: Comparison) -> Iterator[Outcome]:
         if trouble := loop_between(small, large):
             yield large.failed("vectorised", trouble)
         else:
-            counts = (str(cost_of(result).operations) for result in (small, large))
-            yield large.passed("vectorised", f"{' and '.join(counts)} operations")
+            few, many = _cost(small).operations, _cost(large).operations
+            yield large.passed("vectorised", f"{few} and {many} operations")
 
 
 def growth_pairs(comparison: Comparison) -> Iterator[tuple[CaseResult, CaseResult]]:
@@ -51,12 +51,11 @@ def growth_pairs(comparison: Comparison) -> Iterator[tuple[CaseResult, CaseResul
     by_case = {result.prepared: result for result in comparison.results}
     for large in comparison.results:
         small = by_case.get(large.prepared.smaller) if large.prepared.smaller else None
-        if small is not None and comparison.ran(small) and comparison.ran(large):
+        if small is not None and small.ran and large.ran:
             yield small, large
 
 
-def cost_of(result: CaseResult) -> RunCost:
-    """Return the cost of the counted call of a case."""
+def _cost(result: CaseResult) -> RunCost:
     return result.reply.cost or RunCost()
 
 
@@ -68,7 +67,7 @@ def loop_between(small: CaseResult, large: CaseResult) -> str:
         if size != large.case.sizes[letter]
     )
     when = f"when {sizes}" if sizes else "in this case"  # other inputs may have grown
-    few, many = cost_of(small), cost_of(large)
+    few, many = _cost(small), _cost(large)
     if many.operations - few.operations >= LOOP_GROWTH:
         return (
             f"{few.operations} tensor operations become {many.operations} {when}: "
@@ -92,39 +91,30 @@ def loop_between(small: CaseResult, large: CaseResult) -> str:
 def memory(comparison: Comparison) -> Iterator[Outcome]:
     """Check that no tensor has `limit` entries, and that half of `limit` is never held at once."""
     for result in comparison.results:
-        limit = result.case.limit
-        if limit is None or not comparison.ran(result):
+        limit, cost = result.case.limit, _cost(result)
+        if limit is None or not result.ran or result.case.probe not in ("memory", "held"):
             continue
         if result.case.probe == "memory":
-            is_too_much, summary = _largest_tensor(result, limit)
-        elif result.case.probe == "held":
-            is_too_much, summary = _held_bytes(result, limit)
+            bound = f"{limit:,}"
+            letters, equals, _ = name_shape((limit,), result.case.sizes).strip("[]").partition("=")
+            if equals:
+                bound += f" ({letters})"
+            is_too_much = cost.largest >= limit
+            summary = (
+                f"the largest tensor made has {cost.largest:,} entries; "
+                f"it must have fewer than {bound}"
+            )
         else:
-            continue
+            most = limit * DTYPES[result.case.dtype].itemsize // 2
+            is_too_much = cost.peak_bytes >= most
+            summary = (
+                f"{cost.peak_bytes:,} bytes of tensors are alive at once; there must be fewer than "
+                f"{most:,}, half of {limit:,} entries of {result.case.dtype}"
+            )
         # A part of the inputs may leave torch. But the output must not come from outside.
         entries = sum(want.value.numel() for want in result.expected.outputs.values())
-        moved = min(cost_of(result).left, cost_of(result).entered)
-        trouble = _outside(moved, entries) or (summary if is_too_much else "")
-        yield result.failed("memory", trouble) if trouble else result.passed("memory", summary)
-
-
-def _largest_tensor(result: CaseResult, limit: int) -> tuple[bool, str]:
-    """Return whether the largest tensor has `limit` entries or more, and a sentence about it."""
-    largest = cost_of(result).largest
-    letters, has_letters, _ = name_shape((limit,), result.case.sizes).strip("[]").partition("=")
-    bound = f"{limit:,} ({letters})" if has_letters else f"{limit:,}"
-    summary = f"the largest tensor made has {largest:,} entries; it must have fewer than {bound}"
-    return largest >= limit, summary
-
-
-def _held_bytes(result: CaseResult, limit: int) -> tuple[bool, str]:
-    """Return whether too many bytes are alive at once, and a sentence about them."""
-    alive, most = cost_of(result).peak_bytes, limit * DTYPES[result.case.dtype].itemsize // 2
-    summary = (
-        f"{alive:,} bytes of tensors are alive at once; there must be fewer than {most:,}, "
-        f"half of {limit:,} entries of {result.case.dtype}"
-    )
-    return alive >= most, summary
+        trouble = _outside(min(cost.left, cost.entered), entries)
+        yield _bounded("memory", result, trouble, is_too_much, summary)
 
 
 def work(comparison: Comparison) -> Iterator[Outcome]:
@@ -135,16 +125,15 @@ def work(comparison: Comparison) -> Iterator[Outcome]:
     """
     for result in comparison.results:
         limit = result.case.limit
-        if result.case.probe != "work" or limit is None or not comparison.ran(result):
+        if result.case.probe != "work" or limit is None or not result.ran:
             continue
-        cost = cost_of(result)
+        cost = _cost(result)
         has_slack = cost.flops <= WORK_SLACK * limit
         counted = cost.matrix_flops if has_slack else cost.flops
         summary = f"{counted:,} floating-point operations in products; the formula gives {limit:,}"
         is_too_much = cost.matrix_flops > limit or not has_slack
         trouble = _outside(max(cost.left, cost.entered), _MOST_MOVED)
-        trouble = trouble or (summary if is_too_much else "")
-        yield result.failed("work", trouble) if trouble else result.passed("work", summary)
+        yield _bounded("work", result, trouble, is_too_much, summary)
 
 
 def _outside(moved: int, most: int) -> str:
@@ -155,3 +144,10 @@ def _outside(moved: int, most: int) -> str:
         f"{moved:,} values leave torch or come from outside (tolist, numpy …), and work outside "
         "torch cannot be counted; keep the values in tensors"
     )
+
+
+def _bounded(
+    check: str, result: CaseResult, trouble: str, is_too_much: bool, summary: str
+) -> Outcome:
+    trouble = trouble or (summary if is_too_much else "")
+    return result.failed(check, trouble) if trouble else result.passed(check, summary)

@@ -1,4 +1,4 @@
-"""Checks on what the file defines: loads, interface, parameters, bad sizes."""
+"""Checks on what the file defines: loads, interface, parameters, defaults, bad sizes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from torch import Tensor
 
 from attn_drill.grading.comparison import CaseResult, Comparison, frames_of, in_words
 from attn_drill.model.case import Refusal
-from attn_drill.model.challenge import Challenge, Parameter, Signature
+from attn_drill.model.challenge import Parameter, Signature
 from attn_drill.model.report import Outcome
 from attn_drill.worker.arguments import default_problem, default_problems, renamed
-from attn_drill.worker.layer_matching import (
-    assignment_in_words,
-    contract_of,
-    explain_mismatch,
-)
-from attn_drill.worker.protocol import FoundParameter, Reply
+from attn_drill.worker.layer_matching import assignment_in_words, contract_of, explain_mismatch
+from attn_drill.worker.protocol import FoundParameter
 
 
 def accepted_types(refusal: Refusal) -> tuple[str, ...]:
@@ -38,40 +34,26 @@ def loads(comparison: Comparison) -> Iterator[Outcome]:
 
 def interface(comparison: Comparison) -> Iterator[Outcome]:
     """Check that the file defines the callables of the contract, with the arguments of the stub."""
+    reply = comparison.reply
     troubles = [
-        _missing(name, description, comparison.reply.defined)
-        for name, description in comparison.reply.not_callable.items()
+        _missing(name, description, reply.defined)
+        for name, description in reply.not_callable.items()
     ]
-    if not troubles:
-        signatures = comparison.reply.signatures
-        for signature in comparison.case_set.content.signatures:
-            found = signatures.get(signature.name)
-            if signature.name not in signatures:
-                troubles.append(f"{signature.name} is not defined. Define {in_python(signature)}.")
-            elif found is not None and (trouble := signature_problem(signature, found)):
-                troubles.append(trouble)
+    signatures = () if troubles else comparison.case_set.content.signatures
+    for signature in signatures:
+        have = reply.signatures.get(signature.name)
+        if signature.name not in reply.signatures:
+            troubles.append(f"{signature.name} is not defined. Define {in_python(signature)}.")
+        elif have is not None and (trouble := signature_problem(signature, have)):
+            troubles.append(trouble)
     for trouble in troubles:
         yield Outcome("interface", "failed", trouble)
     if not troubles:
         yield Outcome("interface", "passed")
 
 
-def other_names(comparison: Comparison) -> Iterator[str]:
-    """Yield a sentence for each callable whose argument names differ from the contract's."""
-    for signature in comparison.case_set.content.signatures:
-        found = comparison.reply.signatures.get(signature.name)
-        own_names = renamed(signature, found) if found is not None else {}
-        if own_names:
-            matched = ", ".join(f"{own} as {name}" for name, own in own_names.items())
-            yield f"Arguments of {signature.name} are matched by position: {matched}."
-
-
 def _missing(name: str, description: str, defined: list[str]) -> str:
-    """Return a sentence for a class or function that the file must define.
-
-    Args:
-        description: "missing", or words for the object that the file defines under this name.
-    """
+    """Return a sentence for a class or function that the file must define."""
     if description != "missing":
         wanted = "a class derived from nn.Module" if "Module" in description else "callable"
         wanted = "a function" if description == "a class" else wanted
@@ -84,72 +66,80 @@ def _missing(name: str, description: str, defined: list[str]) -> str:
 
 
 def in_python(signature: Signature) -> str:
-    """Return a signature as Python text, e.g. `GroupedQueryAttention.forward(x, mask=None)`."""
-    inner = ", ".join(
+    """Return a signature as Python text.
+
+    >>> in_python(Signature("f", (Parameter("x"), Parameter("mask", required=False))))
+    'f(x, mask=None)'
+    """
+    arguments = [
         argument.name if argument.required else f"{argument.name}={argument.default!r}"
         for argument in signature.parameters
-    )
-    return f"{signature.name}({inner})"
+    ]
+    return f"{signature.name}({', '.join(arguments)})"
 
 
 def signature_problem(expected: Signature, found: list[FoundParameter]) -> str | None:
     """Return a sentence if calls as in the stub do not work with this callable, or None.
 
     Arguments may have other names if their places and defaults are the same. Additional arguments
-    are allowed if they have defaults and come last. `*args, **kwargs` accept anything. Defaults are
-    the matter of another check.
+    need defaults and come last. Defaults are the matter of another check.
     """
     own_names = renamed(expected, found)
+    names = {want.name for want in expected.parameters}
     reasons: list[str] = []
     for index, want in enumerate(expected.parameters):
-        reasons += _argument_problems(index, want, own_names.get(want.name), expected, found)
-    known = {want.name for want in expected.parameters} | set(own_names.values())
+        if trouble := _argument_problem(index, want, own_names.get(want.name), names, found):
+            reasons.append(trouble)
     for argument in found:
-        is_open_ended = argument.kind.startswith("VAR_")
-        if argument.required and argument.name not in known and not is_open_ended:
+        is_known = argument.name in names or argument.name in own_names.values()
+        if argument.required and not is_known and not argument.kind.startswith("VAR_"):
             reasons.append(f"{argument.name} has no default")
     if not reasons:
         return None
-    yours = ", ".join(_shown(argument) for argument in found)
+    yours = ", ".join(map(_shown, found))
     return f"expected {in_python(expected)}; found ({yours}): {'; '.join(reasons)}."
 
 
-def _argument_problems(
-    index: int,
-    want: Parameter,
-    own_name: str | None,
-    expected: Signature,
-    found: list[FoundParameter],
-) -> Iterator[str]:
-    """Yield the problems of one argument of the contract.
+def _argument_problem(
+    index: int, want: Parameter, own_name: str | None, names: set[str], found: list[FoundParameter]
+) -> str:
+    """Return the problem of one argument of the contract, or "".
 
     Args:
         index: the place of the argument in the contract, from 0.
-        own_name: the learner's name for the argument, if the learner uses another name.
+        own_name: the learner's name for the argument, if it is another name.
     """
-    positional = [
-        argument
-        for argument in found
-        if argument.kind in ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")
-    ]
-    by_name = {argument.name: argument for argument in found if argument.kind[:4] != "VAR_"}
-    have = by_name.get(own_name or want.name)
-    if have is None:
-        if any(argument.kind.startswith("VAR_") for argument in found):
-            return
-        at_place = positional[index] if index < len(positional) else None
-        trouble = None
-        if at_place is not None and at_place.name not in {arg.name for arg in expected.parameters}:
-            trouble = default_problem(want, at_place)
-        advice = f" ({trouble} to be used as {want.name})" if trouble else ""
-        yield f"{want.name} is missing{advice}"
-        return
-    if have.kind == "KEYWORD_ONLY":
-        if want.required:
-            yield f"{want.name} must be accepted by position"
-    elif positional.index(have) != index:
-        place = positional.index(have) + 1
-        yield f"{want.name} is argument {place} and must be argument {index + 1}"
+    single = [argument for argument in found if not argument.kind.startswith("VAR_")]
+    positional = [argument for argument in single if argument.kind != "KEYWORD_ONLY"]
+    have = {argument.name: argument for argument in single}.get(own_name or want.name)
+    if have is not None and have.kind == "KEYWORD_ONLY":
+        return f"{want.name} must be accepted by position" if want.required else ""
+    if have is not None:
+        place = positional.index(have)
+        wrong_place = f"{want.name} is argument {place + 1} and must be argument {index + 1}"
+        return "" if place == index else wrong_place
+    if len(single) < len(found):  # *args or **kwargs take it
+        return ""
+    trouble = None
+    if index < len(positional) and positional[index].name not in names:
+        trouble = default_problem(want, positional[index])
+    return f"{want.name} is missing" + (
+        f" ({trouble} to be used as {want.name})" if trouble else ""
+    )
+
+
+def _shown(argument: FoundParameter) -> str:
+    star = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(argument.kind, "")
+    if argument.required or star:
+        return f"{star}{argument.name}"
+    default = "…" if argument.default is None else argument.default
+    return f"{argument.name}={default}"
+
+
+def has_defaults(comparison: Comparison) -> bool:
+    """Return whether an argument of the contract has a default that can be compared."""
+    signatures = comparison.case_set.content.signatures
+    return any(want.has_known_default for each in signatures for want in each.parameters)
 
 
 def defaults(comparison: Comparison) -> Iterator[Outcome]:
@@ -162,14 +152,6 @@ def defaults(comparison: Comparison) -> Iterator[Outcome]:
     yield from outcomes or [Outcome("defaults", "passed")]
 
 
-def _shown(argument: FoundParameter) -> str:
-    star = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(argument.kind, "")
-    if argument.required or star:
-        return f"{star}{argument.name}"
-    default = "…" if argument.default is None else argument.default
-    return f"{argument.name}={default}"
-
-
 def parameters(comparison: Comparison) -> Iterator[Outcome]:
     """Check that the module has the parameters of the contract, no fewer and no more."""
     if comparison.case_set.challenge.kind != "module":
@@ -179,16 +161,15 @@ def parameters(comparison: Comparison) -> Iterator[Outcome]:
             yield result.failed("parameters", _wrong_parameters(result))
             return
     if any(result.reply.parameters for result in comparison.results):
-        yield Outcome("parameters", "passed", _taken_assignment(comparison.reply))
+        yield Outcome("parameters", "passed", _taken_assignment(comparison))
 
 
 def _wrong_parameters(result: CaseResult) -> str:
     """Return a sentence about the differences between the parameters and the contract's."""
     reply = result.reply
     expected = {name: tuple(value.shape) for name, value in result.prepared.parameters.items()}
-    contract = contract_of(expected)
     shapes = {name: tuple(shape) for name, shape in reply.parameters.items()}
-    text = explain_mismatch(contract, expected, shapes)
+    text = explain_mismatch(contract_of(expected), expected, shapes)
     twins = [
         f"{name} is the same parameter as {other}"
         for name, other in reply.shared.items()
@@ -199,23 +180,38 @@ def _wrong_parameters(result: CaseResult) -> str:
     return f"{text}."
 
 
-def _taken_assignment(reply: Reply) -> str:
+def _taken_assignment(comparison: Comparison) -> str:
     """Return a sentence about the chosen assignment of layers; "" if only one is possible."""
-    if len(reply.assignments) < 2:
+    reply = comparison.reply
+    if len(reply.assignments) < 2 or not comparison.results:
         return ""
     words = assignment_in_words({path: tuple(roles) for path, roles in reply.assignment.items()})
     return f"The names of the layers allow {len(reply.assignments)} assignments; chosen: {words}."
+
+
+def notes(comparison: Comparison) -> Iterator[str]:
+    """Yield a sentence for other names of arguments, and for an assignment that was chosen."""
+    for signature in comparison.case_set.content.signatures:
+        have = comparison.reply.signatures.get(signature.name)
+        own_names = renamed(signature, have) if have is not None else {}
+        if own_names:
+            matched = ", ".join(f"{own} as {name}" for name, own in own_names.items())
+            yield f"Arguments of {signature.name} are matched by position: {matched}."
+    if assignment := _taken_assignment(comparison):
+        yield assignment
 
 
 def bad_sizes(comparison: Comparison) -> Iterator[Outcome]:
     """Check that the constructor, or the function, refuses sizes that cannot work."""
     if comparison.only is not None:
         return
-    failures = comparison.reply.refusals
+    failures, challenge = comparison.reply.refusals, comparison.case_set.challenge
     for index, refusal in enumerate(comparison.case_set.refusals):
         failure = failures[index] if index < len(failures) else None
-        challenge = comparison.case_set.challenge
-        call = refusal.shown_call or _call_in_words(refusal, challenge)
+        call = refusal.shown_call
+        if not call:
+            pairs = [f"{name}={_shown_value(value)}" for name, value in refusal.arguments.items()]
+            call = f"{refusal.call or challenge.entry[0]}({', '.join(pairs)})"
         if failure is None:
             constructs = challenge.kind == "module" and refusal.init is None
             place = "__init__" if constructs else call.partition("(")[0]
@@ -229,26 +225,17 @@ def bad_sizes(comparison: Comparison) -> Iterator[Outcome]:
         elif failure.type in accepted_types(refusal):
             yield Outcome("bad sizes", "passed", refusal.why)
         else:
-            wanted, *others = accepted_types(refusal)
-            also = f" (or {', '.join(others)})" if others else ""
-            message = (
-                f"{call} raises {in_words(failure)}; it must raise a {wanted}{also}: {refusal.why}."
+            wanted = (
+                "a ValueError" if refusal.only_value_error else "a ValueError (or AssertionError)"
             )
+            message = f"{call} raises {in_words(failure)}; it must raise {wanted}: {refusal.why}."
             yield Outcome("bad sizes", "failed", message)
 
 
-def _call_in_words(refusal: Refusal, challenge: Challenge) -> str:
-    """Return the call of a refusal with its arguments."""
-    arguments = ", ".join(
-        f"{name}={_argument_in_words(value)}" for name, value in refusal.arguments.items()
-    )
-    return f"{refusal.call or challenge.entry[0]}({arguments})"
-
-
-def _argument_in_words(value: object) -> str:
+def _shown_value(value: object) -> str:
     """Return the value of an argument; of a tensor, its shape."""
     if isinstance(value, Tensor):
         return f"tensor{list(value.shape)}"
     if isinstance(value, tuple | list):
-        return f"({', '.join(map(_argument_in_words, value))})"
+        return f"({', '.join(map(_shown_value, value))})"
     return str(value)

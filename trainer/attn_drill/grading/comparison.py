@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from torch import Tensor
@@ -29,13 +29,18 @@ from attn_drill.worker.worker_client import WorkerResult
 Returns = Mapping[str, Returned]  # the outputs of one call, by name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CaseResult:
-    """One case with its expected results and the worker's reply."""
+    """One case with its expected results, the worker's reply, and the differences of both."""
 
     index: int  # the index of the case, from 0
     prepared: PreparedCase  # the case with its inputs and its expected results
     reply: RunReply  # the worker's reply for this case
+    calls: Sequence[Call] = ()  # the calls that the worker was to make
+    tensors: Sequence[Tensor] = ()  # the tensors that the worker has sent, for all cases
+    # Several checks need the same difference. The key is the place of a call, or the name of a
+    # gradient.
+    _mismatches: dict[int | str, Mismatch | None] = field(default_factory=dict)
 
     @property
     def number(self) -> int:
@@ -57,6 +62,20 @@ class CaseResult:
         """True if the module has the right layers, and the first call raised no exception."""
         return self.reply.failure is None and not self.reply.unassigned
 
+    @cached_property
+    def ran(self) -> bool:
+        """True if the first call gave outputs of the right shapes."""
+        if self.reply.failure is not None:
+            return False
+        return not any(
+            mismatch.kind in ("missing", "shape") for mismatch in self.attribute_mismatches()
+        )
+
+    @property
+    def right(self) -> bool:
+        """True if the first call gave right values. Under dropout, any values are right."""
+        return self.ran and (self.case.dropout is not None or not self._wrong_values)
+
     def passed(self, check: str, message: str = "") -> Outcome:
         """Return a passed outcome of a check for this case."""
         return Outcome(check, "passed", message, self.case.name, self.number)
@@ -69,7 +88,146 @@ class CaseResult:
         frames: tuple[Frame, ...] = (),
     ) -> Outcome:
         """Return a failed outcome of a check for this case."""
+        if self.reply.lost_imaginary:
+            message += (
+                f"; the buffer {', '.join(self.reply.lost_imaginary)} lost its imaginary part when "
+                f"the module was cast to {self.case.dtype}: "
+                "keep it as cos and sin, as a plain attribute, or compute it in forward"
+            )
         return Outcome(check, "failed", message, self.case.name, self.number, mismatch, frames)
+
+    def tensor(self, tensor_id: int) -> Tensor | None:
+        """Return the tensor with this id; None if the worker sent none."""
+        return self.tensors[tensor_id] if 0 <= tensor_id < len(self.tensors) else None
+
+    def value_of(self, returned: Returned | None) -> Tensor | None:
+        """Return the tensor of an output; None if its shape is not the shape in the reply."""
+        if returned is None:
+            return None
+        tensor = self.tensor(returned.tensor_id)
+        return tensor if tensor is not None and list(tensor.shape) == returned.shape else None
+
+    def gradient(self, name: str) -> Tensor | None:
+        """Return the gradient of an input or parameter; None if the worker sent none."""
+        return self.tensor(self.reply.first.gradients.get(name, -1))
+
+    def repeated(self) -> CallReply:
+        """Return the results of another call like the first; empty if there was none."""
+        for place, call in enumerate(self.calls):
+            if place and call.values == "first" and not call.is_in_eval_mode:
+                return self.reply.call(place)
+        return CallReply()
+
+    def attribute_mismatches(self) -> Iterator[Mismatch]:
+        """Yield the outputs that are missing or have a wrong shape, dtype or device."""
+        outputs = self.reply.outputs
+        for name, want in self.expected.outputs.items():
+            got, dims, shape = outputs.get(name), self.case.dims[name], tuple(want.value.shape)
+            if got is None or not (got.shape or got.dtype):
+                yield _missing(name, dims, shape, got)
+                continue
+            tensor = self.tensor(got.tensor_id)
+            dtype = got.dtype if tensor is None else name_of(tensor.dtype)
+            if tuple(got.shape) != shape:
+                yield Mismatch(name, "shape", dims, shape, tuple(got.shape))
+            elif dtype != want.dtype:
+                yield Mismatch(name, "dtype", dims, shape, shape, want.dtype, dtype)
+            elif got.device != "cpu":
+                yield Mismatch(name, "device", dims, shape, shape, "cpu", got.device)
+        for name, kind in self.case.plain.items():
+            got = outputs.get(name)
+            if got is None or got.plain != kind:
+                yield _wrong_type(name, kind, got)
+
+    def value_mismatch(self, place: int = 0) -> Mismatch | None:
+        """Return the difference of the first wrong output of a call, from 0, or None."""
+        if place not in self._mismatches:
+            self._mismatches[place] = self._find_value_mismatch(place)
+        return self._mismatches[place]
+
+    def _find_value_mismatch(self, place: int) -> Mismatch | None:
+        case, expected, outputs = self.case, self.expected, self.reply.call(place).outputs
+        right, plain, bounds = expected.outputs, expected.plain, expected.bounds
+        if self.calls[place].values == "second":
+            right, plain, bounds = expected.second, expected.plain_second, expected.bounds_second
+        for name, want in right.items():
+            value, dims = self.value_of(outputs.get(name)), case.dims[name]
+            if value is None or value.shape != want.value.shape:
+                return _missing(name, dims, tuple(want.value.shape), outputs.get(name))
+            mismatch = compare_values(name, dims, case.sizes, want.value, value, bounds[name])
+            if mismatch is not None:
+                return mismatch
+        for name, text in plain.items():
+            got = outputs.get(name)
+            if got is None or got.plain != case.plain[name]:
+                return _wrong_type(name, case.plain[name], got)
+            if got.text != text:
+                is_text = got.plain == "str"
+                wanted, actual = (repr(text), repr(got.text)) if is_text else (text, got.text)
+                return Mismatch(name, "plain", expected_value=wanted, actual_value=actual)
+        return None
+
+    def gradient_mismatch(self, name: str) -> Mismatch | None:
+        """Return the difference of a gradient from the expected one, or None.
+
+        None also if the gradient is missing or has the wrong shape.
+        """
+        want, got = self.expected.gradients[name].value, self.gradient(name)
+        if got is None or got.shape != want.shape:
+            return None
+        if name not in self._mismatches:
+            bound = self.expected.gradient_bounds[name]
+            self._mismatches[name] = compare_values(f"gradient of {name}", "", {}, want, got, bound)
+        return self._mismatches[name]
+
+    def gradients_under(self, output: str) -> Expected | None:
+        """Return the reference's results with the same weights dropped as in the submission.
+
+        None if there is nothing to compare.
+        """
+        value = self.value_of(self.reply.outputs.get(output))
+        if value is None or value.shape != self.expected.outputs[output].value.shape:
+            return None
+        return self.prepared.reference.gradients_under(self.prepared, output, value)
+
+    def agrees(self) -> bool:
+        """Return whether all compared outputs and gradients are as expected."""
+        if self.reply.failure is not None:
+            return True
+        if self.case.dropout is not None:
+            for name in self.expected.outputs:
+                self.gradients_under(name)  # the reference keeps the results for the checks
+            return True
+        if any(self.value_mismatch(place) for place in range(len(self.calls))):
+            return False
+        names = self.expected.gradients if self.case.dtype != "bfloat16" else ()
+        return not any(self.gradient_mismatch(name) for name in names)
+
+    def wrong_outputs(self) -> set[str]:
+        """Return the names of the outputs of the first call that are not as expected."""
+        outputs = {*self.expected.outputs, *self.expected.plain}
+        wrong = {mismatch.tensor for mismatch in self.attribute_mismatches()}
+        return outputs & (wrong | self._wrong_values)
+
+    @cached_property
+    def _wrong_values(self) -> set[str]:
+        # To describe the differences takes long, and the diagnosis asks for many results.
+        expected, outputs = self.expected, self.reply.outputs
+        wrong: set[str] = set()
+        for name, want in expected.outputs.items():
+            value = self.value_of(outputs.get(name))
+            is_right = (
+                value is not None
+                and value.shape == want.value.shape
+                and not has_wrong_entry(want.value, value, expected.bounds[name])
+            )
+            if not is_right:
+                wrong.add(name)
+        for name, text in expected.plain.items():
+            got = outputs.get(name)
+            if got is None or (got.plain, got.text) != (self.case.plain[name], text):
+                wrong.add(name)
+        return wrong
 
 
 class Comparison:
@@ -90,11 +248,8 @@ class Comparison:
     ) -> None:
         self.case_set, self.worker_result, self.only = case_set, worker_result, only
         self.loop = loop
-        self._compared: dict[tuple[int, int], Mismatch | None] = {}
-        self._gradients: dict[tuple[int, str], Mismatch | None] = {}
-        self._ran: dict[int, bool] = {}
-        self._wrong: dict[int, set[str]] = {}
-        self._ahead = 0  # number of runs that were compared while the worker was running
+        self._compared: list[CaseResult] = []  # the results of all cases that have arrived
+        self._agrees = True  # False after the first difference that `compare_ahead` found
 
     @property
     def reply(self) -> Reply:
@@ -104,193 +259,32 @@ class Comparison:
     @cached_property
     def results(self) -> list[CaseResult]:
         """The results of the graded cases that the worker has run, in order."""
-        runs = self.reply.runs[: len(self.case_set.prepared)]
-        return [self._result(index) for index in range(len(runs)) if self.only in (None, index)]
-
-    def _result(self, index: int) -> CaseResult:
-        return CaseResult(index, self.case_set.prepared[index], self.reply.runs[index])
+        # A worker that ends without a complete reply has no results.
+        arrived = self._arrived()[: len(self.reply.runs)]
+        return [result for result in arrived if self.only in (None, result.index)]
 
     def result_of(self, index: int) -> CaseResult | None:
         """Return the result of a case; None if the case is not graded or was not run."""
         return next((result for result in self.results if result.index == index), None)
-
-    def calls(self, result: CaseResult) -> Sequence[Call]:
-        """Return the calls that the worker was to make in a case."""
-        return self.case_set.calls[result.index]
-
-    def repeated(self, result: CaseResult) -> CallReply:
-        """Return the results of another call like the first; empty if there was none."""
-        for place, call in enumerate(self.calls(result)):
-            if place and call.values == "first" and not call.is_in_eval_mode:
-                return result.reply.call(place)
-        return CallReply()
 
     def compare_ahead(self) -> None:
         """Compare the results received so far, while the worker is still running.
 
         Stop after the first mismatch: the checks that need the other results may be skipped.
         """
-        for index in range(self._ahead, len(self.reply.runs)):
-            if index >= len(self.case_set.prepared):
-                return  # the worker sent more runs than there are cases
-            self._ahead = index + 1
-            if self.only in (None, index) and not self._agrees(self._result(index)):
-                self._ahead = len(self.case_set.prepared)
-                return
+        ahead = len(self._compared)
+        for result in self._arrived()[ahead:]:
+            if self._agrees and self.only in (None, result.index):
+                self._agrees = result.agrees()
 
-    def _agrees(self, result: CaseResult) -> bool:
-        """Return whether all compared outputs and gradients of a case are as expected."""
-        if result.reply.failure is not None:
-            return True
-        if result.case.dropout is not None:
-            for name in result.expected.outputs:
-                self.gradients_under(result, name)  # stores the result for the checks
-            return True
-        if any(self.value_mismatch(result, place) for place in range(len(self.calls(result)))):
-            return False
-        names = result.expected.gradients if result.case.dtype != "bfloat16" else ()
-        return not any(self.gradient_mismatch(result, name) for name in names)
-
-    def gradient(self, reply: RunReply, name: str) -> Tensor | None:
-        """Return the gradient of an input or parameter, if the worker sent one."""
-        return self.tensor(reply.first.gradients.get(name, -1))
-
-    def gradient_mismatch(self, result: CaseResult, name: str) -> Mismatch | None:
-        """Return the difference of a gradient from the expected one, or None.
-
-        None also if the gradient is missing or has the wrong shape.
-        """
-        key = (result.index, name)
-        if key not in self._gradients:
-            want = result.expected.gradients[name].value
-            got = self.gradient(result.reply, name)
-            if got is None or got.shape != want.shape:
-                return None
-            bound = result.expected.gradient_bounds[name]
-            self._gradients[key] = compare_values(f"gradient of {name}", "", {}, want, got, bound)
-        return self._gradients[key]
-
-    def gradients_under(self, result: CaseResult, output: str) -> Expected | None:
-        """Return the reference's results with the same weights dropped as in the submission.
-
-        None if there is nothing to compare.
-        """
-        value = self.value_of(result.reply.outputs.get(output))
-        if value is None or value.shape != result.expected.outputs[output].value.shape:
-            return None
-        prepared = result.prepared
-        return prepared.reference.gradients_under(prepared, output, value)
-
-    def tensor(self, tensor_id: int) -> Tensor | None:
-        """Return the tensor of the reply with this id, or None."""
-        tensors = self.worker_result.tensors
-        return tensors[tensor_id] if 0 <= tensor_id < len(tensors) else None
-
-    def value_of(self, returned: Returned | None) -> Tensor | None:
-        """Return the tensor of an output; None if its shape is not the shape in the reply."""
-        if returned is None:
-            return None
-        tensor = self.tensor(returned.tensor_id)
-        return tensor if tensor is not None and list(tensor.shape) == returned.shape else None
-
-    def attribute_mismatches(self, result: CaseResult) -> Iterator[Mismatch]:
-        """Yield the outputs that are missing or have a wrong shape, dtype or device."""
-        outputs = result.reply.outputs
-        for name, want in result.expected.outputs.items():
-            got, dims, shape = outputs.get(name), result.case.dims[name], tuple(want.value.shape)
-            if got is None or not (got.shape or got.dtype):
-                yield _missing(name, dims, shape, got)
-            elif tuple(got.shape) != shape:
-                yield Mismatch(name, "shape", dims, shape, tuple(got.shape))
-            elif (dtype := self._dtype_of(got)) != want.dtype:
-                yield Mismatch(name, "dtype", dims, shape, shape, want.dtype, dtype)
-            elif got.device != "cpu":
-                yield Mismatch(name, "device", dims, shape, shape, "cpu", got.device)
-        for name, kind in result.case.plain.items():
-            got = outputs.get(name)
-            if got is None or got.plain != kind:
-                yield _wrong_type(name, kind, got)
-
-    def _dtype_of(self, got: Returned) -> str:
-        """Return the dtype of the tensor; if no tensor was sent, the dtype in the reply."""
-        tensor = self.tensor(got.tensor_id)
-        return got.dtype if tensor is None else name_of(tensor.dtype)
-
-    def value_mismatch(self, result: CaseResult, place: int = 0) -> Mismatch | None:
-        """Return the difference of the first wrong output of one call, or None.
-
-        Args:
-            place: the place of the call among the calls of the case, from 0.
-        """
-        key = result.index, place  # several checks compare the same call
-        if key not in self._compared:
-            self._compared[key] = next(self._value_mismatches(result, place), None)
-        return self._compared[key]
-
-    def _value_mismatches(self, result: CaseResult, place: int) -> Iterator[Mismatch]:
-        case, expected, outputs = result.case, result.expected, result.reply.call(place).outputs
-        is_second = self.calls(result)[place].values == "second"
-        bounds = expected.bounds_second if is_second else expected.bounds
-        for name, want in (expected.second if is_second else expected.outputs).items():
-            value = self.value_of(outputs.get(name))
-            if value is None or value.shape != want.value.shape:
-                yield _missing(name, case.dims[name], tuple(want.value.shape), outputs.get(name))
-            elif found := compare_values(
-                name, case.dims[name], case.sizes, want.value, value, bounds[name]
-            ):
-                yield found
-        for name, text in (expected.plain_second if is_second else expected.plain).items():
-            got = outputs.get(name)
-            if got is None or got.plain != case.plain[name]:
-                yield _wrong_type(name, case.plain[name], got)
-            elif got.text != text:
-                is_text = got.plain == "str"
-                wanted, actual = (repr(text), repr(got.text)) if is_text else (text, got.text)
-                yield Mismatch(name, "plain", expected_value=wanted, actual_value=actual)
-
-    def wrong_outputs(self, result: CaseResult) -> set[str]:
-        """Return the names of the outputs of the first call that are not as expected."""
-        outputs = {*result.expected.outputs, *result.expected.plain}
-        wrong = {mismatch.tensor for mismatch in self.attribute_mismatches(result)}
-        return outputs & (wrong | self._wrong_values(result))
-
-    def _wrong_values(self, result: CaseResult) -> set[str]:
-        """Return the names of the outputs of the first call without the expected value."""
-        if result.index not in self._wrong:
-            self._wrong[result.index] = set(self._find_wrong_values(result))
-        return self._wrong[result.index]
-
-    def _find_wrong_values(self, result: CaseResult) -> Iterator[str]:
-        expected, outputs = result.expected, result.reply.outputs
-        for name, want in expected.outputs.items():
-            value = self.value_of(outputs.get(name))
-            if value is None or value.shape != want.value.shape:
-                yield name
-                continue
-            if has_wrong_entry(want.value, value, expected.bounds[name]):
-                yield name
-        for name, text in expected.plain.items():
-            got = outputs.get(name)
-            if got is None or (got.plain, got.text) != (result.case.plain[name], text):
-                yield name
-
-    def ran(self, result: CaseResult) -> bool:
-        """Return whether the first call of a case gave outputs of the right shapes."""
-        if result.index not in self._ran:
-            mismatches = self.attribute_mismatches(result)
-            is_wrong = any(found.kind in ("missing", "shape") for found in mismatches)
-            self._ran[result.index] = result.reply.failure is None and not is_wrong
-        return self._ran[result.index]
-
-    def right(self, result: CaseResult) -> bool:
-        """Return whether the first call of a case gave right values.
-
-        Values under dropout are random, so any values are right there.
-        """
-        if not self.ran(result):
-            return False
-        is_random = result.case.dropout is not None
-        return is_random or not self._wrong_values(result)
+    def _arrived(self) -> list[CaseResult]:
+        # The worker may send more runs than there are cases.
+        prepared, calls = self.case_set.prepared, self.case_set.calls
+        for index in range(len(self._compared), min(len(self.reply.runs), len(prepared))):
+            reply, tensors = self.reply.runs[index], self.worker_result.tensors
+            result = CaseResult(index, prepared[index], reply, calls[index], tensors)
+            self._compared.append(result)
+        return self._compared
 
 
 def _missing(name: str, dims: str, shape: tuple[int, ...], got: Returned | None) -> Mismatch:
@@ -308,11 +302,7 @@ def frames_of(frames: list[FrameData]) -> tuple[Frame, ...]:
 
 
 def in_words(failure: CallFailure) -> str:
-    """Return an exception in words, e.g. `RuntimeError: …`.
-
-    Three exceptions get their own words: a return value of a wrong type, `sys.exit` and a
-    NotImplementedError without a message.
-    """
+    """Return an exception in words, e.g. `RuntimeError: …`."""
     if failure.type == "UnexpectedReturnError":
         return failure.message
     if failure.type == "SystemExit":

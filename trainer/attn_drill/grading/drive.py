@@ -15,17 +15,7 @@ ENTRY = "drive"
 
 
 def drive_source(source: str, path: str) -> str:
-    """Return Python source with `drive` and the top-level statements that `drive` depends on.
-
-    Comments and docstrings are removed.
-
-    Args:
-        source: the text of `cases.py`.
-        path: the path of `cases.py`, for messages.
-
-    Raises:
-        PackError: if the file does not define `drive` at its top level.
-    """
+    """Return source with `drive` and all that it needs of `cases.py`, without comments."""
     statements = list(ast.parse(source, path).body)
     makers: dict[str, list[int]] = {}
     for index, statement in enumerate(statements):
@@ -40,11 +30,12 @@ def drive_source(source: str, path: str) -> str:
     waiting = list(makers[ENTRY])
     while waiting:
         index = waiting.pop()
-        if index not in needed:
-            needed.add(index)
-            waiting += [
-                maker for name in _used(statements[index]) for maker in makers.get(name, [])
-            ]
+        if index in needed:
+            continue
+        needed.add(index)
+        for node in ast.walk(statements[index]):
+            if isinstance(node, ast.Name):  # global or local
+                waiting += makers.get(node.id, [])
     kept = [_without_docstrings(statements[index]) for index in sorted(needed)]
     return ast.unparse(ast.Module(body=kept, type_ignores=[])) + "\n"
 
@@ -63,16 +54,10 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
             yield node.name
 
 
-def _used(statement: ast.stmt) -> set[str]:
-    """Return all names in a statement, global or local."""
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-
-
 def _without_docstrings(statement: ast.stmt) -> ast.stmt:
     for node in ast.walk(statement):
-        if (
-            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-            and ast.get_docstring(node, clean=False) is not None
-        ):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        if ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return statement

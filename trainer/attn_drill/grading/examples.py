@@ -22,12 +22,7 @@ class WrongExample:
 
 
 def wrong_examples(prompt: str, reference: Mapping[str, Any]) -> list[WrongExample]:
-    """Return the lines of a prompt's example that are wrong.
-
-    Args:
-        prompt: the text of the prompt.
-        reference: the names that the reference defines. The example may use torch and nn, too.
-    """
+    """Return the lines of a prompt's example that are wrong. It may use torch and nn, too."""
     names = {"torch": torch, "nn": nn, **reference}
     # Without its fence, the last result of a block ends at an empty line.
     test = doctest.DocTestParser().get_doctest(prompt.replace("```", ""), names, "", None, 0)
@@ -49,7 +44,6 @@ class _Runner(doctest.DocTestRunner):
     def report_failure(
         self, out: Any, test: doctest.DocTest, example: doctest.Example, got: str
     ) -> None:
-        """Keep an example with a wrong result."""
         source = example.source.strip().partition("\n")[0]
         result = " ".join(got.split()) or "nothing"
         self.wrong.append(WrongExample(example.lineno + 1, source, result))
@@ -57,5 +51,4 @@ class _Runner(doctest.DocTestRunner):
     def report_unexpected_exception(
         self, out: Any, test: doctest.DocTest, example: doctest.Example, exc_info: Any
     ) -> None:
-        """Keep an example that raises an exception."""
         self.report_failure(out, test, example, f"{exc_info[0].__name__}: {exc_info[1]}")

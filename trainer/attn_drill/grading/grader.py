@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 
 from attn_drill.grading.case_set import CaseSet, load_case_set
 from attn_drill.grading.checks_counted import growth_pairs, loop_between
@@ -33,9 +32,9 @@ _FORK_SERVERS_PER_SUBMISSION = 2
 class Judgement:
     """A judged submission."""
 
-    submission: Submission  # the submission
-    report: Report  # the report, without a diagnosis
-    comparison: Comparison  # the comparison that the report is made from
+    submission: Submission
+    report: Report  # without a diagnosis
+    comparison: Comparison  # the report is made from it
 
     @property
     def case_set(self) -> CaseSet:
@@ -52,10 +51,7 @@ class Judgement:
         return replace(self, report=replace(self.report, shares=shares(self.comparison)))
 
     def of_all_cases(self) -> Judgement:
-        """Return the judgement of all cases that the worker ran.
-
-        A report of a single case covers only this case, but the worker ran all of them.
-        """
+        """Return the judgement of all cases: the worker ran them also for a report of one case."""
         if self.comparison.only is None:
             return self
         complete = Comparison(self.case_set, self.comparison.worker_result)
@@ -67,12 +63,7 @@ class Grader:
     """Grade submissions in worker processes. Use a grader as a context manager.
 
     Create the grader before any file of `solutions/` is loaded, because the fork server must not
-    have references in its memory.
-
-    Args:
-        packs: the folders of packs, which no worker may read.
-        interrupt: a file descriptor that stops the current work; see `Workers`.
-        isolation: the isolation of workers; see `Workers`.
+    have references in its memory. For the arguments, see `Workers`.
     """
 
     def __init__(
@@ -88,12 +79,7 @@ class Grader:
     def __enter__(self) -> Grader:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -101,12 +87,7 @@ class Grader:
         self.workers.close()
 
     def case_set(self, challenge: Challenge, seed: int) -> CaseSet:
-        """Return the cases of a challenge under a seed, and keep the cases for later submissions.
-
-        Raises:
-            PackError: if the content of the pack is broken.
-            GraderError: if the reference raises an exception.
-        """
+        """Return the cases of a challenge under a seed, and keep them for later submissions."""
         key = (challenge.folder, seed)
         if key not in self._case_sets:
             self._case_sets[key] = load_case_set(challenge, seed)
@@ -121,10 +102,7 @@ class Grader:
     def grade(
         self, challenge: Challenge, submission: Submission, seed: int, only: int | None = None
     ) -> Judgement:
-        """Judge a submission on the cases of one seed.
-
-        Args:
-            only: a case number, from 1. The report then covers this case only.
+        """Judge a submission on the cases of one seed; with `only`, on the case of this number.
 
         Raises:
             DrillError: if there is no case with this number.
@@ -137,26 +115,29 @@ class Grader:
     def judge(
         self, case_set: CaseSet, submission: Submission, only: int | None = None
     ) -> Judgement:
-        """Judge a submission on the cases of a case set.
+        """Judge a submission on the cases of a case set; with `only`, on the case of this index.
 
         If the fork server dies, the submission runs again with a new fork server. If two fork
         servers die, the submission is the likely cause, so the submission gets a verdict.
-
-        Args:
-            only: the index of a single case, from 0. The report then covers this case only.
         """
         started = time.monotonic()
         for _ in range(_FORK_SERVERS_PER_SUBMISSION):
             try:
                 comparison = self._under_the_meant_assignment(case_set, submission, only)
-                return _judgement(comparison, submission, started)
+                break
             except ForkServerLostError:
                 self.workers.replace_fork_server()
-        reason = (
-            "each time this file ran, the process that starts workers died together with the worker"
-        )
-        comparison = Comparison(case_set, WorkerResult("died", reason=reason), only)
-        return _judgement(comparison, submission, started)
+        else:
+            reason = (
+                "each time this file ran, the process that starts workers died together with the "
+                "worker"
+            )
+            comparison = Comparison(case_set, WorkerResult("died", reason=reason), only)
+        report = judge(comparison, submission.name, time.monotonic() - started)
+        report = replace(report, source=submission.source)
+        if report.verdict != "passed":
+            report = replace(report, unfinished=unfinished(comparison, submission.source))
+        return Judgement(submission, report, comparison)
 
     def _under_the_meant_assignment(
         self, case_set: CaseSet, submission: Submission, only: int | None
@@ -167,7 +148,9 @@ class Grader:
         also runs again if it ties parameters, because the reference must tie them, too.
         """
         comparison = self._run_and_compare(case_set, submission, {}, only)
-        if not case_set.is_tied and _is_tied_as_allowed(comparison):
+        ties = {frozenset(pair) for pair in case_set.challenge.ties}
+        shared = {frozenset(pair) for run in comparison.reply.runs for pair in run.shared.items()}
+        if ties and ties <= shared and not case_set.is_tied:
             return self._under_the_meant_assignment(case_set.tied, submission, only)
         possible = comparison.reply.assignments
         if len(possible) < 2:
@@ -184,14 +167,14 @@ class Grader:
 
         No other assignment can pass. The trials together have as much CPU time as one run.
         """
-        plain = [index for index, case in enumerate(case_set.cases) if _is_plain(case)][:1]
-        alone, used = case_set.only(plain), 0.0
+        plain = [index for index, case in enumerate(case_set.cases) if _is_plain(case)]
+        alone, used = case_set.only(plain[:1]), 0.0
         for assignment in possible:
-            running = self.workers.begin(alone, submission, assignment)
-            result = self.workers.finish(running)
-            if _is_all_right(Comparison(alone, result)):
-                return assignment
+            result = self.workers.run(alone, submission, assignment)
             used += result.cpu
+            results = Comparison(alone, result).results
+            if result.how == "replied" and all(case_result.right for case_result in results):
+                return assignment
             if result.how != "replied" or used > self.workers.limits.seconds:
                 break
         return possible[0]
@@ -212,11 +195,9 @@ class Grader:
     def _confirm_loops(
         self, comparison: Comparison, submission: Submission, assignment: Assigned
     ) -> None:
-        """Count the two cases of a growth probe again, alone, if their counts show a loop.
-
-        An earlier case may have left a table for one of the lengths, for example in
-        `functools.cache`. Then the counts differ by the work of making the other table.
-        """
+        """Count the two cases of a growth probe again, alone, if their counts show a loop."""
+        # An earlier case may have left a table for one of the lengths, for example in
+        # `functools.cache`. Then the counts differ by the work of making the other table.
         for small, large in growth_pairs(comparison):
             if not loop_between(small, large):
                 continue
@@ -228,18 +209,14 @@ class Grader:
                 return  # one loop is enough to fail
 
     def _loop(self, comparison: Comparison, submission: Submission) -> str:
-        """Return a sentence about the count that grows with the sizes after a timeout, or "".
-
-        A loop is the likely cause of a timeout. The first vectorised probe is small, so the
-        submission can run on the probe again.
-        """
-        case_set = comparison.case_set
-        probes = [index for index, case in enumerate(case_set.cases) if case.probe == "vectorised"][
-            :2
-        ]
+        """Return a sentence about the count that grows with the sizes after a timeout, or ""."""
+        # A loop is the likely cause of a timeout. The first growth probe is small, so the
+        # submission can run on the probe again.
+        cases = comparison.case_set.cases
+        probes = [index for index, case in enumerate(cases) if case.probe == "vectorised"]
         if len(probes) < 2 or (comparison.worker_result.last_note or 0) <= probes[0]:
             return ""
-        pair = case_set.only(probes)
+        pair = comparison.case_set.only(probes[:2])
         result = self.workers.run(pair, submission)
         runs = result.reply.runs or result.partial
         if len(runs) < 2:
@@ -249,14 +226,7 @@ class Grader:
 
 
 def index_of_case(case_set: CaseSet, number: int | None) -> int | None:
-    """Return the index of a case, from 0, or None if `number` is None.
-
-    Args:
-        number: the case number, from 1.
-
-    Raises:
-        DrillError: if there is no case with this number.
-    """
+    """Return the index of the case with this number, from 1; DrillError if there is none."""
     if number is None:
         return None
     count = len(case_set.cases)
@@ -265,28 +235,6 @@ def index_of_case(case_set: CaseSet, number: int | None) -> int | None:
             f"{case_set.challenge.id} has cases 1 to {count}; --case {number} does not exist."
         )
     return number - 1
-
-
-def _judgement(comparison: Comparison, submission: Submission, started: float) -> Judgement:
-    report = judge(comparison, submission.name, time.monotonic() - started)
-    report = replace(report, source=submission.source)
-    if report.verdict != "passed":
-        report = replace(report, unfinished=unfinished(comparison, submission.source))
-    return Judgement(submission, report, comparison)
-
-
-def _is_tied_as_allowed(comparison: Comparison) -> bool:
-    """Return whether the submission ties all parameters which its challenge lets it tie."""
-    ties = {frozenset(pair) for pair in comparison.case_set.challenge.ties}
-    shared = {frozenset(pair) for run in comparison.reply.runs for pair in run.shared.items()}
-    return bool(ties) and ties <= shared
-
-
-def _is_all_right(comparison: Comparison) -> bool:
-    """Return whether the worker replied and the first calls of all cases are right."""
-    if comparison.worker_result.how != "replied":
-        return False
-    return all(comparison.right(result) for result in comparison.results)
 
 
 def _is_plain(case: Case) -> bool:

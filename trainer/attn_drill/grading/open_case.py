@@ -32,14 +32,9 @@ from attn_drill.worker.protocol import DTYPES
 class OpenCase:
     """A case with the learner's own implementation.
 
-    Args:
-        case_set: the case alone.
-        namespace: the names that the learner's file defines.
-
     Attributes:
-        case: the case: its name, sizes, constructor arguments and dtype.
+        case: its name, sizes, constructor arguments and dtype.
         implementation: the learner's module with the weights of the case, or the function.
-        inputs: the inputs by name. A tensor is new in every run.
     """
 
     def __init__(self, case_set: CaseSet, namespace: Mapping[str, Any]) -> None:
@@ -48,36 +43,25 @@ class OpenCase:
         (self._run,) = self._request.runs
         request, run = self._request, self._run
         self._drive = adapted(case_set.content.drive, request.entry, request.signatures)
-        self.implementation = build(
-            namespace,
-            request.kind,
-            request.entry,
-            run.init,
-            DTYPES[run.dtype],
-            run.mode,
-            request.signatures,
-            request.ties,
-        )
-        if isinstance(self.implementation, nn.Module) and not run.initial:
-            self._load_weights(self.implementation)
-
-    def _load_weights(self, module: nn.Module) -> None:
-        values = {name: self._tensors[place] for name, place in self._run.parameters.items()}
-        contract = layer_matching.contract_of(
-            {name: tuple(value.shape) for name, value in values.items()}
-        )
-        shapes, _ = weights.parameter_names(module)
-        found = layer_matching.assignments(contract, shapes)
-        if not found:
+        names = request.kind, request.entry, run.init, DTYPES[run.dtype], run.mode
+        self.implementation = build(namespace, *names, request.signatures, request.ties)
+        if not isinstance(self.implementation, nn.Module) or run.initial:
+            return
+        values = {name: self._tensors[place] for name, place in run.parameters.items()}
+        wanted = {name: tuple(value.shape) for name, value in values.items()}
+        contract = layer_matching.contract_of(wanted)
+        shapes, _ = weights.parameter_names(self.implementation)
+        possible = layer_matching.assignments(contract, shapes)
+        if not possible:
             raise DrillError(
                 "The weights of the case do not fit the parameters of your module. "
                 "`attn-drill check` says why."
             )
-        weights.load(module, contract, found[0], values)
+        weights.load(self.implementation, contract, possible[0], values)
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """The inputs of the first call by name."""
+        """The inputs of the first call by name. A tensor is new in every run."""
         return laid_out(self._run, self._run.inputs, self._tensors)
 
     def run(self) -> dict[str, Any]:
@@ -89,13 +73,7 @@ class OpenCase:
         return outputs
 
     def compare(self, outputs: Mapping[str, Any]) -> None:
-        """Compare outputs with those of the reference.
-
-        Outputs with dropout are not compared, because they are random.
-
-        Raises:
-            AssertionError: if an output differs by more than the tolerance of the case.
-        """
+        """Raise an AssertionError if an output differs by more than the tolerance of the case."""
         if self.case.dropout is not None:
             print("This case draws at random, so there is no single right value.")
             return
@@ -114,14 +92,8 @@ def open_case(
     """Return a case with the implementation in a file, which is imported here.
 
     Args:
-        challenge: the id of the challenge.
-        file: the learner's file.
-        seed: the seed of the cases.
         number: the number of the case, from 1.
         pack: the folder of the pack; None if the challenge is built in or installed.
-
-    Raises:
-        DrillError: if there is no such challenge or case, or if the weights of the case do not fit.
     """
     named = () if pack is None else (Path(pack),)
     known_packs = KnownPacks(named, os.environ.get(VARIABLE, ""))
@@ -138,10 +110,9 @@ def _assert_close(name: str, actual: Tensor, right: Tensor, bound: Tensor) -> No
     actual = actual.detach().to(right.dtype)
     least = 0.0
     if actual.shape == right.shape:
-        is_same = (actual == right) | (actual.isnan() & right.isnan())
-        wrong = (
-            ~((actual - right).abs() <= bound) & ~is_same if right.is_floating_point() else ~is_same
-        )
+        wrong = ~((actual == right) | (actual.isnan() & right.isnan()))
+        if right.is_floating_point():
+            wrong &= ~((actual - right).abs() <= bound)
         if not bool(wrong.any()):
             return
         least = float(bound[wrong].min()) if bound.shape == wrong.shape else 0.0

@@ -13,9 +13,9 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from attn_drill.grading.comparison import CaseResult, Comparison
+from attn_drill.grading.comparison import Comparison
 from attn_drill.model.case import axes
-from attn_drill.model.report import ErrorMap, Mismatch, Outcome, Patterns
+from attn_drill.model.report import ErrorMap, Outcome, Patterns
 
 _MOST_ROWS, _MOST_COLUMNS = 12, 36  # of a picture; longer dimensions are joined into blocks
 _MOST_PATTERN_ROWS, _MOST_PATTERN_COLUMNS = 12, 64  # of a boolean matrix
@@ -33,36 +33,26 @@ def with_pictures(outcome: Outcome, comparison: Comparison) -> Outcome:
     if mismatch is None or mismatch.kind != "value" or outcome.number is None:
         return outcome
     result = comparison.result_of(outcome.number - 1)
-    if result is None:
+    if result is None or mismatch.tensor not in result.expected.outputs:  # a gradient, for example
         return outcome
-    return replace(outcome, mismatch=_pictured(mismatch, result, comparison))
-
-
-def _pictured(mismatch: Mismatch, result: CaseResult, comparison: Comparison) -> Mismatch:
-    """Return a mismatch with pictures, if the values of the first call are the differing values."""
-    expected = result.expected.outputs.get(mismatch.tensor)
-    actual = comparison.value_of(result.reply.outputs.get(mismatch.tensor))
-    if expected is None or actual is None or actual.shape != expected.value.shape:
-        return mismatch
-    bound = result.expected.bounds[mismatch.tensor]
-    sizes = dict(result.case.sizes)
-    off = off_by(expected.value, actual, bound)
+    expected = result.expected.outputs[mismatch.tensor].value
+    actual = result.value_of(result.reply.outputs.get(mismatch.tensor))
+    if actual is None or actual.shape != expected.shape:
+        return outcome
+    off = off_by(expected, actual, result.expected.bounds[mismatch.tensor])
     if int((~(off <= 1)).sum()) != mismatch.mismatched:  # another call of this case was compared
-        return mismatch
-    if expected.value.dtype == torch.bool:
-        return replace(mismatch, patterns=patterns(expected.value, actual, mismatch.dims))
-    return replace(mismatch, error_maps=error_maps(off, mismatch.dims, sizes))
+        return outcome
+    if expected.dtype == torch.bool:
+        pattern = patterns(expected, actual, mismatch.dims)
+        return replace(outcome, mismatch=replace(mismatch, patterns=pattern))
+    maps = error_maps(off, mismatch.dims, result.case.sizes)
+    return replace(outcome, mismatch=replace(mismatch, error_maps=maps))
 
 
 def off_by(expected: Tensor, actual: Tensor, bound: Tensor) -> Tensor:
-    """Return how far each value is off, in units of its tolerance.
+    """Return how far each value is off, in units of its tolerance. The shapes are equal.
 
     If only one of two values is finite, or if they are different infinities, the result is NaN.
-
-    Args:
-        expected: the expected values, of any shape.
-        actual: the values of the submission, of the same shape.
-        bound: the tolerance of every value, of the same shape.
     """
     exact, received = expected.to(torch.float64), actual.to(torch.float64)
     difference = (received - exact).abs()
@@ -84,22 +74,24 @@ def error_maps(off: Tensor, dims: str, sizes: Mapping[str, int]) -> tuple[ErrorM
     if len(names) == 1:
         return (_map("", names[0], apart.unsqueeze(0)),)
     wrong = (~(apart <= 1)).to(torch.float64)
-    spread: list[float] = []
+    spreads: list[float] = []
     for axis in range(len(names)):
         others = [other for other in range(apart.dim()) if other != axis]
         share = wrong.mean(dim=others)
-        spread.append(float(share.max() - share.min()))
+        spread = float(share.max() - share.min())
+        spreads.append(spread if spread >= _TELLING else 0.0)
 
     def rank(pair: tuple[int, int]) -> tuple[float, int]:
-        told = sum(spread[axis] for axis in pair if spread[axis] >= _TELLING)
-        return -round(told, 1), sum(_place(names[axis], _PREFERRED) for axis in pair)
+        first, second = pair
+        place = _place(names[first], _PREFERRED) + _place(names[second], _PREFERRED)
+        return -round(spreads[first] + spreads[second], 1), place
 
     maps = []
     # Two axes may have the same name, for example in a mask [L, L]. So axes are counted, not named.
     for pair in sorted(combinations(range(len(names)), 2), key=rank):
         rows, columns = sorted(pair, key=lambda axis: _place(names[axis], _ORDER))
         others = [axis for axis in range(len(names)) if axis not in pair]
-        worst = _worst_along(apart, others)
+        worst = apart.amax(dim=others) if others else apart  # NaN is greater than every number
         maps.append(_map(names[rows], names[columns], worst if rows < columns else worst.T))
     return tuple(maps)
 
@@ -119,11 +111,6 @@ def _named(tensor: Tensor, dims: str, sizes: Mapping[str, int]) -> tuple[list[st
     return [name for name, _ in kept], tensor.reshape([length for _, length in kept])
 
 
-def _worst_along(off: Tensor, dims: Sequence[int]) -> Tensor:
-    """Return the greatest entries along dims. NaN is greater than every number."""
-    return off.amax(dim=list(dims)) if dims else off
-
-
 def _map(rows: str, columns: str, off: Tensor) -> ErrorMap:
     """Return a map of a matrix. Several neighbours share a cell if there are too many."""
     row_step = math.ceil(off.shape[0] / _MOST_ROWS)
@@ -139,27 +126,17 @@ def _map(rows: str, columns: str, off: Tensor) -> ErrorMap:
 def patterns(expected: Tensor, actual: Tensor, dims: str) -> Patterns | None:
     """Return the first matrix with a wrong entry, or the part of it around this entry.
 
-    Returns None if the tensor has less than two dims, or if no entry is wrong.
-
-    Args:
-        expected: the expected booleans, of any shape.
-        actual: the booleans or numbers of the submission, of the same shape.
-        dims: the named dimensions, e.g. "B H Lq Lk".
+    None if the tensor has less than two dims, or if no entry is wrong. A number other than 0
+    counts as True.
     """
     names = [" ".join(axis) for axis in axes(dims)]
     actual = actual.to(torch.bool)  # a number other than 0 counts as True
     if expected.dim() < 2 or len(names) != expected.dim() or torch.equal(expected, actual):
         return None
-    wrong = (expected != actual).flatten(-2).any(dim=-1).flatten()
-    item = int(wrong.to(torch.uint8).argmax())
-    place = []
-    for name, size in reversed(list(zip(names[:-2], expected.shape[:-2], strict=True))):
-        item, index = divmod(item, size)
-        place.append((index, f"{name.lower()}={index}"))
-    outer = tuple(index for index, _ in reversed(place))
-    words = [words for _, words in reversed(place)]
-    actual, expected = actual[outer], expected[outer]
-    first = (actual != expected).nonzero()[0].tolist()
+    # In the order of nonzero, the first wrong entry is in the first matrix with a wrong entry.
+    *outer, row, column = (actual != expected).nonzero()[0].tolist()
+    words = [f"{name.lower()}={index}" for name, index in zip(names, outer, strict=False)]
+    actual, expected, first = actual[tuple(outer)], expected[tuple(outer)], (row, column)
     for axis, most in enumerate((_MOST_PATTERN_ROWS, _MOST_PATTERN_COLUMNS)):
         length = expected.shape[axis]
         if length > most:

@@ -16,22 +16,20 @@ from attn_drill.worker.execution import leaves
 
 
 class ResultSource(Protocol):
-    """Compute the expected results of a case. `reference.Reference` implements this protocol."""
+    """The part of `reference.Reference` that a case uses."""
 
-    def expect(self, prepared: PreparedCase) -> Expected:
-        """Return the results of the reference for a case."""
+    def expect(self, prepared: PreparedCase) -> Expected: ...
 
     def gradients_under(
         self, prepared: PreparedCase, output: str, actual: Tensor
-    ) -> Expected | None:
-        """Return the results with the same weights dropped as in a submission, or None."""
+    ) -> Expected | None: ...
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedCase:
     """A case with its inputs, weights and expected results."""
 
-    case: Case  # the case as `cases.py` describes it
+    case: Case
     inputs: Mapping[str, Any]  # the inputs of the first call in the case's dtype, by name
     second: Mapping[str, Any]  # the inputs of the second call, which has other values
     parameters: Mapping[str, Tensor]  # the weights, by the names of the contract
@@ -54,13 +52,8 @@ class PreparedCase:
     @property
     def differentiable(self) -> list[str]:
         """The names of the inputs that get gradients."""
-        if not self.cotangents:
-            return []
-        return [
-            name
-            for name, tensor in leaves(self.inputs)
-            if tensor.is_floating_point() and name not in self.case.constants
-        ]
+        names = [name for name, tensor in leaves(self.inputs) if tensor.is_floating_point()]
+        return [name for name in names if self.cotangents and name not in self.case.constants]
 
     @property
     def tensors(self) -> dict[str, Tensor]:
@@ -77,10 +70,7 @@ class PreparedCase:
         return largest
 
     def varied(self, inputs: Mapping[str, Any], parameters: Mapping[str, Tensor]) -> PreparedCase:
-        """Return a variant of this case with other inputs and weights.
-
-        Variants serve the diagnosis. They are never graded.
-        """
+        """Return a variant with other inputs and weights, for the diagnosis: it is not graded."""
         return replace(
             self,
             inputs=dict(inputs),

@@ -25,8 +25,8 @@ _MOST_NAME = 200  # maximum length of a file name, in characters
 class Workers:
     """Start worker processes and wait for them.
 
-    Create an instance before any file of `solutions/` is loaded, because the fork server must not
-    have references in its memory.
+    Create an instance before any file of `solutions/` is loaded: the fork server must not have
+    references in its memory.
 
     Args:
         packs: the folders of packs, which no worker may read.
@@ -82,18 +82,15 @@ class Workers:
 
     def prepare(self, case_set: CaseSet) -> None:
         """Compute the expected values, and start a worker that waits for a submission."""
-        if self._ready is not None and self._ready[0] is case_set:
-            return
-        self._discard()
+        if self._ready is not None:
+            if self._ready[0] is case_set:
+                return
+            self._ready[1].stop()
+            self._ready = None
         running = WorkerRun(self._fork_server, case_set.request(), self.limits, rehearsed=True)
         self._ready = case_set, running
         for expected in case_set.expect():
-            expected.all_bounds()
-
-    def _discard(self) -> None:
-        if self._ready is not None:
-            self._ready[1].stop()
-            self._ready = None
+            _ = expected.bounds, expected.bounds_second, expected.gradient_bounds
 
     def begin(
         self,
@@ -102,12 +99,7 @@ class Workers:
         assignment: Assigned | None = None,
         purpose: Purpose = "grade",
     ) -> WorkerRun:
-        """Start a submission in a worker and return the running worker.
-
-        Args:
-            assignment: the roles of the learner's layers. By default, the worker takes the first
-                assignment that fits all cases.
-        """
+        """Start a submission in a worker and return the running worker; see `CaseSet.request`."""
         is_usual = not assignment and purpose == "grade"
         if is_usual and self._ready is not None and self._ready[0] is case_set:
             running, self._ready = self._ready[1], None
@@ -115,15 +107,12 @@ class Workers:
             is_held = is_usual and case_set is self._preloaded
             frame = None if is_held else case_set.request(assignment, purpose)
             running = WorkerRun(self._fork_server, frame, self.limits)
-        running.submit(_file_of(submission))
+        name = cap(Path(submission.name).name, _MOST_NAME)
+        running.submit(SubmittedFile(name, submission.source))
         return running
 
     def finish(self, running: WorkerRun, more: Callable[[], object] = lambda: None) -> WorkerResult:
-        """Wait for a worker and return its result.
-
-        Raises:
-            SupersededError: if the result is no longer needed.
-        """
+        """Wait for a worker and return its result; SupersededError if it is no longer needed."""
         return running.finish(self._interrupt, more)
 
     def run(
@@ -137,15 +126,6 @@ class Workers:
         return self.finish(self.begin(case_set, submission, assignment, purpose))
 
     def check_interrupt(self) -> None:
-        """Check that the current work is still needed.
-
-        Raises:
-            SupersededError: if `interrupt` is readable.
-        """
+        """Raise SupersededError if the current work is no longer needed."""
         if self._interrupt is not None and select.select([self._interrupt], [], [], 0)[0]:
             raise SupersededError
-
-
-def _file_of(submission: Submission) -> SubmittedFile:
-    """Return the file to send to a worker. Shorten the name and make it valid UTF-8."""
-    return SubmittedFile(cap(Path(submission.name).name, _MOST_NAME), submission.source)

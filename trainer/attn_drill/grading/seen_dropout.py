@@ -1,8 +1,7 @@
 """Run the reference with the same dropout pattern as a submission.
 
 In some cases an output equals the attention weights, so it shows which weights were dropped. The
-reference runs once more and drops exactly these weights. Its gradients are then the gradients that
-the submission must have.
+reference runs once more and drops exactly these: the submission must have the same gradients.
 """
 
 from __future__ import annotations
@@ -28,35 +27,29 @@ def kept_weights(
     The keys are the letters of the dimensions in order, e.g. "B H Lq Lk".
 
     Args:
-        dims: the named dimensions of the output that equals the attention weights. Along `copy` lie
-            copies of the same weight. The last letter is the key.
-        weights: the weights without dropout, in the shape of the output.
+        dims: the named dimensions of both tensors. Along `copy` lie copies of the same weight. The
+            last letter is the key.
         actual: the submission's output. A dropped weight is 0.
     """
     letters = [letter for axis in axes(dims) for letter in axis]
-    kept = (actual.to(torch.float64).abs() > weights.abs() / 2).reshape(
-        [sizes[letter] for letter in letters]
-    )
+    kept = actual.to(torch.float64).abs() > weights.abs() / 2
+    kept = kept.reshape([sizes[letter] for letter in letters])
     if "copy" in letters:
         kept = kept.select(letters.index("copy"), 0)
         letters.remove("copy")
-    found: dict[str, Tensor] = {}
+    in_orders: dict[str, Tensor] = {}
     # [B, H, Lq, Lk] first: implementations have heads before queries, outputs after queries.
     for order in sorted(
         permutations(letters[:-1]),
-        key=lambda candidate: [letter != "B" and letter != "H" for letter in candidate],
+        key=lambda candidate: [letter not in ("B", "H") for letter in candidate],
     ):
         full = [*order, letters[-1]]
-        found[" ".join(full)] = kept.permute([letters.index(letter) for letter in full])
-    return found
+        in_orders[" ".join(full)] = kept.permute([letters.index(letter) for letter in full])
+    return in_orders
 
 
 class ReplayedDropout(TorchFunctionMode):
-    """Make dropout in this thread keep given weights, and scale them as usual, while active.
-
-    Args:
-        kept: boolean tensors that are True for kept weights, in several orders of the dimensions.
-    """
+    """Make dropout in this thread keep the weights of `kept_weights`, and scale them as usual."""
 
     def __init__(self, kept: Mapping[str, Tensor], p: float) -> None:
         super().__init__()
@@ -64,7 +57,6 @@ class ReplayedDropout(TorchFunctionMode):
         self.calls = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Replace dropout by a product with 0 or 1 / (1 - p). Run all other functions as usual."""
         if func not in (functional.dropout, torch.dropout):
             return func(*args, **(kwargs or {}))
         weights = args[0] if args else (kwargs or {})["input"]

@@ -16,14 +16,14 @@ _MERGED_HEADS = tuple((heads, size) for heads in ("H", "Hkv") for size in ("D", 
 
 
 def name_shape(shape: Shape, sizes: Mapping[str, int], dims: str = "") -> str:
-    """Return a shape as `[B=2, L=7, M=48]`.
+    """Return a shape with the letters of its axes.
 
-    An axis gets its letter from `dims` if it has the size of that letter. Axes that were moved or
-    that are not in `dims` get their letters by size, if only one letter has this size.
+    An axis gets its letter from `dims`, the expected dimensions, if it has the size of that letter.
+    Axes that were moved or that are not in `dims` get their letters by size, if only one letter has
+    this size.
 
-    Args:
-        shape: the shape to name.
-        dims: the expected named dimensions, e.g. "B L (H D)".
+    >>> name_shape((2, 7, 15), {"B": 2, "L": 7, "H": 3, "D": 5}, "B L (H D)")
+    '[B=2, L=7, H·D=15]'
     """
     letters = axes(dims)
     expected = tuple(math.prod(sizes[letter] for letter in axis) for axis in letters)
@@ -60,7 +60,11 @@ def _name_axis(axis: int, shape: Shape, sizes: Mapping[str, int]) -> str:
 
 
 def shape_advice(expected: Shape, actual: Shape) -> str:
-    """Return advice on the permutation or reshape that gives the right shape, or ""."""
+    """Return advice on the permutation or reshape that gives the right shape, or "".
+
+    >>> shape_advice((2, 7, 3), (2, 3, 7))
+    'transpose(1, 2) would give the right shape'
+    """
     if sorted(expected) == sorted(actual) and len(set(actual)) == len(actual):
         moved = [axis for axis, size in enumerate(expected) if size != actual[axis]]
         if len(moved) == 2:

@@ -53,4 +53,4 @@ def _right_outputs(comparison: Comparison, result: CaseResult) -> float:
     if not result.has_run:
         return 0.0
     count = len(result.expected.outputs) + len(result.expected.plain)
-    return 1 - len(comparison.wrong_outputs(result)) / count
+    return 1 - len(result.wrong_outputs()) / count

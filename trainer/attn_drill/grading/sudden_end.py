@@ -10,7 +10,6 @@ from attn_drill.model.limits import SLEEP_FACTOR
 from attn_drill.model.report import Outcome
 
 RAISE_MEMORY = "`--memory-limit` raises the limit"
-_RAISE_TIME = "`--time-limit` raises the limit"
 
 
 def sudden_end(comparison: Comparison, due: Iterable[str]) -> list[Outcome] | None:
@@ -26,10 +25,8 @@ def sudden_end(comparison: Comparison, due: Iterable[str]) -> list[Outcome] | No
     how, frames = _how_it_ended(comparison), result.frames
     step, cases, refusals = result.last_note, case_set.cases, case_set.refusals
     if step is None or step < 0:
-        message = f"while the file was imported: {how}"
-        failed = Outcome("loads", "failed", message, frames=frames, advice=_advice(comparison))
-        return [failed, *_rest(due, "loads")]
-    if step < len(cases):
+        failed = Outcome("loads", "failed", f"while the file was imported: {how}", frames=frames)
+    elif step < len(cases):
         failed = Outcome("runs", "failed", how, cases[step].name, step + 1, frames=frames)
     elif step < len(cases) + len(refusals):
         refusal = refusals[step - len(cases)]
@@ -38,38 +35,27 @@ def sudden_end(comparison: Comparison, due: Iterable[str]) -> list[Outcome] | No
         failed = Outcome("bad sizes", "failed", message)
     else:
         failed = Outcome("runs", "failed", how, frames=frames)
-    failed = replace(failed, advice=_advice(comparison))
-    return [Outcome("loads", "passed"), failed, *_rest(due, failed.check)]
+    if result.how == "timeout" and not (comparison.loop or result.slept):
+        failed = replace(failed, advice="`--time-limit` raises the limit")
+    if result.how == "died" and result.out_of_memory:
+        failed = replace(failed, advice=RAISE_MEMORY)
+    outcomes = [failed] if failed.check == "loads" else [Outcome("loads", "passed"), failed]
+    for check in due:
+        if check not in ("loads", failed.check):
+            outcomes.append(Outcome(check, "skipped", f"needs {failed.check}"))
+    return outcomes
 
 
 def _how_it_ended(comparison: Comparison) -> str:
     result = comparison.worker_result
     line = f" at line {result.frames[-1].line}" if result.frames else ""
-    if result.how == "timeout" and result.slept:
-        seconds = SLEEP_FACTOR * result.seconds
-        words = f"it slept and gave no answer in {seconds:g} s; it must not wait for anything"
-        return f"still running at the time limit{line}: {words}"
     if result.how == "timeout":
         words = comparison.loop or f"it used {result.seconds:g} s of CPU time"
+        if result.slept:
+            seconds = SLEEP_FACTOR * result.seconds
+            words = f"it slept and gave no answer in {seconds:g} s; it must not wait for anything"
         return f"still running at the time limit{line}: {words}"
     if result.how == "died":
         return f"{result.reason}{line}"
     reason = result.reason or "an incomplete reply"
     return f"the process did not send a valid result ({reason})"
-
-
-def _advice(comparison: Comparison) -> str:
-    """Return words about the option that raises the limit which ended the worker, or ""."""
-    result = comparison.worker_result
-    if result.how == "timeout" and not (comparison.loop or result.slept):
-        return _RAISE_TIME
-    return RAISE_MEMORY if result.how == "died" and result.out_of_memory else ""
-
-
-def _rest(due: Iterable[str], failed: str) -> list[Outcome]:
-    """Return skipped outcomes for all other checks that are due."""
-    return [
-        Outcome(check, "skipped", f"needs {failed}")
-        for check in due
-        if check not in ("loads", failed)
-    ]

@@ -26,19 +26,13 @@ def compare_values(
     actual: Tensor,
     allowed: Tensor,
 ) -> Mismatch | None:
-    """Compare values entry by entry.
+    """Return the differences of two tensors; None if every entry is within its bound.
 
     Args:
-        name: the name of the tensor, for the report.
         dims: the named dimensions of the tensor, e.g. "B L (H D)".
         expected: the expected values, in float64, bool or an integer dtype.
-        actual: the submission's values, in the same shape and any dtype.
         allowed: the bound on the absolute difference of each entry, in float64. A NaN in `actual`
             is never within the bound.
-
-    Returns:
-        None if every entry is within its bound. Otherwise the number of wrong entries, the largest
-        difference and its index.
     """
     wrong, difference = _differences(expected, actual, allowed)
     count = int(wrong.sum())
@@ -46,9 +40,9 @@ def compare_values(
         return None
     ranked = torch.where(difference.isfinite(), difference, math.inf)
     ranked = torch.where(wrong, ranked, -1.0)
-    worst = _unravel(int(ranked.flatten().argmax()), tuple(expected.shape))
-    first = _unravel(int(wrong.flatten().to(torch.uint8).argmax()), tuple(expected.shape))
-    greatest = float(difference[worst]) if worst else float(difference)
+    first = tuple(wrong.nonzero()[0].tolist())
+    worst = tuple((ranked == ranked.max()).nonzero()[0].tolist())
+    greatest = float(difference[worst])
     return Mismatch(
         tensor=name,
         kind="value",
@@ -81,14 +75,6 @@ def _differences(expected: Tensor, actual: Tensor, allowed: Tensor) -> tuple[Ten
     return ~((difference <= allowed) | (received == exact)), difference
 
 
-def _unravel(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    index: list[int] = []
-    for size in reversed(shape):
-        position, rest = divmod(position, size)
-        index.append(rest)
-    return tuple(reversed(index))
-
-
 def _slice(expected: Tensor, actual: Tensor, wrong: Tensor, index: tuple[int, ...]) -> Slice:
     """Return a few entries along the last axis around `index`."""
     if not index:
@@ -101,26 +87,23 @@ def _slice(expected: Tensor, actual: Tensor, wrong: Tensor, index: tuple[int, ..
         (*row, start),
         tuple(actual[row][start:stop].to(torch.float64).tolist()),
         tuple(expected[row][start:stop].to(torch.float64).tolist()),
-        tuple(bool(entry) for entry in wrong[row][start:stop].tolist()),
+        tuple(wrong[row][start:stop].tolist()),
     )
 
 
 def _affected(wrong: Tensor, dims: str, sizes: Mapping[str, int]) -> tuple[Affected, ...]:
-    """Return for each named dimension the indices along it that have a wrong entry.
-
-    A grouped axis such as "(H D)" counts as several dimensions.
-    """
+    """Return the indices with a wrong entry along each named dimension, also inside "(H D)"."""
     letters = [letter for axis in axes(dims) for letter in axis]
     if math.prod(sizes.get(letter, 0) for letter in letters) != wrong.numel() or not letters:
         return ()
     apart = wrong.reshape([sizes[letter] for letter in letters])
-    found: list[Affected] = []
+    affected: list[Affected] = []
     for position, letter in enumerate(letters):
         others = [other for other in range(apart.dim()) if other != position]
         along = apart.sum(dim=others) if others else apart
-        indices = tuple(int(index) for index in along.nonzero().flatten().tolist())
-        found.append(Affected(letter, sizes[letter], indices))
-    return tuple(found)
+        indices = tuple(along.nonzero().flatten().tolist())
+        affected.append(Affected(letter, sizes[letter], indices))
+    return tuple(affected)
 
 
 def _summary(tensor: Tensor) -> Summary:
@@ -128,17 +111,12 @@ def _summary(tensor: Tensor) -> Summary:
     finite = values[values.isfinite()]
     if finite.numel() == 0:
         return Summary(math.nan, math.nan, math.nan, math.nan, values.numel())
-    return Summary(
-        float(finite.mean()),
-        float(finite.std(correction=0)),
-        float(finite.min()),
-        float(finite.max()),
-        values.numel() - finite.numel(),
-    )
+    mean, std = float(finite.mean()), float(finite.std(correction=0))
+    low, high = float(finite.min()), float(finite.max())
+    return Summary(mean, std, low, high, values.numel() - finite.numel())
 
 
 def compare_dropout(
-    name: str,
     dims: str,
     sizes: Mapping[str, int],
     weights: Tensor,
@@ -146,27 +124,16 @@ def compare_dropout(
     allowed: Tensor,
     p: float,
 ) -> str | None:
-    """Check attention weights under dropout: each entry must be 0 or weight / (1 - p).
+    """Return a sentence if attention weights under dropout are wrong, or None.
 
-    Entries must be dropped independently of each other.
-
-    Args:
-        dims: the named dimensions of the output. Along `copy` lie copies of the same weight, which
-            must agree.
-        weights: the attention weights without dropout, in float64.
-        p: the probability of dropping. The share of zeros must be within 6 standard deviations of
-            it.
-
-    Returns:
-        None if the dropout is right, else a sentence.
+    Each entry must be 0 or weight / (1 - p), dropped independently of the others. The share of
+    zeros must be within 6 standard deviations of p. `weights` are without dropout, in float64.
+    Along the dimension `copy` lie copies of the same weight, which must agree.
     """
     letters = [letter for axis in axes(dims) for letter in axis]
     apart = [sizes[letter] for letter in letters]
-    actual, weights, allowed = (
-        actual.to(torch.float64).reshape(apart),
-        weights.reshape(apart),
-        allowed.reshape(apart),
-    )
+    actual = actual.to(torch.float64).reshape(apart)
+    weights, allowed = weights.reshape(apart), allowed.reshape(apart)
     counted = weights > allowed * 4
     dropped = (actual.abs() <= allowed / (1 - p)) & counted
     kept = ((actual - weights / (1 - p)).abs() <= allowed / (1 - p)) & counted

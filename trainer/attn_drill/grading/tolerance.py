@@ -41,11 +41,9 @@ def allowed(expected: Tensor, dtype: str, lost: float, scale: float | None = Non
     """Return the bound on |actual - expected| for each entry; 0 for booleans and integers.
 
     Args:
-        expected: the expected values, in float64.
         lost: the result of `loss` for this tensor.
-        scale: the largest absolute entry of the group that the tensor belongs to; by default that
-            of the tensor itself. For a gradient the group is all gradients of its case, because
-            some gradients are zero except for rounding.
+        scale: the largest absolute entry of all gradients of a case, because some of them are zero
+            except for rounding; by default that of the tensor itself.
     """
     if not expected.is_floating_point():
         return torch.zeros(expected.shape, dtype=torch.float64)

@@ -58,11 +58,7 @@ class Case:
     larger: Case | None = None
 
     def output_shape(self, output: str) -> tuple[int, ...]:
-        """Return the shape that `output` must have, from its named dimensions.
-
-        Raises:
-            PackError: if a dimension has no size.
-        """
+        """Return the shape that `output` must have; PackError if a dimension has no size."""
         shape: list[int] = []
         for axis in axes(self.dims[output]):
             length = 1
@@ -91,14 +87,7 @@ class Refusal:
 
 
 def size_of(letter: str, sizes: Mapping[str, int], dims: str) -> int:
-    """Return the size of a letter.
-
-    Args:
-        dims: the dimensions with this letter, for the message.
-
-    Raises:
-        PackError: if the letter has no size.
-    """
+    """Return the size of a letter of these dimensions; PackError if it has none."""
     if letter in sizes:
         return sizes[letter]
     known = ", ".join(f"{name} = {size}" for name, size in sizes.items()) or "none"
@@ -109,17 +98,21 @@ def size_of(letter: str, sizes: Mapping[str, int], dims: str) -> int:
 
 
 def axes(dims: str) -> tuple[tuple[str, ...], ...]:
-    """Split "B L (H D)" into (("B",), ("L",), ("H", "D"))."""
-    found: list[tuple[str, ...]] = []
+    """Return the letters of each axis. A group in parentheses is one axis.
+
+    >>> axes("B L (H D)")
+    (('B',), ('L',), ('H', 'D'))
+    """
+    all_axes: list[tuple[str, ...]] = []
     group: list[str] | None = None
     for word in dims.replace("(", " ( ").replace(")", " ) ").split():
         if word == "(":
             group = []
         elif word == ")":
-            found.append(tuple(group or ()))
+            all_axes.append(tuple(group or ()))
             group = None
         elif group is not None:
             group.append(word)
         else:
-            found.append((word,))
-    return tuple(found)
+            all_axes.append((word,))
+    return tuple(all_axes)

@@ -20,20 +20,16 @@ class Expression:
     text: str
 
     def __repr__(self) -> str:
-        """Return the text without quotes."""
         return self.text
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One argument of a callable: its name, and its default if the argument is optional.
-
-    The default is a literal or an `Expression`.
-    """
+    """One argument of a callable."""
 
     name: str
     required: bool = True
-    default: object = None
+    default: object = None  # of an optional argument: a literal or an `Expression`
 
     @property
     def has_known_default(self) -> bool:
@@ -43,10 +39,10 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Signature:
-    """The name and the arguments of a callable. The arguments of a method lack `self`."""
+    """The name and the arguments of a callable."""
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...]  # without `self`
 
 
 @dataclass(frozen=True)
@@ -61,14 +57,14 @@ class Mistake:
     # Ids of earlier mistakes in the file that have the same effect. A diagnosis may name either of
     # them.
     twins: tuple[str, ...] = ()
-    # True if no person would write the line, for example `if False:`. It is for the diagnosis only:
-    # a reader finds it without any thought about attention.
+    # True if no person would write the line, for example `if False:`. A reader finds it without any
+    # thought about attention, so it is for the diagnosis only.
     contrived: bool = False
 
 
 @dataclass(frozen=True)
 class Challenge:
-    """One challenge of a pack, as its folder under `challenges/` describes it."""
+    """One challenge of a pack."""
 
     id: str
     title: str
@@ -78,9 +74,9 @@ class Challenge:
     entry: tuple[str, ...]  # the names that the learner's file must define
     builds_on: tuple[str, ...]  # ids of challenges to solve first
     hints: tuple[str, str, str]  # three hints; each reveals more than the one before
-    folder: Path  # the folder in `challenges/`
-    solutions: Path  # the folder in `solutions/`
-    topic: str = "other"  # the name of the file in the question bank that belongs to the challenge
+    folder: Path  # in `challenges/`
+    solutions: Path  # in `solutions/`
+    topic: str = "other"  # the name of its file in the question bank
     asked: Asked = "sometimes"  # how often interviews ask for it
     # Names of operations of torch that a submission must not call, for example "torch.cumsum". The
     # library's attention is forbidden in every challenge.

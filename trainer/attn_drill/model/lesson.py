@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class CallCost:
     """The cost of one call of realistic size."""
 
-    operations: int  # the number of tensor operations, without views
-    multiply_adds: int  # the number of multiply-adds
+    operations: int  # without views
+    multiply_adds: int
     peak_bytes: int  # the most bytes of new tensors that are in use at once
 
 
@@ -18,9 +18,9 @@ class CallCost:
 class Note:
     """A remark that an interviewer could make about an answer that passed."""
 
-    line: int  # the line of the file, or 0 if the remark belongs to no line
+    line: int  # of the file; 0 if the remark belongs to no line
     says: str  # the measured fact
-    why: str  # one sentence on why the fact matters
+    why: str  # why the fact matters
     recommends: str = ""  # the name of a right answer that does better, or ""
 
 
@@ -31,8 +31,8 @@ class OtherAnswer:
     name: str  # "reference", or the name of its file without the suffix
     does: str  # the difference to the reference, in a sentence; "" for the reference
     costs: str  # its price, in words; "" for the reference
-    source: str  # the text of the file
-    cost: CallCost | None = None  # the measured cost, or None if it could not be measured
+    source: str
+    cost: CallCost | None = None  # None if it could not be measured
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,7 @@ class Lesson:
     """The lesson about one answer that passed."""
 
     call: str = ""  # the measured call in words, or "" if the challenge describes none
-    own: CallCost | None = None  # the cost of the answer, or None if it could not be measured
-    notes: tuple[Note, ...] = ()  # the remarks, the most important first
-    # The right answers of the pack. The first is the reference.
-    others: tuple[OtherAnswer, ...] = ()
+    own: CallCost | None = None  # None if it could not be measured
+    notes: tuple[Note, ...] = ()  # the most important first
+    others: tuple[OtherAnswer, ...] = ()  # the first is the reference
     is_measured: bool = True  # False if the answer did not run to its end

@@ -17,7 +17,7 @@ class Limits:
 
     @property
     def memory_bytes(self) -> int:
-        """The limit of memory in bytes."""
+        """The limit of memory, as the kernel takes it."""
         return self.memory_mib << 20
 
 

@@ -13,7 +13,11 @@ def plural(count: int, noun: str) -> str:
 
 
 def in_bytes(count: int) -> str:
-    """Return a number of bytes in words, e.g. "64 MiB"."""
+    """Return a number of bytes in words.
+
+    >>> in_bytes(1000), in_bytes(64 << 20), in_bytes(1216 << 20)
+    ('1,000 bytes', '64 MiB', '1.19 GiB')
+    """
     size = float(count)
     for unit in ("bytes", "KiB", "MiB"):
         if round(size) < 1024:
@@ -23,7 +27,11 @@ def in_bytes(count: int) -> str:
 
 
 def in_count(count: int) -> str:
-    """Return a large number in words, e.g. "137 billion"."""
+    """Return a number with three digits in words; a small number is exact.
+
+    >>> in_count(12_345), in_count(120_259_084_288)
+    ('12,345', '120 billion')
+    """
     for size, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
         if round(count / size, 3) >= 1:
             return f"{_short(count / size)} {word}"

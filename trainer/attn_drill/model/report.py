@@ -1,7 +1,4 @@
-"""The report on a submission: frozen records of checks, differences and the diagnosis.
-
-Commands that do not grade do not need to import this module.
-"""
+"""The report on a submission: frozen records of checks, differences and the diagnosis."""
 
 from __future__ import annotations
 
@@ -19,17 +16,17 @@ class Slice:
     """A few neighbouring entries along the last axis of a tensor."""
 
     index: tuple[int, ...]  # the index of the first entry
-    actual: tuple[float, ...]  # entries of the submission's tensor
-    expected: tuple[float, ...]  # entries of the reference's tensor
-    wrong: tuple[bool, ...]  # for each entry, True if it is out of tolerance
+    actual: tuple[float, ...]
+    expected: tuple[float, ...]
+    wrong: tuple[bool, ...]  # which entries are out of tolerance
 
 
 @dataclass(frozen=True)
 class Affected:
     """The wrong entries along one named dimension."""
 
-    dim: str  # the name of the dimension
-    size: int  # its length
+    dim: str
+    size: int
     wrong: tuple[int, ...]  # the indices that hold at least one wrong entry
 
 
@@ -46,53 +43,38 @@ class Summary:
 
 @dataclass(frozen=True)
 class ErrorMap:
-    """How far the values of a tensor are off, along two of its dimensions.
+    """How far the values of a tensor are off, along two of its dimensions."""
 
-    Attributes:
-        rows, columns: the names of the dimensions; `rows` is "" if there is only one dimension.
-        row_count, column_count: the lengths of both dimensions; `row_count` is 1 without `rows`.
-        row_step, column_step: how many neighbouring indices a cell joins.
-        off: for each row and column, the greatest difference in units of the tolerance. A value
-            is wrong if it is off by more than 1. None if a value is not finite.
-    """
-
-    rows: str
+    rows: str  # the names of the dimensions; "" if there is only one dimension
     columns: str
-    row_count: int
+    row_count: int  # the lengths of the dimensions; 1 without `rows`
     column_count: int
-    row_step: int
+    row_step: int  # how many neighbouring indices a cell joins
     column_step: int
+    # For each row and column, the greatest difference in units of the tolerance. A value is wrong
+    # if it is off by more than 1. None if a value is not finite.
     off: tuple[tuple[float | None, ...], ...]
 
 
 @dataclass(frozen=True)
 class Patterns:
-    """A matrix of True and False of the submission, next to the expected matrix.
+    """A matrix of True and False of the submission, next to the expected matrix."""
 
-    Attributes:
-        rows, columns: the names of both dimensions.
-        place: the index of the matrix in the tensor, and the part of a large matrix that is shown,
-            e.g. "b=0 h=1"; "" if the matrix is the whole tensor.
-        actual, expected: a string for each row, with `#` for True and `.` for False.
-    """
-
-    rows: str
+    rows: str  # the names of both dimensions
     columns: str
+    # The index of the matrix in the tensor, and the part of a large matrix that is shown, e.g.
+    # "b=0 h=1"; "" if the matrix is the whole tensor.
     place: str
-    actual: tuple[str, ...]
+    actual: tuple[str, ...]  # a string for each row, with `#` for True and `.` for False
     expected: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """The difference between an output and the expected output.
-
-    Kinds "type" and "plain" are for outputs that are not tensors. Only the failure that the report
-    explains has `error_maps` (the most telling pair of dimensions first) and `patterns` (if the
-    output is boolean).
-    """
+    """The difference between an output and the expected output."""
 
     tensor: str
+    # "type" and "plain" are for outputs that are not tensors.
     kind: Literal["missing", "shape", "dtype", "device", "value", "type", "plain"]
     dims: str = ""
     expected_shape: tuple[int, ...] | None = None
@@ -110,6 +92,8 @@ class Mismatch:
     actual_summary: Summary | None = None
     expected_value: str | None = None
     actual_value: str | None = None
+    # Only of the failure that the report explains: the most telling pair of dimensions first, or
+    # for a boolean output the patterns.
     error_maps: tuple[ErrorMap, ...] = ()
     patterns: Patterns | None = None
 
@@ -130,7 +114,7 @@ class Outcome:
     check: str
     status: Status
     message: str = ""
-    case: str | None = None  # the name of the case; None if the outcome is for the whole submission
+    case: str | None = None  # its name; None if the outcome is for the whole submission
     number: int | None = None  # the case number for `--case`, from 1
     mismatch: Mismatch | None = None
     frames: tuple[Frame, ...] = ()  # the traceback within the learner's file, or the line to blame
@@ -146,17 +130,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class EffectiveMask:
-    """The keys that each query attends to.
+    """The keys that each query attends to: `#` in the string of the query."""
 
-    Each string is the row of one query, with `#` for each key that the query attends to.
-    """
-
-    difference: str  # the difference in words; "" if there is none
+    difference: str  # in words; "" if there is none
     item: int  # index of the batch item that is shown
-    actual: tuple[str, ...]  # rows of the submission; () if there is no difference
-    expected: tuple[str, ...]  # rows of the reference
-    # The number of keys that come from the cache. They are the first keys.
-    cached: int = 0
+    actual: tuple[str, ...]  # () if there is no difference
+    expected: tuple[str, ...]
+    cached: int = 0  # how many keys come from the cache; they are the first
     number: int | None = None  # the case whose mask this is, from 1; None if it is not known
 
 
@@ -164,22 +144,19 @@ class EffectiveMask:
 class WrongFunction:
     """A function of the challenge that is wrong too."""
 
-    function: str  # its name
+    function: str
     number: int  # the case that shows it, from 1
-    first_line: Frame  # the first line that computed a wrong value
+    first_line: Frame
 
 
 @dataclass(frozen=True)
 class AttentionWeights:
-    """The attention weights of one batch item.
+    """The attention weights of one batch item, by head, query and key.
 
-    Attributes:
-        item: the index of the batch item.
-        actual, expected: the weights of the submission and of the reference, by head, query and
-            key; None for a weight that is not finite. Long dimensions are cut at their ends.
+    A weight that is not finite is None. Long dimensions are cut at their ends.
     """
 
-    item: int
+    item: int  # the index of the batch item
     actual: tuple[tuple[tuple[float | None, ...], ...], ...]
     expected: tuple[tuple[tuple[float | None, ...], ...], ...]
 
@@ -196,48 +173,35 @@ class Operand:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The place and the likely cause of a wrong answer.
+    """The place and the likely cause of a wrong answer."""
 
-    Attributes:
-        mistakes: the known mistakes that together give exactly this output; () if none do.
-        first_line: the first line of the learner's file that computed a wrong value.
-        start: the line from which the mistake may be, for example the last line before
-            `first_line` that makes right numbers; None if it is `first_line` itself.
-        missing: whether a step is missing between both lines.
-        case: number of the case that shows the wrong line, from 1.
-        last_reached: the reference's last named result that the submission computed too.
-        first_missed: the reference's first named result that the submission did not compute.
-        missed_shape: the shape of the missed result with letters, e.g. "[B, L, M]", or "".
-        made: the result of the first wrong line: its shape with letters.
-        rearranged: the shape of a right value that this line rearranges wrongly, or "".
-        operands: the right values from which this line computes.
-        layout: in words, how the output relates to the right one (axes in another order, for
-            example), or which input would make the reference give this output.
-        effective_mask: the mask that the submission seems to apply.
-        cleared: causes that the evidence rules out.
-        elsewhere: the first wrong lines of other functions of the challenge, one for each function
-            with other wrong lines.
-        attention: the attention weights in the explained case; None if there are none.
-        is_only_mistake: whether the reference with this mistake fails every check exactly as the
-            submission. This is known only if the report is for a class.
-    """
-
+    # The known mistakes that together give exactly this output; () if none do.
     mistakes: tuple[Mistake, ...] = ()
+    # The first line of the learner's file that computed a wrong value.
     first_line: Frame | None = None
+    # The line from which the mistake may be, for example the last line before `first_line` that
+    # makes right numbers; None if it is `first_line` itself.
     start: int | None = None
-    missing: bool = False
-    case: int | None = None
+    missing: bool = False  # whether a step is missing between both lines
+    case: int | None = None  # number of the case that shows the wrong line, from 1
+    # The reference's last named result that the submission computed too, and the first that it did
+    # not compute.
     last_reached: str | None = None
     first_missed: str | None = None
-    missed_shape: str = ""
-    made: str | None = None
-    rearranged: str = ""
-    operands: tuple[Operand, ...] = ()
+    missed_shape: str = ""  # the shape of the missed result with letters, e.g. "[B, L, M]"
+    made: str | None = None  # the shape of the result of the first wrong line, with letters
+    rearranged: str = ""  # the shape of a right value that this line rearranges wrongly
+    operands: tuple[Operand, ...] = ()  # the right values from which this line computes
+    # In words, how the output relates to the right one (axes in another order, for example), or
+    # which input would make the reference give this output.
     layout: str | None = None
-    effective_mask: EffectiveMask | None = None
-    cleared: tuple[str, ...] = ()
+    effective_mask: EffectiveMask | None = None  # the mask that the submission seems to apply
+    cleared: tuple[str, ...] = ()  # causes that the evidence rules out
+    # The first wrong lines of other functions of the challenge, one for each function.
     elsewhere: tuple[WrongFunction, ...] = ()
-    attention: AttentionWeights | None = None
+    attention: AttentionWeights | None = None  # in the explained case
+    # Whether the reference with this mistake fails every check exactly as the submission. This is
+    # known only if the report is for a class.
     is_only_mistake: bool = False
 
     @property
@@ -252,16 +216,15 @@ class Diagnosis:
 class Curve:
     """The loss over the steps of a small training; None for a loss that is not finite."""
 
-    # The losses of the learner's file; () if it raised an exception.
-    actual: tuple[float | None, ...]
-    expected: tuple[float | None, ...]  # the losses of the reference
+    actual: tuple[float | None, ...]  # () if the learner's file raised an exception
+    expected: tuple[float | None, ...]
 
 
 @dataclass(frozen=True)
 class Part:
     """A part of a challenge with several functions, for example its loss."""
 
-    name: str  # the name of the part
+    name: str
     # "unknown" if the part fails, but an earlier part that it uses is wrong too.
     state: Literal["right", "wrong", "unknown"]
 
@@ -270,13 +233,12 @@ class Part:
 class Repair:
     """The progress of a bug hunt with several planted mistakes."""
 
-    planted: int  # how many mistakes were planted
+    planted: int
     # The planted mistakes that are still in the file; None if the file behaves like no choice of
     # the planted mistakes.
     left: tuple[Mistake, ...] | None
     parts: tuple[Part, ...] = ()  # the parts of the challenge; () if it has none
-    # The loss over a small training; None if the challenge describes none.
-    curve: Curve | None = None
+    curve: Curve | None = None  # over a small training, if the challenge describes one
 
 
 @dataclass(frozen=True)
@@ -291,10 +253,10 @@ class TraceRow:
     dtype: str
     low: float  # the least finite entry
     high: float  # the greatest finite entry
-    not_finite: int  # count of entries that are not finite
+    not_finite: int  # how many entries are not finite
     milestone: str  # the reference's named result that equals the tensor, or ""
-    entries: int = 0  # count of all entries
-    true: int | None = None  # count of the entries that are True; None if the tensor is not boolean
+    entries: int = 0
+    true: int | None = None  # how many are True; None if the tensor is not boolean
     is_wrong: bool = False  # whether this is the first wrong value
 
 

@@ -87,13 +87,9 @@ def _object(record: object, keys: Mapping[str, str]) -> dict[str, Any]:
 
 
 def from_object(found: Mapping[str, Any]) -> Report:
-    """Return the report that `to_object` converted to this object.
+    """Return the report that `to_object` converted, without cases, texts of lines and slices.
 
-    The result has no cases, no texts of lines and no slices of tensors, because the object does
-    not contain them.
-
-    Raises:
-        KeyError, TypeError: if `to_object` did not make the object.
+    KeyError or TypeError if `to_object` did not make the object.
     """
     diagnosis = found["diagnosis"]
     return Report(
@@ -123,20 +119,15 @@ def _outcome_from(found: Mapping[str, Any]) -> Outcome:
 
 
 def _diagnosis_from(found: Mapping[str, Any]) -> Diagnosis:
-    mask, mistakes = found["effective_mask"], found["mistakes"]
+    mask, mistakes, span = found["effective_mask"], found["mistakes"], found["span"]
     return Diagnosis(
         mistakes=tuple(Mistake(known["id"], "", "", known["says"], "") for known in mistakes),
         first_line=next(iter(_frames(found["first_line"])), None),
-        start=_start_from(found["span"]),
+        start=span[0] if span is not None and span[0] != span[1] else None,
         **_fields(found, _DIAGNOSIS),
         effective_mask=None if mask is None else EffectiveMask(**_fields(mask, _MASK)),
         is_only_mistake=found.get("only_mistake", False),
     )
-
-
-def _start_from(span: list[int] | None) -> int | None:
-    """Return the first line of a span of several lines."""
-    return None if span is None or span[0] == span[1] else span[0]
 
 
 def _frames(line: int | None) -> tuple[Frame, ...]:

@@ -10,4 +10,4 @@ class Submission:
     """A learner's file."""
 
     name: str  # the file name that a report shows
-    source: str  # the text of the file
+    source: str

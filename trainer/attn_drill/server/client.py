@@ -6,31 +6,25 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from attn_drill.server.messages import HEAD_BYTES, Reply, Request, body_length, unpacked_reply
+from attn_drill.server.messages import HEAD_BYTES, Reply, body_length, unpacked_reply
 from attn_drill.server.process import ServerProcess
 
-_PATIENCE_SECONDS = 0.5
 
-
-class AsyncClient:
+class AsyncClient(ServerProcess):
     """A grading server whose replies are received as soon as they are sent.
 
     The server starts at once, so it imports torch while the screen is drawn.
     """
 
     def __init__(self, *packs: Path) -> None:
-        self._process = ServerProcess(packs)
-
-    def send(self, request: Request) -> bool:
-        """Send a request; return False if the server is gone."""
-        return self._process.send(request)
+        super().__init__(packs)
 
     async def replies(self) -> AsyncIterator[Reply]:
         """Yield the replies as they arrive. End when the server ends."""
         reader = asyncio.StreamReader()
         loop = asyncio.get_running_loop()
         transport, _ = await loop.connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), self._process.replies
+            lambda: asyncio.StreamReaderProtocol(reader), self.output
         )
         try:
             while True:
@@ -41,10 +35,6 @@ class AsyncClient:
         finally:
             transport.close()
 
-    def last_words(self) -> str:
-        """Return the last line that the server wrote to its stderr, or ""."""
-        return self._process.last_words()
-
-    def close(self) -> None:
+    def close(self, patience: float = 0.5) -> None:
         """End the server and its workers."""
-        self._process.close(_PATIENCE_SECONDS)
+        super().close(patience)

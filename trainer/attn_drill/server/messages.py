@@ -6,8 +6,11 @@ contain NaN and infinities. This module does not import torch, so a screen can r
 
 from __future__ import annotations
 
+import math
 import os
+import select
 import struct
+import time
 from typing import Any
 
 import msgspec
@@ -28,28 +31,28 @@ HEAD_BYTES = _LENGTH.size
 class Hello(msgspec.Struct, tag=True, frozen=True):
     """The first message to a server. Before it, the server has forked its fork server."""
 
-    # The folders of packs. A challenge comes from the first pack that has it.
-    packs: tuple[str, ...]
+    packs: tuple[str, ...]  # folders; a challenge comes from the first pack that has it
     environment: dict[str, str]  # the environment variables of the user
     path: tuple[str, ...]  # the folders from which Python imports
+    id: int = 0
 
 
 class Prepare(msgspec.Struct, tag=True, frozen=True):
     """Announce the challenge of the next submission. There is no reply."""
 
     challenge: str
+    id: int = 0
 
 
 class Grade(msgspec.Struct, tag=True, frozen=True):
     """Grade a submission. The replies are verdicts, or a refusal."""
 
     challenge: str  # the id of the challenge
-    submission: Submission  # the submission to grade
+    submission: Submission
     seed: int | None = None  # of the cases; None for a fresh seed
     case: int | None = None  # the number of the only case to run, from 1; None for all cases
     id: int = 0  # copied to the replies
-    # Whether a failing verdict is sent twice, first without its diagnosis.
-    is_early_wanted: bool = False
+    is_early_wanted: bool = False  # whether a failure is first sent without its diagnosis, too
     is_shared: bool = False  # whether more submissions with this seed will follow
     # Digest of the challenge's folders; a server with another digest refuses. "" skips this
     # comparison.
@@ -57,9 +60,7 @@ class Grade(msgspec.Struct, tag=True, frozen=True):
     # Whether to refuse if the self-test of the sandbox fails on this machine.
     needs_isolation: bool = False
     seconds: float = DEFAULT.seconds  # limit of CPU time
-    memory_mib: int = (
-        DEFAULT.memory_mib
-    )  # limit of memory in MiB, in addition to torch's own memory
+    memory_mib: int = DEFAULT.memory_mib  # beyond the memory of torch itself
     planted: tuple[str, ...] = ()  # the ids of the mistakes that a bug hunt put into the file
     is_diagnosed: bool = True  # whether a failure is explained
     # Whether points follow from the report: it has the shares of the checks, and says if the named
@@ -67,24 +68,13 @@ class Grade(msgspec.Struct, tag=True, frozen=True):
     is_for_points: bool = False
 
 
-class GradeReference(msgspec.Struct, tag=True, frozen=True):
-    """Grade the reference. Its report shows the checks that a right answer passes."""
-
-    challenge: str
-    seed: int
-    id: int = 0
-
-
 class TraceLines(msgspec.Struct, tag=True, frozen=True):
-    """Trace a submission: return the result of every line with this seed.
-
-    `case` is the number of the case, from 1; None for the first case that fails.
-    """
+    """Trace a submission: return the result of every line with this seed."""
 
     challenge: str
     submission: Submission
     seed: int
-    case: int | None = None
+    case: int | None = None  # its number, from 1; None for the first case that fails
     id: int = 0
 
 
@@ -119,21 +109,21 @@ class Verdict(msgspec.Struct, tag=True, frozen=True):
 
 
 class Traced(msgspec.Struct, tag=True, frozen=True):
-    """The trace of a submission."""
+    """The reply to `TraceLines`."""
 
     id: int
     trace: Trace
 
 
 class Taught(msgspec.Struct, tag=True, frozen=True):
-    """The lesson about a submission that passed."""
+    """The reply to `Teach`."""
 
     id: int
     lesson: Lesson
 
 
 class Checked(msgspec.Struct, tag=True, frozen=True):
-    """The rows of the checked items."""
+    """The reply to `CheckItems`."""
 
     id: int
     rows: tuple[Row, ...]
@@ -154,79 +144,72 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
         return kind(self.sentence)
 
 
-Request = Hello | Prepare | Grade | GradeReference | TraceLines | Teach | CheckItems
+Request = Hello | Prepare | Grade | TraceLines | Teach | CheckItems
 Reply = Ready | Verdict | Traced | Taught | Checked | Refused
 Message = Request | Reply
 
 
 def refusal(reply: Reply) -> str:
-    """Return the reason why a reply has no verdict, in one sentence."""
+    """Return the sentence that says why a reply has no verdict."""
     return reply.sentence if isinstance(reply, Refused) else "The grader gave no verdict."
 
 
 def packed(message: Message) -> bytes:
-    """Return the bytes of a message. Only small matrices are kept, because others are not shown."""
-    return msgspec.msgpack.encode(message, enc_hook=rows_of)
+    """Return the bytes of a message."""
+    return msgspec.msgpack.encode(message, enc_hook=_rows_of)
 
 
-def rows_of(value: Any) -> Any:
-    """Return a small matrix as lists of rows, and None for any other tensor."""
+def _rows_of(value: Any) -> Any:
+    """Return a small matrix as lists of rows; None for any other tensor: it is not shown."""
     shape = getattr(value, "shape", None)
     is_small = shape is not None and len(shape) == 2 and max(shape) <= _MOST_ROWS
     return value.tolist() if is_small else None
 
 
 def unpacked_request(body: bytes) -> Request:
-    """Return the request in the body of a message."""
     request: Request = msgspec.msgpack.decode(body, type=Request)
     return request
 
 
 def unpacked_reply(body: bytes) -> Reply:
-    """Return the reply in the body of a message."""
     reply: Reply = msgspec.msgpack.decode(body, type=Reply)
     return reply
 
 
-def framed(body: bytes) -> bytes:
-    """Return a complete message: the length, then the body."""
-    return _LENGTH.pack(len(body)) + body
-
-
 def body_length(head: bytes) -> int:
-    """Return the length of a body.
-
-    Args:
-        head: the first bytes of the message.
-
-    Raises:
-        ValueError: if the message is longer than allowed.
-    """
+    """Return the length of the body behind a head; ValueError if it is longer than allowed."""
     (length,) = _LENGTH.unpack(head)
     if length > MOST_BYTES:
         raise ValueError(f"the message has {length} bytes, at most {MOST_BYTES} are allowed")
     return int(length)
 
 
-def read_message(descriptor: int) -> bytes | None:
-    """Read the body of the next message; return None at the end of the stream."""
-    head = _read(descriptor, HEAD_BYTES)
-    return None if head is None else _read(descriptor, body_length(head))
+def read_message(descriptor: int, deadline: float = math.inf) -> bytes | None:
+    """Read the body of the next message; return None at the end of the stream.
+
+    At the deadline, a time of `time.monotonic`, a TimeoutError is raised.
+    """
+    head = _read(descriptor, HEAD_BYTES, deadline)
+    return None if head is None else _read(descriptor, body_length(head), deadline)
 
 
-def _read(descriptor: int, count: int) -> bytes | None:
-    parts: list[bytes] = []
-    while count:
-        part = os.read(descriptor, min(count, 1 << 20))
+def _read(descriptor: int, count: int, deadline: float) -> bytes | None:
+    received = bytearray()
+    while len(received) < count:
+        if deadline < math.inf:
+            patience = max(0.0, deadline - time.monotonic())
+            if not select.select([descriptor], [], [], patience)[0]:
+                raise TimeoutError("the grading process does not reply")
+        part = os.read(descriptor, min(count - len(received), 1 << 20))
         if not part:
             return None
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)
+        received += part
+    return bytes(received)
 
 
 def write_message(descriptor: int, message: Message) -> None:
-    """Write a complete message."""
-    data = memoryview(framed(packed(message)))
+    """Write a complete message: the length, then the body."""
+    body = packed(message)
+    data = memoryview(_LENGTH.pack(len(body)) + body)
     while data:
         data = data[os.write(descriptor, data) :]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from attn_drill.casekit.case_rules import case_problems
@@ -66,11 +65,7 @@ class PackChecker:
                 yield Row(challenge.id, *item, (in_words_of(error, challenge),))
 
     def _prepare(self, challenge: Challenge, seed: int) -> None:
-        """Check the fields of all cases before a wrong field makes the grading fail.
-
-        Raises:
-            PackError: if a field is wrong, or if the content cannot be loaded.
-        """
+        """Check the fields of all cases before a wrong field makes the grading fail."""
         if self._sound != (challenge, seed):
             content = load_content(challenge)
             problems = case_problems(content.draw_cases(Draw(seed)), challenge)
@@ -91,25 +86,22 @@ class PackChecker:
                 problems = [sentence for rule in _CASE_RULES for sentence in rule(case_set)]
                 return Row(challenge.id, *item, tuple(problems))
             case "reference":
-                problem = self._problem_of_right(challenge, seeds, solutions / name)
-                return Row(challenge.id, *item, (problem,) if problem else ())
+                return self._row_of_right(challenge, seeds, item, solutions / name)
             case "also right":
-                problem = self._problem_of_right(challenge, seeds, solutions / "also_right" / name)
-                return Row(challenge.id, *item, (problem,) if problem else ())
+                return self._row_of_right(challenge, seeds, item, solutions / "also_right" / name)
             case "stub":  # the code of the other levels is the same
-                path = challenge.folder / name
-                wrong = _Wrong(pack_reader.stub(challenge), str(path))
-            case "mistake" | "pair":
-                ids = ids_of_pair(name) if kind == "pair" else (name,)
-                mistakes = [each for each in read_mistakes(challenge) if each.id in ids]
-                place = place_of(challenge, mistakes[-1].id)
-                source = patch_all(pack_reader.solution(challenge), mistakes, place)
-                wrong = _Wrong(source, place, tuple(mistakes))
-        problem, refused_by = self._problem_of_wrong(challenge, seeds, wrong)
-        return Row(challenge.id, *item, (problem,) if problem else (), refused_by)
+                source, place = pack_reader.stub(challenge), str(challenge.folder / name)
+                return self._row_of_wrong(challenge, seeds, item, source, place, [])
+        ids = ids_of_pair(name) if kind == "pair" else (name,)
+        mistakes = [each for each in read_mistakes(challenge) if each.id in ids]
+        place = place_of(challenge, mistakes[-1].id)
+        source = patch_all(pack_reader.solution(challenge), mistakes, place)
+        return self._row_of_wrong(challenge, seeds, item, source, place, mistakes)
 
-    def _problem_of_right(self, challenge: Challenge, seeds: Sequence[int], path: Path) -> str:
-        """Return why a right answer does not pass with every seed; "" if it does."""
+    def _row_of_right(
+        self, challenge: Challenge, seeds: Sequence[int], item: Item, path: Path
+    ) -> Row:
+        """Check that a right answer passes with every seed."""
         is_reference = path.parent == challenge.solutions
         file_name = challenge.file_name if is_reference else path.name
         submission = Submission(file_name, pack_reader.read_text(path))
@@ -123,44 +115,55 @@ class PackChecker:
                     "Remove the operation from `forbids` in "
                     f"{challenge.folder / 'challenge.toml'} if the reference needs it."
                 )
-            return f"{path}: the answer does not pass with seed {seed}: {in_words(report)} {advice}"
-        return ""
+            problem = f"the answer does not pass with seed {seed}: {in_words(report)} {advice}"
+            return Row(challenge.id, *item, (f"{path}: {problem}",))
+        return Row(challenge.id, *item)
 
-    def _problem_of_wrong(
-        self, challenge: Challenge, seeds: Sequence[int], wrong: _Wrong
-    ) -> tuple[str, tuple[str, ...]]:
+    def _row_of_wrong(
+        self,
+        challenge: Challenge,
+        seeds: Sequence[int],
+        item: Item,
+        source: str,
+        place: str,
+        mistakes: Sequence[Mistake],
+    ) -> Row:
         """Check that a wrong answer fails with every seed.
 
         With the first seed, the answer runs on all cases, and the diagnosis must name the mistake.
         With the other seeds, the answer runs only on the case that it failed first. If it passes
         this case, it runs on all cases again.
 
-        Returns:
-            The problem, or "", and the checks that refuse the answer.
+        Args:
+            place: the file and the line, for messages.
+            mistakes: the mistakes in the reference; empty for the stub.
         """
-        submission = Submission(challenge.file_name, wrong.source)
+        submission = Submission(challenge.file_name, source)
         refused_by: set[str] = set()
-        failed_cases: list[int] = []
+        first_case: list[int] = []  # the index of the first failed case
         problem = ""
         for seed in seeds:
             case_set = self._grader.case_set(challenge, seed)
-            judgement = self._grader.judge(
-                case_set.only(failed_cases) if failed_cases else case_set, submission
-            )
-            if failed_cases and judgement.report.verdict == "passed":
+            some_cases = case_set.only(first_case) if first_case else case_set
+            judgement = self._grader.judge(some_cases, submission)
+            if first_case and judgement.report.verdict == "passed":
                 judgement = self._grader.judge(case_set, submission)
             report = judgement.report
             if report.verdict == "passed":
-                return wrong.passes(challenge, seed), ()
+                problem = f"{place}: {_why_it_passes(challenge, seed, mistakes)}"
+                return Row(challenge.id, *item, (problem,))
             if report.verdict in ("timeout", "memory"):
                 advice = "Change this wrong answer so that it stays within the limits."
-                return f"{wrong.place}: seed {seed}: {in_words(report)} {advice}", ()
-            if len(wrong.mistakes) == 1 and seed == seeds[0]:
-                problem = self._problem_of_name(challenge, judgement, wrong.mistakes[0])
-            statuses = report.statuses().items()
-            refused_by |= {check for check, status in statuses if status == "failed"}
-            failed_cases = failed_cases or _first_failed_case(report)
-        return problem, tuple(check for check in CHECK_ORDER if check in refused_by)
+                problem = f"{place}: seed {seed}: {in_words(report)} {advice}"
+                return Row(challenge.id, *item, (problem,))
+            if len(mistakes) == 1 and seed == seeds[0]:
+                problem = self._problem_of_name(challenge, judgement, mistakes[0])
+            failed = [outcome for outcome in report.outcomes if outcome.status == "failed"]
+            refused_by.update(outcome.check for outcome in failed)
+            numbers = [outcome.number for outcome in failed if outcome.number is not None]
+            first_case = first_case or [number - 1 for number in numbers[:1]]
+        names = tuple(check for check in CHECK_ORDER if check in refused_by)
+        return Row(challenge.id, *item, (problem,) if problem else (), names)
 
     def _problem_of_name(self, challenge: Challenge, judgement: Judgement, mistake: Mistake) -> str:
         """Return why the diagnosis does not name a mistake; "" if it does.
@@ -199,34 +202,21 @@ class PackChecker:
         )
 
 
-@dataclass(frozen=True)
-class _Wrong:
-    """An answer that must not pass: the stub, or the reference with mistakes."""
-
-    source: str
-    place: str  # the file and the line, for messages
-    mistakes: tuple[Mistake, ...] = ()
-
-    def passes(self, challenge: Challenge, seed: int) -> str:
-        """Return the sentence about an answer that passes."""
-        if not self.mistakes:
-            return (
-                f"{self.place}: the stub passes with seed {seed}. Leave its work to the learner, "
-                "with `raise NotImplementedError`."
-            )
-        names = " and ".join(repr(mistake.id) for mistake in self.mistakes)
+def _why_it_passes(challenge: Challenge, seed: int, mistakes: Sequence[Mistake]) -> str:
+    if not mistakes:
         return (
-            f"{self.place}: no case refuses mistake {names} with seed {seed}. Add a case to "
-            f"{challenge.folder / 'cases.py'} that does, or remove the mistake."
+            f"the stub passes with seed {seed}. Leave its work to the learner, "
+            "with `raise NotImplementedError`."
         )
+    names = " and ".join(repr(mistake.id) for mistake in mistakes)
+    return (
+        f"no case refuses mistake {names} with seed {seed}. Add a case to "
+        f"{challenge.folder / 'cases.py'} that does, or remove the mistake."
+    )
 
 
 def in_words_of(error: Exception, challenge: Challenge) -> str:
-    """Return a sentence about an exception that ended the check of an item.
-
-    An exception that a file of the challenge raised is a mistake of the author: the sentence names
-    the file and the line.
-    """
+    """Return a sentence about an exception, with the file and the line if the author made it."""
     folders = (challenge.folder, challenge.solutions)
     if isinstance(error, PackError | GraderError):
         names_file = any(str(folder) in str(error) for folder in folders)
@@ -249,16 +239,6 @@ def in_words(report: Report) -> str:
         return f"{report.verdict}."
     case = "" if first.case is None else f", case {first.case!r}"
     return f"{report.verdict}: {first.check}{case}: {first.message.rstrip('.')}."
-
-
-def _first_failed_case(report: Report) -> list[int]:
-    """Return the index of the first failed case of the first failed check; [] if it has no case."""
-    failed = [
-        outcome.number - 1
-        for outcome in report.outcomes
-        if outcome.status == "failed" and outcome.number is not None
-    ]
-    return failed[:1]
 
 
 def _names_in_toml(case_set: CaseSet) -> Iterator[str]:
@@ -322,10 +302,8 @@ def _realistic_call(case_set: CaseSet) -> Iterator[str]:
             raise
 
     def built() -> object:
-        dtype = TORCH_DTYPES[call.dtype]
-        return build(
-            content.reference, challenge.kind, challenge.entry, call.init, dtype, call.mode
-        )
+        names = challenge.kind, challenge.entry, call.init, TORCH_DTYPES[call.dtype], call.mode
+        return build(content.reference, *names)
 
     _, is_complete = realistic_facts(content.reference_path, built, run)
     if not is_complete:

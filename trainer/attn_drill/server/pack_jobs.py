@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import GraderError
 from attn_drill.packs.pack_items import CASES, Item, Row
-from attn_drill.server.messages import Checked, CheckItems, Refused
+from attn_drill.server.messages import Checked, CheckItems, refusal
 from attn_drill.server.process import ServerLostError, ServerProcess
 
 _Job = tuple[Challenge, tuple[Item, ...]]
@@ -24,33 +24,37 @@ def check_pack(
     wanted: Mapping[Challenge, Sequence[Item]],
     on_row: Callable[[Row], None] = lambda row: None,
 ) -> list[Row]:
-    """Return the rows of challenges in the order of their items.
+    """Return the rows of challenges in the order of their items, and give each new one to `on_row`.
 
     A fault that several jobs of a challenge find is reported once.
 
     Args:
         packs: the pack to check, then all other packs to which its challenges may refer.
-        seeds: the seeds.
         processes: the most grading servers at the same time.
-        wanted: the items of each challenge to check.
-        on_row: is called with each new row.
-
-    Raises:
-        GraderError: if a grading process is lost.
     """
-    jobs = [job for challenge, some in wanted.items() for job in _jobs(challenge, some)]
+    jobs: list[_Job] = []
+    for challenge, some in wanted.items():
+        # A challenge has several jobs of about the same size.
+        count = -(-len(some) // _AT_ONCE)
+        jobs += [(challenge, tuple(some[place::count])) for place in range(count)]
     jobs.sort(key=lambda job: -len(job[1]))  # the last jobs are short, so no server waits for long
     servers = [ServerProcess(packs) for _ in range(max(1, min(processes, len(jobs))))]
     idle = SimpleQueue[ServerProcess]()
     for server in servers:
         idle.put(server)
 
-    def checked(job: _Job) -> list[Row]:
+    def checked(job: _Job) -> Sequence[Row]:
+        challenge, some_items = job
         server = idle.get()
         try:
-            return _rows(server, job, tuple(seeds))
+            reply = server.ask(CheckItems(challenge.id, some_items, tuple(seeds)))
+        except ServerLostError as error:
+            raise GraderError(f"A grading process ended: {error}. Run the check again.") from None
         finally:
             idle.put(server)
+        if isinstance(reply, Checked):
+            return reply.rows
+        return [Row(challenge.id, *CASES, (refusal(reply),))]
 
     rows: dict[Row, None] = {}
     threads = ThreadPoolExecutor(len(servers))
@@ -67,23 +71,3 @@ def check_pack(
     order = [(challenge.id, *item) for challenge, some in wanted.items() for item in some]
     places = {item: place for place, item in enumerate(order)}
     return sorted(rows, key=lambda row: places.get((row.challenge, row.kind, row.name), -1))
-
-
-def _jobs(challenge: Challenge, all_items: Sequence[Item]) -> list[_Job]:
-    """Split the items of a challenge into jobs of about the same size."""
-    count = -(-len(all_items) // _AT_ONCE)
-    return [(challenge, tuple(all_items[place::count])) for place in range(count)]
-
-
-def _rows(server: ServerProcess, job: _Job, seeds: tuple[int, ...]) -> list[Row]:
-    challenge, some_items = job
-    try:
-        reply = server.ask(CheckItems(challenge.id, some_items, seeds))
-    except ServerLostError as error:
-        raise GraderError(f"A grading process ended: {error}. Run the check again.") from None
-    if isinstance(reply, Checked):
-        return list(reply.rows)
-    sentence = (
-        reply.sentence if isinstance(reply, Refused) else "the server sent an unexpected reply"
-    )
-    return [Row(challenge.id, *CASES, (sentence,))]

@@ -5,25 +5,11 @@ from __future__ import annotations
 import atexit
 import threading
 
-from attn_drill.server.messages import (
-    Grade,
-    GradeReference,
-    Hello,
-    Prepare,
-    Refused,
-    Reply,
-    Request,
-    packed,
-    unpacked_request,
-)
+from attn_drill.server.messages import Grade, Refused, Reply, packed, unpacked_request
 from attn_drill.server.process import ServerLostError, ServerProcess
 
 _TRIES = 2
 Packs = tuple[str, ...]
-
-
-class _ClosedError(Exception):
-    """Raised if the pool is closed, so that no server may start."""
 
 
 class ServerPool:
@@ -35,20 +21,19 @@ class ServerPool:
         self._at_work: set[ServerProcess] = set()
         self._is_closed = False
 
-    def ask(self, packs: Packs, request: Request) -> Reply:
+    def ask(self, packs: Packs, request: Grade) -> Reply:
         """Return the last reply to a request.
 
         If the server is lost, another server gets the request. If that server is lost, too, the
         request is refused.
         """
-        lost, request_id = "", 0 if isinstance(request, Hello | Prepare) else request.id
+        lost, grading = "", f"Grading {request.submission.name}"
         for _ in range(_TRIES):
-            try:
-                server = self._take(packs)
-            except _ClosedError:
+            server = self._take(packs)
+            if server is None:
                 return Refused(
-                    request_id,
-                    f"{_in_words(request)} was stopped: this program has ended its grading "
+                    request.id,
+                    f"{grading} was stopped: this program has ended its grading "
                     "processes. Start it again.",
                 )
             try:
@@ -62,16 +47,16 @@ class ServerPool:
             else:
                 self._give_back(packs, server)
                 return reply
-        sentence = f"{_in_words(request)} ended the grading process {_TRIES} times ({lost}). "
-        if isinstance(request, Grade):
-            sentence += "Read the file, then grade it alone with `attn-drill check`."
-        else:
-            sentence += "`attn-drill doctor` shows what this machine can do."
-        return Refused(request_id, sentence)
+        return Refused(
+            request.id,
+            f"{grading} ended the grading process {_TRIES} times ({lost}). "
+            "Read the file, then grade it alone with `attn-drill check`.",
+        )
 
     def warm(self, packs: Packs) -> None:
         """Start a server that gets ready while this process does something else."""
-        self._give_back(packs, self._take(packs))
+        if server := self._take(packs):
+            self._give_back(packs, server)
 
     def open(self) -> None:
         """Allow servers to start on demand, also after `close`."""
@@ -92,10 +77,11 @@ class ServerPool:
         for thread in closing:
             thread.join()
 
-    def _take(self, packs: Packs) -> ServerProcess:
+    def _take(self, packs: Packs) -> ServerProcess | None:
+        """Return a server for one request; None if the pool is closed, so that none may start."""
         with self._lock:
             if self._is_closed:
-                raise _ClosedError
+                return None
             waiting = self._waiting.setdefault(packs, [])
             server = waiting.pop() if waiting else ServerProcess(packs)
             self._at_work.add(server)
@@ -113,24 +99,15 @@ class ServerPool:
         server.close()
 
 
-def _in_words(request: Request) -> str:
-    match request:
-        case Grade(submission=submission):
-            return f"Grading {submission.name}"
-        case GradeReference(challenge=challenge):
-            return f"Grading the reference of {challenge}"
-        case Hello():
-            return "Starting"
-    return f"Working on {request.challenge}"
-
-
 pool = ServerPool()  # the pool of this process
 atexit.register(pool.close)
 
 
 def answer(packs: Packs, request: bytes) -> bytes:
-    """Answer a request with a server of this process.
+    """Answer a `Grade` with a server of this process.
 
     Request and reply are bytes, so an executor can call this function on another machine.
     """
-    return packed(pool.ask(packs, unpacked_request(request)))
+    grade = unpacked_request(request)
+    assert isinstance(grade, Grade)
+    return packed(pool.ask(packs, grade))

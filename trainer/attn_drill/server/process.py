@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import subprocess
 import sys
 import tempfile
@@ -16,19 +15,16 @@ from typing import IO
 from attn_drill.model.limits import DEFAULT
 from attn_drill.sandbox import environment
 from attn_drill.server.messages import (
-    HEAD_BYTES,
     CheckItems,
     Grade,
     Hello,
-    Prepare,
     Ready,
     Reply,
     Request,
     Verdict,
-    body_length,
-    framed,
-    packed,
+    read_message,
     unpacked_reply,
+    write_message,
 )
 
 _MAIN = "attn_drill.server"
@@ -37,25 +33,14 @@ _PATIENCE_SECONDS = 300.0  # for the import of torch, a diagnosis, or a machine 
 _TIMES_THE_LIMIT = 60  # the limit is CPU time, and many submissions may share a core
 
 
-def _patience_with(request: Request) -> float:
-    """Return the longest time of a reply in seconds."""
-    if isinstance(request, Grade):
-        return _PATIENCE_SECONDS + _TIMES_THE_LIMIT * request.seconds
-    if isinstance(request, CheckItems):
-        return _PATIENCE_SECONDS + _TIMES_THE_LIMIT * DEFAULT.seconds * len(request.items)
-    return _PATIENCE_SECONDS
-
-
 class ServerLostError(Exception):
     """Raised if the server ended, or did not reply within the longest possible time."""
 
 
 def start(errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start the process of a grading server. Requests go to its stdin; replies are on its stdout.
-
-    The server forks its fork server before it knows anything: it has no arguments, a short
-    environment, and its own folder. The first request tells it the rest.
-    """
+    """Start the process of a grading server, with requests on stdin and replies on stdout."""
+    # It has no arguments and a short environment, because it forks its fork server before it may
+    # know anything. The first request tells it the rest.
     return subprocess.Popen(
         [sys.executable, "-m", _MAIN],
         # In the user's folder Python would import files that are named like modules.
@@ -69,13 +54,10 @@ def start(errors: IO[bytes]) -> subprocess.Popen[bytes]:
 
 
 class ServerProcess:
-    """A grading server on this machine. It starts at once and ends when its stdin is closed.
-
-    A request waits until the server has imported torch.
+    """A grading server on this machine. A request waits until it has imported torch.
 
     Args:
-        packs: folders of packs. A challenge comes from the first pack that has it. None if the
-            packs are not known yet: then `greet` must follow.
+        packs: folders of packs. None if the packs are not known yet: then `greet` must follow.
     """
 
     def __init__(self, packs: Sequence[Path | str] | None) -> None:
@@ -84,7 +66,7 @@ class ServerProcess:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._requests: IO[bytes] = self._process.stdin
-        self.replies: IO[bytes] = self._process.stdout
+        self.output: IO[bytes] = self._process.stdout
         if packs is not None:
             self.greet(packs)
 
@@ -101,71 +83,51 @@ class ServerProcess:
     def send(self, request: Request) -> bool:
         """Send a request; return False if the process has ended."""
         try:
-            self._requests.write(framed(packed(request)))
-            self._requests.flush()
+            write_message(self._requests.fileno(), request)
         except (OSError, ValueError):
             return False
         return True
 
     def ask(self, request: Request) -> Reply:
-        """Send a request and wait for its last reply.
-
-        Raises:
-            ServerLostError: if there is no reply. The server cannot be used any more.
-        """
-        deadline = time.monotonic() + _patience_with(request)
-        wanted = 0 if isinstance(request, Hello | Prepare) else request.id
+        """Send a request and wait for its last reply; ServerLostError if there is none."""
+        patience = _PATIENCE_SECONDS
+        if isinstance(request, Grade):
+            patience += _TIMES_THE_LIMIT * request.seconds
+        if isinstance(request, CheckItems):
+            patience += _TIMES_THE_LIMIT * DEFAULT.seconds * len(request.items)
+        deadline = time.monotonic() + patience
         if not self.send(request):
             raise ServerLostError(self.last_words() or "the grading process ended")
         try:
             while True:
-                reply = unpacked_reply(self._read(deadline))
+                body = read_message(self.output.fileno(), deadline)
+                if body is None:
+                    raise EOFError("the grading process ended")
+                reply = unpacked_reply(body)
                 is_early = isinstance(reply, Verdict) and not reply.is_final
-                if not isinstance(reply, Ready) and not is_early and reply.id == wanted:
+                if not isinstance(reply, Ready) and not is_early and reply.id == request.id:
                     return reply
         except (OSError, ValueError, EOFError) as error:
             raise ServerLostError(self.last_words() or str(error) or type(error).__name__) from None
 
-    def _read(self, deadline: float) -> bytes:
-        head = self._read_exactly(HEAD_BYTES, deadline)
-        return self._read_exactly(body_length(head), deadline)
-
-    def _read_exactly(self, count: int, deadline: float) -> bytes:
-        descriptor, received = self.replies.fileno(), bytearray()
-        while len(received) < count:
-            if not select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))[0]:
-                raise TimeoutError("the grading process does not reply")
-            part = os.read(descriptor, count - len(received))
-            if not part:
-                raise EOFError("the grading process ended")
-            received += part
-        return bytes(received)
-
     def last_words(self) -> str:
-        """Return the last line that the process wrote to its stderr, or "".
-
-        Also return "" after `close`, which another thread may have called.
-        """
+        """Return the last line that the process wrote to its stderr, or ""."""
         try:
             self._errors.seek(0)
             lines = self._errors.read()[-4000:].decode("utf-8", "replace").strip().splitlines()
-        except ValueError:
+        except ValueError:  # another thread has closed it
             return ""
         return lines[-1] if lines else ""
 
     def leave(self) -> None:
         """Let the process end by itself, and do not wait for it."""
-        for stream in (self._requests, self.replies, self._errors):
+        for stream in (self._requests, self.output, self._errors):
             with contextlib.suppress(OSError, ValueError):
                 stream.close()
         self._process.returncode = 0  # nobody waits for it
 
     def close(self, patience: float = _END_SECONDS) -> None:
-        """End the process and its workers.
-
-        Args:
-            patience: seconds until the process is killed.
-        """
+        """End the process and its workers. Kill it after `patience` seconds."""
         with contextlib.suppress(OSError, ValueError):
             self._requests.close()
         try:
@@ -174,5 +136,5 @@ class ServerProcess:
             self._process.kill()
             self._process.wait()
         with contextlib.suppress(OSError, ValueError):
-            self.replies.close()
+            self.output.close()
         self._errors.close()

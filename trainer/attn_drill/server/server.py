@@ -1,7 +1,6 @@
 """Answer the requests of one client: grade, explain, trace, teach, check the items of a pack.
 
-A new request ends the request that is in progress. `attn_drill.server` starts the process; it ends
-when its stdin is closed.
+A new request ends the request that is in progress. The process ends when its stdin is closed.
 """
 
 from __future__ import annotations
@@ -18,14 +17,12 @@ from attn_drill.grading.grader import Grader, Judgement
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.limits import Limits
-from attn_drill.model.submission import Submission
 from attn_drill.packs import pack_reader
 from attn_drill.packs.pack_reader import content_digest, find_in
 from attn_drill.server.messages import (
     Checked,
     CheckItems,
     Grade,
-    GradeReference,
     Hello,
     Prepare,
     Ready,
@@ -47,6 +44,7 @@ if TYPE_CHECKING:
     from attn_drill.diagnosis.diagnose import Diagnoser
     from attn_drill.server.pack_check import PackChecker
 
+_SEEDS = 1 << 31
 _MOST_SHARED = 8  # case sets that are kept, for the challenges of an assignment
 
 
@@ -56,7 +54,7 @@ class GradingServer:
     def __init__(self, grader: Grader, folders: Sequence[Path]) -> None:
         self._grader, self._packs = grader, folders
         self._next: Challenge | None = None  # the expected challenge of the next submission
-        self._next_seed = _fresh_seed()
+        self._next_seed = secrets.randbelow(_SEEDS)
         self._shared: list[tuple[Challenge, int]] = []
         self._checked: Challenge | None = None
         self._passed: Judgement | None = None  # the last pass, which a lesson may be about
@@ -90,23 +88,20 @@ class GradingServer:
             self._next = None  # the next request gets the same error and reports it
 
     def replies(self, request: Request) -> Iterator[Reply]:
-        """Handle a request and yield its replies.
-
-        Raises:
-            SupersededError: as soon as another request arrives.
-        """
+        """Yield the replies to a request; SupersededError as soon as another request arrives."""
         try:
             match request:
                 case Prepare():
-                    self._prepare(self._found(request.challenge))
+                    challenge = self._found(request.challenge)
+                    if self._next is not None and self._next != challenge:
+                        self._grader.forget(self._next)
+                    self._next = challenge
                 case Grade():
                     yield from self._grade(request)
-                case GradeReference():
-                    yield self._grade_reference(request)
                 case TraceLines():
-                    challenge, submission = self._found(request.challenge), request.submission
                     from attn_drill.diagnosis.tracing import trace
 
+                    challenge, submission = self._found(request.challenge), request.submission
                     traced = trace(self._grader, challenge, submission, request.seed, request.case)
                     yield Traced(request.id, traced)
                 case Teach():
@@ -114,13 +109,7 @@ class GradingServer:
                 case CheckItems():
                     yield self._check_items(request)
         except (DrillError, GraderError) as error:
-            request_id = 0 if isinstance(request, Hello | Prepare) else request.id
-            yield Refused(request_id, str(error), exit_code=error.exit_code)
-
-    def _prepare(self, challenge: Challenge) -> None:
-        if self._next is not None and self._next != challenge:
-            self._grader.forget(self._next)
-        self._next = challenge
+            yield Refused(request.id, str(error), exit_code=error.exit_code)
 
     def _found(self, name: str) -> Challenge:
         """Return the current state of the challenge, because its author may be editing it."""
@@ -137,19 +126,20 @@ class GradingServer:
         self._grader.workers.limits = Limits(request.seconds, request.memory_mib)
         seed = self._next_seed if request.seed is None else request.seed
         if seed == self._next_seed:
-            self._next_seed = _fresh_seed()  # used, even if the request is superseded
+            self._next_seed = secrets.randbelow(_SEEDS)  # used, even if the request is superseded
         if request.is_shared:
             self._share(challenge, seed)
         try:
             judgement = self._grader.grade(challenge, request.submission, seed, request.case)
-            if judgement.report.verdict != "passed" and request.is_early_wanted:
-                yield Verdict(request.id, judgement.report, is_final=False)
-            if judgement.report.verdict == "passed":
+            is_passed = judgement.report.verdict == "passed"
+            if is_passed:
                 self._passed = judgement
-            elif request.is_for_points:
+            elif request.is_early_wanted:
+                yield Verdict(request.id, judgement.report, is_final=False)
+            if request.is_for_points and not is_passed:
                 judgement = judgement.with_shares()
             report = judgement.report
-            if request.is_diagnosed and (report.verdict != "passed" or request.planted):
+            if request.is_diagnosed and (not is_passed or request.planted):
                 report = self._diagnoser.report(judgement, request.planted)
             yield Verdict(request.id, report)
         finally:
@@ -160,26 +150,15 @@ class GradingServer:
         """Return the lesson about the last pass. Judge the submission again if it is another."""
         from attn_drill.teaching.teacher import Teacher
 
-        last = self._passed
-        is_last = (
-            last is not None
-            and last.submission == request.submission
-            and last.report.challenge == request.challenge
-        )
-        if last is None or not is_last:
+        judgement, wanted = self._passed, (request.challenge, request.submission)
+        if judgement is None or (judgement.report.challenge, judgement.submission) != wanted:
             challenge = self._found(request.challenge)
-            last = self._grader.grade(challenge, request.submission, request.seed)
+            judgement = self._grader.grade(challenge, request.submission, request.seed)
             self._grader.forget(challenge)
-        if last.report.verdict != "passed":
+        if judgement.report.verdict != "passed":
             return Refused(request.id, "There is no lesson: the file does not pass any more.")
         self.make_ready()  # first, so that the next save waits for nothing
-        return Taught(request.id, Teacher(self._grader.workers).lesson(last))
-
-    def _grade_reference(self, request: GradeReference) -> Reply:
-        challenge = self._found(request.challenge)
-        reference = Submission(challenge.file_name, pack_reader.solution(challenge))
-        judgement = self._grader.grade(challenge, reference, request.seed)
-        return Verdict(request.id, judgement.report)
+        return Taught(request.id, Teacher(self._grader.workers).lesson(judgement))
 
     def _check_items(self, request: CheckItems) -> Reply:
         challenge = pack_reader.find_challenge(self._packs[0], request.challenge)
@@ -202,10 +181,9 @@ class GradingServer:
         """Return a sentence if the client has another version of the challenge, or ""."""
         if not request.content:
             return ""
-        folder = challenge.folder
-        if folder not in self._digests:
-            self._digests[folder] = content_digest(challenge)
-        digest = self._digests[folder]
+        if challenge.folder not in self._digests:
+            self._digests[challenge.folder] = content_digest(challenge)
+        digest = self._digests[challenge.folder]
         if digest == request.content:
             return ""
         return (
@@ -226,31 +204,21 @@ class GradingServer:
         )
 
 
-def _fresh_seed() -> int:
-    return secrets.randbelow(1 << 31)
-
-
-def serve(server: GradingServer, requests: int, replies: int) -> None:
-    """Read requests from one descriptor and write replies to another, until requests end."""
-    write_message(replies, Ready())
-    while True:
-        if not select.select([requests], [], [], 0)[0]:
-            server.make_ready()
-        body = read_message(requests)
-        if body is None:
-            return
-        try:
-            for reply in server.replies(unpacked_request(body)):
-                write_message(replies, reply)
-        except SupersededError:
-            continue
-
-
 def run(hello: Hello, requests: int, replies: int) -> None:
-    """Serve a client until it closes its end."""
+    """Read requests from one descriptor and write replies to another, until requests end."""
     folders = [Path(folder) for folder in hello.packs]
     with (
         Grader(folders, interrupt=requests) as grader,
         contextlib.suppress(BrokenPipeError),  # the client has ended
     ):
-        serve(GradingServer(grader, folders), requests, replies)
+        server = GradingServer(grader, folders)
+        write_message(replies, Ready())
+        while True:
+            if not select.select([requests], [], [], 0)[0]:
+                server.make_ready()
+            body = read_message(requests)
+            if body is None:
+                return
+            with contextlib.suppress(SupersededError):
+                for reply in server.replies(unpacked_request(body)):
+                    write_message(replies, reply)

@@ -46,19 +46,12 @@ _LINE_FACTS = (
 
 @dataclass(frozen=True)
 class MeasuredAnswer:
-    """The facts about one answer.
-
-    Attributes:
-        name: the name of the answer.
-        realistic: the facts about the realistic call, or None if the call failed.
-        calls: the facts about the calls on cases, in the same order for all answers.
-        half_error: the root mean square of the errors in bfloat16, divided by that of the values;
-            None if it is not known.
-    """
+    """The facts about one answer."""
 
     name: str
-    realistic: Facts | None = None
-    calls: Sequence[Facts] = ()
+    realistic: Facts | None = None  # about the realistic call; None if the call failed
+    calls: Sequence[Facts] = ()  # about the calls on cases, in the same order for all answers
+    # The root mean square of the errors in bfloat16, divided by that of the values, if it is known.
     half_error: float | None = None
 
     @property
@@ -74,31 +67,35 @@ def notes(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> tuple[Note, 
     """Return the notes on an answer, the most important first.
 
     Args:
-        own: the facts about the answer.
         others: the facts about the right answers of the pack. The first is the reference.
     """
-    found = [
-        *_copies(own, others),
-        *_line_facts(own, others),
-        *_precision(own, others),
-        *_memory(own, others),
-        *_work(own, others),
-        *_unused(own, others),
-    ]
-    return tuple(found)
+    reference = others[0] if others else MeasuredAnswer(REFERENCE)
+    all_notes = list(_copies(own, reference, others))
+    for fact, says, why in _LINE_FACTS:
+        too = _TOO if _lines(reference, fact) else ""
+        for line in _lines(own, fact):
+            all_notes.append(Note(line, f"{says}{too}", why))
+    all_notes += _precision(own, reference, others)
+    all_notes += _memory(own, others)
+    all_notes += _work(own, reference)
+    too = _TOO if _never_read(reference) else ""
+    why = "An unused parameter gets no gradient; unused state takes memory in every checkpoint."
+    for name in sorted(_never_read(own)):
+        all_notes.append(Note(0, f"None of the measured calls reads {name}.{too}", why))
+    return tuple(all_notes)
 
 
-def _copies(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+def _copies(
+    own: MeasuredAnswer, reference: MeasuredAnswer, others: Sequence[MeasuredAnswer]
+) -> Iterator[Note]:
     """Yield a note for each line that copies repeated entries, if another answer avoids this."""
     if own.realistic is None:
         return
-    without = [
-        other.name for other in others if other.realistic is not None and not other.realistic.copies
-    ]
+    compared = [(other.name, other.realistic) for other in others if other.realistic is not None]
+    without = [name for name, facts in compared if not facts.copies]
     if not without:
         return
-    reference = others[0].realistic
-    too = _TOO if reference is not None and reference.copies else ""
+    too = _TOO if reference.realistic is not None and reference.realistic.copies else ""
     by_line: dict[int, tuple[int, int]] = {}
     for copy in own.realistic.copies:
         before, after = by_line.get(copy.line, (0, 0))
@@ -107,24 +104,22 @@ def _copies(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[N
     for line, size in by_line.items():
         by_size.setdefault(size, []).append(line)
     for (before, after), (line, *more) in by_size.items():
+        subject = "This line"
+        if more:
+            word = "line" if len(more) == 1 else "lines"
+            subject += f" (as {word} {', '.join(map(str, more))})"
         yield Note(
             line,
-            f"This line{_and(more)} copies repeated entries: {in_bytes(after)} instead of "
+            f"{subject} copies repeated entries: {in_bytes(after)} instead of "
             f"{in_bytes(before)}.{too}",
             f"The copy is written to memory and read again; {_quoted(without[0])} needs no copy.",
             without[0],
         )
 
 
-def _line_facts(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
-    """Yield a note for each line that reads values, or makes tensors of a fixed device or dtype."""
-    for fact, says, why in _LINE_FACTS:
-        too = _TOO if others and _lines(others[0], fact) else ""
-        for line in _lines(own, fact):
-            yield Note(line, f"{says}{too}", why)
-
-
-def _precision(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+def _precision(
+    own: MeasuredAnswer, reference: MeasuredAnswer, others: Sequence[MeasuredAnswer]
+) -> Iterator[Note]:
     """Yield a note if another right answer is clearly more accurate in bfloat16."""
     known = [(other.half_error, other.name) for other in others if other.half_error]
     if own.half_error is None or not known:
@@ -132,11 +127,10 @@ def _precision(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterato
     best, name = min(known)
     if own.half_error < _LARGER_ERROR * best:
         return
-    reference = others[0].half_error
-    if name != REFERENCE and reference and reference >= _LARGER_ERROR * best:
-        compared = f"by {reference:.2%} in the reference and by {best:.2%} in {_quoted(name)}"
-    else:
-        compared = f"by {best:.2%} in {_quoted(name)}"
+    compared = f"by {best:.2%} in {_quoted(name)}"
+    usual = reference.half_error
+    if name != REFERENCE and usual and usual >= _LARGER_ERROR * best:
+        compared = f"by {usual:.2%} in the reference and {compared}"
     lines = _lines(own, "half_softmax")
     softmax = " The softmax of this line runs in bfloat16." if lines else ""
     yield Note(
@@ -150,9 +144,7 @@ def _precision(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterato
 
 def _memory(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
     """Yield a note if the reference or the best right answer needs clearly less memory."""
-    peaks = {
-        other.name: other.realistic.peak_bytes for other in others if other.realistic is not None
-    }
+    peaks = {other.name: other.cost.peak_bytes for other in others if other.cost is not None}
     if own.realistic is None or own.realistic.peak_bytes < _LEAST_BYTES or not peaks:
         return
     peak, held = own.realistic.peak_bytes, own.realistic.held
@@ -172,12 +164,11 @@ def _memory(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[N
     )
 
 
-def _work(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+def _work(own: MeasuredAnswer, reference: MeasuredAnswer) -> Iterator[Note]:
     """Yield notes on multiply-adds and operations, compared with the reference."""
-    reference = others[0].realistic if others else None
-    if own.realistic is None or reference is None:
+    if own.realistic is None or reference.realistic is None:
         return
-    products, usual = own.realistic.multiply_adds, reference.multiply_adds
+    products, usual = own.realistic.multiply_adds, reference.realistic.multiply_adds
     if products > max(_MORE_MULTIPLY_ADDS * usual, _LEAST_MULTIPLY_ADDS):
         yield Note(
             0,
@@ -185,7 +176,7 @@ def _work(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Not
             f"{in_count(usual)}.",
             "Long prompts are limited by arithmetic, so each extra product costs time there.",
         )
-    operations, usual = own.realistic.operations, reference.operations
+    operations, usual = own.realistic.operations, reference.realistic.operations
     if operations > max(_MORE_OPERATIONS * usual, usual + _LEAST_OPERATIONS):
         yield Note(
             0,
@@ -195,36 +186,18 @@ def _work(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Not
         )
 
 
-def _unused(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
-    """Yield a note for each parameter or buffer that no call reads."""
-    too = _TOO if others and _never_read(others[0]) else ""
-    for name in sorted(_never_read(own)):
-        yield Note(
-            0,
-            f"None of the measured calls reads {name}.{too}",
-            "An unused parameter gets no gradient; unused state takes memory in every checkpoint.",
-        )
-
-
-def _and(lines: Sequence[int]) -> str:
-    """Return further lines as the rest of a subject, e.g. " (as line 41)"."""
-    if not lines:
-        return ""
-    word = "line" if len(lines) == 1 else "lines"
-    return f" (as {word} {', '.join(map(str, lines))})"
-
-
 def _quoted(name: str) -> str:
     return "the reference" if name == REFERENCE else f"`{name}`"
 
 
 def _never_read(answer: MeasuredAnswer) -> set[str]:
-    """Return the parameters and buffers that no call reads."""
     unused = [set(facts.unused) for facts in answer.calls]
     return set.intersection(*unused) if unused else set()
 
 
 def _lines(answer: MeasuredAnswer, fact: str) -> list[int]:
     """Return the lines of a fact in all calls. A fact that belongs to no line is left out."""
-    calls = [*answer.calls, *([answer.realistic] if answer.realistic is not None else [])]
-    return sorted({line for facts in calls for line in getattr(facts, fact)} - {0})
+    lines: set[int] = set()
+    for facts in (*answer.calls, answer.realistic):
+        lines.update(getattr(facts, fact, ()))
+    return sorted(lines - {0})

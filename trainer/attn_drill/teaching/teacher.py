@@ -23,7 +23,7 @@ from attn_drill.packs.pack_reader import other_answers
 from attn_drill.teaching.notes import MeasuredAnswer, notes
 from attn_drill.worker.case_runner import CaseRunner, Hooks, KeptTensors
 from attn_drill.worker.guarded_call import GuardedCall
-from attn_drill.worker.protocol import Reply, RunReply
+from attn_drill.worker.protocol import Reply
 
 # The dtypes and checks of measured cases.
 _MEASURED_KINDS = tuple(product(("float32", "bfloat16"), ("values", "masks")))
@@ -35,16 +35,14 @@ class _TooManyOperationsError(BaseException):
 
 
 class _Patience(Hooks):
-    """End the realistic call of an answer that takes too long, or that nobody waits for any more.
+    """End the realistic call of an answer that takes too long, or for which nobody waits."""
 
-    `GuardedCall` takes the exception; then `Teacher` finds out that another request has arrived.
-    """
+    # `GuardedCall` takes the exception; then `Teacher` finds out that another request has arrived.
 
     def __init__(self, workers: Workers) -> None:
         self._workers, self._operations = workers, 0
 
     def start_operation(self) -> None:
-        """Raise if there is another request, or if there were too many operations."""
         self._workers.check_interrupt()
         self._operations += 1
         if self._operations > _MOST_OPERATIONS:
@@ -57,11 +55,7 @@ def preload() -> None:
 
 
 class Teacher:
-    """Make the lesson after a pass.
-
-    Args:
-        workers: runs the submission.
-    """
+    """Make the lesson after a pass. The submission runs in a worker."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
@@ -69,11 +63,7 @@ class Teacher:
     def lesson(self, judgement: Judgement) -> Lesson:
         """Return the lesson about a submission that passed.
 
-        The submission runs in a worker. The answers of the pack run in this process meanwhile.
-
-        Raises:
-            GraderError: if the worker cannot be started.
-            PackError: if the content of the pack is broken.
+        The answers of the pack run in this process meanwhile.
         """
         case_set = measured_cases(judgement.comparison.case_set)
         running = self._workers.begin(case_set, judgement.submission, judgement.assignment, "facts")
@@ -99,10 +89,8 @@ class Teacher:
         """Return the facts about an answer of the pack; without facts if it cannot run."""
         self._workers.check_interrupt()
         request, tensors = case_set.decoded_request("facts")
-        path = f"{answer.name}.py"
-        table = KeptTensors()
-        hooks = _Patience(self._workers)
-        runner = CaseRunner(request, tensors, GuardedCall(path), table, hooks)
+        path, table = f"{answer.name}.py", KeptTensors()
+        runner = CaseRunner(request, tensors, GuardedCall(path), table, _Patience(self._workers))
         silence = io.StringIO()
         with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence):
             try:
@@ -129,27 +117,19 @@ def _measured(
     name: str, case_set: CaseSet, reply: Reply, tensors: Sequence[Tensor]
 ) -> MeasuredAnswer:
     """Return the facts of a reply, with the error in bfloat16."""
-    runs = list(zip(case_set.prepared, reply.runs, strict=False))
-    in_half = [
-        (prepared.expected.outputs, _sent(run, tensors))
-        for prepared, run in runs
-        if prepared.case.dtype == "bfloat16" and run.failure is None
-    ]
-    return MeasuredAnswer(
-        name,
-        reply.realistic if reply.is_realistic_complete else None,
-        [run.facts for _, run in runs if run.facts is not None],
-        relative_error(in_half),
-    )
-
-
-def _sent(run: RunReply, tensors: Sequence[Tensor]) -> dict[str, Tensor]:
-    """Return the outputs that a run sent, by name."""
-    return {
-        name: tensors[value.tensor_id]
-        for name, value in run.outputs.items()
-        if 0 <= value.tensor_id < len(tensors)
-    }
+    in_half, facts = [], []
+    for prepared, run in zip(case_set.prepared, reply.runs, strict=False):
+        if run.facts is not None:
+            facts.append(run.facts)
+        if prepared.case.dtype == "bfloat16" and run.failure is None:
+            outputs = {
+                output: tensors[value.tensor_id]
+                for output, value in run.outputs.items()
+                if 0 <= value.tensor_id < len(tensors)
+            }
+            in_half.append((prepared.expected.outputs, outputs))
+    realistic = reply.realistic if reply.is_realistic_complete else None
+    return MeasuredAnswer(name, realistic, facts, relative_error(in_half))
 
 
 def relative_error(
