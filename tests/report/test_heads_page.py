@@ -4,14 +4,14 @@ import math
 import re
 from dataclasses import replace
 
-from attn_drill.report.heads_page import to_html
+from attn_drill.report.heads_page import heads_page
 from tests.support.heads import facts, random_weights
 
 
 def test_page_shows_every_head() -> None:
     """Every head is in the table and has a picture. Names are escaped."""
     heads = facts(random_weights(2, 3), "<b>layer</b>")
-    page = to_html(heads, "<i>w.npy")
+    page = heads_page(heads, "<i>w.npy")
     assert not re.search(r"<script|<i>|<b>layer", page)
     for head in heads:
         assert page.count(f'<figure id="head-{head.head_index}">\n<svg ') == 1
@@ -28,7 +28,7 @@ def test_page_draws_every_cell() -> None:
     Its opacity is the root of its share of the largest weight. Invalid weights have a separate
     class.
     """
-    page = to_html(facts([[0.64, 0.16], [0.0, math.nan]]), "w.npy")
+    page = heads_page(facts([[0.64, 0.16], [0.0, math.nan]]), "w.npy")
     assert re.findall(r"<path [^>]*>", page) == [
         '<path class="strange" d="M1 1h1v1h-1z"/>',
         '<path opacity="0.5" d="M1 0h1v1h-1z"/>',
@@ -40,4 +40,4 @@ def test_page_reports_heads_without_a_picture() -> None:
     """The number of these heads is shown."""
     heads = facts(random_weights(5))
     heads[3:] = [replace(head, grid=()) for head in heads[3:]]
-    assert "2 more heads are not shown here" in to_html(heads, "w.npy")
+    assert "2 more heads are not shown here" in heads_page(heads, "w.npy")

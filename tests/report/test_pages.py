@@ -39,16 +39,18 @@ REPORT = explained(
     ),
 )
 PAGES = {
-    "report": lambda: report_page.to_html(REPORT),
+    "report": lambda: report_page.report_page(REPORT),
     "class": lambda: class_page(make_class(), "first"),
     "class with two challenges": lambda: class_page(
         make_class(("first", "second")), "first", "second"
     ),
     "class without results": lambda: class_page([], "first"),
     "handout": lambda: handout_page(),
-    "score sheet": lambda: score_sheet_page.to_html(SHEET),
-    "short score sheet": lambda: score_sheet_page.to_html(replace(SHEET, questions=())),
-    "heads": lambda: heads_page.to_html(facts(random_weights(3), "a\x1b[31m\n<b>"), "<i>\u202ew"),
+    "score sheet": lambda: score_sheet_page.score_sheet_page(SHEET),
+    "short score sheet": lambda: score_sheet_page.score_sheet_page(replace(SHEET, questions=())),
+    "heads": lambda: heads_page.heads_page(
+        facts(random_weights(3), "a\x1b[31m\n<b>"), "<i>\u202ew"
+    ),
 }
 
 

@@ -10,7 +10,7 @@ from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.schedule import ScheduledItem, items
 from attn_drill.quiz.drawn_questions import Choice, FindLine
 from attn_drill.quiz.question_order import QuestionPool
-from attn_drill.report.question_text import code_lines, indented, progress_line, question, summary
+from attn_drill.report.question_text import code_lines, progress_line, question, shifted, summary
 from tests.support.quiz import DAY, POOL
 
 
@@ -40,7 +40,7 @@ def test_long_numbered_line_is_wrapped() -> None:
 def test_indented_code_fits_the_width(width: int) -> None:
     """Empty lines have no blanks."""
     call = "self.q_proj(x).view(batch, length, self.num_heads, self.head_dim).transpose(1, 2)"
-    lines = indented(f"def f(x):\n\n    return {call}", width).split("\n")
+    lines = shifted(f"def f(x):\n\n    return {call}", width).split("\n")
     assert (lines[0], lines[1]) == ("    def f(x):", "")
     assert max(map(len, lines)) <= width
     assert "".join("".join(lines[2:]).split()) == "return" + "".join(call.split())

@@ -18,7 +18,7 @@ from attn_drill.model.report import (
     Patterns,
     Report,
 )
-from attn_drill.report.report_page import error_grid, to_html
+from attn_drill.report.report_page import error_grid, report_page
 
 CASE = Case("two <heads>", {"x": None}, {"out": "B H"}, {"B": 2, "H": 3})
 MAP = ErrorMap("B", "H", 2, 3, 1, 1, ((0.0, 5.0, None), (2e3, 5e4, 1e9)))
@@ -47,7 +47,7 @@ REPORT = Report(
 
 def test_page_shows_cause_line_pictures_and_commands() -> None:
     """All parts of the report are on the page, and its texts are escaped."""
-    page = to_html(REPORT)
+    page = report_page(REPORT)
     assert "The &lt;scale&gt; is missing." in page
     assert "two &lt;heads&gt;" in page
     assert "<heads>" not in page
@@ -62,7 +62,7 @@ def test_page_shows_cause_line_pictures_and_commands() -> None:
 @pytest.mark.parametrize("stage", ["where", "line", "question"])
 def test_earlier_stage_hides_the_cause(stage: str) -> None:
     """The mistake is not on the page. Its question comes after its line."""
-    page = to_html(REPORT, stage)  # type: ignore[arg-type]  # a stage
+    page = report_page(REPORT, stage)  # type: ignore[arg-type]  # a stage
     assert "scale&gt;" not in page
     assert ("<b>Question</b> Which scale?" in page) == (stage == "question")
     assert "Line 2 in forward" in page
@@ -70,13 +70,13 @@ def test_earlier_stage_hides_the_cause(stage: str) -> None:
 
 def test_relation_of_the_result_stands_under_the_mistake() -> None:
     """Both are in the section of the answer."""
-    page = to_html(replace(REPORT, diagnosis=replace(DIAGNOSIS, layout="the heads are tiled")))
+    page = report_page(replace(REPORT, diagnosis=replace(DIAGNOSIS, layout="the heads are tiled")))
     assert re.search(r"<b>Likely</b> .*\n<p><b>Result</b> The heads are tiled.</p>", page)
 
 
 def test_file_of_the_commands_may_be_left_out() -> None:
     """Options of every command follow it."""
-    page = to_html(REPORT, file="", options=" --pack p")
+    page = report_page(REPORT, file="", options=" --pack p")
     assert "attn-drill check gqa --seed 7 --case 1 --pack p<" in page
 
 
@@ -97,11 +97,11 @@ def test_only_heads_with_wrong_weights_are_shown() -> None:
     """If all are right, a sentence says so."""
     right, wrong = ((0.5, 0.5),), ((1.0, 0.0),)
     attention = AttentionWeights(0, (right, wrong), (right, right))
-    page = to_html(replace(REPORT, diagnosis=Diagnosis(attention=attention)))
+    page = report_page(replace(REPORT, diagnosis=Diagnosis(attention=attention)))
     assert "head 1, yours" in page
     assert "head 0" not in page
     attention = AttentionWeights(0, (right, right), (right, right))
-    page = to_html(replace(REPORT, diagnosis=Diagnosis(attention=attention)))
+    page = report_page(replace(REPORT, diagnosis=Diagnosis(attention=attention)))
     assert "The weights of every head look as expected." in page
 
 
@@ -112,7 +112,7 @@ def test_boolean_output_is_shown_as_it_is() -> None:
         REPORT.outcomes[0], mismatch=replace(MISMATCH, error_maps=(), patterns=patterns)
     )
     report = replace(REPORT, outcomes=(outcome,), diagnosis=None)
-    page = to_html(report)
+    page = report_page(report)
     assert "At b=0, rows are Lq, columns are Lk, dark is True." in page
     assert page.count("<figure") == 2
 
@@ -120,6 +120,6 @@ def test_boolean_output_is_shown_as_it_is() -> None:
 def test_passed_report_is_a_page_too() -> None:
     """A pass has no failure to show, but the next command."""
     report = Report("gqa", "gqa.py", 7, "passed", (Outcome("loads", "passed"),))
-    page = to_html(report)
+    page = report_page(report)
     assert "PASSED" in page
     assert "attn-drill solution gqa" in page

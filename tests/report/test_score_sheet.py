@@ -10,7 +10,7 @@ from rich.console import Console
 from attn_drill.interview.score import QuestionRow, ScoreSheet
 from attn_drill.packs.follow_up import FollowUp
 from attn_drill.report.score_sheet import render
-from attn_drill.report.score_sheet_page import to_html
+from attn_drill.report.score_sheet_page import score_sheet_page
 from tests.support.html_page import Page
 from tests.support.score_sheet import SHEET
 
@@ -26,7 +26,7 @@ def text(width: int, sheet: ScoreSheet = SHEET) -> str:
 @pytest.mark.parametrize("width", [None, 140, 139, 80, 50])
 def test_terminal_and_page_have_all_parts_of_the_sheet(width: int | None) -> None:
     """`None` is the page. Nothing is cut off at any width."""
-    shown = Page(to_html(SHEET)).text if width is None else text(width)
+    shown = Page(score_sheet_page(SHEET)).text if width is None else text(width)
     assert len(re.findall(r"\bvalue\b", shown)) == 30, "the long line is whole"
     words = " ".join(shown.split())
     for part in (
@@ -90,7 +90,7 @@ def test_code_is_readable_on_any_background() -> None:
 def test_sheet_without_questions_has_no_such_part() -> None:
     """A pack may have no questions, and there may be no advice."""
     sheet = replace(SHEET, questions=(), practise=())
-    for shown in (text(80, sheet), to_html(sheet)):
+    for shown in (text(80, sheet), score_sheet_page(sheet)):
         assert "uestions" not in shown
         assert "ratings" not in shown
         assert "ractise" not in shown

@@ -1,13 +1,13 @@
 """A score sheet as an HTML page."""
 
-from attn_drill.report.score_sheet_page import to_html
+from attn_drill.report.score_sheet_page import score_sheet_page
 from tests.support.html_page import Page
 from tests.support.score_sheet import SHEET
 
 
 def test_page_shows_the_learners_file_as_text() -> None:
     """Tags are text, and control characters are escapes."""
-    page = to_html(SHEET)
+    page = score_sheet_page(SHEET)
     assert "</pre><script>" not in page
     assert "<img" not in page
     seen = Page(page).text

@@ -30,8 +30,6 @@ from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
 from attn_drill.model.listing import first_of
 
-_MOST_NAMED = 5  # names in one sentence
-
 
 @dataclass(frozen=True)
 class Collected:
@@ -155,7 +153,7 @@ def _read_names(uploads: Sequence[Upload], roster: Roster | None) -> list[str]:
         return []
     return [
         "Blackboard's file names do not show where the user name begins. Guessed:"
-        f" {first_of([*guesses.values()], _MOST_NAMED)}. If a guess is wrong, give a --roster."
+        f" {first_of([*guesses.values()], 5)}. If a guess is wrong, give a --roster."
     ]
 
 
@@ -189,7 +187,7 @@ def _owners(uploads: Sequence[Upload], roster: Roster | None, ignored: list[str]
             owner = others.setdefault(key, _Owner(student))
             student = replace(student, is_in_roster=False if roster else None)
         if len(fitting) > 1:
-            names = " and ".join(each.name for each in fitting[:_MOST_NAMED])
+            names = " and ".join(each.name for each in fitting[:5])
             student = replace(student, notes=(f"the name fits {names}",))
             for each in fitting:
                 possible = in_roster[each.name].student

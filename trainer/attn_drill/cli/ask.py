@@ -101,9 +101,9 @@ def ask_follow_up(follow_up: FollowUp, journal: Journal) -> None:
 
 def ask_gaps(exercise: GapExercise, grade: Grade) -> int:
     """Ask for the code of each gap, and return how many answers are right."""
-    from attn_drill.report.question_text import indented
+    from attn_drill.report.question_text import shifted
 
-    typer.echo(f"\n{indented(exercise.code, width())}\n")
+    typer.echo(f"\n{shifted(exercise.code, width())}\n")
     say_wrapped(
         "Type the code that stands in each gap; it is graded like an answer in full. "
         "`?` shows an answer that you do not know; `quit` ends."
@@ -116,11 +116,11 @@ def ask_gaps(exercise: GapExercise, grade: Grade) -> int:
 def _is_filled(exercise: GapExercise, number: int, grade: Grade) -> bool:
     """Ask for a gap, and show the code of the reference if the answer is not right."""
     from attn_drill.quiz.gap_exercise import typed_expression
-    from attn_drill.report.question_text import indented
+    from attn_drill.report.question_text import shifted
 
     name, gap = f"____{number}", exercise.gaps[number - 1]
     line = next(line for line in exercise.code.splitlines() if name in line)
-    typer.echo(f"\n{indented(line.strip(), width())}")
+    typer.echo(f"\n{shifted(line.strip(), width())}")
 
     def meaning_of(line: str) -> str | None:
         code = line if line == "?" else typed_expression(line)
@@ -138,7 +138,7 @@ def _is_filled(exercise: GapExercise, number: int, grade: Grade) -> bool:
     if not is_right:
         if report is not None:
             say_wrapped(_reason(report))
-        typer.echo(f"The reference has:\n{indented(gap.right, width())}")
+        typer.echo(f"The reference has:\n{shifted(gap.right, width())}")
     return is_right
 
 

@@ -157,9 +157,9 @@ def stage_of(why: bool | None, *, is_hunt: bool) -> Stage:
 def _show(answer: LearnerAnswer, report: Report, output: _Output, option: str) -> None:
     file = "" if answer.is_default else None
     if output.html is not None:
-        from attn_drill.report.report_page import to_html
+        from attn_drill.report.report_page import report_page
 
-        write_page(output.html, to_html(report, output.stage, file, option))
+        write_page(output.html, report_page(report, output.stage, file, option))
     if output.as_json:
         from attn_drill.report.report_json import to_json
 

@@ -10,13 +10,13 @@ import typer
 from attn_drill.app.open_packs import KnownPacks
 
 _FILE = typer.Argument(metavar="FILE", help="The assignment.toml.")
-_OUT = typer.Option(help="The folder for the page and the stubs.")
+_FOLDER = typer.Option(help="The folder for the page and the stubs.")
 
 
 def handout(
     context: typer.Context,
     file: Annotated[Path, _FILE],
-    out: Annotated[Path, _OUT] = Path("handout"),
+    out: Annotated[Path, _FOLDER] = Path("handout"),
 ) -> None:
     """Write the tasks of an assignment as one HTML page, and the stub of each task."""
     from attn_drill.app.grade_file import fresh_seed

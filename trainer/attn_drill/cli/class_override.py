@@ -9,7 +9,7 @@ import typer
 
 from attn_drill.model.errors import DrillError
 
-_OUT = typer.Argument(metavar="OUT", help="The folder with the results of `class grade`.")
+_RESULTS = typer.Argument(metavar="OUT", help="The folder with the results of `class grade`.")
 _STUDENT = typer.Argument(
     metavar="STUDENT", help="The name, id, user name, e-mail address or anonymous id."
 )
@@ -19,7 +19,7 @@ _CHALLENGE = typer.Option(metavar="ID", help="Decide only this challenge.")
 
 
 def override(
-    out: Annotated[Path, _OUT],
+    out: Annotated[Path, _RESULTS],
     student: Annotated[str, _STUDENT],
     points: Annotated[float, _POINTS],
     comment: Annotated[str, _COMMENT] = "",

@@ -50,7 +50,7 @@ def heads(
     # A page has more pictures than a terminal, and JSON has none.
     cells: Callable[[int], tuple[int, int]]
     if html is not None:
-        cells, drawn = partial(heads_page.cells, whole=is_whole), MOST_IN_HTML
+        cells, drawn = partial(heads_page.page_cells, whole=is_whole), MOST_IN_HTML
     else:
         cells = partial(heads_text.cells, width=out.width, whole=is_whole)
         drawn = 0 if as_json else heads_text.MOST_DRAWN
@@ -58,7 +58,7 @@ def heads(
     for index, attention_head in enumerate(chosen):
         facts.append(describe(attention_head, cells if index < drawn else None))
     if html is not None:
-        write_page(html, heads_page.to_html(facts, str(file)))
+        write_page(html, heads_page.heads_page(facts, str(file)))
     if as_json:
         typer.echo(json.dumps(heads_text.as_object(facts, str(file)), allow_nan=False))
     elif html is not None:

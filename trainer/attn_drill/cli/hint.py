@@ -16,7 +16,7 @@ from attn_drill.practice.facts import Hinted, Revealed, Reviewed
 from attn_drill.practice.progress import ChallengeProgress, progress_of, since_start
 from attn_drill.practice.schedule import item_of
 
-_LEVEL = typer.Option(help="1 is a nudge, 2 the idea, 3 the step.")
+_HINT_LEVEL = typer.Option(help="1 is a nudge, 2 the idea, 3 the step.")
 _GIVE_UP = typer.Option("--give-up", help="Show it although the challenge is not passed.")
 _STYLE = typer.Option(metavar="NAME", help="Show this other right answer instead.")
 
@@ -24,7 +24,7 @@ _STYLE = typer.Option(metavar="NAME", help="Show this other right answer instead
 def hint(
     context: typer.Context,
     challenge_id: ChallengeId,
-    level: Annotated[int | None, _LEVEL] = None,
+    level: Annotated[int | None, _HINT_LEVEL] = None,
 ) -> None:
     """Show the next hint."""
     desk: Desk = context.obj

@@ -81,7 +81,7 @@ def interview(
 def _hold(run: Interview, packs: KnownPacks) -> None:
     """Run the interview until it ends or the learner leaves. Write the score sheet at the end."""
     from attn_drill.report.score_sheet import headline
-    from attn_drill.report.score_sheet_page import to_html
+    from attn_drill.report.score_sheet_page import score_sheet_page
     from attn_drill.report.wording import near
     from attn_drill.session.interview_screen import ask_and_score
     from attn_drill.session.interview_state import solve_problems
@@ -106,7 +106,7 @@ def _hold(run: Interview, packs: KnownPacks) -> None:
     if ending == "next":
         sheet = sheet_of(run)
         page = Path(run.plan.folder) / SHEET_NAME
-        write_page(page, to_html(sheet))
+        write_page(page, score_sheet_page(sheet))
         typer.echo(f"{headline(sheet)}. `attn-drill interview --sheet` prints the sheet again.")
         typer.echo(f"The sheet with your code next to the reference: {near(page)}")
         return

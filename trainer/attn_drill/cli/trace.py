@@ -16,16 +16,16 @@ from attn_drill.practice.learner_files import read_source
 
 # A script without this first line is not overwritten.
 _MARK = "# Written by `attn-drill repro`."
-_SEED = typer.Option(min=0, help="The seed; by default that of your last attempt.")
-_CASE = typer.Option(help="The number of the case; by default the first that fails.")
+_TRACED_SEED = typer.Option(min=0, help="The seed; by default that of your last attempt.")
+_TRACED_CASE = typer.Option(help="The number of the case; by default the first that fails.")
 
 
 def trace(
     context: typer.Context,
     challenge_id: ChallengeId,
     file: LearnerFile = None,
-    seed: Annotated[int | None, _SEED] = None,
-    case: Annotated[int | None, _CASE] = None,
+    seed: Annotated[int | None, _TRACED_SEED] = None,
+    case: Annotated[int | None, _TRACED_CASE] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the shape, dtype and range of the result of each line of your file."""
@@ -49,8 +49,8 @@ def repro(
     context: typer.Context,
     challenge_id: ChallengeId,
     file: LearnerFile = None,
-    seed: Annotated[int | None, _SEED] = None,
-    case: Annotated[int | None, _CASE] = None,
+    seed: Annotated[int | None, _TRACED_SEED] = None,
+    case: Annotated[int | None, _TRACED_CASE] = None,
 ) -> None:
     """Write a script that calls your file with the inputs and weights of the failing case."""
     from attn_drill.app.grade_file import last_seed, trace_file

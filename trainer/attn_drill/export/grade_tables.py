@@ -50,9 +50,9 @@ def grades_csv(gradebook: Gradebook, notes: Iterable[Reason] = ()) -> str:
                 cell_of(", ".join(filter(None, row.files))),
                 "yes" if is_late else "",
                 str(max(days, default=0) or ""),
-                _points(_penalty(row, assignment) or None),
-                *(_points(None if grade is None else grade.points) for grade in in_order),
-                _points(row.total),
+                _number(_penalty(row, assignment) or None),
+                *(_number(None if grade is None else grade.points) for grade in in_order),
+                _number(row.total),
                 cell_of("; ".join(dict.fromkeys(look.get(row.student.name, ())))),
             )
         )
@@ -70,7 +70,7 @@ def _penalty(grade: StudentGrade, assignment: Assignment) -> float:
     return round((total(before, assignment) or 0.0) - grade.total, 1)
 
 
-def _points(value: float | None) -> str:
+def _number(value: float | None) -> str:
     return "" if value is None else points(value)
 
 
@@ -88,7 +88,7 @@ def grades_by_challenge_csv(results: Iterable[StudentResult]) -> str:
                 cell_of(result.student),
                 cell_of(result.challenge),
                 result.verdict or "not graded",
-                _points(None if result.verdict is None else result.score),
+                _number(None if result.verdict is None else result.score),
                 str(passed),
                 str(due),
                 cell_of((result.error or "") if result.is_ungraded else likely(result)),

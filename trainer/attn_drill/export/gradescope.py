@@ -27,7 +27,7 @@ def gradescope_object(grade: StudentGrade, assignment: Assignment) -> dict[str, 
         content["execution_time"] = round(seconds, 1)
     decided = [] if grade.override is None else [f"override: {override_words(grade.override)}"]
     content |= {
-        "output": "\n\n".join([*map(visible, decided), *(_says(view) for view in views)]),
+        "output": "\n\n".join([*map(visible, decided), *(_output(view) for view in views)]),
         # Also the default of Gradescope. Set here so that no text is ever read as markup.
         "output_format": "text",
         "visibility": "visible",
@@ -37,7 +37,7 @@ def gradescope_object(grade: StudentGrade, assignment: Assignment) -> dict[str, 
     return content | ({"tests": tests} if tests else {})
 
 
-def _says(view: ChallengeView) -> str:
+def _output(view: ChallengeView) -> str:
     details = (f"{label}: {visible(words)}" for label, words in view.details)
     table = "\n".join((f"{view.challenge}: {view.says}", *details, *points_lines(view.rows)))
     return "\n\n".join(filter(None, (table, view.report.rstrip())))

@@ -103,7 +103,7 @@ def lms_table(gradebook: Gradebook, system: System) -> LmsTable:
         if not row.get(layout.identifier):
             left_out.append(grade.student.name)
             continue
-        cells = {**row, column: _points(grade, row.get(column, ""), system)}
+        cells = {**row, column: _mark(grade, row.get(column, ""), system)}
         if column in roster_headings:
             cells |= _feedback_cells(grade, cells, headings)
         rows.append({name: _cell(cell, name, layout) for name, cell in cells.items()})
@@ -156,7 +156,7 @@ def _fitting_columns(system: System, title: str, headings: Sequence[str]) -> lis
     return list(columns) if not fitting and "Feedback to Learner" in headings else fitting
 
 
-def _points(grade: StudentGrade, old: str, system: System) -> str:
+def _mark(grade: StudentGrade, old: str, system: System) -> str:
     """Return the points of a student, or the roster's cell if there are none."""
     if system == "canvas" and old.strip().upper() == "EX":  # the student is excused
         return old

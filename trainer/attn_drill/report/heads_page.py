@@ -15,13 +15,13 @@ if TYPE_CHECKING:  # not at run time: it imports torch
 _CELLS, _WHOLE_CELLS = 32, 64
 
 
-def cells(length: int, *, whole: bool = False) -> tuple[int, int]:
+def page_cells(length: int, *, whole: bool = False) -> tuple[int, int]:
     """Return the rows and columns of a picture, which has more of them if it is the only one."""
     most = min(length, _WHOLE_CELLS if whole else _CELLS)
     return most, most
 
 
-def to_html(facts: Sequence[HeadFacts], file: str) -> str:
+def heads_page(facts: Sequence[HeadFacts], file: str) -> str:
     """Return the page: a picture of each head that has a grid, and a count of the other heads."""
     heads = [head for head in facts if head.grid]
     pieces = page(

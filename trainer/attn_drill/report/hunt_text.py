@@ -24,14 +24,14 @@ def describe_mistakes(challenge: Challenge, ids: Sequence[str], width: int) -> s
         label = f"Bug {number}" if len(mistakes) > 1 else "The bug"
         lines = [wrapped(f"{label}: {mistake.says}", width)]
         for change in planted_mistakes.reference_changes(source, mistake, where):
-            lines += _code(f"reference, line {change.first}", change.was, width)
-            lines += _code("handed out", change.now, width)
+            lines += _titled(f"reference, line {change.first}", change.was, width)
+            lines += _titled("handed out", change.now, width)
         lines.append(wrapped(f"To remember: {mistake.hint}", width))
         texts.append("\n".join(lines))
     return "\n\n".join(texts)
 
 
-def _code(title: str, lines: Sequence[str], width: int) -> Iterator[str]:
+def _titled(title: str, lines: Sequence[str], width: int) -> Iterator[str]:
     """Yield a title and the lines without their common indent."""
     shown = textwrap.dedent("\n".join(filter(str.strip, lines)))
     yield f"  {title}{':' if shown else ': nothing'}"

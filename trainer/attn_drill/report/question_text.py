@@ -40,7 +40,7 @@ def code_lines(lines: Sequence[str], width: int, labels: Sequence[str] = ()) -> 
             yield " " * margin + part
 
 
-def indented(code: str, width: int) -> str:
+def shifted(code: str, width: int) -> str:
     """Return code indented by four columns. Lines that do not fit continue on the next line."""
     return "\n".join(f"    {line}".rstrip() for line in code_lines(code.split("\n"), width - 4))
 

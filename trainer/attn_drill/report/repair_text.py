@@ -57,8 +57,8 @@ def bugs_left(repair: Repair) -> str:
 def plotted(curve: Curve, columns: int) -> list[Text]:
     """Return the rows of the picture, the highest loss first."""
     top = max([1e-6, *(loss for loss in curve.expected if loss is not None)]) * 1.25
-    yours = _levels(curve.actual, columns, top)
-    reference = _levels(curve.expected, columns, top)
+    yours = _heights(curve.actual, columns, top)
+    reference = _heights(curve.expected, columns, top)
     rows: list[Text] = []
     for level in reversed(range(_HEIGHT)):
         value = top * (level + 0.5) / _HEIGHT
@@ -75,7 +75,7 @@ def plotted(curve: Curve, columns: int) -> list[Text]:
     return rows
 
 
-def _levels(losses: Sequence[float | None], columns: int, top: float) -> list[int | None]:
+def _heights(losses: Sequence[float | None], columns: int, top: float) -> list[int | None]:
     """Return the row of the mean loss of each column, from 0 at the bottom; None if not finite."""
     levels: list[int | None] = []
     for column in range(columns):

@@ -29,7 +29,7 @@ class Grid:
     bar: int = 0  # the column before which a bar stands; 0 for none
 
 
-def to_html(
+def report_page(
     report: Report, stage: Stage = "cause", file: str | None = None, options: str = ""
 ) -> str:
     """Return the whole page. The arguments are those of `terminal.show`."""

@@ -7,6 +7,6 @@ from attn_drill.report import score_sheet
 from attn_drill.report.pages import page
 
 
-def to_html(sheet: ScoreSheet) -> str:
+def score_sheet_page(sheet: ScoreSheet) -> str:
     """Return the whole page, with the words of the terminal."""
     return "".join(page("score_sheet", sheet=sheet, words=score_sheet))
