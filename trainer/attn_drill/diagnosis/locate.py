@@ -13,7 +13,7 @@ from attn_drill.diagnosis.named_line import is_omission, patched_lines
 from attn_drill.diagnosis.named_value import depth_of
 from attn_drill.diagnosis.non_value_blame import blamed_line, line_of_rounded_angle
 from attn_drill.diagnosis.output_relation import relation
-from attn_drill.diagnosis.patched_references import PatchedReferences
+from attn_drill.diagnosis.patched_references import PatchedReferences, kept
 from attn_drill.diagnosis.recorded_case import RecordedCase
 from attn_drill.diagnosis.reruns import Reruns
 from attn_drill.diagnosis.source_analysis import (
@@ -69,7 +69,6 @@ class Locator:
         self._references, self._reruns = references, reruns
         self._judgement, self._case_set = judgement, judgement.case_set
         self._source = judgement.submission.source
-        self._grown: dict[str | None, Growth] = {}
 
     def location_of_wrong_value(
         self,
@@ -81,44 +80,53 @@ class Locator:
         """Return the line that made the first wrong value; None if it cannot be found.
 
         Args:
-            recorded: the recorded case.
             mistaken: the graph of the reference with the known mistake, if a mistake is known.
-            progress: the milestones that the submission reached.
             mistakes: the known mistakes that are named.
         """
         matching = recorded.matching(mistaken)
-        found = first_wrong(matching, recorded.wrong_outputs)
-        if found is None:
+        first = first_wrong(matching, recorded.wrong_outputs)
+        if first is None:
             return None
-        if self._is_of_another_function(found, mistakes):
+        wrong = {self._references.lines(mistake.id).start for mistake in mistakes}
+        functions = {function_name(self._references.source, line) for line in wrong}
+        functions_here = {function_name(self._source, line) for line in first.node.lines}
+        required = set(self._case_set.challenge.entry)
+        if functions and functions <= required and functions.isdisjoint(functions_here):
+            # A training step that changes the weights wrongly, for example, makes wrong values in
+            # the model.
             return Location(case=recorded.index + 1)
-        is_missing = found.is_early
+        lines, is_missing = first.lines, first.is_early
+        before = _lines_before(first)
         if mistakes:
             reference = self._references.source
             is_missing = any(is_omission(reference, mistake) for mistake in mistakes)
-            if mistaken is not None and len(mistakes) == 1 and not _lines_before(found):
+            if mistaken is not None and len(mistakes) == 1 and not before:
                 # The mistake may be in the call, rather than in the called function.
-                patched = patched_lines(reference, mistakes[0])
-                depth = depth_of(mistaken, patched)
-                found = replace(found, lines=found.lines[-(depth or 0) :])
+                depth = depth_of(mistaken, patched_lines(reference, mistakes[0]))
+                lines = lines[-(depth or 0) :]
+                first = replace(first, lines=lines)
+                before = _lines_before(first)
+        end = lines[0]
+        if not before and is_missing:
+            # The missing step may be anywhere after the start of the function.
+            before = [function_lines(self._source, end).start]
+        start = max(before, default=end)
         location = Location(
-            frame=self.frame(found.lines[0]),
-            start=self._start_of(found, is_missing=is_missing),
+            frame=self.frame(end),
+            start=None if start == end else start,
             is_missing=is_missing,
-            first=found,
+            first=first,
             case=recorded.index + 1,
-            operands=tuple(_operand(node, matching) for node in found.operands),
+            operands=tuple(_operand(node, matching) for node in first.operands),
         )
-        value = _result_of_line(recorded.graph, found).value
+        value = _result_of_line(recorded.graph, first).value
         if value is None or not value.dim():
             return location
-        node, source = found.node, found.node.source
-        is_changed = (
-            node.is_layout and node.operation != "return" and node.entries == source.entries
-        )
-        is_rearranged = is_changed and matching.is_right(source)
-        right = progress.missed.node.value if progress and progress.missed else None
-        related = None if right is None else relation(value, right, "", recorded.sizes)
+        node, source = first.node, first.node.source
+        is_changed = node.is_layout and node.operation != "return"
+        is_rearranged = is_changed and node.entries == source.entries and matching.is_right(source)
+        missed = None if progress is None or progress.missed is None else progress.missed.node.value
+        related = None if missed is None else relation(value, missed, "", recorded.sizes)
         if related is not None and related.startswith("these are"):
             related = f"at the marked line, {related}"  # the output itself may have other numbers
         return replace(
@@ -127,32 +135,6 @@ class Locator:
             rearranged=_shape(source, recorded.sizes) if is_rearranged else "",
             relation=related,
         )
-
-    def _is_of_another_function(self, found: FirstWrong, mistakes: Sequence[Mistake]) -> bool:
-        """Return whether the named mistakes are in other required functions than the wrong value.
-
-        Example: a training step that changes the weights wrongly makes wrong values in the model.
-        """
-        reference, required = self._references.source, self._case_set.challenge.entry
-        wrong = {
-            function_name(reference, self._references.lines(mistake.id).start)
-            for mistake in mistakes
-        }
-        own = {function_name(self._source, line) for line in found.node.lines}
-        return bool(wrong) and wrong <= set(required) and wrong.isdisjoint(own)
-
-    def _start_of(self, found: FirstWrong, *, is_missing: bool) -> int | None:
-        """Return the last line of the same call that makes an operand of the first wrong value.
-
-        If no line of this call does, a missing step may be anywhere after the start of its
-        function.
-        """
-        end = found.lines[0]
-        before = _lines_before(found)
-        if not before and is_missing:
-            before = [function_lines(self._source, end).start]
-        start = max(before, default=end)
-        return None if start == end else start
 
     def frame(self, line: int) -> Frame:
         """Return a line of the file with its function and its text."""
@@ -207,27 +189,25 @@ class Locator:
         if result.how != "replied" or not result.reply.runs:
             return None
         graph = graph_of(result.reply.runs[0], result.tensors)
-        reference = self._references.graph(index, "lines") if check == "train/eval" else None
+        reference = self._references.graph((), index) if check == "train/eval" else None
         line = blamed_line(graph, check, self._case_set.cases[index].limit, reference)
         if line is not None and check == "gradients":
             return gradient_cut_line(self._source, line)
         return line
 
+    @kept(most=100)
     def loop_growth(self, source: str | None) -> Growth:
         """Return the lines that run more often in the larger case of the failed growth probe.
 
         Args:
             source: the text of a patched reference; None for the submission.
         """
-        if source not in self._grown:
-            first = self._judgement.report.first_failure()
-            case_number = first.number if first is not None else None
-            pair = self._case_set.only([(case_number or 0) - 1])
-            if source is None:
-                self._grown[source] = growth_of(self._reruns.run(pair, "lines"))
-            else:
-                self._grown[source] = growth_of(self._references.run(pair, source, "lines"))
-        return self._grown[source]
+        first = self._judgement.report.first_failure()
+        number = first.number if first is not None else None
+        pair = self._case_set.only([(number or 0) - 1])
+        if source is None:
+            return growth_of(self._reruns.run(pair, "lines"))
+        return growth_of(self._references.run(pair, source, "lines"))
 
 
 def _lines_before(found: FirstWrong) -> list[int]:
