@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from attn_drill.diagnosis.first_wrong import FirstWrong, first_wrong
-from attn_drill.diagnosis.loops import Growth, growth_of, innermost_loop
+from attn_drill.diagnosis.loops import Growth, growth, innermost_loop
 from attn_drill.diagnosis.matching import Matching
 from attn_drill.diagnosis.milestones import MilestoneProgress
 from attn_drill.diagnosis.named_line import is_omission, patched_lines
@@ -22,7 +22,7 @@ from attn_drill.diagnosis.source_analysis import (
     function_name,
     gradient_cut_line,
 )
-from attn_drill.diagnosis.value_graph import Node, ValueGraph, graph_of, graphs_of
+from attn_drill.diagnosis.value_graph import Node, ValueGraph, graphs_of
 from attn_drill.grading.calls import Purpose
 from attn_drill.grading.grader import Judgement
 from attn_drill.grading.shapes import name_shape
@@ -145,10 +145,25 @@ class Locator:
     def location_of_other_failure(self) -> Location:
         """Return the line to blame for a failure that is not a wrong value."""
         first = self._judgement.report.first_failure()
-        line = self._line_without_values()
-        if line is None or first is None:
+        line: int | None = None
+        if first is None:
             return Location()
-        return Location(frame=self.frame(line), case=first.number)
+        if first.frames:
+            line = first.frames[-1].line
+        elif first.check == "bad sizes":
+            line = first_division(self._source, self._case_set.challenge.entry[0])
+        elif first.number is None:
+            return Location()
+        elif first.check == "vectorised":
+            grown = self.loop_growth(None).line
+            line = None if grown is None else innermost_loop(self._source, grown)
+        elif first.check in _RECORDED_CHECKS:
+            line = self._recorded_line(first.check, first.number - 1)
+        elif self._case_set.cases[first.number - 1].dtype == "bfloat16":
+            alone = self._case_set.only([first.number - 1])
+            for graph in graphs_of(self._reruns.run(alone, "lines")):
+                line = line_of_rounded_angle(graph)
+        return Location() if line is None else Location(frame=self.frame(line), case=first.number)
 
     def location_of_draw(self, index: int) -> Location:
         """Return the line that draws at random in a case in eval mode, with a sentence about it.
@@ -161,36 +176,14 @@ class Locator:
             return Location()
         return Location(frame=self.frame(line), case=index + 1, relation=_DRAWS_IN_EVAL_MODE)
 
-    def _line_without_values(self) -> int | None:
-        first = self._judgement.report.first_failure()
-        if first is None:
-            return None
-        if first.frames:
-            return first.frames[-1].line
-        if first.check == "bad sizes":
-            return first_division(self._source, self._case_set.challenge.entry[0])
-        if first.number is None:
-            return None
-        if first.check == "vectorised":
-            line = self.loop_growth(None).line
-            return None if line is None else innermost_loop(self._source, line)
-        if first.check in _RECORDED_CHECKS:
-            return self._recorded_line(first.check, first.number - 1)
-        if self._case_set.cases[first.number - 1].dtype == "bfloat16":
-            alone = self._case_set.only([first.number - 1])
-            graphs = graphs_of(self._reruns.run(alone, "lines"))
-            return line_of_rounded_angle(graphs[0]) if graphs else None
-        return None
-
     def _recorded_line(self, check: str, index: int) -> int | None:
         """Return the line that does what the check forbids in a case."""
         purpose: Purpose = "gradients" if check == "gradients" else "lines"
-        result = self._reruns.run(self._case_set.only([index]), purpose)
-        if result.how != "replied" or not result.reply.runs:
+        graphs = graphs_of(self._reruns.run(self._case_set.only([index]), purpose))
+        if not graphs:
             return None
-        graph = graph_of(result.reply.runs[0], result.tensors)
         reference = self._references.graph((), index) if check == "train/eval" else None
-        line = blamed_line(graph, check, self._case_set.cases[index].limit, reference)
+        line = blamed_line(graphs[0], check, self._case_set.cases[index].limit, reference)
         if line is not None and check == "gradients":
             return gradient_cut_line(self._source, line)
         return line
@@ -205,25 +198,29 @@ class Locator:
         first = self._judgement.report.first_failure()
         number = first.number if first is not None else None
         pair = self._case_set.only([(number or 0) - 1])
-        if source is None:
-            return growth_of(self._reruns.run(pair, "lines"))
-        return growth_of(self._references.run(pair, source, "lines"))
+        graphs = graphs_of(
+            self._reruns.run(pair, "lines")
+            if source is None
+            else self._references.run(pair, source, "lines")
+        )
+        return growth(*graphs) if len(graphs) == 2 else Growth(None, frozenset())
 
 
-def _lines_before(found: FirstWrong) -> list[int]:
+def _lines_before(first: FirstWrong) -> list[int]:
     """Return the lines of the same call that make the operands of the first wrong value."""
-    calls = found.lines[1:]
-    stacks = [node.lines for node in found.operands if len(node.lines) > len(calls)]
-    lines = [
-        stack[-len(calls) - 1] for stack in stacks if stack[len(stack) - len(calls) :] == calls
-    ]
-    return [line for line in lines if line <= found.lines[0]]
+    line, *calls = first.lines
+    lines = []
+    for operand in first.operands:
+        depth = len(operand.lines) - len(calls)
+        if depth > 0 and list(operand.lines[depth:]) == calls and operand.lines[depth - 1] <= line:
+            lines.append(operand.lines[depth - 1])
+    return lines
 
 
-def _result_of_line(graph: ValueGraph, found: FirstWrong) -> Node:
+def _result_of_line(graph: ValueGraph, first: FirstWrong) -> Node:
     """Return the last result that the line made in the same visit."""
-    result, lines = found.node, found.lines
-    for node in graph.nodes[found.node.index + 1 :]:
+    result, lines = first.node, first.lines
+    for node in graph.nodes[first.node.index + 1 :]:
         if node.lines[-len(lines) :] != lines:
             break
         if node.lines == lines and not node.is_number and node.operation != "return":
@@ -233,15 +230,14 @@ def _result_of_line(graph: ValueGraph, found: FirstWrong) -> Node:
 
 def _operand(node: Node, matching: Matching) -> Operand:
     """Return a right value with its layout, and the layout of right answers if they differ."""
-    twins = [
-        other
+    shape = _shape(node, matching.sizes)
+    shapes = [
+        _shape(other, matching.sizes)
         for graph in matching.right.graphs
         for other in graph.nodes
         if matching.have_same_value(node, other)
     ]
-    shape, wanted = _shape(node, matching.sizes), ""
-    if twins and all(_shape(other, matching.sizes) != shape for other in twins):
-        wanted = _shape(twins[0], matching.sizes)
+    wanted = shapes[0] if shapes and shape not in shapes else ""
     return Operand(node.line, node.name, shape, wanted)
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from attn_drill.diagnosis.reference_index import ReferenceIndex
 from attn_drill.diagnosis.value_graph import Node, ValueGraph, have_same_value
 
+_LARGE = 1000  # different formulas hardly give a larger number by chance
+
 
 class Matching:
     """The graph of a submission, matched with the graphs of right answers.
@@ -47,7 +49,7 @@ class Matching:
 
     def is_known_wrong(self, node: Node) -> bool:
         """Return whether the known mistake makes the same value, and no right answer does."""
-        if node.is_number and not node.is_large_scalar:  # small scalars are equal by chance
+        if node.is_number and abs(node.scalar) < _LARGE:  # small scalars are equal by chance
             return False
         return not self.is_right(node) and self._wrong.has(node)
 

@@ -69,9 +69,8 @@ def recorded_case(
 
     Args:
         index: of the case, from 0.
-        alone: the case alone.
+        alone: the case alone, which the worker recorded.
         right_graphs: of the reference, then of the other right answers.
-        worker_result: of the worker that recorded the case.
         comparison: of all cases.
     """
     if worker_result.how != "replied" or len(worker_result.reply.runs) != 1:
