@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from attn_drill.diagnosis.reference_index import ReferenceIndex
 from attn_drill.diagnosis.value_graph import Node, ValueGraph, have_same_value
 
-_LARGE = 1000  # different formulas hardly give a larger number by chance
+_LARGE = 1000  # different formulas often give a smaller integer by chance
 
 
 class Matching:
@@ -49,7 +49,7 @@ class Matching:
 
     def is_known_wrong(self, node: Node) -> bool:
         """Return whether the known mistake makes the same value, and no right answer does."""
-        if node.is_number and abs(node.scalar) < _LARGE:  # small scalars are equal by chance
+        if node.is_number and not node.is_float and abs(node.scalar) < _LARGE:
             return False
         return not self.is_right(node) and self._wrong.has(node)
 
