@@ -1,5 +1,4 @@
 # mistakes: state-transposed
-# diagnosis: line elsewhere
 """The memory is [B, H, D, Dv] inside, and it is returned like this."""
 
 import torch

@@ -48,7 +48,6 @@ class Agreement:
 
     @property
     def case_set(self) -> CaseSet:
-        """The cases on which submission and references are compared."""
         return self.comparison.case_set
 
     def agrees(self, ids: Ids) -> bool:
@@ -76,7 +75,6 @@ class Agreement:
         return None
 
     def agrees_on(self, ids: Ids, observed: Observed) -> bool:
-        """Return whether mistakes may explain a case."""
         return self.match(ids, observed) is not Likeness.DIFFERENT
 
     def match(self, ids: Ids, observed: Observed) -> Likeness:

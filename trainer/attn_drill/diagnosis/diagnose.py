@@ -135,7 +135,6 @@ class Diagnoser:
             return tuple(each for each in references.mistakes if agreement.agrees((each,)))
 
     def references(self, case_set: CaseSet) -> PatchedReferences:
-        """Return the patched references of a case set."""
         if case_set not in self._references:
             check_interrupt = self._workers.check_interrupt
             self._references[case_set] = PatchedReferences(case_set, check_interrupt)
@@ -310,7 +309,6 @@ class _Diagnosis:
 
     @cached_property
     def _telling_index(self) -> int | None:
-        """The index of the case to record, from 0."""
         failed = {
             outcome.number
             for outcome in self._judgement.report.outcomes

@@ -89,7 +89,6 @@ class Core:
 
     @cached_property
     def values(self) -> Tensor:
-        """The entries."""
         return _without_copies(self._tensor)
 
     @cached_property

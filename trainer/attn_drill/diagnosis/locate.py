@@ -63,8 +63,6 @@ class Location:
 
 
 class Locator:
-    """The search for the line of one submission."""
-
     def __init__(self, references: PatchedReferences, judgement: Judgement, reruns: Reruns) -> None:
         self._references, self._reruns = references, reruns
         self._judgement, self._case_set = judgement, judgement.case_set
@@ -80,8 +78,7 @@ class Locator:
         """Return the line that made the first wrong value; None if it cannot be found.
 
         Args:
-            mistaken: the graph of the reference with the known mistake, if a mistake is known.
-            mistakes: the known mistakes that are named.
+            mistaken: the graph of the reference with the named mistakes, if there are any.
         """
         matching = recorded.matching(mistaken)
         first = first_wrong(matching, recorded.wrong_outputs)

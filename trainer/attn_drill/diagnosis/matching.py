@@ -33,7 +33,6 @@ class Matching:
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """The value of every letter."""
         return self.right.sizes
 
     def is_right(self, node: Node) -> bool:
@@ -54,5 +53,4 @@ class Matching:
         return not self.is_right(node) and self._wrong.has(node)
 
     def have_same_value(self, node: Node, other: Node) -> bool:
-        """Return whether two nodes have the same value."""
         return have_same_value(node, other, self.sizes)

@@ -68,8 +68,6 @@ _TOPICS = {
 
 @dataclass(frozen=True)
 class Milestone:
-    """A named result of the reference."""
-
     node: Node
     name: str
 

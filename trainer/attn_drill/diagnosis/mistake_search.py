@@ -75,9 +75,8 @@ class MistakeSearch:
 
     def _candidates(self) -> list[Ids]:
         """Return the mistakes that may fail like the submission, if outputs cannot show it."""
-        candidates = [
-            (mistake,) for mistake in self.references.mistakes if self._may_fail((mistake,))
-        ]
+        singles: list[Ids] = [(mistake,) for mistake in self.references.mistakes]
+        candidates = [ids for ids in singles if self._may_fail(ids)]
         if self._fails_before_values():
             return candidates
         # A case of every kind shows whether a mistake changes an output.
@@ -211,7 +210,6 @@ class MistakeSearch:
 
 
 def _has_more(text: str, other: str, words: Sequence[str]) -> bool:
-    """Return whether a text has one of these words more often than another text."""
     return any(text.count(word) > other.count(word) for word in words)
 
 

@@ -119,7 +119,6 @@ def _observed(comparison: Comparison, result: CaseResult) -> Observed:
 
 
 def _outputs(comparison: Comparison, returns: Returns) -> dict[str, Tensor | str]:
-    """Return tensor outputs by name, and other outputs as text."""
     outputs: dict[str, Tensor | str] = {}
     for name, returned in returns.items():
         value = comparison.value_of(returned)
@@ -166,7 +165,6 @@ def is_equal(
 
 
 def has_nan(behaviour: Behaviour | None) -> bool:
-    """Return whether an output holds NaN."""
     outputs = {} if behaviour is None else behaviour.outputs
     return any(
         isinstance(value, Tensor) and bool(value.isnan().any()) for value in outputs.values()

@@ -116,7 +116,6 @@ class PatchedReferences:
             return None
 
     def lines(self, mistake: str) -> range:
-        """Return the reference's lines that a mistake changes."""
         return lines_of(self.source, self.mistakes[mistake])
 
     def only_candidate(self, candidates: Sequence[Ids]) -> Ids:

@@ -36,17 +36,14 @@ class RecordedCase:
 
     @cached_property
     def right(self) -> ReferenceIndex:
-        """All values of right answers."""
         return ReferenceIndex(self.right_graphs, self.sizes)
 
     @property
     def reference(self) -> ValueGraph:
-        """The graph of the reference."""
         return self.right_graphs[0]
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The value of every letter."""
         return dict(self.case_set.cases[0].sizes)
 
     def matching(self, mistaken: ValueGraph | None = None) -> Matching:

@@ -124,7 +124,6 @@ def _is_alike(first: Behaviour | None, second: Behaviour | None, dtype: str) -> 
 def _parts(
     references: PatchedReferences, comparison: Comparison, left: Ids | None
 ) -> Iterator[Part]:
-    """Yield the parts of the challenge with their states."""
     challenge = comparison.case_set.challenge
     if left is not None:
         wrong = {_part_of(challenge, references, name) for name in left}

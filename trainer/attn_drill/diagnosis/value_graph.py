@@ -81,27 +81,22 @@ class Node:
 
     @property
     def line(self) -> int:
-        """The innermost line of the file; 0 if there is none."""
         return self.lines[0] if self.lines else 0
 
     @property
     def is_input(self) -> bool:
-        """True if the node is an input of the case or a parameter."""
         return self.operation.startswith("input ")
 
     @property
     def is_parameter(self) -> bool:
-        """True if the node is a parameter of the module."""
         return self.operation.startswith(_PARAMETER)
 
     @property
     def is_number(self) -> bool:
-        """True if the node is a Python scalar."""
         return self.operation == "number"
 
     @property
     def is_layout(self) -> bool:
-        """True if the operation only changes the layout of its input."""
         return self.operation in LAYOUTS
 
     @property
@@ -126,17 +121,14 @@ class Node:
 
     @property
     def is_float(self) -> bool:
-        """True if the entries are floating-point numbers."""
         return self.value is not None and self.value.is_floating_point()
 
     @property
     def is_comparable(self) -> bool:
-        """True if the node can be compared with results of other runs."""
         return self.features is not None or (self.is_number and self.value is not None)
 
     @cached_property
     def core(self) -> Core | None:
-        """The part of the value that a change of layout does not alter."""
         return None if self.value is None else Core(self.value)
 
 
@@ -194,7 +186,6 @@ def have_same_value(node: Node, other: Node, sizes: Mapping[str, int]) -> bool:
 
 
 def graphs_of(result: WorkerResult) -> list[ValueGraph]:
-    """Return the graph of every run; [] if the worker did not reply."""
     if result.how != "replied":
         return []
     return [graph_of(run_reply, result.tensors) for run_reply in result.reply.runs]
