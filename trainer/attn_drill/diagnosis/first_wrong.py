@@ -27,19 +27,15 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class FirstWrong:
-    """The first wrong value of a submission.
+    """The first wrong value of a submission."""
 
-    Attributes:
-        node: the value.
-        lines: the lines of the file in the call stack, innermost first, without lines that make
-            right values for another caller.
-        operands: the right values from which it was computed, without inputs and parameters.
-        is_early: whether right answers do another step before they use an operand like this.
-    """
-
-    node: Node
+    node: Node  # the value
+    # The lines of the file in the call stack, innermost first, without lines that make right values
+    # for another caller.
     lines: tuple[int, ...]
+    # The right values from which it was computed, without inputs and parameters.
     operands: tuple[Node, ...]
+    # Whether right answers do another step before they use an operand like this.
     is_early: bool
 
 

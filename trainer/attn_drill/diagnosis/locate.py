@@ -37,29 +37,25 @@ _RECORDED_CHECKS = ("gradients", "train/eval", "properties", "memory")
 
 @dataclass(frozen=True, kw_only=True)
 class Location:
-    """The place of a mistake.
+    """The place of a mistake."""
 
-    Attributes:
-        frame: the line that makes the first wrong value; None if it is unknown.
-        start: the last line before it that makes right numbers; None if it is the same line.
-        is_missing: whether a step is missing between both lines.
-        case: the number of the case that was recorded, from 1.
-        made: the shape of the line's result, with letters.
-        rearranged: the shape of a right value that the line rearranges wrongly; "" if it computes.
-        operands: the right values from which the line computes.
-        relation: how the line's result relates to the right result, in words.
-        first: the first wrong value.
-    """
-
+    # The line that makes the first wrong value; None if it is unknown.
     frame: Frame | None = None
+    # The last line before it that makes right numbers; None if it is the same line.
     start: int | None = None
+    # Whether a step is missing between both lines.
     is_missing: bool = False
+    # The number of the case that was recorded, from 1.
     case: int | None = None
+    # The shape of the line's result, with letters.
     made: str | None = None
+    # The shape of a right value that the line rearranges wrongly; "" if it computes.
     rearranged: str = ""
+    # The right values from which the line computes.
     operands: tuple[Operand, ...] = ()
+    # How the line's result relates to the right result, in words.
     relation: str | None = None
-    first: FirstWrong | None = None
+    first: FirstWrong | None = None  # the first wrong value
 
 
 class Locator:

@@ -19,14 +19,11 @@ Place = tuple[tuple[int, ...], str]  # lines of the file, innermost first, and t
 
 @dataclass(frozen=True)
 class Growth:
-    """The lines that run more often in a large case than in a small case.
+    """The lines that run more often in a large case than in a small case."""
 
-    Attributes:
-        line: the first line that runs more often; None if there is none.
-        ratios: small count / large count of every place. The ratios show which size is looped over.
-    """
-
+    # The first line that runs more often; None if there is none.
     line: int | None
+    # Small count / large count of every place. The ratios show which size is looped over.
     ratios: frozenset[Fraction]
 
 

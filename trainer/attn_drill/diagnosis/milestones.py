@@ -18,18 +18,13 @@ _LAYOUT_CHANGES = "view _unsafe_view reshape permute transpose t expand clone re
 
 
 class _Topic(NamedTuple):
-    """The signs of a topic.
+    """The signs of a topic."""
 
-    Attributes:
-        lines: words in the lines of the reference that are about it.
-        words: words that show that a known mistake is about it. Too many words are better than too
-            few: a topic that is not ruled out makes no false statement.
-        operations: the operations that may be a mistake about it.
-    """
-
-    lines: str
+    lines: str  # words in the lines of the reference that are about it
+    # Words that show that a known mistake is about it. Too many words are better than too few: a
+    # topic that is not ruled out makes no false statement.
     words: str
-    operations: str
+    operations: str  # the operations that may be a mistake about it
 
 
 _TOPICS = {
@@ -74,17 +69,13 @@ class Milestone:
 
 @dataclass(frozen=True)
 class MilestoneProgress:
-    """The milestones that a submission reached.
+    """The milestones that a submission reached."""
 
-    Attributes:
-        last: the last milestone before the first missed milestone.
-        missed: the first milestone that the submission missed.
-        cleared: topics and layers that are ruled out.
-    """
-
+    # The last milestone before the first missed milestone.
     last: Milestone | None
+    # The first milestone that the submission missed.
     missed: Milestone | None
-    cleared: tuple[str, ...]
+    cleared: tuple[str, ...]  # topics and layers that are ruled out
 
 
 def concerns(mistake: Mistake, topic: str) -> bool:

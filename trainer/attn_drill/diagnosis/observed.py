@@ -23,25 +23,18 @@ _EXTREME = 1e9
 
 @dataclass(frozen=True)
 class Observed:
-    """The behaviour of a submission in one case.
+    """The behaviour of a submission in one case."""
 
-    Attributes:
-        index: of the case, from 0.
-        dtype: of the case.
-        behaviour: outputs or exception.
-        is_random: another call on the same inputs gives other values.
-        is_wrong: a right answer gives another result.
-        is_clear: the result differs from the right result by more than rounding, so the case can
-            distinguish a known mistake from a right answer.
-        is_extreme: the inputs are so large that rounding decides the result of a wrong formula.
-    """
-
-    index: int
-    dtype: str
-    behaviour: Behaviour
+    index: int  # of the case, from 0
+    dtype: str  # of the case
+    behaviour: Behaviour  # outputs or exception
+    # Another call on the same inputs gives other values.
     is_random: bool
-    is_wrong: bool
+    is_wrong: bool  # a right answer gives another result
+    # The result differs from the right result by more than rounding, so the case can distinguish a
+    # known mistake from a right answer.
     is_clear: bool
+    # The inputs are so large that rounding decides the result of a wrong formula.
     is_extreme: bool
 
 

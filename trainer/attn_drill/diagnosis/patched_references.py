@@ -48,17 +48,12 @@ _LASTING = ("passed", "failed", "not-allowed")  # verdicts that do not depend on
 
 @dataclass(frozen=True)
 class Behaviour:
-    """The result of one call in one case.
+    """The result of one call in one case."""
 
-    Attributes:
-        failure: the exception as `type: message`, or None.
-        outputs: tensors by name; other outputs as text.
-        draws: whether the call drew random numbers.
-    """
-
-    failure: str | None
+    failure: str | None  # the exception as `type: message`, or None
+    # Tensors by name; other outputs as text.
     outputs: Mapping[str, Tensor | str]
-    draws: bool = False
+    draws: bool = False  # whether the call drew random numbers
 
 
 def kept(most: int) -> Callable[[_Method], _Method]:

@@ -16,22 +16,16 @@ from attn_drill.worker.worker_client import WorkerResult
 
 @dataclass(frozen=True)
 class RecordedCase:
-    """The recorded run of one case.
+    """The recorded run of one case."""
 
-    Attributes:
-        index: of the case, from 0.
-        case_set: this case alone.
-        graph: of the submission.
-        right_graphs: of the reference, then of the other right answers.
-        wrong_outputs: the outputs that were wrong when all cases ran one after another.
-        is_right_alone: whether all outputs are right if the case runs alone.
-    """
-
-    index: int
-    case_set: CaseSet
-    graph: ValueGraph
+    index: int  # of the case, from 0
+    case_set: CaseSet  # this case alone
+    graph: ValueGraph  # of the submission
+    # Of the reference, then of the other right answers.
     right_graphs: Sequence[ValueGraph]
+    # The outputs that were wrong when all cases ran one after another.
     wrong_outputs: tuple[str, ...]
+    # Whether all outputs are right if the case runs alone.
     is_right_alone: bool
 
     @cached_property

@@ -29,38 +29,34 @@ _PARAMETER = "input parameter "
 
 @dataclass(eq=False)
 class Node:
-    """One result of a run. Nodes are ordered by the time at which they were made.
+    """One result of a run. Nodes are ordered by the time at which they were made."""
 
-    Attributes:
-        index: the position in the run.
-        lines: the lines of the file in the call stack, innermost first.
-        operation: torch's name; or `input x`, `return`, or `number` for a Python scalar.
-        value: the tensor; None if the worker did not send it.
-        parents: the nodes from which this node was computed.
-        name: the first variable to which the result was bound, or "".
-        written: the node whose memory an in-place operation changed; else None.
-        entries: the number of entries of the result.
-        is_cut: whether gradients were off, or the result was detached and then used.
-        numbers: the Python numbers with which the operation computes.
-        users: the nodes that were computed from this node.
-        source: the node whose entries this node has in another layout; itself if it computes.
-        given: the inputs and parameters from which the node was computed, as `input x`.
-    """
-
-    index: int
+    index: int  # the position in the run
+    # The lines of the file in the call stack, innermost first.
     lines: tuple[int, ...]
+    # Torch's name; or `input x`, `return`, or `number` for a Python scalar.
     operation: str
+    # The tensor; None if the worker did not send it.
     value: Tensor | None
+    # The nodes from which this node was computed.
     parents: tuple[Node, ...]
+    # The first variable to which the result was bound, or "".
     name: str = ""
+    # The node whose memory an in-place operation changed; else None.
     written: Node | None = None
-    entries: int = 1
+    entries: int = 1  # the number of entries of the result
+    # Whether gradients were off, or the result was detached and then used.
     is_cut: bool = False
+    # The Python numbers with which the operation computes.
     numbers: tuple[float, ...] = ()
+    # The nodes that were computed from this node.
     users: list[Node] = field(default_factory=list, repr=False)
+    # The node whose entries this node has in another layout; itself if it computes.
     source: Node = field(init=False, repr=False)
+    # The inputs and parameters from which the node was computed, as `input x`.
     given: frozenset[str] = field(init=False, repr=False)
-    _same_entries: Node = field(init=False, repr=False)  # same entries and same dtype
+    # Same entries and same dtype.
+    _same_entries: Node = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         # These are no lazy properties: the chain of nodes may exceed the recursion limit.
