@@ -102,3 +102,18 @@ def test_part_of_a_right_value_is_not_blamed() -> None:
     found = first_wrong(matched(summed(is_loop=True), summed(is_loop=False)), ["out"])
     assert found is not None
     assert found.lines == (3,)
+
+
+def test_maker_of_an_opposite_mask_is_found() -> None:
+    """Both notations of a mask are one value, so the output is compared with the right output."""
+    mask = torch.eye(4, dtype=torch.bool)
+
+    def masked(value: torch.Tensor) -> ValueGraph:
+        builder = GraphBuilder()
+        query = builder.add("input query", QUERY)
+        made = builder.add("le", value, query, lines=(2,))
+        return builder.graph(out=builder.add("expand", value, made, lines=(3,)))
+
+    found = first_wrong(matched(masked(~mask), masked(mask)), ["out"])
+    assert found is not None
+    assert found.lines == (2,)

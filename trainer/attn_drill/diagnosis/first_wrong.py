@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import filterfalse
 
+import torch
+
 from attn_drill.diagnosis.matching import Matching
 from attn_drill.diagnosis.value_graph import (
     Node,
@@ -66,6 +68,8 @@ def wrong_entries(matching: Matching, outputs: Iterable[str]) -> list[Node]:
 
 
 def _first_node(matching: Matching, outputs: Iterable[str]) -> Node | None:
+    if (opposite := _opposite(matching, outputs)) is not None:
+        return opposite
     region = _wrong_region(matching, outputs)
     if not region:  # no output is a tensor that can be followed backwards
         made = [node for node in matching.graph.computed if node.lines]
@@ -87,6 +91,27 @@ def _first_node(matching: Matching, outputs: Iterable[str]) -> Node | None:
     entries = [node for node in counted if all_counted.isdisjoint(comparable_parents(node))]
     first = min(entries or counted)
     return first if known is None else min(known, first)
+
+
+def _opposite(matching: Matching, outputs: Iterable[str]) -> Node | None:
+    """Return the node that made an output which is True exactly where the right output is False.
+
+    Such a mask is no wrong value, because a mask has two notations.
+    """
+    for name in outputs:
+        node = matching.graph.outputs.get(name)
+        right = matching.right.graphs[0].outputs.get(name)
+        if node is None or right is None or node.value is None or right.value is None:
+            continue
+        are_boolean = node.value.dtype == right.value.dtype == torch.bool
+        if not are_boolean or not torch.equal(node.value, ~right.value):
+            continue
+        while node.parents and (node.is_layout or node.operation == "repeat"):
+            if not node.parents[0].lines:
+                break
+            node = node.parents[0]
+        return node
+    return None
 
 
 def _is_part(matching: Matching, node: Node) -> bool:
