@@ -384,7 +384,7 @@ CAUSES = [
             ),
         ],
         ["cache-of-repeated-heads"],
-        "return out, cache",
+        "cache = (keys, values)",
         id="repeated heads in the cache",
     ),
     pytest.param(

@@ -3,9 +3,53 @@
 import pytest
 
 from attn_drill.grading.grader import Grader
+from attn_drill.model.submission import Submission
 from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, diagnosed
+from tests.support.grading import diagnoser_of
 from tests.support.judged import with_mistakes
+
+
+@pytest.mark.parametrize(
+    ("challenge_id", "right", "wrong", "name"),
+    [
+        pytest.param(
+            "delta-rule",
+            "S = S + step[..., :, None] * key[..., None, :]",
+            "S = S.add_(step[..., :, None] * key[..., None, :])",
+            "state-added-in-place",
+            id="a right value, written in place",
+        ),
+        pytest.param(
+            "lse-merge",
+            "torch.maximum(lse_a, lse_b)",
+            "torch.maximum(lse_a, lse_b).clamp_min(0.0)",
+            "stand-in-for-every-low-maximum",
+            id="a value with equal entries",
+        ),
+        pytest.param(
+            "flash",
+            "weights = torch.exp(scores - new_max)",
+            "scores -= new_max; weights = scores.exp()",
+            "scores-changed-in-place",
+            id="a crash at a later line",
+        ),
+    ],
+)
+def test_line_is_found_by_its_values(
+    grader: Grader, challenge_id: str, right: str, wrong: str, name: str
+) -> None:
+    """No wrong value of the explained case leads to the line."""
+    challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), challenge_id)
+    source = pack_reader.solution(challenge)
+    assert source.count(right) == 1
+    judgement = grader.grade(challenge, Submission("a.py", source.replace(right, wrong)), 5)
+    diagnosis = diagnoser_of(grader).report(judgement).diagnosis
+    assert diagnosis is not None
+    assert [mistake.id for mistake in diagnosis.mistakes] == [name]
+    assert diagnosis.first_line is not None
+    assert wrong in diagnosis.first_line.text
+
 
 STORED = "self.scale = d_model**-0.5"
 PAST = "past = past_kv if use_cache else None"
@@ -37,6 +81,26 @@ PAST = "past = past_kv if use_cache else None"
             "past-needs-use-cache",
             PAST,
             id="the variable of a condition",
+        ),
+        pytest.param(
+            "kv_cache",
+            [
+                ("        past_length = 0\n", "        past_length, new = 0, (k, v)\n"),
+                ("return out, (k, v)", "return out, new"),
+            ],
+            "only-new-returned",
+            "return out, new",
+            id="right values that are returned",
+        ),
+        pytest.param(
+            "mha_fused",
+            [
+                ("q, k, v = qkv.unbind(dim=0)", "k, q, v = qkv[0], qkv[1], qkv[2]"),
+                ("scores / math.sqrt(self.head_dim)", "scores * self.head_dim**-0.5"),
+            ],
+            "order-k-q-v",
+            "k, q, v =",
+            id="right parts with wrong names",
         ),
     ],
 )

@@ -1,4 +1,5 @@
 # mistakes: state-transposed
+# diagnosis: line elsewhere
 """The memory is [B, H, D, Dv] inside, and it is returned like this."""
 
 import torch

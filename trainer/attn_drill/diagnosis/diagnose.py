@@ -21,8 +21,6 @@ from attn_drill.diagnosis.attention_weights import attention_weights
 from attn_drill.diagnosis.effective_mask import effective_mask
 from attn_drill.diagnosis.first_wrong import wrong_entries
 from attn_drill.diagnosis.generic_errors import generic_error
-from attn_drill.diagnosis.line_of_condition import line_of_condition
-from attn_drill.diagnosis.line_of_number import line_of_number
 from attn_drill.diagnosis.locate import Location, Locator
 from attn_drill.diagnosis.milestones import (
     MilestoneProgress,
@@ -33,7 +31,7 @@ from attn_drill.diagnosis.milestones import (
 )
 from attn_drill.diagnosis.mistake_search import MistakeSearch
 from attn_drill.diagnosis.named_line import is_omission, line_by_text, patched_lines
-from attn_drill.diagnosis.named_value import lines_around_gap
+from attn_drill.diagnosis.named_value import NamedMistake
 from attn_drill.diagnosis.output_relation import relation
 from attn_drill.diagnosis.pair_search import find_pair
 from attn_drill.diagnosis.patched_references import Ids, PatchedReferences
@@ -41,7 +39,7 @@ from attn_drill.diagnosis.recorded_case import RecordedCase, recorded_case
 from attn_drill.diagnosis.repairs import repair_of
 from attn_drill.diagnosis.reruns import Reruns
 from attn_drill.diagnosis.same_failure import failures
-from attn_drill.diagnosis.source_analysis import function_lines
+from attn_drill.diagnosis.source_analysis import function_lines, line_of_tuple
 from attn_drill.diagnosis.telling_case import case_of_the_mask, most_informative_case
 from attn_drill.diagnosis.value_graph import ValueGraph
 from attn_drill.grading.case_set import CaseSet
@@ -421,69 +419,87 @@ class _Diagnosis:
             is_planted: whether a bug hunt put the mistake into the file.
         """
         reference, source = self._references.source, self._judgement.submission.source
-        texts = [
+        lines = [
             line_by_text(reference, mistake, source, is_planted=is_planted) for mistake in mistakes
         ]
-        texts_there = [lines for lines in texts if lines is not None]
-        wrong_line = None if location.frame is None else location.frame.line
-        is_missing = bool(mistakes) and is_omission(reference, mistakes[0])
-        if texts_there:
-            if not is_planted and any(wrong_line == last for _, last in texts_there):
+        found_line = None if location.frame is None else location.frame.line
+        case = location.case or self._first.number
+        if texts := list(filter(None, lines)):
+            if not is_planted and any(found_line == last for _, last in texts):
                 return None
-            start, line = texts_there[0]
-        elif len(mistakes) != 1:
-            return None
-        elif wrong_line is None:
-            around = self._gap(mistakes[0]) if is_missing else None
-            if around is None:
-                return None
-            start, line = around
+            start, line = texts[0]
+            is_missing = is_omission(reference, mistakes[0])
+        elif gap := self._gap(mistakes, location):
+            start, line, is_missing = gap[0] or gap[1], gap[1], True
         else:
-            by_values = self._line_by_values(mistakes[0], location)
-            if by_values is None or by_values == wrong_line:
+            found = self._line_by_values(mistakes, location)
+            if found is None and location.first and location.first.node.operation == "return":
+                found = line_of_tuple(source, location.first.node.line)
+            if found is None or found == found_line:
                 return None
-            start = line = by_values
-            is_missing = False
-            if line in function_lines(source, wrong_line):
-                start = min(line, wrong_line)
+            start, line, is_missing = found, found, False
+            if found_line is not None and line in function_lines(source, found_line):
+                start = min(line, found_line)
         return Location(
             frame=self._locator.frame(line),
             start=None if start == line else start,
             is_missing=is_missing,
-            case=location.case or self._first.number,
+            case=case,
         )
 
-    def _gap(self, mistake: Mistake) -> tuple[int, int] | None:
-        """Return the lines around a missing step that makes no value wrong; None if unknown.
+    def _line_by_values(self, mistakes: Sequence[Mistake], location: Location) -> int | None:
+        """Return the line that does what a single named mistake does; None if unknown."""
+        if len(mistakes) != 1:
+            return None
+        if location.frame is None or self._first.check == "runs":
+            named = self._named_mistake(mistakes[0], self._index_that_runs)
+            return None if named is None else named.line_without_wrong_value()
+        if location.first is None or self._recorded is None:
+            return None
+        named = self._named_mistake(mistakes[0], self._recorded.index)
+        is_missing = location.is_missing
+        return None if named is None else named.line(location.first, is_missing=is_missing)
 
-        It is searched in the explained case, or in the first case whose first call succeeds.
-        """
-        indices = [
+    def _gap(
+        self, mistakes: Sequence[Mistake], location: Location
+    ) -> tuple[int | None, int] | None:
+        """Return the lines around a missing step that makes no value wrong; None if unknown."""
+        reference = self._references.source
+        if location.frame is not None or len(mistakes) != 1:
+            return None
+        if not is_omission(reference, mistakes[0]):
+            return None
+        named = self._named_mistake(mistakes[0], self._index_that_runs)
+        return None if named is None else named.gap(lines_of(reference, mistakes[0]))
+
+    def _named_mistake(self, mistake: Mistake, index: int | None) -> NamedMistake | None:
+        """Return a named mistake in a case; None if the case cannot be recorded."""
+        if index is None:
+            return None
+        recorded, reference = self._recorded, self._references.source
+        if recorded is None or recorded.index != index:
+            recorded = self._recorded_in(index)
+        graph = self._references.graph((mistake.id,), index)
+        if recorded is None or graph is None:
+            return None
+        return NamedMistake(
+            recorded,
+            graph,
+            patch_all(reference, [mistake], ""),
+            patched_lines(reference, mistake),
+            self._judgement.submission.source,
+        )
+
+    @property
+    def _index_that_runs(self) -> int | None:
+        """The index of the explained case, or of the first case whose first call succeeds."""
+        results = [
             result.index
             for result in self._judgement.comparison.results
             if result.case.probe is None and result.reply.failure is None
         ]
         explained = (self._first.number or 0) - 1
-        if not indices:
-            return None
-        recorded = self._recorded_in(explained if explained in indices else indices[0])
-        left_out = lines_of(self._references.source, mistake)
-        return None if recorded is None else lines_around_gap(recorded, left_out)
-
-    def _line_by_values(self, mistake: Mistake, location: Location) -> int | None:
-        """Return the line that does what a named mistake does; None if unknown."""
-        recorded, reference = self._recorded, self._references.source
-        if recorded is None or location.first is None:
-            return None
-        mistaken = self._references.graph((mistake.id,), recorded.index)
-        if mistaken is None:
-            return None
-        patched, source = patched_lines(reference, mistake), self._judgement.submission.source
-        line = line_of_number(recorded, mistaken, patched, source)
-        if line is not None:
-            return line
-        wrong_source = patch_all(reference, [mistake], "")
-        return line_of_condition(wrong_source, patched, source, recorded.graph, location.first.node)
+        return explained if explained in results else next(iter(results), None)
 
     # Other facts
 

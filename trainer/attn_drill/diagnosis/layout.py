@@ -89,6 +89,7 @@ class Core:
 
     @cached_property
     def values(self) -> Tensor:
+        """The entries."""
         return _without_copies(self._tensor)
 
     @cached_property
@@ -110,26 +111,27 @@ def _without_copies(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def hold_same_values(core: Core, other: Core, sizes: Mapping[str, int]) -> bool:
+def hold_same_values(
+    core: Core, other: Core, sizes: Mapping[str, int], *, may_swap: bool = True
+) -> bool:
     """Return whether two tensors are the same in an honest layout. Empty tensors never are.
 
     Args:
         sizes: the value of every letter.
+        may_swap: whether axes of equal size may be swapped.
     """
     if not core.entries or not other.entries:
         return False
     if core.pattern is not None and other.pattern is not None:
         # The axes of a complement may not be swapped: the complement of a strictly causal mask with
         # keys and queries swapped is the causal mask, which is another mask.
-        return _same_values(core.pattern, other.pattern, sizes) or _same_values(
-            ~core.pattern, other.pattern, sizes, may_swap=False
+        return _same_values(core.pattern, other.pattern, sizes, may_swap) or _same_values(
+            ~core.pattern, other.pattern, sizes, False
         )
-    return _same_values(core.values, other.values, sizes)
+    return _same_values(core.values, other.values, sizes, may_swap)
 
 
-def _same_values(
-    tensor: Tensor, other: Tensor, sizes: Mapping[str, int], *, may_swap: bool = True
-) -> bool:
+def _same_values(tensor: Tensor, other: Tensor, sizes: Mapping[str, int], may_swap: bool) -> bool:
     if tensor.numel() != other.numel():
         return False
     if tensor.shape == other.shape and equal(tensor, other):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
+from torch import Tensor
 
 from attn_drill.diagnosis.layout import hold_same_values
 from attn_drill.diagnosis.value_graph import Node, ValueGraph
@@ -36,8 +37,8 @@ class ReferenceIndex:
         }
         figures = [node.features for node in self.nodes]
         self._table = torch.tensor(figures, dtype=torch.float64).reshape(-1, _FIGURES)
+        self._found: dict[tuple[Node, bool], bool] = {}
         self._near_nodes: dict[Node, list[Node]] = {}
-        self._has: dict[Node, bool] = {}
 
     def look_ahead(self, graph: ValueGraph) -> None:
         """Find similar values for all nodes of a graph together, which is many times faster."""
@@ -50,28 +51,42 @@ class ReferenceIndex:
             self._look_up(waiting[start : start + _AT_ONCE])
 
     def _look_up(self, nodes: Sequence[Node]) -> None:
-        """Find the values whose figures are close to those of these nodes."""
         near: list[list[Node]] = [[] for _ in nodes]
         if self.nodes:
-            figures = torch.tensor([node.features for node in nodes], dtype=torch.float64)[:, None]
-            room = 1e-3 * torch.maximum(self._table[:, 1:2], figures[:, :, 1:2])
-            is_near = ((self._table[:, :4] - figures[:, :, :4]).abs() <= room).all(dim=2)
-            is_near &= (self._table[:, 4] - figures[:, :, 4]).abs() < 1e-9
-            for row, column in is_near.nonzero().tolist():
+            figures = [node.features for node in nodes if node.features is not None]
+            for row, column in self._close(figures).nonzero().tolist():
                 near[row].append(self.nodes[column])
         self._near_nodes.update(zip(nodes, near, strict=True))
 
-    def has(self, node: Node) -> bool:
-        """Return whether the index has the value of a node in an honest layout."""
+    def has(self, node: Node, *, may_swap: bool = True) -> bool:
+        """Return whether the index has the value of a node in an honest layout.
+
+        Args:
+            node: the node to look up.
+            may_swap: whether axes of equal size may be swapped.
+        """
         if node.is_number:
             return node.value is not None and (node.is_float, node.scalar) in self._scalars
         if node.features is None or node.core is None:
             return False
+        key = node, may_swap
+        if key not in self._found:
+            self._found[key] = self._has(node, may_swap)
+        return self._found[key]
+
+    def _has(self, node: Node, may_swap: bool) -> bool:
         if node not in self._near_nodes:
             self._look_up([node])
-        if node not in self._has:
-            self._has[node] = any(
-                other.core is not None and hold_same_values(node.core, other.core, self.sizes)
-                for other in self._near_nodes[node]
-            )
-        return self._has[node]
+        for other in self._near_nodes[node]:
+            if node.core is None or other.core is None:
+                continue
+            if hold_same_values(node.core, other.core, self.sizes, may_swap=may_swap):
+                return True
+        return False
+
+    def _close(self, features: Iterable[tuple[float, ...]]) -> Tensor:
+        """Return bool [features, nodes], true if features are close to those of a node."""
+        table = torch.tensor([*features], dtype=torch.float64)[:, None]
+        room = 1e-3 * torch.maximum(self._table[:, 1:2], table[:, :, 1:2])
+        is_near = ((self._table[:, :4] - table[:, :, :4]).abs() <= room).all(dim=2)
+        return is_near & ((self._table[:, 4] - table[:, :, 4]).abs() < 1e-9)

@@ -31,6 +31,30 @@ def gradient_cut_line(source: str, line: int) -> int:
     return line
 
 
+def line_of_tuple(source: str, line: int) -> int:
+    """Return the line that makes a tuple which the statement at a line returns by its name.
+
+    Return the line itself if it returns no such tuple. A tuple leaves no trace in a run.
+    """
+    function = function_around(ast.parse(source), line)
+    nodes = [] if function is None else list(ast.walk(function))
+    returned = {
+        name.id
+        for node in nodes
+        if isinstance(node, ast.Return) and node.lineno <= line <= (node.end_lineno or line)
+        for name in ast.walk(node)
+        if isinstance(name, ast.Name)
+    }
+    made = [
+        node.lineno
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Tuple)
+        and any(isinstance(target, ast.Name) and target.id in returned for target in node.targets)
+    ]
+    return max(made, default=line)
+
+
 def first_division(source: str, entry: str) -> int | None:
     """Return the line of the first division in a class; None if there is none.
 
@@ -50,6 +74,30 @@ def first_division(source: str, entry: str) -> int | None:
                     lines.append(inner.lineno)
             return min(lines, default=None)
     return None
+
+
+def gives_a_constant(source: str, call: int, line: int) -> bool:
+    """Return whether a call gives a constant to the function that contains a line.
+
+    Args:
+        source: the text of the file.
+        call: the line of the call.
+        line: a line of the called function.
+    """
+    tree = ast.parse(source)
+    function = function_around(tree, line)
+    if function is None:
+        return False
+    given = [
+        value
+        for found in _calls_of(tree, function, call)
+        for value in (*found.args, *(keyword.value for keyword in found.keywords))
+    ]
+    return any(isinstance(_without_sign(value), ast.Constant) for value in given)
+
+
+def _without_sign(value: ast.expr) -> ast.expr:
+    return value.operand if isinstance(value, ast.UnaryOp) else value
 
 
 def argument_of(tree: ast.AST, function: _Function, name: str, call: int) -> ast.expr | None:
