@@ -88,10 +88,10 @@ def _changed_weights(parameters: Mapping[str, Tensor]) -> Iterator[_Variation]:
             nothing = {name: _identity, f"{layer}.bias": torch.zeros_like}
             yield f"without {layer}", _changed(nothing)
             yield f"if the weight of {layer} is transposed", _changed({name: torch.t})
-    for one, two in combinations(layers, 2):
-        if parameters[f"{one}.weight"].shape == parameters[f"{two}.weight"].shape:
-            swapped = {f"{one}.{part}": f"{two}.{part}" for part in ("weight", "bias")}
-            yield f"if {one} and {two} are swapped", _swapped(swapped)
+    for first, second in combinations(layers, 2):
+        if parameters[f"{first}.weight"].shape == parameters[f"{second}.weight"].shape:
+            swapped = {f"{first}.{part}": f"{second}.{part}" for part in ("weight", "bias")}
+            yield f"if {first} and {second} are swapped", _swapped(swapped)
 
 
 def _changed_inputs(inputs: Mapping[str, Any]) -> Iterator[_Variation]:
@@ -103,9 +103,9 @@ def _changed_inputs(inputs: Mapping[str, Any]) -> Iterator[_Variation]:
             yield f"if {name} is 1 smaller", _changed({name: lambda value: value - 1})
         elif is_tensor and value.is_floating_point():
             floats.append(name)
-    for one, two in combinations(floats, 2):
-        if inputs[one].shape == inputs[two].shape:
-            yield f"if {one} and {two} are swapped", _swapped_in_all_calls(one, two)
+    for first, second in combinations(floats, 2):
+        if inputs[first].shape == inputs[second].shape:
+            yield f"if {first} and {second} are swapped", _swapped_in_all_calls(first, second)
 
 
 def _swapped_in_all_calls(first: str, second: str) -> Change:

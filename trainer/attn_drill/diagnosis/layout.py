@@ -232,5 +232,5 @@ def _orders(
         if any(group != sorted(group) for group in groups):
             continue
         pairs = combinations(order, 2)
-        if may_swap or all(one < two or atoms[one] != atoms[two] for one, two in pairs):
+        if may_swap or all(axis < later or atoms[axis] != atoms[later] for axis, later in pairs):
             yield order
