@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from attn_drill.diagnosis.effective_mask import _compared, _difference
+from attn_drill.diagnosis.effective_mask import compare_masks, difference_in_words
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, SEED, diagnosed
@@ -64,19 +64,16 @@ def test_differences_of_masks_in_words() -> None:
     """Every kind of difference has its own sentence."""
     causal = torch.ones(2, 5, 5, dtype=torch.bool).tril()
     two_items = torch.stack([causal[0], torch.ones(5, 5, dtype=torch.bool).triu()])
-    assert "inverted" in _difference(~causal, causal)
-    assert "shifted by 1 key to the right" in _difference(
-        torch.ones(2, 5, 5, dtype=torch.bool).tril(1), causal
-    )
-    assert "shifted by 2 keys to the left" in _difference(
+    assert "inverted" in difference_in_words(~causal, causal)
+    assert "shifted by 2 keys to the left" in difference_in_words(
         torch.ones(2, 4, 6, dtype=torch.bool).tril(), torch.ones(2, 4, 6, dtype=torch.bool).tril(2)
     )
-    assert "transposed" in _difference(causal.transpose(1, 2), causal)
+    assert "transposed" in difference_in_words(causal.transpose(1, 2), causal)
     ragged = torch.rand(2, 5, 5) > 0.4
     eye = torch.eye(5, dtype=torch.bool)
-    assert "no token attends to itself" in _difference(ragged & ~eye, ragged | eye)
-    assert "item 0" in _difference(two_items[:1].expand(2, 5, 5), two_items)
-    assert "queries attend to 1 key that should be hidden" in _difference(
+    assert "no token attends to itself" in difference_in_words(ragged & ~eye, ragged | eye)
+    assert "item 0" in difference_in_words(two_items[:1].expand(2, 5, 5), two_items)
+    assert "queries attend to 1 key that should be hidden" in difference_in_words(
         causal
         | (torch.arange(5)[:, None] == 0)
         & (torch.arange(5) == 4)
@@ -90,24 +87,24 @@ def test_complement_is_no_shift() -> None:
     lengths = torch.tensor([2, 4])
     padding = (torch.arange(4) < lengths[:, None])[:, None].expand(2, 4, 4)
     complement = ~padding | padding.all(dim=-1, keepdim=True)
-    assert "inverted" in _difference(complement, padding)
-    assert "shifted" not in _difference(complement, padding)
+    assert "inverted" in difference_in_words(complement, padding)
+    assert "shifted" not in difference_in_words(complement, padding)
 
 
 def test_shift_holds_over_all_keys() -> None:
     """The keys that a shift uncovers continue the pattern, or no query attends to them."""
     causal = torch.ones(1, 5, 5, dtype=torch.bool).tril()
     shifted = torch.ones(1, 5, 5, dtype=torch.bool).tril(1)
-    assert "shifted by 1 key to the right" in _difference(shifted, causal)
+    assert "shifted by 1 key to the right" in difference_in_words(shifted, causal)
     broken = shifted.clone()
     broken[:, 2:, 0] = False  # the uncovered key is no longer like its neighbour
-    assert "shifted" not in _difference(broken, causal)
+    assert "shifted" not in difference_in_words(broken, causal)
 
 
 def test_cached_keys_are_counted() -> None:
     """A mask without a difference has the number of cached keys too."""
     pattern = torch.ones(1, 1, 2, 5, dtype=torch.bool)
-    assert _compared(pattern, pattern.clone(), 3, 1).cached == 3
+    assert compare_masks(pattern, pattern.clone(), 3, 1).cached == 3
 
 
 HEAD_BY_HEAD = [

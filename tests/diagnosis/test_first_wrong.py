@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attn_drill.diagnosis.first_wrong import first_wrong, kind_of, wrong_entries
+from attn_drill.diagnosis.first_wrong import first_wrong, wrong_entries
 from attn_drill.diagnosis.matching import Matching
 from attn_drill.diagnosis.reference_index import ReferenceIndex
 from attn_drill.diagnosis.value_graph import ValueGraph
@@ -74,30 +74,19 @@ def test_line_that_is_right_for_another_caller_is_not_blamed() -> None:
     assert found.lines == (3,)
 
 
-def test_write_into_an_input_comes_first() -> None:
-    """A value that is computed from the changed input is wrong too."""
-    builder = GraphBuilder()
-    query = builder.add("input query", QUERY)
-    write = builder.add("mul_", 2 * QUERY, query, lines=(2,), written=query)
-    out = builder.add("exp", (2 * QUERY).exp(), write, lines=(3,))
-    found = first_wrong(matched(builder.graph(out=out), weights_of("")), ["out"])
-    assert found is not None
-    assert found.node is write
+def test_wrong_number_is_the_last_if_all_others_are_right() -> None:
+    """A function of numbers that is one expression has no other line."""
 
-
-def test_maker_of_an_opposite_mask_is_found() -> None:
-    """Both notations of a mask are one value, so the output is compared with the right output."""
-    mask = torch.eye(4, dtype=torch.bool)
-
-    def masked(value: torch.Tensor) -> ValueGraph:
+    def product(*numbers: int) -> ValueGraph:
         builder = GraphBuilder()
-        query = builder.add("input query", QUERY)
-        made = builder.add("le", value, query, lines=(2,))
-        return builder.graph(out=builder.add("expand", value, made, lines=(3,)))
+        for number in numbers:
+            builder.add("number", torch.tensor(number), lines=(2,))
+        return builder.graph()
 
-    found = first_wrong(matched(masked(~mask), masked(mask)), ["out"])
+    found = first_wrong(matched(product(2, 3, 5), product(2, 3, 6)), ["out"])
     assert found is not None
-    assert found.lines == (2,)
+    assert found.node.scalar == 5
+    assert first_wrong(matched(product(2, 4, 5), product(2, 3, 6)), ["out"]) is None
 
 
 def test_part_of_a_right_value_is_not_blamed() -> None:
@@ -115,22 +104,16 @@ def test_part_of_a_right_value_is_not_blamed() -> None:
     assert found.lines == (3,)
 
 
-def test_wrong_number_is_the_last_if_all_others_are_right() -> None:
-    """A function of numbers that is one expression has no other line."""
+def test_maker_of_an_opposite_mask_is_found() -> None:
+    """Both notations of a mask are one value, so the output is compared with the right output."""
+    mask = torch.eye(4, dtype=torch.bool)
 
-    def product(*numbers: int) -> ValueGraph:
+    def masked(value: torch.Tensor) -> ValueGraph:
         builder = GraphBuilder()
-        for number in numbers:
-            builder.add("number", torch.tensor(number), lines=(2,))
-        return builder.graph()
+        query = builder.add("input query", QUERY)
+        made = builder.add("le", value, query, lines=(2,))
+        return builder.graph(out=builder.add("expand", value, made, lines=(3,)))
 
-    found = first_wrong(matched(product(2, 3, 5), product(2, 3, 6)), ["out"])
+    found = first_wrong(matched(masked(~mask), masked(mask)), ["out"])
     assert found is not None
-    assert found.node.scalar == 5
-    assert first_wrong(matched(product(2, 4, 5), product(2, 3, 6)), ["out"]) is None
-
-
-def test_operations_of_a_kind_replace_each_other() -> None:
-    """Matrix products are a kind. Other operations keep their own name."""
-    assert kind_of("bmm") == kind_of("addmm") == "product"
-    assert kind_of("tanh") == "tanh"
+    assert found.lines == (2,)

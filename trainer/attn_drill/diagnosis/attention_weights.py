@@ -29,20 +29,19 @@ def right_weights(reference: ValueGraph) -> list[Node]:
 def weights_of(recorded: RecordedCase) -> list[tuple[Tensor, Tensor]]:
     """Return the weights of each attention in the right layout, and the right weights.
 
-    Args:
-        recorded: the recorded case.
-
     Returns:
         Pairs of float64 [B, H, Lq, Lk] or [B, Lq, Lk]; no pair for weights that are not found.
     """
-    found: list[tuple[Tensor, Tensor]] = []
-    used: set[Node] = set()
+    nodes = [
+        node for node in recorded.graph.leading_to_outputs if node.lines and may_be_weights(node)
+    ]
+    pairs: list[tuple[Tensor, Tensor]] = []
     for node in right_weights(recorded.reference):
         right = _value(node)
-        actual = _weights_like(recorded.graph, right, recorded.sizes, used)
+        actual = _weights_like(nodes, right, recorded.sizes)
         if actual is not None:
-            found.append((actual, right))
-    return found
+            pairs.append((actual, right))
+    return pairs
 
 
 def attention_weights(recorded: RecordedCase) -> AttentionWeights | None:
@@ -50,14 +49,11 @@ def attention_weights(recorded: RecordedCase) -> AttentionWeights | None:
 
     If a case makes several calls, the weights are of the call in which they differ most. The batch
     item is chosen in the same way.
-
-    Args:
-        recorded: the recorded case.
     """
-    found = weights_of(recorded)
-    if not found:
+    pairs = weights_of(recorded)
+    if not pairs:
         return None
-    actual, right = max(found, key=lambda pair: float(_difference(*pair).amax()))
+    actual, right = max(pairs, key=lambda pair: float(_difference(*pair).amax()))
     item = int(_difference(actual, right).flatten(1).amax(dim=1).argmax())
     actual, right = actual[item], right[item]
     if right.dim() == 2:
@@ -69,25 +65,16 @@ def _difference(actual: Tensor, right: Tensor) -> Tensor:
     return (actual - right).abs().nan_to_num(math.inf)
 
 
-def _weights_like(
-    graph: ValueGraph, right: Tensor, sizes: dict[str, int], used: set[Node]
-) -> Tensor | None:
+def _weights_like(nodes: list[Node], right: Tensor, sizes: dict[str, int]) -> Tensor | None:
     """Return the next weights of a submission in the layout of the right weights.
 
     They are the result of its softmax, the results of a softmax for each head, or a tensor whose
     entries are shares that add up to 1 along an axis.
 
     Args:
-        graph: of the submission.
-        right: the right weights.
+        nodes: the results that may be weights. Those that are returned are removed.
         sizes: the value of every letter.
-        used: nodes that are not returned again. The returned nodes are added.
     """
-    nodes = [
-        node
-        for node in graph.leading_to_outputs
-        if node not in used and node.lines and may_be_weights(node)
-    ]
     for node in nodes:
         value = _value(node)
         is_same_shape = value.shape == right.shape
@@ -95,8 +82,8 @@ def _weights_like(
         if value.numel() == right.numel():
             candidates += layouts_of_shape(value, tuple(right.shape), sizes)
         if candidates:
-            used.add(node)
-            nearest = min(candidates, key=lambda found: float(_difference(found, right).mean()))
+            nodes.remove(node)
+            nearest = min(candidates, key=lambda each: float(_difference(each, right).mean()))
             # Wrong weights of the right shape are more likely than wrong weights in another layout.
             is_right = float(_difference(nearest, right).mean()) < _EQUAL
             return value if is_same_shape and not is_right else nearest
@@ -104,7 +91,7 @@ def _weights_like(
         heads = [node for node in nodes if _value(node).shape == right.select(1, 0).shape]
         heads = heads[: right.shape[1]]
         if len(heads) == right.shape[1]:
-            used.update(heads)
+            nodes[:] = [node for node in nodes if node not in heads]
             return torch.stack([_value(node) for node in heads], dim=1)
     return None
 
@@ -116,17 +103,15 @@ def _value(node: Node) -> Tensor:
 
 def may_be_weights(node: Node) -> bool:
     """Return whether a result is a softmax, or has shares that add up to 1 along an axis."""
-    if node.value is None or not node.value.is_floating_point():
+    value = node.value
+    if value is None or not value.is_floating_point():
         return False
-    return node.operation == _SOFTMAX or (not node.is_layout and _are_shares(node.value))
-
-
-def _are_shares(value: Tensor) -> bool:
-    """Return whether all entries are between 0 and 1 and add up to 1 along an axis."""
-    if value.dim() < 2 or not bool(((value >= 0) & (value <= 1)).all()):
+    if node.operation == _SOFTMAX:
+        return True
+    if node.is_layout or value.dim() < 2 or not bool(((value >= 0) & (value <= 1)).all()):
         return False
-    ones = (value.sum(dim=axis) for axis in range(value.dim()) if value.shape[axis] > 1)
-    return any(bool(((total - 1).abs() < 1e-3).all()) for total in ones)
+    totals = (value.sum(dim=axis) for axis in range(value.dim()) if value.shape[axis] > 1)
+    return any(bool(((total - 1).abs() < 1e-3).all()) for total in totals)
 
 
 def _rows(heads: Tensor) -> tuple[tuple[tuple[float | None, ...], ...], ...]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import cache, cached_property
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from attn_drill.diagnosis.agreement import Agreement
@@ -22,7 +23,6 @@ from attn_drill.diagnosis.first_wrong import wrong_entries
 from attn_drill.diagnosis.generic_errors import generic_error
 from attn_drill.diagnosis.locate import Location, Locator
 from attn_drill.diagnosis.milestones import (
-    Milestone,
     MilestoneProgress,
     concerns,
     noted_shape,
@@ -39,7 +39,6 @@ from attn_drill.diagnosis.recorded_case import RecordedCase, recorded_case
 from attn_drill.diagnosis.repairs import repair_of
 from attn_drill.diagnosis.reruns import Reruns
 from attn_drill.diagnosis.same_failure import failures
-from attn_drill.diagnosis.several_functions import function_of, wrong_by_function
 from attn_drill.diagnosis.source_analysis import function_lines, line_of_tuple
 from attn_drill.diagnosis.telling_case import case_of_the_mask, most_informative_case
 from attn_drill.diagnosis.value_graph import ValueGraph
@@ -53,9 +52,7 @@ from attn_drill.model.checks import CHECK_ORDER
 from attn_drill.model.report import (
     Diagnosis,
     EffectiveMask,
-    Frame,
     Outcome,
-    Repair,
     Report,
     WrongFunction,
 )
@@ -64,6 +61,7 @@ from attn_drill.worker.forkserver_client import ForkServerLostError
 from attn_drill.worker.worker_client import WorkerResult
 
 _KEEPS_STATE = "this case is right if it runs alone: your code keeps something from an earlier call"
+_Found = TypeVar("_Found")
 
 
 class Diagnoser:
@@ -77,18 +75,21 @@ class Diagnoser:
         """Return the report of a judgement, with a diagnosis if the submission failed.
 
         Args:
-            judgement: of the submission.
             planted: the ids of the mistakes that a bug hunt put into the file. The report then has
                 the progress of the repair, and the diagnosis names one of those that are left.
         """
         report, started = judgement.report, time.monotonic()
         if planted:
-            report = replace(report, repair=self._repair(judgement, planted))
+            repair = self._tried(
+                "The progress of the hunt is not known",
+                judgement,
+                lambda references, reruns: repair_of(references, judgement, reruns, planted),
+            )
+            report = replace(report, repair=repair)
         if report.verdict == "passed":
             return report
         left = report.repair.left if report.repair is not None else None
-        known = (left or ())[:1]
-        diagnosis = self.diagnose(judgement, tuple(mistake.id for mistake in known))
+        diagnosis = self.diagnose(judgement, tuple(mistake.id for mistake in (left or ())[:1]))
         seconds = report.elapsed_seconds + time.monotonic() - started
         diagnosed = replace(report, diagnosis=diagnosis, elapsed_seconds=seconds)
         explained = diagnosed.first_failure()
@@ -98,21 +99,6 @@ class Diagnoser:
         )
         return replace(diagnosed, outcomes=outcomes)
 
-    def _repair(self, judgement: Judgement, planted: Ids) -> Repair | None:
-        """Return the progress of a bug hunt; None, with a warning, if it cannot be told."""
-        try:
-            with closing(Reruns(self._workers, judgement)) as reruns, _silence():
-                return repair_of(self.references(judgement.case_set), judgement, reruns, planted)
-        except ForkServerLostError:
-            self._workers.replace_fork_server()
-        except Exception as error:
-            warnings.warn(
-                f"The progress of the hunt is not known ({type(error).__name__}: {error}); "
-                "the verdict is still valid. Report this with the seed.",
-                stacklevel=3,
-            )
-        return None
-
     def diagnose(self, judgement: Judgement, known: Ids = ()) -> Diagnosis | None:
         """Return where and why a submission failed; None if it passed or was never called.
 
@@ -120,49 +106,57 @@ class Diagnoser:
         depend on the diagnosis.
 
         Args:
-            judgement: of the submission.
             known: the mistake to name, if it is known already; () searches for it.
         """
-        try:
-            with closing(Reruns(self._workers, judgement)) as reruns:
-                references = self.references(judgement.case_set)
-                diagnosis = diagnose(references, judgement, reruns, known)
-                if diagnosis is not None and judgement.report.shares:
-                    is_only = _is_only_mistake(references, judgement, reruns, diagnosis.mistakes)
-                    diagnosis = replace(diagnosis, is_only_mistake=is_only)
-                return diagnosis
-        except ForkServerLostError:
-            self._workers.replace_fork_server()
-        except Exception as error:
-            warnings.warn(
-                f"The diagnosis failed ({type(error).__name__}: {error}); "
-                "the verdict is still valid. Report this with the seed.",
-                stacklevel=2,
-            )
-        return None
+        return self._tried(
+            "The diagnosis failed",
+            judgement,
+            lambda references, reruns: diagnose(references, judgement, reruns, known),
+        )
 
     def matching_mistake(self, judgement: Judgement) -> Ids:
         """Return the known mistake that fails exactly like a submission; () if none does."""
-        with closing(Reruns(self._workers, judgement)) as reruns:
-            return matching_mistake(self.references(judgement.case_set), judgement, reruns)
+        first = _failure_to_explain(judgement)
+        if first is None:
+            return ()
+        with closing(Reruns(self._workers, judgement)) as reruns, _silence():
+            references = self.references(judgement.case_set)
+            return _Diagnosis(references, judgement, reruns, first).single_mistake()
 
     def mistakes_alike(self, judgement: Judgement) -> Ids:
         """Return all known mistakes that give the wrong values of a submission in every case."""
         references = self.references(judgement.case_set)
         agreement = Agreement(references, judgement.of_all_cases().comparison)
+        if not agreement.wrong_cases:
+            return ()
         with _silence():
-            return tuple(
-                mistake
-                for mistake in references.mistakes
-                if agreement.wrong_cases and agreement.agrees((mistake,))
-            )
+            return tuple(each for each in references.mistakes if agreement.agrees((each,)))
 
     def references(self, case_set: CaseSet) -> PatchedReferences:
-        """Return the patched references of a case set."""
         if case_set not in self._references:
             check_interrupt = self._workers.check_interrupt
             self._references[case_set] = PatchedReferences(case_set, check_interrupt)
         return self._references[case_set]
+
+    def _tried(
+        self,
+        failed: str,
+        judgement: Judgement,
+        action: Callable[[PatchedReferences, Reruns], _Found | None],
+    ) -> _Found | None:
+        """Return the result of an action; None, with a warning that says what failed."""
+        try:
+            with closing(Reruns(self._workers, judgement)) as reruns, _silence():
+                return action(self.references(judgement.case_set), reruns)
+        except ForkServerLostError:
+            self._workers.replace_fork_server()
+        except Exception as error:
+            warnings.warn(
+                f"{failed} ({type(error).__name__}: {error}); "
+                "the verdict is still valid. Report this with the seed.",
+                stacklevel=3,
+            )
+        return None
 
 
 def diagnose(
@@ -172,7 +166,6 @@ def diagnose(
 
     Args:
         references: the patched references on the judged cases.
-        judgement: of the submission.
         reruns: runs the submission again.
         known: the mistake to name, if it is known already; () searches for it.
     """
@@ -180,33 +173,14 @@ def diagnose(
     if first is None:
         return None
     with _silence():
-        return _Diagnosis(references, judgement, reruns, first).result(known)
-
-
-def matching_mistake(references: PatchedReferences, judgement: Judgement, reruns: Reruns) -> Ids:
-    """Return the known mistake that fails exactly like a submission; () if none does."""
-    first = _failure_to_explain(judgement)
-    if first is None:
-        return ()
-    with _silence():
-        return _Diagnosis(references, judgement, reruns, first).single_mistake()
-
-
-def _is_only_mistake(
-    references: PatchedReferences,
-    judgement: Judgement,
-    reruns: Reruns,
-    mistakes: Sequence[Mistake],
-) -> bool:
-    """Return whether the reference with one mistake fails every check exactly as the submission.
-
-    It runs in a worker like a submission, so everything that is graded is compared.
-    """
-    if len(mistakes) != 1:
-        return False
-    source = references.patched((mistakes[0].id,)) or ""
-    report = references.report(judgement.case_set, source, reruns.grade)
-    return failures(report) == failures(judgement.report)
+        diagnosis = _Diagnosis(references, judgement, reruns, first).result(known)
+        if not judgement.report.shares or len(diagnosis.mistakes) != 1:
+            return diagnosis
+        # The reference with the mistake runs in a worker like a submission, so that everything
+        # that is graded is compared.
+        report = references.report((diagnosis.mistakes[0].id,), reruns.grade)
+        is_only_mistake = failures(report) == failures(judgement.report)
+        return replace(diagnosis, is_only_mistake=is_only_mistake)
 
 
 @contextmanager
@@ -274,45 +248,53 @@ class _Diagnosis:
     def result(self, known: Ids = ()) -> Diagnosis:
         """Return the complete diagnosis, with this mistake if it is known already."""
         # The workers run while this process tries known mistakes.
-        self._begin_recording(self._telling_index)
-        self._begin_recording(self._mask_index)
+        for index in (self._telling_index, self._mask_index):
+            if index is not None:
+                self._begin_recording(index)
         ids = known or self.single_mistake()
         if not ids and self._search.may_be_a_pair and not self._keeps_state:
             operations = len(self._recorded.reference.nodes) if self._recorded else 0
             ids = find_pair(self._agreement, operations)
-        mistakes = self._in_order(ids)
-        location = self._location(ids)
+        in_order = sorted(ids, key=lambda mistake: self._references.lines(mistake).start)
+        mistakes = tuple(self._references.mistakes[mistake] for mistake in in_order)
+        location = self._location(ids, mistakes)
         # Facts about another line are left out.
         named = self._named_location(mistakes, location, is_planted=bool(known))
         location = named or location
         explanation = location.relation
         if not ids and explanation is None and not self._keeps_state:
             explanation = generic_error(self._agreement)
-        if explanation is None:
-            explanation = self._output_relation()
         mask = self._mask()
-        is_shown = mask is not None and bool(mask.difference) and _may_be_a_mask(mistakes)
-        reached = None if named else self._progress
-        return Diagnosis(
+        may_be_a_mask = not mistakes or any(concerns(mistake, "mask") for mistake in mistakes)
+        recorded = self._recorded
+        diagnosis = Diagnosis(
             mistakes=mistakes,
             first_line=location.frame,
             start=location.start,
             missing=location.is_missing,
             case=location.case,
-            last_reached=reached.last.name if reached and reached.last else None,
-            first_missed=reached.missed.name if reached and reached.missed else None,
-            missed_shape=self._shape_of(reached.missed if reached else None),
             made=location.made,
             rearranged=location.rearranged,
             operands=location.operands,
-            layout=explanation,
-            effective_mask=mask if is_shown else None,
+            layout=explanation or self._output_relation(),
+            effective_mask=mask if mask and mask.difference and may_be_a_mask else None,
             cleared=self._cleared(mistakes, mask),
             elsewhere=tuple(self._elsewhere(location)),
-            attention=None if self._recorded is None else attention_weights(self._recorded),
+            attention=None if recorded is None else attention_weights(recorded),
         )
-
-    # Known mistakes
+        reached = self._progress
+        if recorded is None or reached is None or named is not None:
+            return diagnosis
+        if reached.last is not None:
+            diagnosis = replace(diagnosis, last_reached=reached.last.name)
+        if reached.missed is None or reached.missed.node.value is None:
+            return diagnosis
+        shape = tuple(reached.missed.node.value.shape)
+        noted = noted_shape(self._references.source, reached.missed.node.line)
+        # A matrix without a note has no letters, because it may have no axis for the batch.
+        if not noted and len(shape) > 2:
+            noted = name_shape(shape, recorded.sizes)
+        return replace(diagnosis, first_missed=reached.missed.name, missed_shape=noted)
 
     def single_mistake(self) -> Ids:
         """Return the known mistake that agrees with all cases; () if none does."""
@@ -321,24 +303,17 @@ class _Diagnosis:
             return self._search.kept_between_cases()
         return ids
 
-    def _in_order(self, ids: Ids) -> tuple[Mistake, ...]:
-        """Return mistakes in the order of their lines in the reference."""
-        in_order = sorted(ids, key=lambda mistake: self._references.lines(mistake).start)
-        return tuple(self._references.mistakes[mistake] for mistake in in_order)
-
     # The recorded case, and the case in which the mask is read
 
     @cached_property
     def _telling_index(self) -> int | None:
-        """The index of the case to record, from 0."""
         failed = {
             outcome.number
             for outcome in self._judgement.report.outcomes
-            if outcome.status == "failed" and outcome.check == self._first.check
+            if outcome.status == "failed" and outcome.check == self._first.check and outcome.number
         }
-        numbers = {number for number in failed if number is not None}
         wrong = self._reported.wrong_cases
-        return most_informative_case(self._references, wrong, self._first, numbers)
+        return most_informative_case(self._references, wrong, self._first, failed)
 
     @cached_property
     def _mask_index(self) -> int | None:
@@ -347,12 +322,12 @@ class _Diagnosis:
             return None
         return case_of_the_mask(self._references, self._reported.wrong_cases, self._telling_index)
 
-    def _begin_recording(self, index: int | None) -> None:
+    def _begin_recording(self, index: int) -> None:
         """Start the submission in a worker on a case, if it has not been started.
 
         The case runs alone, because a class may keep the sizes of its last object.
         """
-        if index is not None and index not in self._recordings:
+        if index not in self._recordings:
             alone = self._case_set.only([index])
             self._recordings[index] = cache(self._reruns.begin(alone, "lines"))
 
@@ -369,23 +344,27 @@ class _Diagnosis:
             return recorded
         # A submission that seems to draw at random may keep state from an earlier call. If it does
         # not, the recorded call shows nothing about the graded call.
-        is_random = any(
-            observed.is_random
-            for observed in self._reported.observed_cases
-            if observed.index == index
-        )
-        return None if is_random else recorded
+        random = {each.index for each in self._reported.observed_cases if each.is_random}
+        return None if index in random else recorded
 
-    def _recorded_in(self, index: int, right_graphs: Sequence[ValueGraph]) -> RecordedCase | None:
-        """Return the submission's graph in a case; None if it was not recorded."""
+    def _recorded_in(
+        self, index: int, right_graphs: Sequence[ValueGraph] | None = None
+    ) -> RecordedCase | None:
+        """Return the submission's graph in a case; None if it was not recorded.
+
+        Args:
+            index: of the case, from 0.
+            right_graphs: of this case; None for only that of the reference.
+        """
+        if right_graphs is None:
+            reference = self._references.graph((), index)
+            right_graphs = [] if reference is None else [reference]
+            if reference is None:
+                return None
         self._begin_recording(index)
-        return recorded_case(
-            index,
-            self._case_set.only([index]),
-            right_graphs,
-            self._recordings[index](),
-            self._judgement.comparison,
-        )
+        alone, worker_result = self._case_set.only([index]), self._recordings[index]()
+        comparison = self._judgement.comparison
+        return recorded_case(index, alone, right_graphs, worker_result, comparison)
 
     @property
     def _keeps_state(self) -> bool:
@@ -404,32 +383,29 @@ class _Diagnosis:
         source = self._references.source
         return progress(recorded.graph, recorded.reference, source, recorded.sizes)
 
-    def _shape_of(self, milestone: Milestone | None) -> str:
-        """Return the shape that the reference notes beside a result, or its shape with letters.
+    # Line
 
-        A matrix without a note has no letters, because it may have no axis for the batch.
+    def _location(self, ids: Ids, mistakes: Sequence[Mistake]) -> Location:
+        """Return the line that is found without the text of the mistakes.
+
+        Args:
+            ids: of the mistakes, in an order in which they can be patched.
+            mistakes: the named mistakes, in the order of their lines.
         """
-        if milestone is None or self._recorded is None or milestone.node.value is None:
-            return ""
-        noted = noted_shape(self._references.source, milestone.node.line)
-        if noted or milestone.node.value.dim() < 3:
-            return noted
-        return name_shape(tuple(milestone.node.value.shape), self._recorded.sizes)
-
-    # Line, relation of the output, mask
-
-    def _location(self, ids: Ids) -> Location:
         if self._keeps_state:
             return Location(relation=_KEEPS_STATE)
-        recorded = self._recorded
-        location = None
+        recorded, location = self._recorded, None
         if recorded is not None:
-            mistaken = self._references.mistaken_graph(ids, recorded.index) if ids else None
+            mistaken = self._references.graph(ids, recorded.index) if ids else None
             location = self._locator.location_of_wrong_value(
-                recorded, mistaken, self._progress, self._in_order(ids)
+                recorded, mistaken, self._progress, mistakes
             )
-        elif (drawing := self._case_that_draws) is not None:
-            location = self._locator.location_of_draw(drawing)
+        else:
+            for observed in self._reported.observed_cases:
+                is_explained = self._first.number == observed.index + 1
+                is_eval = self._case_set.cases[observed.index].mode == "eval"
+                if is_explained and is_eval and observed.is_random:
+                    location = self._locator.location_of_draw(observed.index)
         return location or self._locator.location_of_other_failure()
 
     def _named_location(
@@ -502,9 +478,8 @@ class _Diagnosis:
             return None
         recorded, reference = self._recorded, self._references.source
         if recorded is None or recorded.index != index:
-            right = self._references.graph(index, "lines")
-            recorded = None if right is None else self._recorded_in(index, [right])
-        graph = self._references.mistaken_graph((mistake.id,), index)
+            recorded = self._recorded_in(index)
+        graph = self._references.graph((mistake.id,), index)
         if recorded is None or graph is None:
             return None
         return NamedMistake(
@@ -526,46 +501,42 @@ class _Diagnosis:
         explained = (self._first.number or 0) - 1
         return explained if explained in results else next(iter(results), None)
 
+    # Other facts
+
     def _elsewhere(self, location: Location) -> Iterator[WrongFunction]:
-        """Yield the first wrong lines of the functions that the explained case does not call."""
+        """Yield the first wrong lines of the functions that the explained case does not call.
+
+        A challenge of several functions has cases for each of them: the input `function` of a case
+        names the function that is called.
+        """
         if location.frame is None or location.case is None:
             return
-        wrong = wrong_by_function(self._reported)
+        names = {signature.name for signature in self._case_set.content.signatures}
+        cases = self._case_set.cases
+        first_wrong_cases: dict[str, int] = {}
+        for observed in self._reported.wrong_cases:
+            function = cases[observed.index].inputs.get("function")
+            if isinstance(function, str) and function in names:
+                first_wrong_cases.setdefault(function, observed.index)
+        first_wrong_cases.pop(str(cases[location.case - 1].inputs.get("function")), None)
         seen = {location.frame.line}
-        for function, cases in wrong.items():
-            if function == function_of(self._case_set, location.case - 1):
+        for function, index in first_wrong_cases.items():
+            recorded = self._recorded_in(index, self._references.right_graphs(index))
+            if recorded is None or recorded.is_right_alone:
                 continue
-            frame = self._line_of_case(cases[0].index)
-            if frame is not None and frame.line not in seen:
-                seen.add(frame.line)
-                yield WrongFunction(function, cases[0].index + 1, frame)
-
-    def _line_of_case(self, index: int) -> Frame | None:
-        """Return the first wrong line of a case; None if it is not found."""
-        recorded = self._recorded_in(index, self._references.right_graphs(index))
-        if recorded is None or recorded.is_right_alone:
-            return None
-        location = self._locator.location_of_wrong_value(recorded, None, None)
-        return None if location is None else location.frame
-
-    @property
-    def _case_that_draws(self) -> int | None:
-        """The index of the explained case if it draws at random in eval mode, else None."""
-        for observed in self._reported.observed_cases:
-            case = self._case_set.cases[observed.index]
-            is_explained = self._first.number == observed.index + 1
-            if is_explained and observed.is_random and case.mode == "eval":
-                return observed.index
-        return None
+            there = self._locator.location_of_wrong_value(recorded, None, None)
+            if there is not None and there.frame is not None and there.frame.line not in seen:
+                seen.add(there.frame.line)
+                yield WrongFunction(function, index + 1, there.frame)
 
     def _output_relation(self) -> str | None:
         """Return how the wrong output of the explained case relates to the right output."""
-        mismatch = self._first.mismatch
-        if self._first.number is None or mismatch is None:
+        number, mismatch = self._first.number, self._first.mismatch
+        if number is None or mismatch is None or mismatch.kind not in ("value", "shape"):
             return None
         comparison = self._judgement.comparison
-        result = comparison.result_of(self._first.number - 1)
-        if mismatch.kind not in ("value", "shape") or result is None:
+        result = comparison.result_of(number - 1)
+        if result is None:
             return None
         expected = result.expected.outputs.get(mismatch.tensor)
         value = result.value_of(result.reply.outputs.get(mismatch.tensor))
@@ -576,24 +547,13 @@ class _Diagnosis:
 
     def _mask(self) -> EffectiveMask | None:
         """Return the mask of the submission; None if it cannot be read."""
-        index = self._mask_index
-        if index is None or self._keeps_state:
+        if self._mask_index is None or self._keeps_state:
             return None
-        right = self._references.graph(index, "lines")
-        recorded = None if right is None else self._recorded_in(index, [right])
+        recorded = self._recorded_in(self._mask_index)
         return None if recorded is None else effective_mask(recorded)
 
-    @cached_property
-    def _doubtful_topics(self) -> set[str]:
-        """The topics of all results that are wrong although their operands are right."""
-        recorded = self._recorded
-        if recorded is None:
-            return set()
-        entries = wrong_entries(recorded.matching(), recorded.wrong_outputs)
-        return set().union(*map(topics_of, entries))
-
     def _cleared(self, mistakes: Sequence[Mistake], mask: EffectiveMask | None) -> tuple[str, ...]:
-        """Return the topics that are ruled out. The topics of named mistakes are left out.
+        """Return the topics that are ruled out.
 
         The mask is ruled out only if the named mistakes explain all cases, masked cases included,
         and no named mistake is about a mask. A proof for a single case covers only its own mask.
@@ -601,18 +561,18 @@ class _Diagnosis:
         topics = list(self._progress.cleared) if self._progress else []
         if mask is not None:
             topics.append("mask")
+        doubtful: set[str] = set()
         is_explained = bool(mistakes) and not (mask and mask.difference)
         if not is_explained or self._judgement.report.statuses().get("masks") == "failed":
-            topics = [topic for topic in topics if topic != "mask"]
-        doubtful = self._doubtful_topics
-        remaining = [
+            doubtful.add("mask")
+        # So are the topics of all results that are wrong although their operands are right.
+        recorded = self._recorded
+        if recorded is not None:
+            entries = wrong_entries(recorded.matching(), recorded.wrong_outputs)
+            doubtful.update(*map(topics_of, entries))
+        cleared = [
             topic
             for topic in topics
             if topic not in doubtful and not any(concerns(mistake, topic) for mistake in mistakes)
         ]
-        return tuple(dict.fromkeys(remaining))
-
-
-def _may_be_a_mask(mistakes: Sequence[Mistake]) -> bool:
-    """Return whether a mask may be the cause: no mistake is named, or a mistake about masks."""
-    return not mistakes or any(concerns(mistake, "mask") for mistake in mistakes)
+        return tuple(dict.fromkeys(cleared))

@@ -27,31 +27,34 @@ def effective_mask(recorded: RecordedCase) -> EffectiveMask | None:
         None if the submission or the reference has no weights, or if a mask cannot be told.
     """
     past = recorded.sizes.get(PAST, 0)
-    number = recorded.index + 1
-    found: EffectiveMask | None = None
+    mask: EffectiveMask | None = None
     for weights, right in weights_of(recorded):
-        seen, should_be_seen = _seen(weights), _seen(right)
-        if seen is None or should_be_seen is None or _has_underflown(weights, should_be_seen):
+        if not (_are_telling(weights) and _are_telling(right)):
+            return None
+        seen, should_be_seen = (
+            (each if each.dim() == 4 else each.unsqueeze(1)) != 0 for each in (weights, right)
+        )
+        # A weight of 0 that should not be 0 may be a small weight, rounded.
+        may_be_rounded = bool(((weights > 0) & (weights < _LEAST)).any())
+        if may_be_rounded and bool((should_be_seen & ~seen).any()):
             return None
         if _is_hidden_later(recorded, right):
             return None
         queries, keys = seen.shape[-2:]
-        found = _compared(seen, should_be_seen, past if keys == past + queries else 0, number)
-        if found.difference:
+        cached = past if keys == past + queries else 0
+        mask = compare_masks(seen, should_be_seen, cached, recorded.index + 1)
+        if mask.difference:
             break
-    return found
+    return mask
 
 
-def _seen(weights: Tensor) -> Tensor | None:
-    """Return bool [B, H, Lq, Lk], true for keys with a weight.
+def _are_telling(weights: Tensor) -> bool:
+    """Return whether weights are finite and those of a query add up to at most 1.
 
-    Returns:
-        None if a weight is not finite, or if the weights of a query do not add up to at most 1:
-        then the axis of the keys is not known.
+    Otherwise the axis of the keys is not known.
     """
-    if not bool(weights.isfinite().all()) or bool((weights.sum(dim=-1) > 1 + _ROUNDING).any()):
-        return None
-    return (weights if weights.dim() == 4 else weights.unsqueeze(1)) != 0
+    is_finite = bool(weights.isfinite().all())
+    return is_finite and bool((weights.sum(dim=-1) <= 1 + _ROUNDING).all())
 
 
 def _is_hidden_later(recorded: RecordedCase, right: Tensor) -> bool:
@@ -68,14 +71,7 @@ def _is_hidden_later(recorded: RecordedCase, right: Tensor) -> bool:
     return False
 
 
-def _has_underflown(weights: Tensor, should_be_seen: Tensor) -> bool:
-    """Return whether a weight of 0 that should not be 0 may be a small weight, rounded."""
-    weights = weights.reshape(should_be_seen.shape)
-    is_hidden = bool(((weights == 0) & should_be_seen).any())
-    return is_hidden and bool(((weights > 0) & (weights < _LEAST)).any())
-
-
-def _compared(seen: Tensor, should_be_seen: Tensor, cached: int, number: int) -> EffectiveMask:
+def compare_masks(seen: Tensor, should_be_seen: Tensor, cached: int, number: int) -> EffectiveMask:
     """Return two masks and their difference in words.
 
     Args:
@@ -89,7 +85,7 @@ def _compared(seen: Tensor, should_be_seen: Tensor, cached: int, number: int) ->
         return EffectiveMask("", 0, (), rows_of(should_be_seen[0, 0]), cached)
     head = int(wrong.any(dim=0).to(torch.uint8).argmax())
     item = int(wrong[:, head].to(torch.uint8).argmax())
-    difference = _difference(seen[:, head], should_be_seen[:, head], cached)
+    difference = difference_in_words(seen[:, head], should_be_seen[:, head], cached)
     if not bool((seen == seen[:, :1]).all()):
         difference = f"in head {head}, {difference}"
     if cached:
@@ -98,22 +94,30 @@ def _compared(seen: Tensor, should_be_seen: Tensor, cached: int, number: int) ->
     return EffectiveMask(difference, item, rows, right_rows, cached, number)
 
 
-def _difference(actual: Tensor, expected: Tensor, cached: int = 0) -> str:
-    """Return the difference of two patterns [batch, query, key] in words."""
+def difference_in_words(actual: Tensor, expected: Tensor, cached: int = 0) -> str:
+    """Return the difference of two patterns [batch, query, key] in words.
+
+    >>> causal = torch.ones(1, 3, 3, dtype=torch.bool).tril()
+    >>> difference_in_words(causal.tril(-1), causal)
+    'the mask is shifted by 1 key to the left'
+    """
     if bool(actual.all()):
         return "every query attends to every key, as if there were no mask"
-    if _is_complement(actual, expected):
+    # A query that should attend to every key has no key that should be hidden. If a large number is
+    # subtracted from all its scores, it still attends to every key.
+    is_open = expected.all(dim=-1, keepdim=True)
+    is_opposite = (actual == ~expected) | (is_open & actual.all(dim=-1, keepdim=True))
+    if bool(is_opposite.all()) and not bool(is_open.all()):
         return "the mask is inverted: queries attend to exactly the keys that should be hidden"
-    if len(actual) > 1 and all(torch.equal(pattern, expected[0]) for pattern in actual):
+    if len(actual) > 1 and bool((actual == expected[0]).all()):
         return "every batch item uses the mask of item 0"
     queries, keys = actual.shape[1:]
     if queries == keys and torch.equal(actual, expected.transpose(1, 2)):
         return "the mask is transposed: keys and queries are swapped"
     for step in sorted(range(-(keys // 2), keys // 2 + 1), key=abs):
         if step and _is_shifted(actual, expected, step):
-            distance = _keys(abs(step))
             side = "right" if step > 0 else "left"
-            return f"the mask is shifted by {distance} to the {side}"
+            return f"the mask is shifted by {_keys(abs(step))} to the {side}"
     if queries + cached == keys:
         itself = torch.eye(queries, keys, dtype=torch.bool).roll(cached, dims=1)
         if torch.equal(actual, expected & ~itself):
@@ -121,23 +125,12 @@ def _difference(actual: Tensor, expected: Tensor, cached: int = 0) -> str:
         if torch.equal(actual, expected | itself):
             return "every token attends to itself, even if the mask hides it"
     too_many, too_few = int((actual & ~expected).sum()), int((~actual & expected).sum())
-    words = [
-        f"queries attend to {_keys(too_many)} that should be hidden" if too_many else "",
-        f"queries do not attend to {_keys(too_few)} that should be visible" if too_few else "",
-    ]
-    return "; ".join(word for word in words if word)
-
-
-def _is_complement(actual: Tensor, expected: Tensor) -> bool:
-    """Return whether queries attend to exactly the keys that should be hidden.
-
-    A query that should attend to every key has no such key. If a large number is subtracted from
-    all its scores, it still attends to every key, so either pattern is a complement there.
-    """
-    is_open = expected.all(dim=-1, keepdim=True)
-    complement = ~expected
-    both = (actual == complement) | (is_open & actual.all(dim=-1, keepdim=True))
-    return bool(both.all()) and not bool(is_open.all())
+    words = []
+    if too_many:
+        words.append(f"queries attend to {_keys(too_many)} that should be hidden")
+    if too_few:
+        words.append(f"queries do not attend to {_keys(too_few)} that should be visible")
+    return "; ".join(words)
 
 
 def _is_shifted(actual: Tensor, expected: Tensor, step: int) -> bool:

@@ -15,35 +15,29 @@ import torch
 from attn_drill.diagnosis.matching import Matching
 from attn_drill.diagnosis.value_graph import (
     Node,
-    ValueGraph,
     comparable_parents,
     leading_to,
     reachable,
 )
 
 # Operations that replace each other in different implementations of the same formula.
-KINDS = {
-    "product": frozenset("mm bmm addmm baddbmm".split()),
-    "softmax": frozenset("_softmax amax max maximum exp logsumexp".split()),
+_KINDS = {
+    **dict.fromkeys("mm bmm addmm baddbmm".split(), "product"),
+    **dict.fromkeys("_softmax amax max maximum exp logsumexp".split(), "softmax"),
 }
-_PARTS = frozenset(("unbind", "select"))
 
 
 @dataclass(frozen=True)
 class FirstWrong:
-    """The first wrong value of a submission.
+    """The first wrong value of a submission."""
 
-    Attributes:
-        node: the value.
-        lines: the lines of the file in the call stack, innermost first, without lines that make
-            right values for another caller.
-        operands: the right values from which it was computed, without inputs and parameters.
-        is_early: whether right answers do another step before they use an operand like this.
-    """
-
-    node: Node
+    node: Node  # the value
+    # The lines of the file in the call stack, innermost first, without lines that make right values
+    # for another caller.
     lines: tuple[int, ...]
+    # The right values from which it was computed, without inputs and parameters.
     operands: tuple[Node, ...]
+    # Whether right answers do another step before they use an operand like this.
     is_early: bool
 
 
@@ -52,14 +46,16 @@ def first_wrong(matching: Matching, outputs: Iterable[str]) -> FirstWrong | None
     node = _first_node(matching, outputs)
     if node is None:
         return None
-    near = (parent.source if parent.lines == node.lines else parent for parent in _near(node))
-    operands = tuple(
-        parent
-        for parent in dict.fromkeys(near)
-        if parent.lines and parent.inputs and matching.is_right(parent)
-    )
+    operands: list[Node] = []
+    for parent in comparable_parents(node):
+        if parent.is_parameter:
+            continue
+        operand = parent.source if parent.lines == node.lines else parent
+        is_computed = operand.lines and operand.inputs
+        if is_computed and matching.is_right(operand) and operand not in operands:
+            operands.append(operand)
     is_early = any(_is_early(matching, node, operand) for operand in operands)
-    return FirstWrong(node, _lines_of(matching, node), operands, is_early)
+    return FirstWrong(node, _lines_of(matching, node), tuple(operands), is_early)
 
 
 def wrong_entries(matching: Matching, outputs: Iterable[str]) -> list[Node]:
@@ -72,8 +68,6 @@ def wrong_entries(matching: Matching, outputs: Iterable[str]) -> list[Node]:
 
 
 def _first_node(matching: Matching, outputs: Iterable[str]) -> Node | None:
-    if (write := _write_into_input(matching.graph)) is not None:
-        return write
     if (opposite := _opposite(matching, outputs)) is not None:
         return opposite
     region = _wrong_region(matching, outputs)
@@ -99,40 +93,32 @@ def _first_node(matching: Matching, outputs: Iterable[str]) -> Node | None:
     return first if known is None else min(known, first)
 
 
-def _is_part(matching: Matching, node: Node) -> bool:
-    """Return whether a value is only a part of a right value, perhaps in another layout."""
-    while node.operation == "return" and node.parents:
-        (node,) = node.parents
-    return node.operation in _PARTS and all(map(matching.is_right, node.parents))
-
-
-def _write_into_input(graph: ValueGraph) -> Node | None:
-    """Return the first node that changes an input in place."""
-    for node in graph.nodes:
-        target = node.written
-        if target is not None and target.is_input and not target.is_parameter and node.lines:
-            return node
-    return None
-
-
 def _opposite(matching: Matching, outputs: Iterable[str]) -> Node | None:
     """Return the node that made an output which is True exactly where the right output is False.
 
     Such a mask is no wrong value, because a mask has two notations.
     """
-    right_outputs = matching.right.graphs[0].outputs if matching.right.graphs else {}
     for name in outputs:
-        node, right = matching.graph.outputs.get(name), right_outputs.get(name)
+        node = matching.graph.outputs.get(name)
+        right = matching.right.graphs[0].outputs.get(name)
         if node is None or right is None or node.value is None or right.value is None:
             continue
         are_boolean = node.value.dtype == right.value.dtype == torch.bool
-        if are_boolean and torch.equal(node.value, ~right.value):
-            while (node.is_layout or node.operation == "repeat") and node.parents[:1]:
-                if not node.parents[0].lines:
-                    break
-                node = node.parents[0]
-            return node
+        if not are_boolean or not torch.equal(node.value, ~right.value):
+            continue
+        while node.parents and (node.is_layout or node.operation == "repeat"):
+            if not node.parents[0].lines:
+                break
+            node = node.parents[0]
+        return node
     return None
+
+
+def _is_part(matching: Matching, node: Node) -> bool:
+    """Return whether a value is only a part of a right value, perhaps in another layout."""
+    while node.operation == "return" and node.parents:
+        (node,) = node.parents
+    return node.operation in ("unbind", "select") and all(map(matching.is_right, node.parents))
 
 
 def _wrong_region(matching: Matching, outputs: Iterable[str]) -> set[Node]:
@@ -143,11 +129,6 @@ def _wrong_region(matching: Matching, outputs: Iterable[str]) -> set[Node]:
         return () if matching.is_right(node) else filterfalse(matching.is_right, node.parents)
 
     return reachable([ends[name] for name in outputs if name in ends], wrong_parents)
-
-
-def _near(node: Node) -> list[Node]:
-    """Return the comparable values from which a node was computed, without parameters."""
-    return [parent for parent in comparable_parents(node) if not parent.is_parameter]
 
 
 def _lines_of(matching: Matching, node: Node) -> tuple[int, ...]:
@@ -173,27 +154,20 @@ def _is_early(matching: Matching, node: Node, operand: Node) -> bool:
 
     At least one right answer must do so after another step. Changes of layout are no step.
     """
-    kind = kind_of(node.operation)
-    if kind == node.operation:  # other operations have too many uses
+    kind = _KINDS.get(node.operation)
+    if kind is None:  # other operations have too many uses
         return False
     is_used_later = False
     for graph in matching.right.graphs:
         twins = {other for other in graph.nodes if matching.have_same_value(operand, other)}
-        if not twins:
-            continue
-        for user in graph.nodes:
-            if kind_of(user.operation) != kind or user in twins:
-                continue
+        users = [
+            user
+            for user in graph.nodes
+            if twins and _KINDS.get(user.operation) == kind and user not in twins
+        ]
+        for user in users:
             direct = reachable(user.parents, lambda other: other.parents if other.is_layout else ())
             if not twins.isdisjoint(direct):
                 return False
             is_used_later = is_used_later or not twins.isdisjoint(leading_to([user]))
     return is_used_later
-
-
-def kind_of(operation: str) -> str:
-    """Return the kind of an operation, or its own name."""
-    for kind, operations in KINDS.items():
-        if operation in operations:
-            return kind
-    return operation

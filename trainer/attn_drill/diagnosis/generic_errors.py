@@ -8,7 +8,6 @@ challenge that has weights or inputs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -16,20 +15,12 @@ import torch
 from torch import Tensor
 
 from attn_drill.diagnosis.agreement import Agreement
-from attn_drill.grading.case_set import Change
+from attn_drill.diagnosis.observed import Observed
+from attn_drill.diagnosis.patched_references import behave
+from attn_drill.grading.case_set import CaseSet, Change
 
-
-def _unchanged(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return values
-
-
-@dataclass(frozen=True)
-class Variation:
-    """A change of inputs or weights under which the reference may give the submission's output."""
-
-    description: str
-    inputs: Change = _unchanged
-    parameters: Change = _unchanged
+# What is changed, in words, and the change of the inputs (or of the weights) that makes it.
+_Variation = tuple[str, Change]
 
 
 def generic_error(agreement: Agreement) -> str | None:
@@ -41,20 +32,23 @@ def generic_error(agreement: Agreement) -> str | None:
         return None
     if _exchanges_true_and_false(agreement):
         return "True and False are exchanged: every wrong output is exactly the opposite"
-    first, references = agreement.wrong_cases[0], agreement.references
+    references, first = agreement.references, agreement.wrong_cases[0]
     case_set = references.case_set
-    prepared = case_set.prepared[first.index]
+    certain = [observed for observed in agreement.observed_cases if not observed.is_random]
+
+    def explains(altered: CaseSet, observed: Observed, index: int) -> bool:
+        names = references.namespace(())
+        return names is not None and agreement.is_like(observed, behave(names, altered, index))
+
+    descriptions = []
     alone = case_set.only([first.index], alone=True)
-    found = []
-    for variation in _variations(prepared.inputs, prepared.parameters):
-        on_first = references.on_cases(alone.altered(variation.inputs, variation.parameters))
-        if not agreement.is_like(first, on_first.behaviour((), 0)):
+    for description, inputs, parameters in _variations(alone):
+        if not explains(alone.altered(inputs, parameters), first, 0):
             continue
-        on_all = references.on_cases(case_set.altered(variation.inputs, variation.parameters))
-        certain = [case for case in agreement.observed_cases if not case.is_random]
-        if all(agreement.is_like(case, on_all.behaviour((), case.index)) for case in certain):
-            found.append(variation.description)
-    return found[0] if len(found) == 1 else None
+        altered = case_set.altered(inputs, parameters)
+        if all(explains(altered, observed, observed.index) for observed in certain):
+            descriptions.append(description)
+    return descriptions[0] if len(descriptions) == 1 else None
 
 
 def _exchanges_true_and_false(agreement: Agreement) -> bool:
@@ -67,78 +61,51 @@ def _exchanges_true_and_false(agreement: Agreement) -> bool:
             actual = observed.behaviour.outputs[name]
             if not isinstance(value, Tensor) or not isinstance(actual, Tensor):
                 return False
-            if value.dtype != torch.bool or actual.dtype != torch.bool:
-                return False
-            if not torch.equal(actual, ~value):
+            if not value.dtype == actual.dtype == torch.bool or not torch.equal(actual, ~value):
                 return False
     return True
 
 
-def _variations(inputs: Mapping[str, Any], parameters: Mapping[str, Tensor]) -> Iterator[Variation]:
-    """Yield every change that is possible for these inputs and parameters."""
-    yield from _without_biases(parameters)
-    yield from _changed_layers(parameters)
-    yield from _swapped_layers(parameters)
-    yield from _shifted_integers(inputs)
-    yield from _swapped_inputs(inputs)
+def _variations(alone: CaseSet) -> Iterator[tuple[str, Change, Change]]:
+    """Yield every change that is possible for a case, as words, of its inputs, of its weights."""
+    (prepared,) = alone.prepared
+    for words, change in _changed_weights(prepared.parameters):
+        yield f"this is the output you get {words}", _unchanged, change
+    for words, change in _changed_inputs(prepared.inputs):
+        yield f"this is the output you get {words}", change, _unchanged
 
 
-def _without_biases(parameters: Mapping[str, Tensor]) -> Iterator[Variation]:
+def _changed_weights(parameters: Mapping[str, Tensor]) -> Iterator[_Variation]:
     biases = [name for name in parameters if name.endswith(".bias")]
     for name in biases:
-        description = f"this is the output you get without the bias of {name[: -len('.bias')]}"
-        yield Variation(description, parameters=_changed({name: torch.zeros_like}))
+        yield f"without the bias of {name[: -len('.bias')]}", _changed({name: torch.zeros_like})
     if len(biases) > 1:
-        zeros = _changed(dict.fromkeys(biases, torch.zeros_like))
-        yield Variation("this is the output you get without any bias", parameters=zeros)
-
-
-def _changed_layers(parameters: Mapping[str, Tensor]) -> Iterator[Variation]:
-    for name, value in parameters.items():
-        layer = name.removesuffix(".weight")
-        if layer == name or value.dim() != 2 or value.shape[0] != value.shape[1]:
-            continue
-        nothing = {name: _identity, f"{layer}.bias": torch.zeros_like}
-        yield Variation(f"this is the output you get without {layer}", parameters=_changed(nothing))
-        yield Variation(
-            f"this is the output you get if the weight of {layer} is transposed",
-            parameters=_changed({name: torch.t}),
-        )
-
-
-def _swapped_layers(parameters: Mapping[str, Tensor]) -> Iterator[Variation]:
+        yield "without any bias", _changed(dict.fromkeys(biases, torch.zeros_like))
     layers = [name.removesuffix(".weight") for name in parameters if name.endswith(".weight")]
+    for layer in layers:
+        name, shape = f"{layer}.weight", parameters[f"{layer}.weight"].shape
+        if len(shape) == 2 and shape[0] == shape[1]:
+            nothing = {name: _identity, f"{layer}.bias": torch.zeros_like}
+            yield f"without {layer}", _changed(nothing)
+            yield f"if the weight of {layer} is transposed", _changed({name: torch.t})
     for first, second in combinations(layers, 2):
         if parameters[f"{first}.weight"].shape == parameters[f"{second}.weight"].shape:
             swapped = {f"{first}.{part}": f"{second}.{part}" for part in ("weight", "bias")}
-            yield Variation(
-                f"this is the output you get if {first} and {second} are swapped",
-                parameters=_swapped(swapped),
-            )
+            yield f"if {first} and {second} are swapped", _swapped(swapped)
 
 
-def _shifted_integers(inputs: Mapping[str, Any]) -> Iterator[Variation]:
+def _changed_inputs(inputs: Mapping[str, Any]) -> Iterator[_Variation]:
+    floats = []
     for name, value in inputs.items():
-        if _is_integer(value):
-            for step, words in ((1, "1 larger"), (-1, "1 smaller")):
-                yield Variation(
-                    f"this is the output you get if {name} is {words}",
-                    inputs=_shifted(name, step),
-                )
-
-
-def _swapped_inputs(inputs: Mapping[str, Any]) -> Iterator[Variation]:
-    floats = [
-        name
-        for name, value in inputs.items()
-        if isinstance(value, Tensor) and value.is_floating_point()
-    ]
+        is_tensor = isinstance(value, Tensor)
+        if type(value) is int or (is_tensor and value.dtype in (torch.int64, torch.int32)):
+            yield f"if {name} is 1 larger", _changed({name: lambda value: value + 1})
+            yield f"if {name} is 1 smaller", _changed({name: lambda value: value - 1})
+        elif is_tensor and value.is_floating_point():
+            floats.append(name)
     for first, second in combinations(floats, 2):
         if inputs[first].shape == inputs[second].shape:
-            yield Variation(
-                f"this is the output you get if {first} and {second} are swapped",
-                inputs=_swapped_in_all_calls(first, second),
-            )
+            yield f"if {first} and {second} are swapped", _swapped_in_all_calls(first, second)
 
 
 def _swapped_in_all_calls(first: str, second: str) -> Change:
@@ -151,26 +118,21 @@ def _swapped_in_all_calls(first: str, second: str) -> Change:
     def swap(values: Mapping[str, Any]) -> Mapping[str, Any]:
         pairs: dict[str, str] = {}
         for name in values:
-            is_of_a_call = name == first or name.endswith(f"_{first}")
             other = f"{name.removesuffix(first)}{second}"
+            if (name != first and not name.endswith(f"_{first}")) or other not in values:
+                continue
             # A tensor that is given twice is named by the other input. It stays as it is.
-            if is_of_a_call and other in values and not _are_one(values, name, other):
+            is_alias = isinstance(values[name], str) and values[name] == other
+            is_named = isinstance(values[other], str) and values[other] == name
+            if not is_alias and not is_named:
                 pairs[name] = other
         return _swapped(pairs)(values)
 
     return swap
 
 
-def _are_one(values: Mapping[str, Any], name: str, other: str) -> bool:
-    """Return whether one of two inputs is only the name of the other."""
-    pairs = ((values[name], other), (values[other], name))
-    return any(isinstance(value, str) and value == target for value, target in pairs)
-
-
-def _is_integer(value: Any) -> bool:
-    if isinstance(value, Tensor):
-        return value.dtype in (torch.int64, torch.int32)
-    return type(value) is int
+def _unchanged(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return values
 
 
 def _identity(weight: Tensor) -> Tensor:
@@ -182,11 +144,6 @@ def _changed(by_name: Mapping[str, Any]) -> Change:
     return lambda values: {
         name: by_name[name](value) if name in by_name else value for name, value in values.items()
     }
-
-
-def _shifted(name: str, step: int) -> Change:
-    """Return a change that adds `step` to the value with this name."""
-    return _changed({name: lambda value: value + step})
 
 
 def _swapped(pairs: Mapping[str, str]) -> Change:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import permutations, product
+from itertools import combinations, islice, permutations, product
 
 import torch
 from torch import Tensor
@@ -28,6 +28,7 @@ _FEW = 3  # a tensor with fewer distinct values cannot be recognised
 _MOST_LOOKED_AT = 8  # the first entries often show enough distinct values, and that it is no mask
 _MOST_TRIES = 200
 _MOST_LOOKS = 20_000  # pairs of splits of two shapes that are considered
+_MOST_AXES = 6  # after all splits
 # The order in which letters are merged into one axis: batch, heads, group, positions, features.
 _RANKS = {"B": 0, "H": 1, "Hkv": 1, "G": 2, "D": 4, "Dv": 4, "Dn": 4, "Dr": 4, "M": 4}
 
@@ -98,14 +99,24 @@ class Core:
         return None if pattern is None else _without_copies(pattern)
 
 
+def _without_copies(tensor: Tensor) -> Tensor:
+    """Return a tensor without axes of size 1 and without axes along which all slices are equal."""
+    for axis in reversed(range(tensor.dim())):
+        first = tensor.narrow(axis, 0, 1)
+        if tensor.shape[axis] == 1 or (
+            tensor.numel()
+            and torch.equal(first.expand_as(tensor).nan_to_num(), tensor.nan_to_num())
+        ):
+            tensor = first.squeeze(axis)
+    return tensor
+
+
 def hold_same_values(
     core: Core, other: Core, sizes: Mapping[str, int], *, may_swap: bool = True
 ) -> bool:
     """Return whether two tensors are the same in an honest layout. Empty tensors never are.
 
     Args:
-        core: the first tensor.
-        other: the second tensor.
         sizes: the value of every letter.
         may_swap: whether axes of equal size may be swapped.
     """
@@ -114,23 +125,19 @@ def hold_same_values(
     if core.pattern is not None and other.pattern is not None:
         # The axes of a complement may not be swapped: the complement of a strictly causal mask with
         # keys and queries swapped is the causal mask, which is another mask.
-        return _same_values(core.pattern, other.pattern, sizes, may_swap=may_swap) or _same_values(
-            ~core.pattern, other.pattern, sizes, may_swap=False
+        return _same_values(core.pattern, other.pattern, sizes, may_swap) or _same_values(
+            ~core.pattern, other.pattern, sizes, False
         )
-    return _same_values(core.values, other.values, sizes, may_swap=may_swap)
+    return _same_values(core.values, other.values, sizes, may_swap)
 
 
-def _same_values(
-    tensor: Tensor, other: Tensor, sizes: Mapping[str, int], *, may_swap: bool = True
-) -> bool:
+def _same_values(tensor: Tensor, other: Tensor, sizes: Mapping[str, int], may_swap: bool) -> bool:
     if tensor.numel() != other.numel():
         return False
     if tensor.shape == other.shape and equal(tensor, other):
         return True
-    return any(
-        equal(tensor, candidate)
-        for candidate in _layouts(other, tuple(tensor.shape), sizes, may_swap=may_swap)
-    )
+    layouts = layouts_of_shape(other, tuple(tensor.shape), sizes, may_swap=may_swap)
+    return any(equal(tensor, layout) for layout in layouts)
 
 
 def equal(tensor: Tensor, other: Tensor) -> bool:
@@ -152,82 +159,45 @@ def equal(tensor: Tensor, other: Tensor) -> bool:
     hidden = ~(tensor.abs() < HIDDEN)
     if not torch.equal(hidden, ~(other.abs() < HIDDEN)):
         return False
-    visible, other_visible = tensor.masked_fill(hidden, 0.0), other.masked_fill(hidden, 0.0)
-    return bool(
-        (
-            (visible - other_visible).abs()
-            <= _TOLERANCE * other_visible.abs() + _TOLERANCE * other_visible.pow(2).mean().sqrt()
-        ).all()
-    )
+    tensor, other = tensor.masked_fill(hidden, 0.0), other.masked_fill(hidden, 0.0)
+    room = _TOLERANCE * (other.abs() + other.pow(2).mean().sqrt())
+    return bool(((tensor - other).abs() <= room).all())
 
 
 def layouts_of_shape(
-    tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int]
-) -> list[Tensor]:
-    """Return a tensor in every honest layout of this shape."""
-    return list(_layouts(tensor, shape, sizes))
-
-
-def _without_copies(tensor: Tensor) -> Tensor:
-    """Return a tensor without axes of size 1 and without axes along which all slices are equal."""
-    for axis in reversed(range(tensor.dim())):
-        first = tensor.narrow(axis, 0, 1)
-        if tensor.shape[axis] == 1 or (
-            tensor.numel()
-            and torch.equal(first.expand_as(tensor).nan_to_num(), tensor.nan_to_num())
-        ):
-            tensor = first.squeeze(axis)
-    return tensor
-
-
-def _layouts(
     tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int], *, may_swap: bool = True
 ) -> Iterator[Tensor]:
     """Yield a tensor in every honest layout of this shape.
 
     Args:
+        sizes: the value of every letter.
         may_swap: whether axes of equal size may be swapped.
     """
-    tries = looks = 0
     letters = tuple(sizes.items())
     pieces = [_splits(size, letters) for size in tensor.shape]
-    others = [_splits(size, letters) for size in shape]
-    if math.prod(map(len, pieces)) > _MOST_LOOKS:
+    wanted_pieces = [_splits(size, letters) for size in shape]
+    if max(math.prod(map(len, some)) for some in (pieces, wanted_pieces)) > _MOST_LOOKS:
         return
-    for split in sorted(product(*pieces), key=lambda parts: sum(len(part) for part in parts)):
-        atoms = [piece for part in split for piece in part]
-        for wanted_split in product(*others):
-            looks += 1
-            if looks > _MOST_LOOKS:
+    splits = sorted(product(*pieces), key=lambda parts: sum(map(len, parts)))
+    tries = 0
+    for split, wanted in islice(product(splits, product(*wanted_pieces)), _MOST_LOOKS):
+        atoms = [size for part in split for size in part]
+        if sorted(atoms) != sorted(size for part in wanted for size in part):
+            continue
+        if len(atoms) > max(len(split), len(wanted)):  # axes of both tensors are split
+            continue
+        for order in _orders(atoms, wanted, may_swap):
+            tries += 1
+            if tries > _MOST_TRIES:
                 return
-            wanted = [piece for part in wanted_split for piece in part]
-            if sorted(wanted) != sorted(atoms) or (
-                sum(map(len, split)) > len(split)
-                and sum(map(len, wanted_split)) > len(wanted_split)
-            ):
-                continue
-            groups = [len(part) for part in wanted_split]
-            for order in _orders(atoms, wanted):
-                if not _in_order(order, groups) or not (
-                    may_swap or _keeps_order_of_equals(order, atoms)
-                ):
-                    continue
-                tries += 1
-                if tries > _MOST_TRIES:
-                    return
-                yield tensor.reshape(atoms).permute(order).reshape(shape)
+            yield tensor.reshape(atoms).permute(order).reshape(shape)
 
 
 @lru_cache(maxsize=4096)
-def _splits(size: int, known: tuple[tuple[str, int], ...]) -> list[tuple[int, ...]]:
-    """Return the ways to split an axis: unsplit, or two or three letters in their usual order.
-
-    Args:
-        size: of the axis.
-        known: letters and their sizes.
-    """
-    found: list[tuple[int, ...]] = [(size,)]
-    letters = dict(known)
+def _splits(size: int, sizes: tuple[tuple[str, int], ...]) -> list[tuple[int, ...]]:
+    """Return the ways to split an axis: unsplit, or two or three letters in their usual order."""
+    splits: list[tuple[int, ...]] = [(size,)]
+    letters = dict(sizes)
     if letters.get("H") and letters.get("Hkv"):
         letters.setdefault("G", letters["H"] // letters["Hkv"])
     ranked = sorted(
@@ -243,34 +213,24 @@ def _splits(size: int, known: tuple[tuple[str, int], ...]) -> list[tuple[int, ..
             if 0 in ranks and size in letters.values():
                 continue
             if ranks == sorted(ranks) and math.prod(value for _, value in chosen) == size:
-                found.append(tuple(value for _, value in chosen))
-    return list(dict.fromkeys(found))
+                splits.append(tuple(value for _, value in chosen))
+    return list(dict.fromkeys(splits))
 
 
-def _orders(atoms: Sequence[int], wanted: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield the permutations of the atoms that have the wanted sizes."""
-    if len(atoms) > 6:
+def _orders(
+    atoms: Sequence[int], wanted: Sequence[Sequence[int]], may_swap: bool
+) -> Iterator[tuple[int, ...]]:
+    """Yield the permutations of the atoms that have the wanted sizes, merged axes in order."""
+    if len(atoms) > _MOST_AXES:
         return
+    sizes = [size for part in wanted for size in part]
     for order in permutations(range(len(atoms))):
-        if all(atoms[index] == size for index, size in zip(order, wanted, strict=True)):
+        if any(atoms[axis] != size for axis, size in zip(order, sizes, strict=True)):
+            continue
+        axes = iter(order)
+        groups = [list(islice(axes, len(part))) for part in wanted]
+        if any(group != sorted(group) for group in groups):
+            continue
+        pairs = combinations(order, 2)
+        if may_swap or all(axis < later or atoms[axis] != atoms[later] for axis, later in pairs):
             yield order
-
-
-def _keeps_order_of_equals(order: Sequence[int], atoms: Sequence[int]) -> bool:
-    """Return whether a permutation keeps the order of axes of equal size."""
-    return all(
-        axis < later or atoms[axis] != atoms[later]
-        for place, axis in enumerate(order)
-        for later in order[place + 1 :]
-    )
-
-
-def _in_order(order: Sequence[int], groups: Sequence[int]) -> bool:
-    """Return whether axes that are merged keep their order."""
-    start = 0
-    for count in groups:
-        part = order[start : start + count]
-        if list(part) != sorted(part):
-            return False
-        start += count
-    return True

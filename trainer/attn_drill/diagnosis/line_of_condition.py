@@ -7,7 +7,7 @@ value: a line that should run does not run, or runs too often.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from attn_drill.diagnosis.loops import innermost_loop
 from attn_drill.diagnosis.source_analysis import argument_of, function_around
@@ -25,13 +25,10 @@ def line_of_condition(
     Args:
         wrong_source: the reference with the mistake.
         patched: its lines that the mistake changed.
-        source: the text of the file.
-        graph: of the file.
-        wrong: the first wrong value of the file.
+        source: the text of the file, whose graph and first wrong value follow.
     """
-    heads = ast.walk(ast.parse(wrong_source))
     conditions, loops = set[int](), set[int]()
-    for node in heads:
+    for node in ast.walk(ast.parse(wrong_source)):
         if isinstance(node, _Branch):
             conditions.update(_lines(node.test))
         elif isinstance(node, ast.For):
@@ -63,7 +60,6 @@ def _line_that_skips(source: str, calls: Sequence[int], visited: set[int]) -> in
     The block sets a variable that the line of the wrong value, or a line that calls it, reads.
 
     Args:
-        source: the text of the file.
         calls: the lines of the wrong value, innermost first.
         visited: the lines of the file that made a result.
     """
@@ -73,23 +69,17 @@ def _line_that_skips(source: str, calls: Sequence[int], visited: set[int]) -> in
         if function is None:
             continue
         names = _names_read(function, line)
-        skipping = [
-            branch
-            for branch in ast.walk(function)
-            if isinstance(branch, ast.If)
-            and branch.lineno < line
-            and not names.isdisjoint(_names_set(branch))
-            and _skips_a_block(branch, visited)
-        ]
-        if skipping:
-            return _line_that_decides(tree, skipping[-1], calls[depth:])
+        skipping: ast.If | None = None
+        for branch in ast.walk(function):
+            if not isinstance(branch, ast.If) or branch.lineno >= line:
+                continue
+            blocks = [_lines(*block) for block in (branch.body, branch.orelse) if block]
+            is_skipped = any(map(visited.isdisjoint, blocks))  # a block made no result
+            if is_skipped and not names.isdisjoint(_names(branch, ast.Store)):
+                skipping = branch
+        if skipping is not None:
+            return _line_that_decides(tree, skipping, calls[depth:])
     return None
-
-
-def _skips_a_block(branch: ast.If, visited: set[int]) -> bool:
-    """Return whether a block of a branch made no result."""
-    blocks = [_lines(*block) for block in (branch.body, branch.orelse) if block]
-    return any(map(visited.isdisjoint, blocks))
 
 
 def _names_read(function: _Function, line: int) -> set[str]:
@@ -97,14 +87,15 @@ def _names_read(function: _Function, line: int) -> set[str]:
     statements = [
         node for node in ast.walk(function) if isinstance(node, ast.stmt) and line in _lines(node)
     ]
-    names = ast.walk(max(statements, key=lambda node: node.lineno, default=function))
-    return {name.id for name in names if isinstance(name, ast.Name)}
+    return _names(max(statements, key=lambda node: node.lineno, default=function), ast.expr_context)
 
 
-def _names_set(branch: ast.If) -> Iterator[str]:
-    for node in ast.walk(branch):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
+def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    return {
+        name.id
+        for name in ast.walk(node)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, context)
+    }
 
 
 def _line_that_decides(tree: ast.AST, branch: ast.If, calls: Sequence[int]) -> int:

@@ -21,7 +21,6 @@ def line_of_number(
         recorded: the recorded case of the file.
         mistaken: the graph of the reference with the mistake, in the same case.
         patched: the lines that the mistake changed.
-        source: the text of the file.
     """
     usual = {number for graph in recorded.right_graphs for number in _numbers(graph.nodes)}
     made = [node for node in mistaken.nodes if node.line in patched]

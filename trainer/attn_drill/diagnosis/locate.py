@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from attn_drill.diagnosis.first_wrong import FirstWrong, first_wrong
-from attn_drill.diagnosis.loops import Growth, growth_of, innermost_loop
+from attn_drill.diagnosis.loops import Growth, growth, innermost_loop
 from attn_drill.diagnosis.matching import Matching
 from attn_drill.diagnosis.milestones import MilestoneProgress
 from attn_drill.diagnosis.named_line import is_omission, patched_lines
 from attn_drill.diagnosis.named_value import depth_of
 from attn_drill.diagnosis.non_value_blame import blamed_line, line_of_rounded_angle
 from attn_drill.diagnosis.output_relation import relation
-from attn_drill.diagnosis.patched_references import PatchedReferences
+from attn_drill.diagnosis.patched_references import PatchedReferences, kept
 from attn_drill.diagnosis.recorded_case import RecordedCase
 from attn_drill.diagnosis.reruns import Reruns
 from attn_drill.diagnosis.source_analysis import (
@@ -22,7 +22,7 @@ from attn_drill.diagnosis.source_analysis import (
     function_name,
     gradient_cut_line,
 )
-from attn_drill.diagnosis.value_graph import Node, ValueGraph, graph_of, graphs_of
+from attn_drill.diagnosis.value_graph import Node, ValueGraph, graphs_of
 from attn_drill.grading.calls import Purpose
 from attn_drill.grading.grader import Judgement
 from attn_drill.grading.shapes import name_shape
@@ -37,39 +37,32 @@ _RECORDED_CHECKS = ("gradients", "train/eval", "properties", "memory")
 
 @dataclass(frozen=True, kw_only=True)
 class Location:
-    """The place of a mistake.
+    """The place of a mistake."""
 
-    Attributes:
-        frame: the line that makes the first wrong value; None if it is unknown.
-        start: the last line before it that makes right numbers; None if it is the same line.
-        is_missing: whether a step is missing between both lines.
-        case: the number of the case that was recorded, from 1.
-        made: the shape of the line's result, with letters.
-        rearranged: the shape of a right value that the line rearranges wrongly; "" if it computes.
-        operands: the right values from which the line computes.
-        relation: how the line's result relates to the right result, in words.
-        first: the first wrong value.
-    """
-
+    # The line that makes the first wrong value; None if it is unknown.
     frame: Frame | None = None
+    # The last line before it that makes right numbers; None if it is the same line.
     start: int | None = None
+    # Whether a step is missing between both lines.
     is_missing: bool = False
+    # The number of the case that was recorded, from 1.
     case: int | None = None
+    # The shape of the line's result, with letters.
     made: str | None = None
+    # The shape of a right value that the line rearranges wrongly; "" if it computes.
     rearranged: str = ""
+    # The right values from which the line computes.
     operands: tuple[Operand, ...] = ()
+    # How the line's result relates to the right result, in words.
     relation: str | None = None
-    first: FirstWrong | None = None
+    first: FirstWrong | None = None  # the first wrong value
 
 
 class Locator:
-    """The search for the line of one submission."""
-
     def __init__(self, references: PatchedReferences, judgement: Judgement, reruns: Reruns) -> None:
         self._references, self._reruns = references, reruns
         self._judgement, self._case_set = judgement, judgement.case_set
         self._source = judgement.submission.source
-        self._grown: dict[str | None, Growth] = {}
 
     def location_of_wrong_value(
         self,
@@ -81,44 +74,52 @@ class Locator:
         """Return the line that made the first wrong value; None if it cannot be found.
 
         Args:
-            recorded: the recorded case.
-            mistaken: the graph of the reference with the known mistake, if a mistake is known.
-            progress: the milestones that the submission reached.
-            mistakes: the known mistakes that are named.
+            mistaken: the graph of the reference with the named mistakes, if there are any.
         """
         matching = recorded.matching(mistaken)
-        found = first_wrong(matching, recorded.wrong_outputs)
-        if found is None:
+        first = first_wrong(matching, recorded.wrong_outputs)
+        if first is None:
             return None
-        if self._is_of_another_function(found, mistakes):
+        wrong = {self._references.lines(mistake.id).start for mistake in mistakes}
+        functions = {function_name(self._references.source, line) for line in wrong}
+        functions_here = {function_name(self._source, line) for line in first.node.lines}
+        required = set(self._case_set.challenge.entry)
+        if functions and functions <= required and functions.isdisjoint(functions_here):
+            # A training step that changes the weights wrongly, for example, makes wrong values in
+            # the model.
             return Location(case=recorded.index + 1)
-        is_missing = found.is_early
+        lines, is_missing = first.lines, first.is_early
+        before = _lines_before(first)
         if mistakes:
             reference = self._references.source
             is_missing = any(is_omission(reference, mistake) for mistake in mistakes)
-            if mistaken is not None and len(mistakes) == 1 and not _lines_before(found):
+            if mistaken is not None and len(mistakes) == 1 and not before:
                 # The mistake may be in the call, rather than in the called function.
-                patched = patched_lines(reference, mistakes[0])
-                depth = depth_of(mistaken, patched)
-                found = replace(found, lines=found.lines[-(depth or 0) :])
+                depth = depth_of(mistaken, patched_lines(reference, mistakes[0]))
+                lines = lines[-(depth or 0) :]
+                first = replace(first, lines=lines)
+                before = _lines_before(first)
+        end = lines[0]
+        if not before and is_missing:
+            # The missing step may be anywhere after the start of the function.
+            before = [function_lines(self._source, end).start]
+        start = max(before, default=end)
         location = Location(
-            frame=self.frame(found.lines[0]),
-            start=self._start_of(found, is_missing=is_missing),
+            frame=self.frame(end),
+            start=None if start == end else start,
             is_missing=is_missing,
-            first=found,
+            first=first,
             case=recorded.index + 1,
-            operands=tuple(_operand(node, matching) for node in found.operands),
+            operands=tuple(_operand(node, matching) for node in first.operands),
         )
-        value = _result_of_line(recorded.graph, found).value
+        value = _result_of_line(recorded.graph, first).value
         if value is None or not value.dim():
             return location
-        node, source = found.node, found.node.source
-        is_changed = (
-            node.is_layout and node.operation != "return" and node.entries == source.entries
-        )
-        is_rearranged = is_changed and matching.is_right(source)
-        right = progress.missed.node.value if progress and progress.missed else None
-        related = None if right is None else relation(value, right, "", recorded.sizes)
+        node, source = first.node, first.node.source
+        is_changed = node.is_layout and node.operation != "return"
+        is_rearranged = is_changed and node.entries == source.entries and matching.is_right(source)
+        missed = None if progress is None or progress.missed is None else progress.missed.node.value
+        related = None if missed is None else relation(value, missed, "", recorded.sizes)
         if related is not None and related.startswith("these are"):
             related = f"at the marked line, {related}"  # the output itself may have other numbers
         return replace(
@@ -127,32 +128,6 @@ class Locator:
             rearranged=_shape(source, recorded.sizes) if is_rearranged else "",
             relation=related,
         )
-
-    def _is_of_another_function(self, found: FirstWrong, mistakes: Sequence[Mistake]) -> bool:
-        """Return whether the named mistakes are in other required functions than the wrong value.
-
-        Example: a training step that changes the weights wrongly makes wrong values in the model.
-        """
-        reference, required = self._references.source, self._case_set.challenge.entry
-        wrong = {
-            function_name(reference, self._references.lines(mistake.id).start)
-            for mistake in mistakes
-        }
-        own = {function_name(self._source, line) for line in found.node.lines}
-        return bool(wrong) and wrong <= set(required) and wrong.isdisjoint(own)
-
-    def _start_of(self, found: FirstWrong, *, is_missing: bool) -> int | None:
-        """Return the last line of the same call that makes an operand of the first wrong value.
-
-        If no line of this call does, a missing step may be anywhere after the start of its
-        function.
-        """
-        end = found.lines[0]
-        before = _lines_before(found)
-        if not before and is_missing:
-            before = [function_lines(self._source, end).start]
-        start = max(before, default=end)
-        return None if start == end else start
 
     def frame(self, line: int) -> Frame:
         """Return a line of the file with its function and its text."""
@@ -163,10 +138,25 @@ class Locator:
     def location_of_other_failure(self) -> Location:
         """Return the line to blame for a failure that is not a wrong value."""
         first = self._judgement.report.first_failure()
-        line = self._line_without_values()
-        if line is None or first is None:
+        line: int | None = None
+        if first is None:
             return Location()
-        return Location(frame=self.frame(line), case=first.number)
+        if first.frames:
+            line = first.frames[-1].line
+        elif first.check == "bad sizes":
+            line = first_division(self._source, self._case_set.challenge.entry[0])
+        elif first.number is None:
+            return Location()
+        elif first.check == "vectorised":
+            grown = self.loop_growth(None).line
+            line = None if grown is None else innermost_loop(self._source, grown)
+        elif first.check in _RECORDED_CHECKS:
+            line = self._recorded_line(first.check, first.number - 1)
+        elif self._case_set.cases[first.number - 1].dtype == "bfloat16":
+            alone = self._case_set.only([first.number - 1])
+            for graph in graphs_of(self._reruns.run(alone, "lines")):
+                line = line_of_rounded_angle(graph)
+        return Location() if line is None else Location(frame=self.frame(line), case=first.number)
 
     def location_of_draw(self, index: int) -> Location:
         """Return the line that draws at random in a case in eval mode, with a sentence about it.
@@ -179,71 +169,51 @@ class Locator:
             return Location()
         return Location(frame=self.frame(line), case=index + 1, relation=_DRAWS_IN_EVAL_MODE)
 
-    def _line_without_values(self) -> int | None:
-        first = self._judgement.report.first_failure()
-        if first is None:
-            return None
-        if first.frames:
-            return first.frames[-1].line
-        if first.check == "bad sizes":
-            return first_division(self._source, self._case_set.challenge.entry[0])
-        if first.number is None:
-            return None
-        if first.check == "vectorised":
-            line = self.loop_growth(None).line
-            return None if line is None else innermost_loop(self._source, line)
-        if first.check in _RECORDED_CHECKS:
-            return self._recorded_line(first.check, first.number - 1)
-        if self._case_set.cases[first.number - 1].dtype == "bfloat16":
-            alone = self._case_set.only([first.number - 1])
-            graphs = graphs_of(self._reruns.run(alone, "lines"))
-            return line_of_rounded_angle(graphs[0]) if graphs else None
-        return None
-
     def _recorded_line(self, check: str, index: int) -> int | None:
         """Return the line that does what the check forbids in a case."""
         purpose: Purpose = "gradients" if check == "gradients" else "lines"
-        result = self._reruns.run(self._case_set.only([index]), purpose)
-        if result.how != "replied" or not result.reply.runs:
+        graphs = graphs_of(self._reruns.run(self._case_set.only([index]), purpose))
+        if not graphs:
             return None
-        graph = graph_of(result.reply.runs[0], result.tensors)
-        reference = self._references.graph(index, "lines") if check == "train/eval" else None
-        line = blamed_line(graph, check, self._case_set.cases[index].limit, reference)
+        reference = self._references.graph((), index) if check == "train/eval" else None
+        line = blamed_line(graphs[0], check, self._case_set.cases[index].limit, reference)
         if line is not None and check == "gradients":
             return gradient_cut_line(self._source, line)
         return line
 
+    @kept(most=100)
     def loop_growth(self, source: str | None) -> Growth:
         """Return the lines that run more often in the larger case of the failed growth probe.
 
         Args:
             source: the text of a patched reference; None for the submission.
         """
-        if source not in self._grown:
-            first = self._judgement.report.first_failure()
-            case_number = first.number if first is not None else None
-            pair = self._case_set.only([(case_number or 0) - 1])
-            if source is None:
-                self._grown[source] = growth_of(self._reruns.run(pair, "lines"))
-            else:
-                self._grown[source] = growth_of(self._references.run(pair, source, "lines"))
-        return self._grown[source]
+        first = self._judgement.report.first_failure()
+        number = first.number if first is not None else None
+        pair = self._case_set.only([(number or 0) - 1])
+        graphs = graphs_of(
+            self._reruns.run(pair, "lines")
+            if source is None
+            else self._references.run(pair, source, "lines")
+        )
+        return growth(*graphs) if len(graphs) == 2 else Growth(None, frozenset())
 
 
-def _lines_before(found: FirstWrong) -> list[int]:
+def _lines_before(first: FirstWrong) -> list[int]:
     """Return the lines of the same call that make the operands of the first wrong value."""
-    calls = found.lines[1:]
-    stacks = [node.lines for node in found.operands if len(node.lines) > len(calls)]
-    lines = [
-        stack[-len(calls) - 1] for stack in stacks if stack[len(stack) - len(calls) :] == calls
-    ]
-    return [line for line in lines if line <= found.lines[0]]
+    line, *calls = first.lines
+    lines = []
+    for operand in first.operands:
+        depth = len(operand.lines) - len(calls)
+        if depth > 0 and list(operand.lines[depth:]) == calls and operand.lines[depth - 1] <= line:
+            lines.append(operand.lines[depth - 1])
+    return lines
 
 
-def _result_of_line(graph: ValueGraph, found: FirstWrong) -> Node:
+def _result_of_line(graph: ValueGraph, first: FirstWrong) -> Node:
     """Return the last result that the line made in the same visit."""
-    result, lines = found.node, found.lines
-    for node in graph.nodes[found.node.index + 1 :]:
+    result, lines = first.node, first.lines
+    for node in graph.nodes[first.node.index + 1 :]:
         if node.lines[-len(lines) :] != lines:
             break
         if node.lines == lines and not node.is_number and node.operation != "return":
@@ -253,15 +223,14 @@ def _result_of_line(graph: ValueGraph, found: FirstWrong) -> Node:
 
 def _operand(node: Node, matching: Matching) -> Operand:
     """Return a right value with its layout, and the layout of right answers if they differ."""
-    twins = [
-        other
+    shape = _shape(node, matching.sizes)
+    shapes = [
+        _shape(other, matching.sizes)
         for graph in matching.right.graphs
         for other in graph.nodes
         if matching.have_same_value(node, other)
     ]
-    shape, wanted = _shape(node, matching.sizes), ""
-    if twins and all(_shape(other, matching.sizes) != shape for other in twins):
-        wanted = _shape(twins[0], matching.sizes)
+    wanted = shapes[0] if shapes and shape not in shapes else ""
     return Operand(node.line, node.name, shape, wanted)
 
 

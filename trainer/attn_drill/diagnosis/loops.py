@@ -7,8 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
-from attn_drill.diagnosis.value_graph import ValueGraph, graphs_of
-from attn_drill.worker.worker_client import WorkerResult
+from attn_drill.diagnosis.value_graph import ValueGraph
 
 # These are not counted, because one call may have many results.
 _NOT_COUNTED = frozenset(
@@ -20,25 +19,16 @@ Place = tuple[tuple[int, ...], str]  # lines of the file, innermost first, and t
 
 @dataclass(frozen=True)
 class Growth:
-    """The lines that run more often in a large case than in a small case.
+    """The lines that run more often in a large case than in a small case."""
 
-    Attributes:
-        line: the first line that runs more often; None if there is none.
-        ratios: small count / large count of every place. The ratios show which size is looped over.
-    """
-
+    # The first line that runs more often; None if there is none.
     line: int | None
+    # Small count / large count of every place. The ratios show which size is looped over.
     ratios: frozenset[Fraction]
 
 
-def growth_of(result: WorkerResult) -> Growth:
-    """Compare the two cases of a growth probe that a worker recorded, the small case first."""
-    graphs = graphs_of(result)
-    return growth(*graphs) if len(graphs) == 2 else Growth(None, frozenset())
-
-
 def growth(small: ValueGraph, large: ValueGraph) -> Growth:
-    """Compare how often each operation runs on each line."""
+    """Compare how often each operation runs on each line in a small and in a large case."""
     before, after = _counts(small), _counts(large)
     grown = {
         place: Fraction(before[place], count)
@@ -72,10 +62,9 @@ def innermost_loop(source: str, line: int) -> int:
         tree = ast.parse(source)
     except SyntaxError:
         return line
-    found = line
-    is_found = False
-    for node in ast.walk(tree):
-        if isinstance(node, _LOOPS) and node.lineno <= line <= (node.end_lineno or node.lineno):
-            found = max(found, node.lineno) if is_found else node.lineno
-            is_found = True
-    return found
+    loops = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, _LOOPS) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    return max(loops, default=line)

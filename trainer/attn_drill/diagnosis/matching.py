@@ -6,10 +6,11 @@ A result is right if some right answer makes the same value.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
 from attn_drill.diagnosis.reference_index import ReferenceIndex
 from attn_drill.diagnosis.value_graph import Node, ValueGraph, have_same_value
+
+_LARGE = 1000  # different formulas often give a smaller integer by chance
 
 
 class Matching:
@@ -25,50 +26,31 @@ class Matching:
         self, graph: ValueGraph, right: ReferenceIndex, mistaken: ValueGraph | None = None
     ) -> None:
         self.graph, self.right = graph, right
-        self._wrong = None if mistaken is None else ReferenceIndex([mistaken], right.sizes)
-        right.look_ahead(graph)
-        if self._wrong is not None:
-            self._wrong.look_ahead(graph)
+        self._wrong = ReferenceIndex([] if mistaken is None else [mistaken], right.sizes)
+        self._of_reference = ReferenceIndex(right.graphs[:1], right.sizes)
+        for index in (right, self._wrong):
+            index.look_ahead(graph)
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """The value of every letter."""
         return self.right.sizes
 
     def is_right(self, node: Node) -> bool:
-        """Return whether a node is an input, or a right answer makes the same value."""
-        return node.is_input or (self.right.has(node) and not self._is_rather_wrong(node))
+        """Return whether a node is an input, or a right answer makes the same value.
+
+        If the known mistake makes the value and the reference does not, the value is more likely a
+        result of the mistake than a step of another right answer.
+        """
+        if node.is_input or not self.right.has(node):
+            return node.is_input
+        is_of_mistake = not node.is_number and self._wrong.has(node)
+        return not is_of_mistake or self._of_reference.has(node)
 
     def is_known_wrong(self, node: Node) -> bool:
         """Return whether the known mistake makes the same value, and no right answer does."""
-        if node.is_number and not node.is_large_scalar:  # small scalars are equal by chance
+        if node.is_number and not node.is_float and abs(node.scalar) < _LARGE:
             return False
-        return self._wrong is not None and not self.is_right(node) and self._wrong.has(node)
-
-    def _is_rather_wrong(self, node: Node) -> bool:
-        """Return whether a value of a right answer is more likely a result of the known mistake.
-
-        Then the reference does not make the value, or makes it only with two axes swapped.
-        """
-        if self._wrong is None or node.is_number or not self._wrong.has(node):
-            return False
-        if not self._of_reference.has(node):
-            return True
-        shape = [] if node.value is None else [size for size in node.value.shape if size > 1]
-        has_equal_axes = len(set(shape)) < len(shape)
-        return (
-            has_equal_axes
-            and self._wrong.has(node, may_swap=False)
-            and not self.right.has(node, may_swap=False)
-        )
-
-    @cached_property
-    def _of_reference(self) -> ReferenceIndex:
-        """The values of the reference itself."""
-        index = ReferenceIndex(self.right.graphs[:1], self.sizes)
-        index.look_ahead(self.graph)
-        return index
+        return not self.is_right(node) and self._wrong.has(node)
 
     def have_same_value(self, node: Node, other: Node) -> bool:
-        """Return whether two nodes have the same value."""
         return have_same_value(node, other, self.sizes)

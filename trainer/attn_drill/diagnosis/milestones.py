@@ -6,7 +6,7 @@ The named results are called milestones.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,18 +18,13 @@ _LAYOUT_CHANGES = "view _unsafe_view reshape permute transpose t expand clone re
 
 
 class _Topic(NamedTuple):
-    """The signs of a topic.
+    """The signs of a topic."""
 
-    Attributes:
-        lines: words in the lines of the reference that are about it.
-        words: words that show that a known mistake is about it. Too many words are better than too
-            few: a topic that is not ruled out makes no false statement.
-        operations: the operations that may be a mistake about it.
-    """
-
-    lines: str
+    lines: str  # words in the lines of the reference that are about it
+    # Words that show that a known mistake is about it. Too many words are better than too few: a
+    # topic that is not ruled out makes no false statement.
     words: str
-    operations: str
+    operations: str  # the operations that may be a mistake about it
 
 
 _TOPICS = {
@@ -68,34 +63,23 @@ _TOPICS = {
 
 @dataclass(frozen=True)
 class Milestone:
-    """A named result of the reference."""
-
     node: Node
     name: str
 
 
 @dataclass(frozen=True)
 class MilestoneProgress:
-    """The milestones that a submission reached.
+    """The milestones that a submission reached."""
 
-    Attributes:
-        last: the last milestone before the first missed milestone.
-        missed: the first milestone that the submission missed.
-        cleared: topics and layers that are ruled out.
-    """
-
+    # The last milestone before the first missed milestone.
     last: Milestone | None
+    # The first milestone that the submission missed.
     missed: Milestone | None
-    cleared: tuple[str, ...]
+    cleared: tuple[str, ...]  # topics and layers that are ruled out
 
 
 def concerns(mistake: Mistake, topic: str) -> bool:
-    """Return whether a known mistake is about a topic.
-
-    Args:
-        mistake: the known mistake.
-        topic: a word of `MilestoneProgress.cleared`, or the name of a layer.
-    """
+    """Return whether a known mistake is about a topic, or about a layer of this name."""
     text = " ".join((mistake.id, mistake.says, mistake.was, mistake.now))
     words = _TOPICS[topic].words if topic in _TOPICS else rf"\b{re.escape(topic)}\b"
     return re.search(words, text, re.IGNORECASE) is not None
@@ -103,30 +87,30 @@ def concerns(mistake: Mistake, topic: str) -> bool:
 
 def topics_of(node: Node) -> set[str]:
     """Return the topics and layers that a wrong result may be about, judged by its operation."""
-    found = {name for name, topic in _TOPICS.items() if node.operation in topic.operations.split()}
-    for given in node.parents:
-        for parameter in (given, *given.parents):
+    topics = {name for name, topic in _TOPICS.items() if node.operation in topic.operations.split()}
+    for parent in node.parents:
+        for parameter in (parent, *parent.parents):
             match = re.fullmatch(r"input parameter (.+)\.(weight|bias)", parameter.operation)
             if match is not None:
-                found.add(match[1])
-    return found
+                topics.add(match[1])
+    return topics
 
 
 def milestones(reference: ValueGraph) -> list[Milestone]:
     """Return the named results and the outputs of the reference, in order."""
-    found = [
-        Milestone(node, node.name)
-        for node in reference.leading_to_outputs
-        if node.name and node.lines
-    ]
-    named = {milestone.node for milestone in found}
     names = {node: name for name, node in reference.outputs.items()}
-    found += [Milestone(node, name) for node, name in names.items() if node not in named]
-    return sorted(found, key=lambda milestone: milestone.node)
+    for node in reference.leading_to_outputs:
+        if node.name and node.lines:
+            names[node] = node.name
+    return [Milestone(node, names[node]) for node in sorted(names)]
 
 
 def noted_shape(source: str, line: int) -> str:
-    """Return the shape in the comment of a line of the reference, e.g. "[B, L, M]", or ""."""
+    """Return the shape in the comment of a line of the reference, or "".
+
+    >>> noted_shape("q = project(x)  # [B, L, M]", 1)
+    '[B, L, M]'
+    """
     lines = source.splitlines()
     comment = lines[line - 1].partition("#")[2] if 0 < line <= len(lines) else ""
     match = re.search(r"\[[^\[\]]*\]", comment)
@@ -142,52 +126,37 @@ def progress(
     that the reference makes from it. Other answers may not need every milestone.
 
     Args:
-        graph: of the submission.
-        reference: the graph of the reference.
         source: the text of the reference.
         sizes: the value of every letter.
     """
     index = ReferenceIndex([graph], sizes)
     marks = [mark for mark in milestones(reference) if mark.node.features is not None]
     reached = {mark.node for mark in marks if index.has(mark.node)}
-    needed = {mark.node: set(leading_to([mark.node])) for mark in marks}
-    needed_for_right = set().union(*(needed[node] for node in reached))
-    missing = [mark for mark in marks if mark.node not in needed_for_right]
-    missed = missing[0] if missing else None
-    before = []
-    if missed is not None:
-        ancestors = needed[missed.node] - {missed.node}
-        before = [mark for mark in marks if mark.node in reached & ancestors]
     right_nodes = set(leading_to(reached))
-    return MilestoneProgress(
-        last=before[-1] if before else None,
-        missed=missed,
-        cleared=tuple(_cleared(reference, source, right_nodes)),
-    )
+    missed = next((mark for mark in marks if mark.node not in right_nodes), None)
+    last = None
+    if missed is not None:
+        ancestors = reached.intersection(leading_to([missed.node]))
+        before = [mark for mark in marks if mark.node in ancestors]
+        last = before[-1] if before else None
+    return MilestoneProgress(last, missed, tuple(_cleared(reference, source, right_nodes)))
 
 
-def _cleared(reference: ValueGraph, source: str, good: set[Node]) -> Iterator[str]:
+def _cleared(reference: ValueGraph, source: str, right_nodes: set[Node]) -> Iterator[str]:
     """Yield topics and layers that led to reached milestones only."""
     leading = set(reference.leading_to_outputs)
-    good_lines, other_lines = _lines(good), _lines(leading - good)
+    right_lines, other_lines = (
+        {node.line for node in nodes if node.lines}
+        for nodes in (right_nodes, leading - right_nodes)
+    )
     text = dict(enumerate(source.splitlines(), 1))
     for name, topic in _TOPICS.items():
-        lines = good_lines | other_lines
+        lines = right_lines | other_lines
         about = {line for line in lines if re.search(topic.lines, text.get(line, ""))}
-        if about and about <= good_lines - other_lines:
+        if about and about <= right_lines - other_lines:
             yield name
-    for layer, nodes in _layers(leading).items():
-        if nodes <= good:
-            yield layer
-
-
-def _lines(nodes: Iterable[Node]) -> set[int]:
-    return {node.line for node in nodes if node.lines}
-
-
-def _layers(leading: set[Node]) -> dict[str, set[Node]]:
-    """Return every layer of the contract with the nodes that are computed from its weight."""
-    found: dict[str, set[Node]] = {}
+    # A layer is ruled out if all nodes that are computed from its weight are right.
+    users_of: dict[str, set[Node]] = {}
     for node in sorted(leading):
         match = re.fullmatch(r"input parameter (.+)\.weight", node.operation)
         if match is None:
@@ -195,5 +164,7 @@ def _layers(leading: set[Node]) -> dict[str, set[Node]]:
         users = leading.intersection(node.users)
         if all(user.operation == "t" for user in users):
             users |= {other for user in users for other in leading.intersection(user.users)}
-        found.setdefault(match[1], set()).update(users)
-    return found
+        users_of.setdefault(match[1], set()).update(users)
+    for layer, users in users_of.items():
+        if users <= right_nodes:
+            yield layer

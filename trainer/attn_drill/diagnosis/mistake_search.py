@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 
 from attn_drill.diagnosis.agreement import Agreement
 from attn_drill.diagnosis.observed import Observed, are_equal, observe
-from attn_drill.diagnosis.patched_references import Ids
-from attn_drill.diagnosis.same_failure import Grade, Loops, SameFailure
+from attn_drill.diagnosis.patched_references import Graded, Ids
+from attn_drill.diagnosis.same_failure import failures, have_same_gradients, without_numbers
+from attn_drill.grading.case_set import CaseSet
 from attn_drill.grading.grader import Judgement
-from attn_drill.model.report import Outcome
+from attn_drill.model.report import Outcome, Report
 
 # The failure of one of these checks shows nothing about values.
 _BEFORE_VALUES = ("loads", "interface", "from scratch", "parameters", "bad sizes")
+_MOST_WORKERS = 12  # candidates that a worker runs
+
+Grade = Callable[[CaseSet, str], Graded]
+# Returns the growth ratios of loops in a patched reference, or in the submission (None).
+Loops = Callable[[str | None], frozenset[Fraction]]
 
 
 class MistakeSearch:
@@ -31,13 +38,10 @@ class MistakeSearch:
         self, agreement: Agreement, judgement: Judgement, first: Outcome, grade: Grade, loops: Loops
     ) -> None:
         self.agreement, self.references = agreement, agreement.references
-        self._comparison, self._first = agreement.comparison, first
+        self._comparison, self._report, self._first = agreement.comparison, judgement.report, first
+        self._grade, self._loops = grade, loops
         self._is_refused_code = judgement.report.verdict == "not-allowed"
-        self._same_failure = SameFailure(agreement, judgement.report, first, grade, loops)
         self._is_disputed = False  # whether several mistakes agree
-
-    def _source(self, ids: Ids) -> str:
-        return self.references.patched(ids) or ""
 
     def single(self) -> Ids:
         """Return the only mistake that agrees with all cases; () if there is none.
@@ -45,13 +49,13 @@ class MistakeSearch:
         If several mistakes agree and cannot be distinguished, none is named.
         """
         if self._fails_before_values() or not self.agreement.wrong_cases:
-            return self._same_failure.only_match(self._candidates())
-        singles = [ids for ids in self._singles() if self.agreement.agrees(ids)]
+            return self.only_match(self._candidates())
+        singles = [(mistake,) for mistake in self.references.mistakes]
+        singles = [ids for ids in singles if self.agreement.agrees(ids)]
         self._is_disputed = len(singles) > 1
-        singles = self.agreement.closest(singles)
         if not self.agreement.has_wrong_values:
             singles = [ids for ids in singles if self.agreement.raises_the_same(ids)]
-        return self.references.only_candidate(singles) or self._same_failure.only_match(singles)
+        return self.references.only_candidate(singles) or self.only_match(singles)
 
     @property
     def may_be_a_pair(self) -> bool:
@@ -61,27 +65,39 @@ class MistakeSearch:
         are_random = all(observed.is_random for observed in self.agreement.wrong_cases)
         return self.agreement.has_wrong_values and not are_random
 
+    # Candidates for a failure that outputs do not show
+
     def _fails_before_values(self) -> bool:
         """Return whether the submission failed before its values were compared."""
         if self._is_refused_code or self._first.check == "interface":
             return True
         return self._first.check == "parameters" and self._first.number is not None
 
-    def _singles(self) -> list[Ids]:
-        return [(mistake,) for mistake in self.references.mistakes]
-
     def _candidates(self) -> list[Ids]:
         """Return the mistakes that may fail like the submission, if outputs cannot show it."""
-        if self._is_refused_code:
-            return self._calling([call.name for call in self._comparison.reply.not_allowed])
-        candidates = [ids for ids in self._singles() if self._may_fail(ids)]
+        singles: list[Ids] = [(mistake,) for mistake in self.references.mistakes]
+        candidates = [ids for ids in singles if self._may_fail(ids)]
         if self._fails_before_values():
             return candidates
-        return [ids for ids in candidates if self._changes_no_output(ids)]
+        # A case of every kind shows whether a mistake changes an output.
+        kinds: dict[object, Observed] = {}
+        for observed in self.agreement.observed_cases:
+            case = self.agreement.case_set.cases[observed.index]
+            if not observed.is_random and case.probe is None:
+                kinds.setdefault((case.check, case.dtype, case.mode), observed)
+        return [
+            ids
+            for ids in candidates
+            if all(self.agreement.agrees_on(ids, observed) for observed in kinds.values())
+        ]
 
     def _may_fail(self, ids: Ids) -> bool:
         """Return whether a mistake may fail the first failed check, judged mostly by its text."""
-        references, first = self.references, self._first
+        references, first, mistake = self.references, self._first, self.references.mistakes[ids[0]]
+        if self._is_refused_code:
+            names = [call.name for call in self._comparison.reply.not_allowed]
+            calls = [name.rpartition(".")[2].rstrip(")") for name in names]  # "… (torch.autograd)"
+            return _has_more(mistake.now, mistake.was, calls)
         match first.check:
             case "interface" | "defaults":
                 return references.has_other_arguments(ids)
@@ -90,47 +106,87 @@ class MistakeSearch:
             case "bad sizes":
                 return references.refuses_alike(ids, self._comparison)
             case "vectorised":
-                mistake = references.mistakes[ids[0]]
-                loops = ("for ", "while ", "map(")
-                return any(mistake.now.count(loop) > mistake.was.count(loop) for loop in loops)
+                return _has_more(mistake.now, mistake.was, ("for ", "while ", "map("))
         return True
 
-    def _calling(self, names: Iterable[str]) -> list[Ids]:
-        """Return mistakes that add calls of one of these functions to the reference."""
-        words = [name.rpartition(".")[2].rstrip(")") for name in names]  # "… (torch.autograd)"
-        found: list[Ids] = []
-        for mistake in self.references.mistakes:
-            source = self._source((mistake,))
-            if any(source.count(word) > self.references.source.count(word) for word in words):
-                found.append((mistake,))
-        return found
+    # The only candidate that fails in the same way
 
-    def _changes_no_output(self, ids: Ids) -> bool:
-        """Return whether a mistake agrees with the submission in one case of every kind."""
-        kinds: dict[object, Observed] = {}
-        for observed in self.agreement.observed_cases:
-            case = self.agreement.case_set.cases[observed.index]
-            if not observed.is_random and case.probe is None:
-                kinds.setdefault((case.check, case.dtype, case.mode), observed)
-        return all(self.agreement.agrees_on(ids, observed) for observed in kinds.values())
+    def only_match(self, candidates: Iterable[Ids]) -> Ids:
+        """Return the only candidate that fails the same checks in the same way, or ()."""
+        matching = [ids for ids in candidates if self._fails_alike(ids)]
+        is_known = self._first.number is not None and self._first.check != "from scratch"
+        if is_known and len(matching) < 2:
+            return self.references.only_candidate(matching)
+        only = self.references.only_candidate
+        alike: list[Ids] = []
+        same_message: list[Ids] = []  # for example with the same count
+        for ids in matching[:_MOST_WORKERS]:
+            report = self.references.report(ids, self._grade)
+            if failures(report) != failures(self._report):
+                continue
+            alike.append(ids)
+            other = report.first_failure()
+            if other is not None and other.message == self._first.message:
+                same_message.append(ids)
+            # Each run in a worker takes as long as a check, so the search ends early.
+            if not only(alike) and not only(same_message):
+                return ()
+        return only(alike) or only(same_message)
+
+    def _fails_alike(self, ids: Ids) -> bool:
+        """Return whether mistakes fail in the same way, as far as runs in this process show it."""
+        first, case_set = self._first, self.agreement.case_set
+        if not self.references.refuses_alike(ids, self._comparison):
+            return False
+        if first.number is None or first.check == "from scratch":
+            return True
+        comparison, report = self.references.graded(ids, (first.number - 1,))
+        other = report.first_failure()
+        if other is None or other.check != first.check:
+            return False
+        if without_numbers(other.message) != without_numbers(first.message):
+            return False
+        random = {each.index for each in self.agreement.observed_cases if each.is_random}
+        if first.number - 1 not in random and not have_same_gradients(
+            self._comparison, comparison, first.case
+        ):
+            return False
+        if first.check == "vectorised":
+            ratios = self._loops(self.references.patched(ids))
+            if not ratios or not ratios <= self._loops(None):
+                return False
+        if first.check == "train/eval":
+            for observed in self.agreement.observed_cases:
+                is_dropping = case_set.cases[observed.index].dropout is not None
+                behaviour = self.references.behaviour(ids, observed.index)
+                if is_dropping and not self.agreement.is_like(observed, behaviour):
+                    return False
+        # All cases of the same check must fail or pass together.
+        cases = {
+            outcome.number - 1: outcome.case
+            for outcome in self._report.outcomes
+            if outcome.check == first.check and outcome.number is not None
+        }
+        _, report = self.references.graded(ids, tuple(cases))
+        return _failed_in(report, cases.values()) == _failed_in(self._report, cases.values())
+
+    # State
 
     def kept_between_cases(self) -> Ids:
         """Return a mistake that keeps state between calls; () if there is none.
 
         It is visible only if all cases run one after another.
         """
-        references = self.references
+        references, agreement = self.references, self.agreement
         stored = _count_stores(references.source)
         agreeing = []
         for mistake in references.mistakes:
             ids = (mistake,)
-            if _count_stores(self._source(ids)) <= stored:
-                continue
-            is_hidden = all(
-                self.agreement.is_right(ids, observed.index)
-                for observed in self.agreement.wrong_cases
-            )
-            if is_hidden and self._agrees_in_turn(ids):
+            if (
+                _count_stores(references.patched(ids) or "") > stored
+                and all(agreement.is_right(ids, wrong.index) for wrong in agreement.wrong_cases)
+                and self._agrees_in_turn(ids)
+            ):
                 agreeing.append(ids)
         return references.only_candidate(agreeing)
 
@@ -139,17 +195,32 @@ class MistakeSearch:
 
         Each counted case runs in a separate import, so it shows no state of an earlier case.
         """
-        comparison, _ = self.references.graded(self.agreement.case_set, self._source(ids))
+        cases = self.agreement.case_set.cases
+        comparison, _ = self.references.graded(ids, tuple(range(len(cases))))
         others = {other.index: other.behaviour for other in observe(comparison)}
         for observed in self.agreement.observed_cases:
-            if self.agreement.case_set.cases[observed.index].probe is not None:
+            if cases[observed.index].probe is not None:
                 continue
-            own_behaviour, other = observed.behaviour, others.get(observed.index)
-            if other is None or (own_behaviour.failure is None) != (other.failure is None):
+            behaviour, other = observed.behaviour, others.get(observed.index)
+            if other is None or (behaviour.failure is None) != (other.failure is None):
                 return False
-            if not are_equal(own_behaviour.outputs, other.outputs, observed.dtype):
+            if not are_equal(behaviour.outputs, other.outputs, observed.dtype):
                 return False
         return True
+
+
+def _has_more(text: str, other: str, words: Sequence[str]) -> bool:
+    return any(text.count(word) > other.count(word) for word in words)
+
+
+def _failed_in(report: Report, cases: Iterable[str | None]) -> set[tuple[str, str | None]]:
+    """Return the failed checks in the cases with these names."""
+    names = set(cases)
+    return {
+        (outcome.check, outcome.case)
+        for outcome in report.outcomes
+        if outcome.status == "failed" and outcome.case in names
+    }
 
 
 def _count_stores(source: str) -> int:

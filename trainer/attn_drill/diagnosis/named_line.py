@@ -45,8 +45,6 @@ def line_by_text(
     and after the gap, or the line before it twice if the gap is at the end of a block.
 
     Args:
-        reference: the text of the reference.
-        mistake: the mistake.
         source: the text of the file.
         is_planted: whether a bug hunt put the mistake into the file. Then lines that were moved
             count too, and so do lines that were left out.

@@ -23,7 +23,6 @@ def blamed_line(
     """Return the first line that does what a check forbids; None if there is none.
 
     Args:
-        graph: of the submission.
         check: "properties", "gradients", "train/eval" or "memory".
         limit: the number of entries that makes a tensor too large, for "memory".
         reference: the graph of the reference, for "train/eval". A random draw that the reference
@@ -39,7 +38,9 @@ def blamed_line(
             case "properties":
                 is_forbidden = node.written is not None and not node.written.is_parameter
             case "gradients":
-                is_forbidden = node.is_cut and node in carrying and not _is_of_a_maximum(node)
+                # The maximum that is subtracted from all scores of a row needs no gradient.
+                is_maximum = any(parent.operation in _MAXIMA for parent in node.parents)
+                is_forbidden = node.is_cut and node in carrying and not is_maximum
             case "memory":
                 is_large = limit is not None and node.entries >= limit
                 is_forbidden = is_large and node.operation not in _EXPANSIONS
@@ -80,11 +81,8 @@ def _line_of_draw(graph: ValueGraph, reference: ValueGraph | None) -> int | None
     If the reference makes all of them, return the line of the first.
     """
     drawn = [node for node in graph.computed if node.lines and node.operation in _RANDOM]
-    right = (
-        [node.entries for node in reference.computed if node.operation in _RANDOM]
-        if reference
-        else []
-    )
+    computed = () if reference is None else reference.computed
+    right = [node.entries for node in computed if node.operation in _RANDOM]
     others = []
     for node in drawn:
         if node.entries in right:
@@ -94,24 +92,16 @@ def _line_of_draw(graph: ValueGraph, reference: ValueGraph | None) -> int | None
     return min(others or drawn).line if drawn else None
 
 
-def _is_of_a_maximum(node: Node) -> bool:
-    """Return whether a node detaches a maximum.
-
-    The maximum that is subtracted from all scores of a row needs no gradient.
-    """
-    return any(parent.operation in _MAXIMA for parent in node.parents)
-
-
 def _carrying_values(graph: ValueGraph) -> set[Node]:
     """Return the nodes that are computed from the values of float inputs or parameters.
 
     A node that only copies the shape of a tensor (`zeros_like`) is not computed from its values.
     """
-    found: set[Node] = set()
+    carrying: set[Node] = set()
     for node in graph.nodes:
         is_new = node.operation.endswith("_like") or node.operation.startswith("new_")
         if is_new or (node.value is not None and not node.is_float):
             continue
-        if node.is_input or not found.isdisjoint(node.parents):
-            found.add(node)
-    return found
+        if node.is_input or not carrying.isdisjoint(node.parents):
+            carrying.add(node)
+    return carrying

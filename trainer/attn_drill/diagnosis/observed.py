@@ -19,30 +19,22 @@ from attn_drill.worker.returns import as_tuple
 # largest entry.
 RELATIVE = {"float64": 1e-4, "float32": 1e-3, "bfloat16": 4e-2}
 _EXTREME = 1e9
-_LARGEST = 1e6  # of the entries that `numbers` returns
 
 
 @dataclass(frozen=True)
 class Observed:
-    """The behaviour of a submission in one case.
+    """The behaviour of a submission in one case."""
 
-    Attributes:
-        index: of the case, from 0.
-        dtype: of the case.
-        behaviour: outputs or exception.
-        is_random: another call on the same inputs gives other values.
-        is_wrong: a right answer gives another result.
-        is_clear: the result differs from the right result by more than rounding, so the case can
-            distinguish a known mistake from a right answer.
-        is_extreme: the inputs are so large that rounding decides the result of a wrong formula.
-    """
-
-    index: int
-    dtype: str
-    behaviour: Behaviour
+    index: int  # of the case, from 0
+    dtype: str  # of the case
+    behaviour: Behaviour  # outputs or exception
+    # Another call on the same inputs gives other values.
     is_random: bool
-    is_wrong: bool
+    is_wrong: bool  # a right answer gives another result
+    # The result differs from the right result by more than rounding, so the case can distinguish a
+    # known mistake from a right answer.
     is_clear: bool
+    # The inputs are so large that rounding decides the result of a wrong formula.
     is_extreme: bool
 
 
@@ -52,25 +44,30 @@ def observe(comparison: Comparison) -> list[Observed]:
     Cases with wrong values come first, because they distinguish mistakes best.
     """
     cases = comparison.case_set.cases
-    found = [_observed(result) for result in comparison.results if not result.reply.unassigned]
+    observed_cases = [
+        _observed(result) for result in comparison.results if not result.reply.unassigned
+    ]
     # A random draw may change nothing, and a counted case has a single call. So a submission that
     # is random in one case counts as random in all cases of this mode.
-    modes = {cases[observed.index].mode for observed in found if observed.is_random}
-    found = [replace(observed, is_random=cases[observed.index].mode in modes) for observed in found]
+    modes = {cases[observed.index].mode for observed in observed_cases if observed.is_random}
 
     def rank(observed: Observed) -> tuple[bool, bool, bool, bool, int]:
         case = cases[observed.index]
-        is_coarse = observed.dtype == "bfloat16" or case.probe is not None
-        has_failed = observed.behaviour.failure is not None
         return (
             not observed.is_wrong,
-            has_failed,
+            observed.behaviour.failure is not None,
             not observed.is_clear,
-            is_coarse,
+            observed.dtype == "bfloat16" or case.probe is not None,
             coinciding_sizes(case),
         )
 
-    return sorted(found, key=rank)
+    return sorted(
+        (
+            replace(observed, is_random=cases[observed.index].mode in modes)
+            for observed in observed_cases
+        ),
+        key=rank,
+    )
 
 
 def coinciding_sizes(case: Case) -> int:
@@ -82,6 +79,7 @@ def coinciding_sizes(case: Case) -> int:
 
 
 def _observed(result: CaseResult) -> Observed:
+    """Return the behaviour in one case; `is_random` is only of this case."""
     reply, dtype = result.reply, result.case.dtype
     is_extreme = result.prepared.largest_number > _EXTREME
     failure = reply.failure
@@ -112,19 +110,18 @@ def _observed(result: CaseResult) -> Observed:
 
 
 def _outputs(result: CaseResult, returns: Returns) -> dict[str, Tensor | str]:
-    """Return tensor outputs by name, and other outputs as text."""
-    found: dict[str, Tensor | str] = {}
+    outputs: dict[str, Tensor | str] = {}
     for name, returned in returns.items():
         value = result.value_of(returned)
         if value is not None:
-            found[name] = value
+            outputs[name] = value
         elif returned.dtype in DTYPES:  # the worker does not send very large tensors
-            found[name] = torch.empty(returned.shape, dtype=DTYPES[returned.dtype], device="meta")
+            outputs[name] = torch.empty(returned.shape, dtype=DTYPES[returned.dtype], device="meta")
         elif returned.plain:
-            found[name] = f"{returned.plain}: {returned.text}"
+            outputs[name] = f"{returned.plain}: {returned.text}"
         else:
-            found[name] = as_tuple(returned.description)
-    return found
+            outputs[name] = as_tuple(returned.description)
+    return outputs
 
 
 def is_equal(
@@ -133,8 +130,6 @@ def is_equal(
     """Return whether two outputs are equal up to rounding.
 
     Args:
-        output: of the submission.
-        other: the output to compare with.
         dtype: of the case. It decides how large rounding may be.
         scale: the size of values before rounding, if it is more than the largest entry of `other`.
     """
@@ -154,34 +149,29 @@ def is_equal(
             values.isinf(), other_values.isinf()
         ):
             return False
-        values, other_values = (
-            values.nan_to_num(0.0, 0.0, 0.0),
-            other_values.nan_to_num(0.0, 0.0, 0.0),
-        )
+        values = values.nan_to_num(0.0, 0.0, 0.0)
+        other_values = other_values.nan_to_num(0.0, 0.0, 0.0)
         worst = float((values - other_values).abs().max())
     return worst <= relative * max(scale, float(other_values.abs().max()))
 
 
 def has_nan(behaviour: Behaviour | None) -> bool:
-    """Return whether an output holds NaN."""
-    if behaviour is None:
-        return False
-    values = [value for value in behaviour.outputs.values() if isinstance(value, Tensor)]
-    return any(bool(value.isnan().any()) for value in values)
+    outputs = {} if behaviour is None else behaviour.outputs
+    return any(
+        isinstance(value, Tensor) and bool(value.isnan().any()) for value in outputs.values()
+    )
 
 
 def has_same_shapes(behaviour: Behaviour, other: Behaviour) -> bool:
     """Return whether two behaviours have the same outputs, with tensors of the same shapes."""
-    if behaviour.outputs.keys() != other.outputs.keys():
-        return False
-    for name, value in behaviour.outputs.items():
-        other_value = other.outputs[name]
-        if isinstance(value, Tensor) and (
-            not isinstance(other_value, Tensor)
-            or (value.shape, value.dtype) != (other_value.shape, other_value.dtype)
-        ):
-            return False
-    return True
+    kinds, other_kinds = (
+        {
+            name: (value.shape, value.dtype) if isinstance(value, Tensor) else None
+            for name, value in each.outputs.items()
+        }
+        for each in (behaviour, other)
+    )
+    return kinds == other_kinds
 
 
 def are_equal(
@@ -195,14 +185,3 @@ def are_equal(
         is_equal(value, others.get(name), dtype, (scales or {}).get(name, 0.0))
         for name, value in outputs.items()
     )
-
-
-def numbers(behaviour: Behaviour | None) -> Tensor:
-    """Return all entries of the outputs as float64, within limits that leave room for a sum."""
-    outputs = {} if behaviour is None else behaviour.outputs
-    values = [
-        value.to(torch.float64).flatten().nan_to_num(0.0).clamp(-_LARGEST, _LARGEST)
-        for _, value in sorted(outputs.items())
-        if isinstance(value, Tensor) and not value.is_meta
-    ]
-    return torch.cat(values) if values else torch.zeros(0, dtype=torch.float64)

@@ -16,37 +16,28 @@ from attn_drill.worker.worker_client import WorkerResult
 
 @dataclass(frozen=True)
 class RecordedCase:
-    """The recorded run of one case.
+    """The recorded run of one case."""
 
-    Attributes:
-        index: of the case, from 0.
-        case_set: this case alone.
-        graph: of the submission.
-        right_graphs: of the reference, then of the other right answers.
-        wrong_outputs: the outputs that were wrong when all cases ran one after another.
-        is_right_alone: whether all outputs are right if the case runs alone.
-    """
-
-    index: int
-    case_set: CaseSet
-    graph: ValueGraph
+    index: int  # of the case, from 0
+    case_set: CaseSet  # this case alone
+    graph: ValueGraph  # of the submission
+    # Of the reference, then of the other right answers.
     right_graphs: Sequence[ValueGraph]
+    # The outputs that were wrong when all cases ran one after another.
     wrong_outputs: tuple[str, ...]
+    # Whether all outputs are right if the case runs alone.
     is_right_alone: bool
 
     @cached_property
     def right(self) -> ReferenceIndex:
-        """All values of right answers."""
         return ReferenceIndex(self.right_graphs, self.sizes)
 
     @property
     def reference(self) -> ValueGraph:
-        """The graph of the reference."""
         return self.right_graphs[0]
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The value of every letter."""
         return dict(self.case_set.cases[0].sizes)
 
     def matching(self, mistaken: ValueGraph | None = None) -> Matching:
@@ -69,9 +60,8 @@ def recorded_case(
 
     Args:
         index: of the case, from 0.
-        alone: the case alone.
+        alone: the case alone, which the worker recorded.
         right_graphs: of the reference, then of the other right answers.
-        worker_result: of the worker that recorded the case.
         comparison: of all cases.
     """
     if worker_result.how != "replied" or len(worker_result.reply.runs) != 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
@@ -23,7 +23,6 @@ from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.grader import Judgement
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.report import Curve, Part, Repair
-from attn_drill.packs.mistakes import lines_of, read_mistakes
 
 
 def repair_of(
@@ -32,38 +31,36 @@ def repair_of(
     """Return the progress of a bug hunt.
 
     Args:
-        references: the patched references on the judged cases.
         judgement: of the learner's file.
         reruns: runs the file again.
         planted: the ids of the planted mistakes.
     """
     judgement = judgement.of_all_cases()  # a case alone shows only some of the mistakes
-    comparison = judgement.comparison
     left: Ids | None = ()
     if judgement.report.verdict != "passed":
-        left = left_mistakes(references, comparison, planted)
+        left = _left_mistakes(references, judgement.comparison, planted)
     return Repair(
         planted=len(planted),
         left=None if left is None else tuple(references.mistakes[name] for name in left),
-        parts=tuple(_parts(references, comparison, left)),
+        parts=tuple(_parts(references, judgement.comparison, left)),
         curve=_curve(judgement, reruns),
     )
 
 
-def left_mistakes(
+def _left_mistakes(
     references: PatchedReferences, comparison: Comparison, planted: Ids
 ) -> Ids | None:
     """Return the planted mistakes that together behave like the file; None if no choice does."""
     if not comparison.results or any(result.reply.unassigned for result in comparison.results):
         return None
     agreement = Agreement(references, comparison)
-    for ids in choices(planted):
+    for ids in _choices(planted):
         if ids and agreement.agrees(ids) and references.refuses_alike(ids, comparison):
             return ids
     return None
 
 
-def choices(planted: Ids) -> Iterator[Ids]:
+def _choices(planted: Ids) -> Iterator[Ids]:
     """Yield every choice of the planted mistakes, the smallest choices first."""
     for count in range(len(planted) + 1):
         yield from combinations(planted, count)
@@ -74,19 +71,32 @@ def are_distinct(references: PatchedReferences, planted: Ids) -> bool:
 
     Otherwise a mistake hides another, and a repair could not be seen.
     """
-    everything = list(choices(planted))
-    if any(references.namespace(ids) is None for ids in everything):
+    choices = list(_choices(planted))
+    if any(references.namespace(ids) is None for ids in choices):
         return False
     # A mistake that the others hide is the usual reason for False. Few choices show it.
-    all_but_one = [ids for ids in everything if len(ids) >= len(planted) - 1]
-    return _differ(references, all_but_one) and _differ(references, everything)
+    all_but_one = [ids for ids in choices if len(ids) >= len(planted) - 1]
+    return _differ(references, all_but_one) and _differ(references, choices)
 
 
-def _differ(references: PatchedReferences, some: list[Ids]) -> bool:
+def _differ(references: PatchedReferences, choices: list[Ids]) -> bool:
     """Return whether the cases tell all of these choices apart."""
-    groups = [some]
+    groups = [choices]  # of choices that behave alike in all cases so far
     for index in telling_cases(references.case_set):
-        groups = [part for group in groups for part in _split(references, group, index)]
+        dtype = references.case_set.cases[index].dtype
+        smaller: list[list[Ids]] = []
+        for group in groups:
+            alike: list[tuple[Behaviour | None, list[Ids]]] = []
+            for ids in group:
+                behaviour = references.behaviour(ids, index)
+                for other, part in alike:
+                    if _is_alike(behaviour, other, dtype):
+                        part.append(ids)
+                        break
+                else:
+                    alike.append((behaviour, [ids]))
+            smaller += [part for _, part in alike if len(part) > 1]
+        groups = smaller
         if not groups:
             return True
     return False
@@ -94,32 +104,13 @@ def _differ(references: PatchedReferences, some: list[Ids]) -> bool:
 
 def telling_cases(case_set: CaseSet) -> list[int]:
     """Return the indices of the cases that tell mistakes apart, one of each part first."""
-    by_part: dict[str, list[int]] = defaultdict(list)
+    counts = Counter[str]()
+    ranked: list[tuple[int, int]] = []
     for index, case in enumerate(case_set.cases):
         if case.probe is None and case.dropout is None:
-            by_part[case.part].append(index)
-    columns = range(max((len(indices) for indices in by_part.values()), default=0))
-    return [
-        indices[column]
-        for column in columns
-        for indices in by_part.values()
-        if column < len(indices)
-    ]
-
-
-def _split(references: PatchedReferences, group: list[Ids], index: int) -> Iterator[list[Ids]]:
-    """Yield the choices of a group that behave alike in a case, if there are several."""
-    dtype = references.case_set.cases[index].dtype
-    parts: list[tuple[Behaviour | None, list[Ids]]] = []
-    for ids in group:
-        behaviour = references.behaviour(ids, index)
-        for other, part in parts:
-            if _is_alike(behaviour, other, dtype):
-                part.append(ids)
-                break
-        else:
-            parts.append((behaviour, [ids]))
-    yield from (part for _, part in parts if len(part) > 1)
+            ranked.append((counts[case.part], index))
+            counts[case.part] += 1
+    return [index for _, index in sorted(ranked)]
 
 
 def _is_alike(first: Behaviour | None, second: Behaviour | None, dtype: str) -> bool:
@@ -133,43 +124,28 @@ def _is_alike(first: Behaviour | None, second: Behaviour | None, dtype: str) -> 
 def _parts(
     references: PatchedReferences, comparison: Comparison, left: Ids | None
 ) -> Iterator[Part]:
-    """Yield the parts of the challenge with their states."""
     challenge = comparison.case_set.challenge
     if left is not None:
-        wrong = {part_of(challenge, references.source, name) for name in left}
+        wrong = {_part_of(challenge, references, name) for name in left}
         for name in challenge.parts:
             yield Part(name, "wrong" if name in wrong else "right")
         return
     are_earlier_right = True
     for name in challenge.parts:
-        is_right = _is_right(comparison, name)
+        results = [result for result in comparison.results if result.case.part == name]
+        is_right = comparison.worker_result.how == "replied" and bool(results)
+        is_right = is_right and all(result.right for result in results)
         yield Part(name, "right" if is_right else "wrong" if are_earlier_right else "unknown")
         are_earlier_right &= is_right
 
 
-def _is_right(comparison: Comparison, part: str) -> bool:
-    """Return whether the file ran all cases of a part and all values are right."""
-    found = [result for result in comparison.results if result.case.part == part]
-    return (
-        comparison.worker_result.how == "replied"
-        and bool(found)
-        and all(result.right for result in found)
-    )
-
-
-def part_of(challenge: Challenge, source: str, mistake: str) -> str:
+def _part_of(challenge: Challenge, references: PatchedReferences, mistake: str) -> str:
     """Return the part of the challenge in which a mistake is.
 
     Code that is in none of the entries belongs to the first part.
-
-    Args:
-        challenge: the challenge, with parts.
-        source: the text of the reference.
-        mistake: the id of the mistake.
     """
-    known = {found.id: found for found in read_mistakes(challenge)}
-    first = lines_of(source, known[mistake])[0]
-    for node in ast.parse(source).body:
+    first = references.lines(mistake).start
+    for node in ast.parse(references.source).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in challenge.entry:
             begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             if begin <= first <= (node.end_lineno or begin):
@@ -184,11 +160,10 @@ def _curve(judgement: Judgement, reruns: Reruns) -> Curve | None:
         return None
     (prepared,) = case_set.prepared
     (name,) = prepared.case.dims
-    result = reruns.run(case_set, "outputs")
-    comparison = Comparison(case_set, result)
+    comparison = Comparison(case_set, reruns.run(case_set, "outputs"))
     actual: Sequence[float] = ()
-    for case_result in comparison.results:
-        value = case_result.value_of(case_result.reply.outputs.get(name))
+    for result in comparison.results:
+        value = result.value_of(result.reply.outputs.get(name))
         if isinstance(value, Tensor) and value.dim() == 1:
             actual = value.tolist()
     return Curve(_finite(actual), _finite(prepared.expected.outputs[name].value.tolist()))

@@ -38,7 +38,6 @@ class Reruns:
         return partial(self._finish, running)
 
     def run(self, case_set: CaseSet, purpose: Purpose) -> WorkerResult:
-        """Start the submission in a worker and wait for the worker."""
         return self.begin(case_set, purpose)()
 
     def _finish(self, running: WorkerRun) -> WorkerResult:
@@ -49,7 +48,6 @@ class Reruns:
         return result
 
     def close(self) -> None:
-        """Stop all workers that are still running."""
         for running in self._begun:
             running.stop()
         self._begun = []

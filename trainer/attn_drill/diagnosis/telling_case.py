@@ -32,27 +32,40 @@ def most_informative_case(
     of the first wrong part.
 
     Args:
-        references: the patched references.
         wrong: the cases with wrong results.
         first: the first failure.
         failed: the numbers, from 1, of all cases that fail the same check.
     """
     case_set = references.case_set
-    found = [observed for observed in wrong if _can_be_compared(observed, case_set)]
-    found = [observed for observed in found if observed.index + 1 in failed] or found
-    found = [observed for observed in found if not observed.is_random] or found
-    found = _of_first_part(found, case_set)
+    candidates = [observed for observed in wrong if _values_of(observed, case_set) is not None]
+    candidates = [each for each in candidates if each.index + 1 in failed] or candidates
+    candidates = [each for each in candidates if not each.is_random] or candidates
+    for part in case_set.challenge.parts:
+        if of_part := [each for each in candidates if case_set.cases[each.index].part == part]:
+            candidates = of_part
+            break
 
-    def rank(observed: Observed) -> tuple[bool, int]:
-        is_explained = first.number == observed.index + 1
-        return not is_explained, coinciding_sizes(case_set.cases[observed.index])
+    def rank(index: int) -> tuple[bool, int]:
+        return first.number != index + 1, coinciding_sizes(case_set.cases[index])
 
-    found.sort(key=rank)
-    indices = [observed.index for observed in found]
+    def worth(index: int) -> float:
+        """Return the number of distinct results of the reference, reduced for long graphs."""
+        graph = references.graph((), index, "tensors")
+        if graph is None:
+            return -1.0
+        leading = graph.leading_to_outputs  # leaves out random draws of a constructor
+        different = {
+            tuple(f"{figure:.4g}" for figure in node.features)
+            for node in leading
+            if node.lines and node.features is not None
+        }
+        share = min(1.0, _LONG / len(leading)) * (_EXPLAINED if first.number == index + 1 else 1.0)
+        return len(different) * share - 8 * coinciding_sizes(case_set.cases[index])
+
+    indices = sorted((observed.index for observed in candidates), key=rank)
     if indices and case_set.cases[indices[0]].plain:
         return indices[0]
-    considered = indices[:_MOST_CONSIDERED]
-    return max(considered, key=lambda index: _worth(references, index, first), default=None)
+    return max(indices[:_MOST_CONSIDERED], key=worth, default=None)
 
 
 def case_of_the_mask(
@@ -63,69 +76,35 @@ def case_of_the_mask(
     A case of the check `masks` comes first, then a case with cached keys, then the telling case.
 
     Args:
-        references: the patched references.
         wrong: the cases with wrong results.
         telling: the index of the most informative case.
     """
     case_set = references.case_set
-    indices = [
-        observed.index
-        for observed in wrong
-        if _can_be_compared(observed, case_set)
-        and _is_finite(observed)
-        and not observed.is_random
-        and case_set.cases[observed.index].dropout is None
-        and case_set.prepared[observed.index].largest_number <= _STEEP
-    ]
+    indices = []
+    for observed in wrong:
+        values = _values_of(observed, case_set)
+        if values is None or not all(bool(value.isfinite().all()) for value in values):
+            continue
+        is_drawn = observed.is_random or case_set.cases[observed.index].dropout is not None
+        is_steep = case_set.prepared[observed.index].largest_number > _STEEP
+        if not is_drawn and not is_steep:
+            indices.append(observed.index)
 
     def rank(index: int) -> tuple[bool, bool, bool]:
         case = case_set.cases[index]
         return case.check != "masks", PAST not in case.sizes, index != telling
 
-    considered = sorted(indices, key=rank)[:_MOST_CONSIDERED]
-    return next((index for index in considered if _has_weights(references, index)), None)
+    for index in sorted(indices, key=rank)[:_MOST_CONSIDERED]:
+        graph = references.graph((), index)
+        if graph is not None and right_weights(graph):
+            return index
+    return None
 
 
-def _has_weights(references: PatchedReferences, index: int) -> bool:
-    """Return whether the reference makes attention weights in a case."""
-    graph = references.graph(index, "lines")
-    return graph is not None and bool(right_weights(graph))
-
-
-def _of_first_part(found: list[Observed], case_set: CaseSet) -> list[Observed]:
-    """Return the cases of the first part that has some."""
-    for part in case_set.challenge.parts:
-        if some := [each for each in found if case_set.cases[each.index].part == part]:
-            return some
-    return found
-
-
-def _can_be_compared(observed: Observed, case_set: CaseSet) -> bool:
-    if observed.behaviour.failure is not None or observed.dtype == "bfloat16":
-        return False
-    if case_set.cases[observed.index].probe is not None:
-        return False
+def _values_of(observed: Observed, case_set: CaseSet) -> list[Tensor] | None:
+    """Return the outputs that are tensors; None if a recorded run cannot be compared."""
+    is_counted = case_set.cases[observed.index].probe is not None
+    if observed.behaviour.failure is not None or observed.dtype == "bfloat16" or is_counted:
+        return None
     values = [value for value in observed.behaviour.outputs.values() if isinstance(value, Tensor)]
-    return not any(value.is_meta for value in values)
-
-
-def _is_finite(observed: Observed) -> bool:
-    """Return whether all entries of all outputs are finite."""
-    values = [value for value in observed.behaviour.outputs.values() if isinstance(value, Tensor)]
-    return all(bool(value.isfinite().all()) for value in values)
-
-
-def _worth(references: PatchedReferences, index: int, first: Outcome) -> float:
-    """Return the number of distinct results of the reference, reduced for long graphs."""
-    graph = references.graph(index, "tensors")
-    if graph is None:
-        return -1.0
-    leading = graph.leading_to_outputs  # leaves out random draws of a constructor
-    different = set()
-    for node in leading:
-        if node.lines and node.features is not None:
-            different.add(tuple(f"{figure:.4g}" for figure in node.features))
-    worth = len(different) * min(1.0, _LONG / len(leading))
-    if first.number == index + 1:
-        worth *= _EXPLAINED
-    return worth - 8 * coinciding_sizes(references.case_set.cases[index])
+    return None if any(value.is_meta for value in values) else values

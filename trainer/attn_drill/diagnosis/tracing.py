@@ -39,10 +39,6 @@ def trace(
     """Trace a submission in one case.
 
     Args:
-        grader: runs the submission.
-        challenge: the challenge that the submission answers.
-        submission: the learner's file.
-        seed: of the cases.
         case_number: the case, from 1; None for the case that a report would explain.
 
     Raises:
@@ -74,9 +70,6 @@ def explained(
     """Return the judgement, and the report with its diagnosis.
 
     Args:
-        grader: runs the submission.
-        case_set: the cases.
-        submission: the learner's file.
         case_number: the case that the report explains, from 1; None if the diagnosis may choose.
     """
     diagnoser = Diagnoser(grader.workers)
@@ -86,8 +79,8 @@ def explained(
     if case_number is None or failure is None or failure.number == case_number:
         return judgement, report
     alone = diagnoser.report(grader.judge(case_set, submission, case_number - 1))
-    found, general = alone.diagnosis, report.diagnosis
-    if found is not None and found.first_line is None and general is not None:
+    single, general = alone.diagnosis, report.diagnosis
+    if single is not None and single.first_line is None and general is not None:
         # A case alone may show less than all cases together.
         alone = replace(alone, diagnosis=replace(general, case=case_number))
     return judgement, alone
@@ -100,13 +93,10 @@ def trace_of_run(
     source: str,
     wrong_line: int | None = None,
 ) -> Trace:
-    """Return the trace of the only case of a set.
+    """Return the trace of the only case of a set, which a worker recorded.
 
     Args:
-        case_set: the case alone.
         case_number: the number of the case in its challenge, from 1.
-        worker_result: of the worker that recorded the case.
-        source: the text of the submission.
         wrong_line: the line that makes the first wrong value, if it is known.
 
     Raises:
@@ -121,22 +111,32 @@ def trace_of_run(
     run_reply = worker_result.reply.runs[0]
     graph = graph_of(run_reply, worker_result.tensors)
     reference = content_graph(case_set, solution(case_set.challenge), "solution.py")
-    failure = "" if run_reply.failure is None else in_words(run_reply.failure)
-    names = _NamedResults(reference, dict(case.sizes))
+    sizes = dict(case.sizes)
+    names = {} if reference is None else {mark.name: mark.node for mark in milestones(reference)}
+    named_results = {
+        name: ReferenceIndex([ValueGraph((node,), {})], sizes)
+        for name, node in names.items()
+        if node.features is not None
+    }
+    right = ReferenceIndex([] if reference is None else [reference], sizes)
     lines = source.splitlines()
     rows: list[TraceRow] = []
-    right = ReferenceIndex([] if reference is None else [reference], dict(case.sizes))
     marked, marked_is_right = None, False
     for node in _visits(graph):
+        if node.value is None:
+            continue
         text = lines[node.line - 1].strip() if node.line <= len(lines) else ""
-        if node.value is not None:
-            row = _row(node, node.value, text, dict(case.sizes), names.names_of(node))
-            # An earlier visit of the line may have given a right result.
-            if wrong_line in node.lines and (marked is None or marked_is_right):
-                marked, marked_is_right = len(rows), right.has(node)
-            rows.append(row)
+        is_named = bool(node.name) or not node.is_layout or node.operation == "return"
+        milestone = ", ".join(
+            name for name, index in named_results.items() if is_named and index.has(node)
+        )
+        # An earlier visit of the line may have given a right result.
+        if wrong_line in node.lines and (marked is None or marked_is_right):
+            marked, marked_is_right = len(rows), right.has(node)
+        rows.append(_row(node, node.value, text, sizes, milestone))
     if marked is not None:
         rows[marked] = replace(rows[marked], is_wrong=True)
+    failure = "" if run_reply.failure is None else in_words(run_reply.failure)
     return Trace(case, case_number, case_set.seed, tuple(rows[:MOST_ROWS]), failure)
 
 
@@ -169,22 +169,3 @@ def _row(node: Node, value: Tensor, text: str, sizes: dict[str, int], milestone:
         entries=values.numel(),
         true=int(values.sum()) if value.dtype == torch.bool else None,
     )
-
-
-class _NamedResults:
-    """The names of the reference's results, looked up by value."""
-
-    def __init__(self, reference: ValueGraph | None, sizes: dict[str, int]) -> None:
-        marks = [] if reference is None else milestones(reference)
-        nodes = {mark.name: mark.node for mark in marks}
-        self._by_name = {
-            name: ReferenceIndex([ValueGraph((node,), {})], sizes)
-            for name, node in nodes.items()
-            if node.features is not None
-        }
-
-    def names_of(self, node: Node) -> str:
-        """Return the names of the results that equal a node in any layout."""
-        if node.is_layout and not node.name and node.operation != "return":
-            return ""
-        return ", ".join(name for name, index in self._by_name.items() if index.has(node))

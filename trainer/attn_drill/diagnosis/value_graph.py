@@ -24,44 +24,39 @@ from attn_drill.worker.protocol import RunReply
 from attn_drill.worker.protocol import Step as RecordedStep
 from attn_drill.worker.worker_client import WorkerResult
 
-_LARGE = 1000
 _PARAMETER = "input parameter "
 
 
 @dataclass(eq=False)
 class Node:
-    """One result of a run. Nodes are ordered by the time at which they were made.
+    """One result of a run. Nodes are ordered by the time at which they were made."""
 
-    Attributes:
-        index: the position in the run.
-        lines: the lines of the file in the call stack, innermost first.
-        operation: torch's name; or `input x`, `return`, or `number` for a Python scalar.
-        value: the tensor; None if the worker did not send it.
-        parents: the nodes from which this node was computed.
-        name: the first variable to which the result was bound, or "".
-        written: the node whose memory an in-place operation changed; else None.
-        entries: the number of entries of the result.
-        is_cut: whether gradients were off, or the result was detached and then used.
-        numbers: the Python numbers with which the operation computes.
-        users: the nodes that were computed from this node.
-        source: the node whose entries this node has in another layout; itself if it computes.
-        given: the inputs and parameters from which the node was computed, as `input x`.
-    """
-
-    index: int
+    index: int  # the position in the run
+    # The lines of the file in the call stack, innermost first.
     lines: tuple[int, ...]
+    # Torch's name; or `input x`, `return`, or `number` for a Python scalar.
     operation: str
+    # The tensor; None if the worker did not send it.
     value: Tensor | None
+    # The nodes from which this node was computed.
     parents: tuple[Node, ...]
+    # The first variable to which the result was bound, or "".
     name: str = ""
+    # The node whose memory an in-place operation changed; else None.
     written: Node | None = None
-    entries: int = 1
+    entries: int = 1  # the number of entries of the result
+    # Whether gradients were off, or the result was detached and then used.
     is_cut: bool = False
+    # The Python numbers with which the operation computes.
     numbers: tuple[float, ...] = ()
+    # The nodes that were computed from this node.
     users: list[Node] = field(default_factory=list, repr=False)
+    # The node whose entries this node has in another layout; itself if it computes.
     source: Node = field(init=False, repr=False)
+    # The inputs and parameters from which the node was computed, as `input x`.
     given: frozenset[str] = field(init=False, repr=False)
-    _same_entries: Node = field(init=False, repr=False)  # same entries and same dtype
+    # Same entries and same dtype.
+    _same_entries: Node = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         # These are no lazy properties: the chain of nodes may exceed the recursion limit.
@@ -82,27 +77,22 @@ class Node:
 
     @property
     def line(self) -> int:
-        """The innermost line of the file; 0 if there is none."""
         return self.lines[0] if self.lines else 0
 
     @property
     def is_input(self) -> bool:
-        """True if the node is an input of the case or a parameter."""
         return self.operation.startswith("input ")
 
     @property
     def is_parameter(self) -> bool:
-        """True if the node is a parameter of the module."""
         return self.operation.startswith(_PARAMETER)
 
     @property
     def is_number(self) -> bool:
-        """True if the node is a Python scalar."""
         return self.operation == "number"
 
     @property
     def is_layout(self) -> bool:
-        """True if the operation only changes the layout of its input."""
         return self.operation in LAYOUTS
 
     @property
@@ -127,22 +117,14 @@ class Node:
 
     @property
     def is_float(self) -> bool:
-        """True if the entries are floating-point numbers."""
         return self.value is not None and self.value.is_floating_point()
 
     @property
     def is_comparable(self) -> bool:
-        """True if the node can be compared with results of other runs."""
         return self.features is not None or (self.is_number and self.value is not None)
-
-    @property
-    def is_large_scalar(self) -> bool:
-        """True if the scalar is so large that different formulas hardly give it by chance."""
-        return abs(self.scalar) >= _LARGE
 
     @cached_property
     def core(self) -> Core | None:
-        """The part of the value that a change of layout does not alter."""
         return None if self.value is None else Core(self.value)
 
 
@@ -166,20 +148,15 @@ class ValueGraph:
 
 
 def reachable(starts: Iterable[Node], neighbours: Callable[[Node], Iterable[Node]]) -> set[Node]:
-    """Return all nodes that can be reached, including the first nodes.
-
-    Args:
-        starts: the first nodes.
-        neighbours: returns the nodes that can be reached from a node in one step.
-    """
-    found: set[Node] = set()
+    """Return these nodes, their neighbours, the neighbours of these, and so on."""
+    reached: set[Node] = set()
     waiting = list(starts)
     while waiting:
         node = waiting.pop()
-        if node not in found:
-            found.add(node)
+        if node not in reached:
+            reached.add(node)
             waiting += neighbours(node)
-    return found
+    return reached
 
 
 def leading_to(ends: Iterable[Node]) -> tuple[Node, ...]:
@@ -198,14 +175,13 @@ def have_same_value(node: Node, other: Node, sizes: Mapping[str, int]) -> bool:
     if node.core is None or other.core is None or node.features is None or other.features is None:
         return False
     room = 1e-3 * max(node.features[1], other.features[1])
-    for figure, other_figure in zip(node.features[:4], other.features[:4], strict=True):
-        if abs(figure - other_figure) > room:
-            return False
+    pairs = zip(node.features[:4], other.features[:4], strict=True)
+    if any(abs(figure - other_figure) > room for figure, other_figure in pairs):
+        return False
     return hold_same_values(node.core, other.core, sizes)
 
 
 def graphs_of(result: WorkerResult) -> list[ValueGraph]:
-    """Return the graph of every run; [] if the worker did not reply."""
     if result.how != "replied":
         return []
     return [graph_of(run_reply, result.tensors) for run_reply in result.reply.runs]
@@ -215,27 +191,23 @@ def graph_of(run_reply: RunReply, tensors: Sequence[Tensor]) -> ValueGraph:
     """Build the graph of a recorded run.
 
     The reply of a worker is not trusted: parents that are not earlier nodes are ignored.
-
-    Args:
-        run_reply: the recorded run.
-        tensors: the tensors of the worker's reply.
     """
     nodes: list[Node] = []
     for index, step in enumerate(run_reply.steps):
-        parents = tuple(nodes[place] for place in step.parents if 0 <= place < index)
-        node = Node(
-            index=index,
-            lines=tuple(step.lines),
-            operation=step.operation,
-            value=_value_of(step, tensors),
-            parents=parents,
-            name=step.name,
-            written=nodes[step.written] if 0 <= step.written < index else None,
-            entries=step.entries,
-            is_cut=step.is_cut,
-            numbers=tuple(step.numbers),
+        nodes.append(
+            Node(
+                index=index,
+                lines=tuple(step.lines),
+                operation=step.operation,
+                value=_value_of(step, tensors),
+                parents=tuple(nodes[place] for place in step.parents if 0 <= place < index),
+                name=step.name,
+                written=nodes[step.written] if 0 <= step.written < index else None,
+                entries=step.entries,
+                is_cut=step.is_cut,
+                numbers=tuple(step.numbers),
+            )
         )
-        nodes.append(node)
     outputs = {
         name: nodes[place] for name, place in run_reply.made_by.items() if 0 <= place < len(nodes)
     }
@@ -267,11 +239,9 @@ def content_graph(
     except PackError:
         return None
     run_reply = runner.runs[0]
-    return (
-        graph_of(run_reply, kept_tensors.tensors)
-        if run_reply.failure is None and run_reply.steps
-        else None
-    )
+    if run_reply.failure is not None or not run_reply.steps:
+        return None
+    return graph_of(run_reply, kept_tensors.tensors)
 
 
 def right_graphs(case_set: CaseSet) -> list[ValueGraph]:
@@ -285,23 +255,23 @@ def right_graphs(case_set: CaseSet) -> list[ValueGraph]:
     reference = content_graph(case_set, solution(challenge), path)
     if reference is None:
         return []
-    found = [reference]
+    graphs = [reference]
     # Only the reference needs names. Python scalars count only if no output is a tensor.
     purpose: Purpose = "tensors" if reference.outputs else "lines"
     for other_path in also_right(challenge):
         source = read_text(other_path)
-        if "torch.jit" not in source:
-            graph = content_graph(case_set, source, str(other_path), purpose)
-            if graph is not None and _same_outputs(graph, reference):
-                found.append(graph)
-    return found
-
-
-def _same_outputs(graph: ValueGraph, reference: ValueGraph) -> bool:
-    for name in graph.outputs.keys() & reference.outputs.keys():
-        actual, expected = graph.outputs[name].value, reference.outputs[name].value
-        if actual is None or expected is None:
+        if "torch.jit" in source:
             continue
-        if actual.shape != expected.shape or not equal(actual, expected):
-            return False
-    return True
+        graph = content_graph(case_set, source, str(other_path), purpose)
+        if graph is not None and not any(
+            _differ(graph.outputs[name].value, reference.outputs[name].value)
+            for name in graph.outputs.keys() & reference.outputs.keys()
+        ):
+            graphs.append(graph)
+    return graphs
+
+
+def _differ(value: Tensor | None, other: Tensor | None) -> bool:
+    if value is None or other is None:
+        return False
+    return value.shape != other.shape or not equal(value, other)
