@@ -15,6 +15,7 @@ from attn_drill.model.report import AttentionWeights
 _MOST_HEADS, _MOST_QUERIES, _MOST_KEYS = 16, 32, 64
 _EQUAL = 1e-6  # the mean difference of equal weights
 _SOFTMAX = "_softmax"
+PAST = "Lpast"  # the letter for the number of cached keys
 
 
 def right_weights(reference: ValueGraph) -> list[Node]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attn_drill.diagnosis.attention_weights import may_be_weights, weights_of
+from attn_drill.diagnosis.attention_weights import PAST, may_be_weights, weights_of
 from attn_drill.diagnosis.recorded_case import RecordedCase
-from attn_drill.diagnosis.telling_case import PAST
 from attn_drill.grading.pictures import rows_of
 from attn_drill.model.report import EffectiveMask
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from torch import Tensor
 
-from attn_drill.diagnosis.attention_weights import right_weights
+from attn_drill.diagnosis.attention_weights import PAST, right_weights
 from attn_drill.diagnosis.observed import Observed, coinciding_sizes
 from attn_drill.diagnosis.patched_references import PatchedReferences
 from attn_drill.grading.case_set import CaseSet
@@ -14,7 +14,6 @@ from attn_drill.model.report import Outcome
 
 _MOST_CONSIDERED = 6  # cases whose worth is measured
 _LONG = 120  # nodes; a longer graph takes longer to compare
-PAST = "Lpast"  # the letter for the number of cached keys
 _STEEP = 50.0  # a number that makes steep scores, whose small weights become 0
 _EXPLAINED = 2.0  # factor of the worth of the case that the report explains
 
