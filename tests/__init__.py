@@ -1,1 +1,1 @@
-"""Tests: folders mirror the package; `test_challenges.py` tests all content."""
+"""Tests: a folder for each package; `test_challenges.py` tests all content."""

@@ -19,7 +19,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 from attn_drill.grading.grader import Grader
 from attn_drill.model.limits import Limits
 from attn_drill.packs import pack_reader
-from attn_drill.server import process
+from attn_drill.server import clients
 from attn_drill.worker import forkserver_client
 from tests.support import forked
 from tests.support.paths import TINY_PACK
@@ -29,9 +29,9 @@ from tests.support.paths import TINY_PACK
 # holds for grading servers. A test in tests/worker/test_forkserver_client.py starts a real fork
 # server, and the fixture `new_servers` starts real grading servers.
 forkserver_client.start = forkserver_client.fork_here
-START_SERVER = process.start
+START_SERVER = clients.start
 _HOMES = count()
-process.start = forked.ForkedServer  # type: ignore[assignment]  # it has the methods that are used
+clients.start = forked.ForkedServer  # type: ignore[assignment]  # it has the methods that are used
 gc.disable()  # until all tests are collected: it would visit millions of objects that stay
 
 
@@ -76,7 +76,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 @pytest.fixture
 def new_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start grading servers as new processes, and not as forks of the test process."""
-    monkeypatch.setattr(process, "start", START_SERVER)
+    monkeypatch.setattr(clients, "start", START_SERVER)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from attn_drill.grading.grader import Grader
-from attn_drill.model.challenge import Challenge
-from attn_drill.model.submission import Submission
+from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.packs import pack_reader
 from attn_drill.packs.interface import signatures
 from attn_drill.packs.mistakes import patch, read_mistakes
-from attn_drill.server.pack_check import in_words
+from attn_drill.server._pack_check import in_words
 from tests.support.arranged import (
     another_order,
     pieces_in_file,

@@ -17,7 +17,7 @@ from traitlets.config import Config
 from attn_drill.notebook import DrillResult
 from attn_drill.practice.journal import default_journal
 from attn_drill.practice.progress import ChallengeProgress, progress_of
-from attn_drill.server.pool import pool
+from attn_drill.server.clients import pool
 from tests.support.paths import ROOT, TINY_PACK
 
 GQA = (ROOT / "solutions" / "gqa" / "solution.py").read_text()

@@ -13,12 +13,12 @@ from attn_drill.app.grade_file import (
     last_seed,
 )
 from attn_drill.app.open_packs import open_packs
+from attn_drill.model.challenge import Submission
 from attn_drill.model.errors import DrillError, GraderError
-from attn_drill.model.submission import Submission
 from attn_drill.practice.facts import Attempted, Hunted
 from attn_drill.practice.journal import Journal
+from attn_drill.server.clients import ServerProcess
 from attn_drill.server.messages import Grade
-from attn_drill.server.process import ServerProcess
 from tests.support.known_packs import BUILT_IN, install_pack, make_pack
 
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from attn_drill.app.next_steps import next_steps
+from attn_drill.app.start_challenge import next_steps
 from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Attempted, Reviewed

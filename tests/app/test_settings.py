@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.app.settings import Settings, config_path, settings, sources
+from attn_drill.app.open_packs import Settings, config_path, settings, sources
 from attn_drill.model.errors import DrillError
 
 ALL = Settings("zh", ("~/course", "/packs/mine"), "light", "guided", True, 15)

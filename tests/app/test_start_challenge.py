@@ -14,10 +14,10 @@ from attn_drill.app.start_challenge import (
     recommended,
 )
 from attn_drill.packs import pack_reader
-from attn_drill.practice.agenda import agenda
 from attn_drill.practice.facts import Attempted, Reviewed
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import ChallengeProgress
+from attn_drill.practice.schedule import agenda
 
 
 def pass_challenge(journal: Journal, challenge_id: str) -> None:

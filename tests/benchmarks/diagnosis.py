@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from attn_drill.diagnosis.diagnose import Diagnoser
-from attn_drill.model.submission import Submission
+from attn_drill.model.challenge import Submission
 
 os.environ["OMP_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))

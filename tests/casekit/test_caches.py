@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attn_drill.casekit import CachedMaker, Case, Draw, Projected, caches
-from attn_drill.grading.drive import drive_source
+from attn_drill.grading.content import drive_source
 from attn_drill.packs import pack_reader
 from tests.support.case_runs import caught_by, patched
 from tests.support.plain_attention import CACHED

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attn_drill.casekit import realistic_call, shaped
-from attn_drill.grading.challenge_content import load_content
+from attn_drill.grading.content import load_content
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
 from tests.support.paths import TINY_PACK

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.classroom.csv_file import listed, read_csv
+from attn_drill.classroom.roster import listed, read_csv
 from attn_drill.model.errors import DrillError
 
 STEP = "Name another file."

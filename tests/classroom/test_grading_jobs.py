@@ -22,7 +22,7 @@ from attn_drill.classroom.records import AssignedChallenge, StudentSubmission
 from attn_drill.classroom.result_store import ResultStore
 from attn_drill.export.student_results import with_failure, with_trouble
 from attn_drill.model.errors import DrillError, GraderError
-from attn_drill.server import pool as pool_module
+from attn_drill.server import clients as pool_module
 from attn_drill.server.messages import Grade, Refused, Reply, Request, packed, unpacked_request
 from tests.support.classroom import BARE, PACKS, WRONG_SUM, answered, plan, soon, submission, task
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attn_drill.classroom.lateness import lateness_of
+from attn_drill.classroom.gradebook import lateness_of
 from attn_drill.classroom.records import AssignedChallenge, Assignment, Lateness, StudentSubmission
 
 DUE = 1_800_000_000.0

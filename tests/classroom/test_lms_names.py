@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from attn_drill.classroom.lms_names import LmsName, blackboard_user, read_name, system_of_names
+from attn_drill.classroom.collect import LmsName, blackboard_user, read_name, system_of_names
 from attn_drill.classroom.records import System
 
 DAY = "2026-11-20-10-11-12"

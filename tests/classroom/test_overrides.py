@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.classroom.overrides import Entry, append_entry, decided_file, read_overrides
+from attn_drill.classroom.gradebook import Entry, append_entry, decided_file, read_overrides
 from attn_drill.classroom.records import Override
 from attn_drill.classroom.result_store import ClassRecord
 from attn_drill.model.errors import DrillError

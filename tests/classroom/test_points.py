@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from attn_drill.classroom.points import WEIGHTS, check_points, score, total
+from attn_drill.classroom.gradebook import WEIGHTS, check_points, score, total
 from attn_drill.classroom.records import AssignedChallenge, Assignment
 from attn_drill.model.challenge import Mistake
 from attn_drill.model.checks import CHECK_ORDER, Verdict

@@ -4,7 +4,7 @@ import pytest
 
 from attn_drill.classroom.anonymity import anonymous_ids
 from attn_drill.classroom.records import Student
-from attn_drill.classroom.students import (
+from attn_drill.classroom.roster import (
     StudentIndex,
     by_student,
     folded,

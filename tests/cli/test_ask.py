@@ -8,7 +8,7 @@ import pytest
 
 from attn_drill.app.grade_file import open_grader
 from attn_drill.app.open_packs import KnownPacks
-from attn_drill.cli.ask import (
+from attn_drill.cli._ask import (
     Grade,
     StoppedError,
     ask_follow_up,
@@ -18,13 +18,13 @@ from attn_drill.cli.ask import (
     read_line,
     typed,
 )
+from attn_drill.exercises.gap_exercise import gap_exercise
+from attn_drill.exercises.questions import FindLine
 from attn_drill.packs import pack_reader
 from attn_drill.packs.follow_up import FollowUp
 from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
-from attn_drill.quiz.drawn_questions import FindLine
-from attn_drill.quiz.gap_exercise import gap_exercise
 from tests.support.cli import GQA
 from tests.support.typing_lines import type_lines
 

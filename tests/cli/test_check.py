@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from attn_drill.cli import check
-from attn_drill.cli.check import stage_of, wait_for_key
+from attn_drill.cli import _check
+from attn_drill.cli._check import stage_of, wait_for_key
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Attempted
 from attn_drill.practice.journal import Journal
@@ -368,7 +368,7 @@ def test_notes_come_after_the_verdict_on_a_terminal(
     assert "passed" in plain.split("reference")[-1], "the line about the next steps"
     assert "interviewer" not in plain
     assert "follow-up" not in plain
-    monkeypatch.setattr(check, "is_terminal", lambda: True)
+    monkeypatch.setattr(_check, "is_terminal", lambda: True)
     text = drill(*_SUM, cwd=sums).stdout
     assert text.startswith("PASSED")
     assert text.index("comes back") < text.index("What an interviewer would say")
@@ -383,7 +383,7 @@ def test_pack_whose_realistic_call_is_broken_changes_no_exit_code(
     sums: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The verdict stays, and the sentence names the file."""
-    monkeypatch.setattr(check, "is_terminal", lambda: True)
+    monkeypatch.setattr(_check, "is_terminal", lambda: True)
     with (sums / "pack" / "challenges" / "prefix_sum" / "cases.py").open("a") as file:
         file.write("\n\ndef realistic():\n    return 1 / 0\n")
     text = drill(*_SUM, cwd=sums).stdout

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from attn_drill.classroom.anonymity import anonymous_ids
 from attn_drill.classroom.records import AssignedChallenge, Assignment
 from attn_drill.classroom.result_store import ResultStore, write_record
-from attn_drill.cli.class_override import override
+from attn_drill.cli._class_commands import override
 from attn_drill.model.errors import DrillError
 from tests.support.class_results import class_record, result
 

@@ -7,12 +7,12 @@ from msgspec import structs
 
 from attn_drill.app.open_packs import open_packs
 from attn_drill.classroom.result_store import SavedOptions, read_record
-from attn_drill.cli import class_run
-from attn_drill.cli.class_run import ClassRun, begin
+from attn_drill.cli import _class_run
+from attn_drill.cli._class_run import ClassRun, begin
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.report import Outcome, Report
+from attn_drill.server.clients import pool
 from attn_drill.server.messages import Grade, Refused, Verdict
-from attn_drill.server.pool import pool
 from tests.support.paths import TINY_PACK
 
 PACKS = open_packs([TINY_PACK])
@@ -22,7 +22,7 @@ SOURCE = "def prefix_sum(x, reverse=False):\n    return x\n"
 @pytest.fixture
 def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SavedOptions:
     """Return the options of a class with one student. Every fresh seed is 7."""
-    monkeypatch.setattr(class_run, "fresh_seed", lambda: 7)
+    monkeypatch.setattr(_class_run, "fresh_seed", lambda: 7)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "ana.py").write_text(SOURCE)

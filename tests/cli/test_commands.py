@@ -14,8 +14,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from attn_drill import __version__
+from attn_drill.cli._command_line import SECTIONS
 from attn_drill.cli.commands import app
-from attn_drill.cli.parameters import SECTIONS
 from attn_drill.packs import pack_reader
 from tests.support.paths import SOURCE, TESTS, TINY_PACK
 
@@ -39,9 +39,9 @@ def imported_from_cli(path: Path) -> set[str]:
 
 def test_only_the_command_line_imports_commands() -> None:
     """Functions for several commands are in helper modules."""
-    helpers = {"verdict", "ask", "columns", "exit_codes", "menu", "parameters", "practise"}
+    helpers = {"_ask", "_command_line", "_menu", "_practise"}
     commands = imported_from_cli(CLI / "commands.py") - helpers
-    assert {"check", "list_"} <= commands
+    assert {"_check", "_keep_track"} <= commands
     for path in CLI.glob("*.py"):
         if path.stem not in ("commands", "entry"):
             assert not imported_from_cli(path) & commands, path

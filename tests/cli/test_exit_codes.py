@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.cli import parameters
+from attn_drill.cli import _command_line
 from attn_drill.model.errors import GraderError
 from attn_drill.packs import pack_reader
 from tests.support.cli import GQA, drill
@@ -100,7 +100,7 @@ def test_other_errors(
     def fail() -> None:
         raise raised
 
-    monkeypatch.setattr(parameters, "default_journal", fail)
+    monkeypatch.setattr(_command_line, "default_journal", fail)
     got, out, err = run("list", "--json")
     assert got == code
     assert says in json.loads(out)["error"]

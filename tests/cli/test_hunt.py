@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.hunt import planted_mistakes
+from attn_drill.exercises import planted_mistakes
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Hunted
 from attn_drill.practice.journal import Journal

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.interview.plan import plan_from
-from attn_drill.interview.state import state_of
+from attn_drill.exercises.interview_plan import plan_from, state_of
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import InterviewBegan
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts, rated_reviews
-from attn_drill.session.interview_state import recorded_events
+from attn_drill.session.interviews import recorded_events
 from attn_drill.session.model import SessionResult
 from tests.support import forked
 from tests.support.session import read_until, terminal
@@ -33,11 +32,9 @@ def drill(
 @pytest.fixture
 def left_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pretend that there is a terminal and a learner who leaves the first problem at once."""
-    monkeypatch.setattr("attn_drill.cli.practise.can_draw_screen", lambda: True)
+    monkeypatch.setattr("attn_drill.cli._practise.can_draw_screen", lambda: True)
     left = SessionResult("quit", False, 5.0, 0)
-    monkeypatch.setattr(
-        "attn_drill.session.interview_state.run_session", lambda given, journal: left
-    )
+    monkeypatch.setattr("attn_drill.session.interviews.run_session", lambda given, journal: left)
 
 
 @pytest.mark.parametrize("arguments", [[], ["--fresh"], ["--resume"]], ids=str)

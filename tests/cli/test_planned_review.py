@@ -6,8 +6,9 @@ from random import Random
 
 import pytest
 
-from attn_drill.cli.parameters import Desk
-from attn_drill.cli.planned_review import PlannedReview, hold_review
+from attn_drill.cli._command_line import Desk
+from attn_drill.cli._review import PlannedReview, hold_review
+from attn_drill.exercises.questions import line_question
 from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import read_mistakes
@@ -15,7 +16,6 @@ from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
 from attn_drill.practice.review_plan import Form, ReviewPart, ReviewPlan
-from attn_drill.quiz.drawn_questions import line_question
 from tests.support.cli import drill
 from tests.support.known_packs import make_pack
 from tests.support.menu import record_pass

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.cli.parameters import Desk
-from attn_drill.cli.practise import can_draw_screen, practise, review_challenge, start_challenge
+from attn_drill.cli._command_line import Desk
+from attn_drill.cli._practise import can_draw_screen, practise, review_challenge, start_challenge
 from attn_drill.packs import pack_reader
 from attn_drill.practice.journal import Journal
 from attn_drill.session.model import SessionRequest, SessionResult
@@ -66,7 +66,7 @@ def test_level_of_other_work_is_asked_in_the_session(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An untouched stub is replaced without a question. Later challenges ask nothing."""
-    monkeypatch.setattr("attn_drill.cli.practise.can_draw_screen", lambda: True)
+    monkeypatch.setattr("attn_drill.cli._practise.can_draw_screen", lambda: True)
     passed = replace(RESULT, ending="next", passed=True)
     requests = run_sessions(monkeypatch, RESULT, RESULT, passed, RESULT)
     start_challenge(GQA, Path("gqa.py"), desk)

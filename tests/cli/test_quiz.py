@@ -11,11 +11,11 @@ from random import Random
 
 import pytest
 
+from attn_drill.exercises.question_order import order_items
+from attn_drill.exercises.questions import Choice, DrawnQuestion, FindLine
 from attn_drill.packs.follow_up import follow_ups
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
-from attn_drill.quiz.drawn_questions import Choice, DrawnQuestion, FindLine
-from attn_drill.quiz.question_order import order_items
 from tests.support import forked
 from tests.support.cli import GQA, drill
 from tests.support.known_packs import make_pack

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from attn_drill.diagnosis.agreement import in_any_order
+from attn_drill.diagnosis._behaviour import in_any_order
 from attn_drill.grading.grader import Grader
 from tests.support.diagnosis import CHALLENGES
 from tests.support.judged import Judged, judged, with_mistakes

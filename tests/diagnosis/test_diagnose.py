@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.diagnosis.milestones import concerns
+from attn_drill.diagnosis._milestones import concerns
 from attn_drill.diagnosis.patched_references import PatchedReferences
 from attn_drill.grading.grader import Grader
-from attn_drill.model.submission import Submission
+from attn_drill.model.challenge import Submission
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.worker.worker_client import WorkerRun

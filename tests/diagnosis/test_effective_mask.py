@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from attn_drill.diagnosis.effective_mask import compare_masks, difference_in_words
+from attn_drill.diagnosis._attention_weights import compare_masks, difference_in_words
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, SEED, diagnosed

@@ -3,10 +3,9 @@
 import pytest
 import torch
 
-from attn_drill.diagnosis.first_wrong import first_wrong, wrong_entries
-from attn_drill.diagnosis.matching import Matching
-from attn_drill.diagnosis.reference_index import ReferenceIndex
-from attn_drill.diagnosis.value_graph import ValueGraph
+from attn_drill.diagnosis._first_wrong import first_wrong, wrong_entries
+from attn_drill.diagnosis._right_values import Matching, ReferenceIndex
+from attn_drill.diagnosis._value_graph import ValueGraph
 from tests.support.graphs import GraphBuilder
 
 GENERATOR = torch.Generator().manual_seed(2)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attn_drill.diagnosis.line_of_condition import line_of_condition
+from attn_drill.diagnosis._named_line import line_of_condition
 from tests.support.graphs import GraphBuilder
 
 CONDITION = "def f(x, past, flag):\n    if past and flag:\n        x = join(x)\n    return x * 2\n"

@@ -5,9 +5,9 @@ from typing import Any, cast
 import pytest
 import torch
 
-from attn_drill.diagnosis.line_of_number import line_of_number
-from attn_drill.diagnosis.recorded_case import RecordedCase
-from attn_drill.diagnosis.value_graph import Node, ValueGraph
+from attn_drill.diagnosis._named_line import line_of_number
+from attn_drill.diagnosis._recorded_case import RecordedCase
+from attn_drill.diagnosis._value_graph import Node, ValueGraph
 
 SOURCE = """
 class Core:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from attn_drill.diagnosis.locate import Locator
+from attn_drill.diagnosis._locate import Locator
 from attn_drill.grading.case_set import CaseSet
 from attn_drill.grading.grader import Grader
+from attn_drill.model.challenge import Submission
 from attn_drill.model.report import Diagnosis
-from attn_drill.model.submission import Submission
 from tests.support.diagnosis import CHALLENGES
 from tests.support.grading import diagnoser_of
 from tests.support.judged import GPT, few_cases, judged, with_mistakes

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import torch
 
-from attn_drill.diagnosis.loops import growth, innermost_loop
-from attn_drill.diagnosis.value_graph import ValueGraph
+from attn_drill.diagnosis._source_lines import growth, innermost_loop
+from attn_drill.diagnosis._value_graph import ValueGraph
 from tests.support.graphs import GraphBuilder
 
 VALUE = torch.ones(2)

@@ -2,9 +2,8 @@
 
 import torch
 
-from attn_drill.diagnosis.matching import Matching
-from attn_drill.diagnosis.reference_index import ReferenceIndex
-from attn_drill.diagnosis.value_graph import Node, ValueGraph
+from attn_drill.diagnosis._right_values import Matching, ReferenceIndex
+from attn_drill.diagnosis._value_graph import Node, ValueGraph
 from tests.support.graphs import GraphBuilder
 
 X = torch.randn(5, 3, generator=torch.Generator().manual_seed(1))

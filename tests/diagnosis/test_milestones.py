@@ -1,7 +1,7 @@
 """Tests of the milestones that a submission reached or missed."""
 
-from attn_drill.diagnosis.milestones import progress
-from attn_drill.diagnosis.value_graph import content_graph
+from attn_drill.diagnosis._milestones import progress
+from attn_drill.diagnosis._value_graph import content_graph
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, SEED

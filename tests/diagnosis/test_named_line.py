@@ -6,11 +6,10 @@ from random import Random
 import pytest
 
 from attn_drill.diagnosis import repairs
-from attn_drill.diagnosis.named_line import is_omission, line_by_text, patched_lines
+from attn_drill.diagnosis._named_line import is_omission, line_by_text, patched_lines
+from attn_drill.exercises.planted_mistakes import choose_several, plant_mistakes
 from attn_drill.grading.grader import Grader
-from attn_drill.hunt.planted_mistakes import choose_several, plant_mistakes
-from attn_drill.model.challenge import Mistake
-from attn_drill.model.submission import Submission
+from attn_drill.model.challenge import Mistake, Submission
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import read_mistakes
 from tests.support.grading import diagnoser_of

@@ -3,7 +3,7 @@
 import pytest
 
 from attn_drill.grading.grader import Grader
-from attn_drill.model.submission import Submission
+from attn_drill.model.challenge import Submission
 from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, diagnosed
 from tests.support.grading import diagnoser_of

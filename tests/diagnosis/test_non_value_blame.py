@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from attn_drill.diagnosis.non_value_blame import blamed_line, line_of_rounded_angle
-from attn_drill.diagnosis.value_graph import ValueGraph
+from attn_drill.diagnosis._source_lines import blamed_line, line_of_rounded_angle
+from attn_drill.diagnosis._value_graph import ValueGraph
 from tests.support.graphs import GraphBuilder
 
 

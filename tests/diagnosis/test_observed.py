@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attn_drill.diagnosis.observed import coinciding_sizes, has_nan, is_equal, observe
+from attn_drill.diagnosis._behaviour import coinciding_sizes, has_nan, is_equal, observe
 from attn_drill.diagnosis.patched_references import Behaviour
 from attn_drill.grading.grader import Grader
 from attn_drill.model.case import Case

@@ -2,7 +2,7 @@
 
 import torch
 
-from attn_drill.diagnosis.output_relation import relation
+from attn_drill.diagnosis._output_relation import relation
 from tests.support.diagnosis import SIZES
 
 

@@ -1,6 +1,6 @@
 """Tests of the search for two known mistakes."""
 
-from attn_drill.diagnosis.pair_search import find_pair
+from attn_drill.diagnosis._mistake_search import find_pair
 from attn_drill.grading.grader import Grader
 from tests.support.diagnosis import CHALLENGES
 from tests.support.judged import judged, with_mistakes

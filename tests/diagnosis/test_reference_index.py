@@ -1,7 +1,7 @@
 """Tests of the index of right values."""
 
-from attn_drill.diagnosis.reference_index import ReferenceIndex
-from attn_drill.diagnosis.value_graph import ValueGraph, content_graph
+from attn_drill.diagnosis._right_values import ReferenceIndex
+from attn_drill.diagnosis._value_graph import ValueGraph, content_graph
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, SEED

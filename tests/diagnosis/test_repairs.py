@@ -7,11 +7,11 @@ from random import Random
 import pytest
 
 from attn_drill.diagnosis import repairs
-from attn_drill.diagnosis.reruns import Reruns
+from attn_drill.diagnosis._recorded_case import Reruns
+from attn_drill.exercises.planted_mistakes import choose_several, plant_mistakes
 from attn_drill.grading.grader import Grader
-from attn_drill.hunt.planted_mistakes import choose_several, plant_mistakes
+from attn_drill.model.challenge import Submission
 from attn_drill.model.report import Repair
-from attn_drill.model.submission import Submission
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import patch_all, read_mistakes
 from tests.support.grading import diagnoser_of

@@ -2,9 +2,8 @@
 
 import pytest
 
-from attn_drill.diagnosis.mistake_search import MistakeSearch
+from attn_drill.diagnosis._mistake_search import MistakeSearch, failures
 from attn_drill.diagnosis.patched_references import Ids
-from attn_drill.diagnosis.same_failure import failures
 from attn_drill.grading.grader import Grader
 from attn_drill.model.report import Outcome, Report
 from tests.support.diagnosis import CHALLENGES

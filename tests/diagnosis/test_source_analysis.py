@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from attn_drill.diagnosis.source_analysis import (
+from attn_drill.diagnosis._source_lines import (
     argument_of,
     function_around,
     function_lines,

@@ -1,6 +1,6 @@
 """Tests of the choice of the most informative case."""
 
-from attn_drill.diagnosis.telling_case import most_informative_case
+from attn_drill.diagnosis._telling_case import most_informative_case
 from attn_drill.grading.grader import Grader
 from tests.support.diagnosis import CHALLENGES
 from tests.support.judged import Judged, judged, with_mistakes

@@ -4,8 +4,8 @@ import pytest
 
 from attn_drill.diagnosis.tracing import trace
 from attn_drill.grading.grader import Grader
+from attn_drill.model.challenge import Submission
 from attn_drill.model.errors import DrillError
-from attn_drill.model.submission import Submission
 from tests.support.diagnosis import CHALLENGES, SEED
 from tests.support.judged import with_mistakes, with_tied_head
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from attn_drill.diagnosis.value_graph import (
+from attn_drill.diagnosis._value_graph import (
     comparable_parents,
     graph_of,
     have_same_value,

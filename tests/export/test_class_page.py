@@ -18,10 +18,10 @@ from attn_drill.classroom.records import (
     StudentResult,
 )
 from attn_drill.classroom.similarity import SameText
-from attn_drill.export.class_page import class_html
+from attn_drill.export._class_page import class_html
 from attn_drill.model.report import Diagnosis
 from attn_drill.report.class_words import VERDICTS
-from attn_drill.report.visible import visible
+from attn_drill.report.words import visible
 from tests.support.class_results import (
     EVERYONE,
     HOSTILE_NAMES,

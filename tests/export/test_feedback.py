@@ -16,7 +16,7 @@ from attn_drill.classroom.records import (
     System,
 )
 from attn_drill.export.feedback import feedback_html, feedback_path, feedback_zip
-from attn_drill.report.visible import visible
+from attn_drill.report.words import visible
 from tests.support.class_results import (
     CHECKS,
     FAILED,

@@ -16,9 +16,9 @@ from attn_drill.classroom.records import (
     StudentGrade,
     StudentResult,
 )
-from attn_drill.export.grade_tables import ENCODING, grades_by_challenge_csv, grades_csv
+from attn_drill.export.tables import ENCODING, grades_by_challenge_csv, grades_csv
 from attn_drill.export.to_look_at import Reason
-from attn_drill.report.visible import visible
+from attn_drill.report.words import visible
 from tests.support.class_results import EVERYONE, FAILED, SETTLE, grade_of, result, ungraded
 
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from attn_drill.classroom.records import AssignedChallenge, Lateness, Override
-from attn_drill.export.grade_words import (
+from attn_drill.export._grade_words import (
     apportioned,
     challenge_shares,
     check_weights,

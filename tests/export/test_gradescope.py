@@ -14,7 +14,7 @@ from attn_drill.classroom.records import (
     Student,
     StudentResult,
 )
-from attn_drill.export.gradescope import gradescope_object
+from attn_drill.export.feedback import gradescope_object
 from attn_drill.model.checks import CHECK_ORDER
 from tests.support.class_results import (
     EVERYONE,

@@ -4,8 +4,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from attn_drill.export.junit import junit_xml
-from attn_drill.report.visible import visible
+from attn_drill.export.writers import junit_xml
+from attn_drill.report.words import visible
 from tests.support import class_results
 from tests.support.class_results import EVERYONE, FAILED, SETTLE, ungraded
 

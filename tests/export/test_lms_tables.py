@@ -16,7 +16,7 @@ from attn_drill.classroom.records import (
     Student,
     StudentGrade,
 )
-from attn_drill.export.lms_tables import LmsTable, lms_table
+from attn_drill.export.tables import LmsTable, lms_table
 from tests.support.class_results import grade_of, result
 from tests.support.lms_readers import blackboard_grades, canvas_grades, moodle_grades, table
 

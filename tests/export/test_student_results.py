@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 
 from attn_drill.classroom.records import StudentResult
-from attn_drill.export.class_page import class_html
-from attn_drill.export.feedback import feedback_html
-from attn_drill.export.gradescope import gradescope_object
+from attn_drill.export._class_page import class_html
+from attn_drill.export.feedback import feedback_html, gradescope_object
 from attn_drill.export.student_results import as_text, with_failure, with_report, with_trouble
 from attn_drill.model.checks import Verdict
 from attn_drill.model.report import Diagnosis, Frame, Outcome, Report

@@ -1,6 +1,6 @@
 """The calls that a worker makes in each case."""
 
-from attn_drill.grading.calls import calls_for
+from attn_drill.grading.case_set import calls_for
 from attn_drill.grading.grader import Grader
 from tests.support.checks import GQA
 

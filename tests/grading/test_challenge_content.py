@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attn_drill.grading.case_set import load_case_set
-from attn_drill.grading.challenge_content import load_content, load_module
+from attn_drill.grading.content import load_content, load_module
 from attn_drill.model.errors import GraderError, PackError
 from attn_drill.packs import pack_reader
 from tests.support.checks import GQA

@@ -7,7 +7,7 @@ import pytest
 
 from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.grader import Grader
-from attn_drill.model.submission import Submission
+from attn_drill.model.challenge import Submission
 from attn_drill.packs import pack_reader
 from tests.support.checks import GQA, SOLUTION
 from tests.support.grading import report_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attn_drill.grading.drive import drive_source
+from attn_drill.grading.content import drive_source
 from attn_drill.model.errors import PackError
 
 CASES = '''"""Cases of a challenge."""

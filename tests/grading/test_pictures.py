@@ -11,10 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from attn_drill.grading._tolerance import allowed, compare_values
 from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.pictures import error_maps, off_by, patterns, rows_of, with_pictures
-from attn_drill.grading.tensor_comparison import compare_values
-from attn_drill.grading.tolerance import allowed
 from attn_drill.model.report import ErrorMap, Mismatch, Outcome
 from tests.support.comparing import mismatch
 

@@ -9,7 +9,7 @@ import pytest
 from attn_drill.grading.case_set import CaseSet
 from attn_drill.grading.grader import Grader
 from attn_drill.grading.ready_workers import Workers
-from attn_drill.model.submission import Submission
+from attn_drill.model.challenge import Submission
 from attn_drill.worker.worker_client import SupersededError
 from tests.support.grading import report_of
 from tests.support.isolation import RIGHT, SUMS, grader_by

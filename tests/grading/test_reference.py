@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from attn_drill.grading import reference
+from attn_drill.grading._tolerance import lower_dtype
 from attn_drill.grading.case_set import load_case_set
 from attn_drill.grading.reference import Reference
-from attn_drill.grading.tolerance import lower_dtype
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attn_drill.grading.shapes import name_shape, shape_advice
+from attn_drill.grading.pictures import name_shape, shape_advice
 
 SIZES = {"B": 2, "L": 5, "H": 3, "D": 4, "M": 12, "Lq": 6, "Lk": 6}
 

@@ -3,8 +3,7 @@
 import pytest
 
 from attn_drill.grading.grader import Grader
-from attn_drill.model.challenge import Challenge
-from attn_drill.model.submission import Submission
+from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.packs import pack_reader
 from tests.support.checks import BUGS, GQA, SOLUTION
 

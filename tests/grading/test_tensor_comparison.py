@@ -7,8 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from attn_drill.grading.tensor_comparison import compare_dropout, compare_values
-from attn_drill.grading.tolerance import allowed
+from attn_drill.grading._tolerance import allowed, compare_dropout, compare_values
 from tests.support.comparing import mismatch
 
 

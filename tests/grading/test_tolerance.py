@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from attn_drill.grading.tolerance import allowed, loss, lower_dtype
+from attn_drill.grading._tolerance import allowed, loss, lower_dtype
 from tests.support.comparing import mismatch
 
 

@@ -16,14 +16,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from attn_drill.diagnosis.first_wrong import first_wrong
-from attn_drill.diagnosis.loops import growth
-from attn_drill.diagnosis.matching import Matching
-from attn_drill.diagnosis.milestones import progress
-from attn_drill.diagnosis.non_value_blame import blamed_line
-from attn_drill.diagnosis.reference_index import ReferenceIndex
+from attn_drill.diagnosis._first_wrong import first_wrong
+from attn_drill.diagnosis._milestones import progress
+from attn_drill.diagnosis._right_values import Matching, ReferenceIndex
+from attn_drill.diagnosis._source_lines import blamed_line, growth
+from attn_drill.diagnosis._value_graph import graph_of, right_graphs
 from attn_drill.diagnosis.tracing import trace_of_run
-from attn_drill.diagnosis.value_graph import graph_of, right_graphs
 from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.limits import Limits
@@ -32,8 +30,8 @@ from attn_drill.packs import pack_reader
 from attn_drill.practice.learner_files import read_source
 from attn_drill.report.terminal import render
 from attn_drill.sandbox import isolation
+from attn_drill.worker._recorder import Recorder
 from attn_drill.worker.protocol import Reply, RunReply, Step
-from attn_drill.worker.recorder import Recorder
 from attn_drill.worker.worker_client import WorkerResult
 from tests.hostile.conftest import PACK
 from tests.support.grading import report_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attn_drill.model.quantities import in_bytes, in_count
+from attn_drill.model.words import in_bytes, in_count
 
 MIB = 1 << 20
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attn_drill.packs.arithmetic import evaluate
+from attn_drill.packs.question_bank import evaluate
 
 
 @pytest.mark.parametrize(

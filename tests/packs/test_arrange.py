@@ -9,8 +9,8 @@ import pytest
 from attn_drill.model.challenge import Challenge, Mistake
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
-from attn_drill.packs.arrange import arranged, completed, shuffled_pieces, wrong_piece
 from attn_drill.packs.mistakes import patch, read_mistakes
+from attn_drill.packs.stub_levels import arranged, completed, shuffled_pieces, wrong_piece
 from tests.support.arranged import (
     Pieces,
     comments_under,

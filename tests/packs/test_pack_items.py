@@ -3,8 +3,8 @@
 from collections import Counter
 
 from attn_drill.packs import pack_reader
+from attn_drill.packs.content_check import ids_of_pair, items, pairs, sample_items
 from attn_drill.packs.mistakes import read_mistakes
-from attn_drill.packs.pack_items import ids_of_pair, items, pairs, sample_items
 
 BUILT_IN = pack_reader.built_in_pack()
 GQA, NORM = (pack_reader.find_challenge(BUILT_IN, name) for name in ("gqa", "rmsnorm"))

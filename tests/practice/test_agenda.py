@@ -2,8 +2,7 @@
 
 from datetime import datetime
 
-from attn_drill.practice.agenda import in_days
-from attn_drill.practice.schedule import ScheduledItem
+from attn_drill.practice.schedule import ScheduledItem, in_days
 from tests.support.menu import CHALLENGES, ENTRIES, reviewed
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from attn_drill.model.errors import DrillError
-from attn_drill.practice.exchange import export, read_export
 from attn_drill.practice.facts import Hinted
-from attn_drill.practice.journal import Journal
+from attn_drill.practice.journal import Journal, export, read_export
 from tests.support.exchange import FACTS, filled_journal
 from tests.support.journal import ROOT, query
 
@@ -159,7 +158,7 @@ def test_full_disk_leaves_the_old_file_unchanged(home: Path, tmp_path: Path) -> 
 import resource, sys
 from pathlib import Path
 from attn_drill.model.errors import DrillError
-from attn_drill.practice.exchange import export
+from attn_drill.practice.journal import export
 from attn_drill.practice.journal import Journal
 journal = Journal(Path(sys.argv[1]))
 assert journal.facts()

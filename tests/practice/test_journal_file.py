@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.practice import journal_file
 from attn_drill.practice.facts import Attempted, Hinted, Started
-from attn_drill.practice.journal import Journal
-from attn_drill.practice.journal_file import VERSION
+from attn_drill.practice.journal import VERSION, Journal
 from attn_drill.practice.progress import progress_of, since_start
 from tests.support.journal import (
     READY,
@@ -109,7 +107,7 @@ def test_process_that_hangs_with_the_lock_blocks_for_a_short_time(
     """Another process waits for the lock, but less than 10 s."""
     home.mkdir()
     waits: list[float] = []
-    monkeypatch.setattr(journal_file.time, "sleep", waits.append)
+    monkeypatch.setattr("attn_drill.practice.journal.time.sleep", waits.append)
     with (home / "journal.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         journal = opened()

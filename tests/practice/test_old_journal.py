@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from attn_drill.practice.exchange import read_export
+from attn_drill.practice._old_journal import KINDS
 from attn_drill.practice.facts import (
     INTERVIEW_EVENTS,
     Attempted,
@@ -35,9 +35,7 @@ from attn_drill.practice.facts import (
     StageLeft,
     Started,
 )
-from attn_drill.practice.journal import Journal
-from attn_drill.practice.journal_file import VERSION
-from attn_drill.practice.old_journal import KINDS
+from attn_drill.practice.journal import VERSION, Journal, read_export
 from attn_drill.practice.progress import (
     ChallengeProgress,
     SinceStart,

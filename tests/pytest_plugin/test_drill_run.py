@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from attn_drill.pytest_plugin.drill_run import DrillRun
+from attn_drill.pytest_plugin._drill_run import DrillRun
 from tests.support.paths import ROOT, TINY_PACK
 from tests.support.pytest_plugin import Ran, project, run
 
@@ -124,7 +124,7 @@ def test_no_file_is_imported(tmp_path: Path) -> None:
 def test_fault_of_the_grader_is_an_error(place: Path) -> None:
     """The run stops with a sentence."""
     (place / "refuse.py").write_text(
-        "import attn_drill.server.pool as pool\n"
+        "import attn_drill.server.clients as pool\n"
         "from attn_drill.server.messages import Refused\n"
         "pool.ServerPool.ask = lambda *_: Refused(0, 'This machine will not.')\n"
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attn_drill.report.code_pair import SIDE_BY_SIDE, code_block, code_pair, difference
+from attn_drill.report.code_text import SIDE_BY_SIDE, code_block, code_pair, difference
 from tests.support.display import lines_of
 
 LONG = "value = " + " + ".join(["abcdefgh"] * 20)

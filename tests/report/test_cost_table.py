@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from attn_drill.report.cost_table import render
+from attn_drill.report.tables_text import render
 from attn_drill.tools.attention_costs import configure, costs, find_preset
 from tests.support.display import lines_of
 

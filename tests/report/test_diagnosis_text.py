@@ -17,14 +17,14 @@ from attn_drill.model.report import (
     Report,
     WrongFunction,
 )
-from attn_drill.report.code_text import code_around
-from attn_drill.report.diagnosis_text import (
+from attn_drill.report._diagnosis_text import (
     findings,
     place_words,
     render_line,
     render_picture,
 )
-from attn_drill.report.stages import STAGES, Stage
+from attn_drill.report.code_text import code_around
+from attn_drill.report.words import STAGES, Stage
 from tests.support.display import (
     DIAGNOSIS,
     NO_SCALE,

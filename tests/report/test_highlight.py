@@ -2,7 +2,7 @@
 
 import re
 
-from attn_drill.report.highlight import highlighted
+from attn_drill.report.code_text import highlighted
 
 LINES = ["def attention(q):", "", "    return q @ k  # [B, L]", "    '[bold]text' "]
 

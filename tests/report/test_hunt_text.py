@@ -4,7 +4,7 @@ import pytest
 
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import read_mistakes
-from attn_drill.report.hunt_text import describe_mistakes
+from attn_drill.report.question_text import describe_mistakes
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 NO_SCALE = next(mistake for mistake in read_mistakes(GQA) if mistake.id == "no-scale")

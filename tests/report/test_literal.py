@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 import attn_drill
-from attn_drill.report.literal import Trimmed, console, grid, one_row
+from attn_drill.report.code_text import Trimmed, console, grid, one_row
 from tests.support.display import HOSTILE, lines_of
 
 
@@ -72,4 +72,4 @@ def test_no_other_module_makes_consoles_or_tables() -> None:
         for line in path.read_text().splitlines()
         if makers.search(line) and not line.startswith("class ")
     }
-    assert modules == {"report/literal.py"}
+    assert modules == {"report/code_text.py"}

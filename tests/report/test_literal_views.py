@@ -24,12 +24,10 @@ from attn_drill.model.report import (
     Trace,
     TraceRow,
 )
-from attn_drill.report import cost_table, heads_text, score_sheet, statistics_text
-from attn_drill.report.lesson_text import render_notes
-from attn_drill.report.literal import Trimmed, console, in_ascii
-from attn_drill.report.prompt_text import prompt_markdown
-from attn_drill.report.terminal import show
-from attn_drill.report.trace_text import render_trace
+from attn_drill.report import heads_text, score_sheet, statistics_text, tables_text
+from attn_drill.report.code_text import Trimmed, console, in_ascii
+from attn_drill.report.lesson_text import prompt_markdown, render_notes
+from attn_drill.report.terminal import render_trace, show
 from attn_drill.tools.attention_costs import configure, costs
 from tests.support.display import DIAGNOSIS, error_map, explained
 from tests.support.heads import facts
@@ -102,7 +100,7 @@ VIEWS = {
     "trace": drawn(lambda _: render_trace(TRACE)),
     "lesson": drawn(lambda _: render_notes(LESSON, f"\ny = '{'x' * 90}'\n")),
     "statistics": drawn(lambda width: statistics_text.render(STATS, {"basics": "–"}, NOW, width)),
-    "costs": drawn(lambda width: cost_table.render(COSTS, None, costs(COSTS), width)),
+    "costs": drawn(lambda width: tables_text.render(COSTS, None, costs(COSTS), width)),
     "heads": drawn(lambda width: heads_text.render(HEADS, "w.npy", width)),
     "score sheet": drawn(lambda width: score_sheet.render(SHEET, width)),
     "prompt": drawn(lambda _: Trimmed(prompt_markdown(PROMPT))),

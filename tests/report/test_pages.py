@@ -10,7 +10,7 @@ import jinja2
 import pytest
 
 from attn_drill.model.report import AttentionWeights, EffectiveMask, Mismatch
-from attn_drill.report import heads_page, pages, report_page, score_sheet_page
+from attn_drill.report import heads_text, pages
 from tests.support.class_results import make_class
 from tests.support.display import DIAGNOSIS, error_map, explained
 from tests.support.heads import facts, random_weights
@@ -39,16 +39,16 @@ REPORT = explained(
     ),
 )
 PAGES = {
-    "report": lambda: report_page.report_page(REPORT),
+    "report": lambda: pages.report_page(REPORT),
     "class": lambda: class_page(make_class(), "first"),
     "class with two challenges": lambda: class_page(
         make_class(("first", "second")), "first", "second"
     ),
     "class without results": lambda: class_page([], "first"),
     "handout": lambda: handout_page(),
-    "score sheet": lambda: score_sheet_page.score_sheet_page(SHEET),
-    "short score sheet": lambda: score_sheet_page.score_sheet_page(replace(SHEET, questions=())),
-    "heads": lambda: heads_page.heads_page(
+    "score sheet": lambda: pages.score_sheet_page(SHEET),
+    "short score sheet": lambda: pages.score_sheet_page(replace(SHEET, questions=())),
+    "heads": lambda: heads_text.heads_page(
         facts(random_weights(3), "a\x1b[31m\n<b>"), "<i>\u202ew"
     ),
 }

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from attn_drill.packs import pack_reader
-from attn_drill.report.prompt_text import prompt_markdown
+from attn_drill.report.lesson_text import prompt_markdown
 
 PROMPTS = {
     f"{challenge.id} {language}": pack_reader.prompt(challenge, language)

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
+from attn_drill.exercises.question_order import QuestionPool
+from attn_drill.exercises.questions import Choice, FindLine
 from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.schedule import ScheduledItem, items
-from attn_drill.quiz.drawn_questions import Choice, FindLine
-from attn_drill.quiz.question_order import QuestionPool
 from attn_drill.report.question_text import code_lines, progress_line, question, shifted, summary
 from tests.support.quiz import DAY, POOL
 

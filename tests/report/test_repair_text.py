@@ -7,7 +7,7 @@ from rich.console import Console
 
 from attn_drill.model.challenge import Mistake
 from attn_drill.model.report import Curve, Part, Repair
-from attn_drill.report.repair_text import bugs_left, plotted, render_repair
+from attn_drill.report._diagnosis_text import bugs_left, plotted, render_repair
 
 BUG = Mistake("no-scale", "a", "b", "The scores are not scaled.", "Why?")
 

@@ -18,7 +18,7 @@ from attn_drill.model.report import (
     Patterns,
     Report,
 )
-from attn_drill.report.report_page import error_grid, report_page
+from attn_drill.report.pages import error_grid, report_page
 
 CASE = Case("two <heads>", {"x": None}, {"out": "B H"}, {"B": 2, "H": 3})
 MAP = ErrorMap("B", "H", 2, 3, 1, 1, ((0.0, 5.0, None), (2e3, 5e4, 1e9)))

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from attn_drill.interview.score import QuestionRow, ScoreSheet
+from attn_drill.exercises.interview_score import QuestionRow, ScoreSheet
 from attn_drill.packs.follow_up import FollowUp
+from attn_drill.report.pages import score_sheet_page
 from attn_drill.report.score_sheet import render
-from attn_drill.report.score_sheet_page import score_sheet_page
 from tests.support.html_page import Page
 from tests.support.score_sheet import SHEET
 

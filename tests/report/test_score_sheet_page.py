@@ -1,6 +1,6 @@
 """A score sheet as an HTML page."""
 
-from attn_drill.report.score_sheet_page import score_sheet_page
+from attn_drill.report.pages import score_sheet_page
 from tests.support.html_page import Page
 from tests.support.score_sheet import SHEET
 

@@ -12,9 +12,9 @@ import pytest
 import torch
 from rich.cells import cell_len
 
+from attn_drill.grading._tolerance import compare_values
 from attn_drill.grading.grader import Grader
 from attn_drill.grading.pictures import patterns
-from attn_drill.grading.tensor_comparison import compare_values
 from attn_drill.model.case import Case
 from attn_drill.model.challenge import Mistake, Parameter, Signature
 from attn_drill.model.report import (
@@ -32,8 +32,8 @@ from attn_drill.model.report import (
 )
 from attn_drill.packs import pack_reader
 from attn_drill.report.report_json import to_json
-from attn_drill.report.stages import STAGE_WORDS, STAGES, Stage
 from attn_drill.report.terminal import next_commands, show
+from attn_drill.report.words import STAGE_WORDS, STAGES, Stage
 from tests.support.display import (
     DIAGNOSIS,
     HOSTILE,

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from attn_drill.model.case import Case
 from attn_drill.model.report import Trace, TraceRow
-from attn_drill.report.trace_text import render_trace
+from attn_drill.report.terminal import render_trace
 
 CASE = Case("heads apart", {}, {}, {"B": 2, "L": 5})
 ROWS = (

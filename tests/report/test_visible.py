@@ -2,7 +2,7 @@
 
 import pytest
 
-from attn_drill.report.visible import visible
+from attn_drill.report.words import visible
 from tests.support.class_results import PLAIN_NAMES
 
 

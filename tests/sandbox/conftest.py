@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.sandbox import seccomp
+from attn_drill.sandbox import _system_calls
 from tests.support.syscalls import MACHINES, OWN
 
 
@@ -29,4 +29,4 @@ def machine(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def code(machine: str) -> bytes:
     """Return the filter program for the machine."""
-    return seccomp.program(machine, OWN)
+    return _system_calls.program(machine, OWN)

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from attn_drill.grading.grader import Grader
+from attn_drill.model.challenge import Submission
 from attn_drill.model.errors import GraderError
-from attn_drill.model.submission import Submission
 from attn_drill.packs import pack_reader
 from attn_drill.sandbox import confine, isolation
 from attn_drill.sandbox.isolation import (
     Isolation,
     descendants,
 )
-from attn_drill.worker.forkserver import NOT_CONFINED
+from attn_drill.worker._forkserver import NOT_CONFINED
 from attn_drill.worker.protocol import SubmittedFile
 from attn_drill.worker.selftest import run_selftest
 from attn_drill.worker.worker_client import WorkerRun
@@ -400,7 +400,7 @@ def test_no_submission_runs_if_new_privileges_are_not_forbidden(
 @needs_kernel
 def test_no_submission_runs_without_the_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel that has seccomp may still refuse the program."""
-    monkeypatch.setattr(confine.seccomp, "install", lambda machine, process: False)
+    monkeypatch.setattr(confine._system_calls, "install", lambda machine, process: False)
     assert "the kernel does not accept the seccomp filter" in no_verdict()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attn_drill.sandbox import readable_files
+from attn_drill.sandbox import confine
 from tests.support.paths import TINY_PACK
 from tests.support.sandbox import HIDDEN
 
@@ -29,7 +29,7 @@ def hidden_package(site: Path) -> Path:
 def test_a_hidden_folder_is_not_readable_but_its_neighbours_are(site: Path) -> None:
     """A tree that contains a hidden folder is split into its entries, level by level."""
     hidden = hidden_package(site)
-    allowed = readable_files.readable_paths([hidden])
+    allowed = confine.readable_paths([hidden])
     assert not allows(allowed, hidden / "solution.py")
     assert not allows(allowed, hidden)
     for path in ("course/__init__.py", "course/pack/pack.toml", "neighbour/module.py"):
@@ -39,20 +39,20 @@ def test_a_hidden_folder_is_not_readable_but_its_neighbours_are(site: Path) -> N
 def test_without_hidden_paths_a_package_folder_is_one_entry(site: Path) -> None:
     """Each entry is a rule of Landlock, so there are no more than needed."""
     hidden_package(site)
-    allowed = readable_files.readable_paths([])
+    allowed = confine.readable_paths([])
     assert str(site) in allowed
     assert not [path for path in allowed if path.startswith(f"{site}/")]
 
 
 def test_the_engine_and_its_packs_are_not_readable() -> None:
     """This holds for a checkout and for an installed package."""
-    allowed = readable_files.readable_paths(HIDDEN)
+    allowed = confine.readable_paths(HIDDEN)
     assert not [path for path in HIDDEN if allows(allowed, path.resolve())]
 
 
 def test_the_standard_library_and_installed_packages_are_readable() -> None:
     """This holds whatever folders are hidden."""
-    allowed = readable_files.readable_paths(HIDDEN)
+    allowed = confine.readable_paths(HIDDEN)
     for module in (os, pytest, torch):
         assert allows(allowed, Path(module.__file__).resolve())
 
@@ -64,6 +64,6 @@ def test_links_to_readable_neighbours_are_readable(site: Path) -> None:
     (site / "libx.so").symlink_to("libx.so.1")
     (site / "far").symlink_to(TINY_PACK)
     (site / "into").symlink_to(hidden)
-    allowed = readable_files.readable_paths([hidden])
+    allowed = confine.readable_paths([hidden])
     assert str(site / "libx.so") in allowed
     assert not {str(site / "far"), str(site / "into")} & set(allowed)

@@ -7,7 +7,7 @@ from itertools import chain
 
 import pytest
 
-from attn_drill.sandbox.syscalls import ALLOWED, RULES, SECCOMP
+from attn_drill.sandbox._system_calls import ALLOWED, RULES, SECCOMP
 from tests.support.syscalls import ALLOW, KILL, OWN, REFUSE, verdict_on
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from attn_drill.sandbox import confine, isolation, seccomp
-from attn_drill.sandbox.syscalls import ALLOWED, RULES, SECCOMP
+from attn_drill.sandbox import _system_calls, confine, isolation
+from attn_drill.sandbox._system_calls import ALLOWED, RULES, SECCOMP
 from tests.support.syscall_table import NUMBERS
 from tests.support.syscalls import ALLOW, OWN, REFUSE, verdict_on
 
@@ -306,7 +306,7 @@ def test_rules_check_the_arguments(
 def test_arch_prctl_is_allowed_for_amx_only(code_of: int, allowed: bool) -> None:
     """oneDNN may request AMX. Segment bases and shadow stacks cannot be changed."""
     found = verdict_on(
-        seccomp.program("x86_64", OWN), "x86_64", NUMBERS["x86_64"]["arch_prctl"], [code_of]
+        _system_calls.program("x86_64", OWN), "x86_64", NUMBERS["x86_64"]["arch_prctl"], [code_of]
     )
     assert found == (ALLOW if allowed else REFUSE)
 

@@ -10,9 +10,9 @@ import pytest
 from attn_drill.diagnosis.diagnose import Diagnoser
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
-from attn_drill.packs.pack_items import CASES, TEXTS, Item, Row, items, pairs
+from attn_drill.packs.content_check import CASES, TEXTS, Item, Row, items, pairs
 from attn_drill.packs.scaffold import scaffold
-from attn_drill.server.pack_check import PackChecker, in_words_of
+from attn_drill.server._pack_check import PackChecker, in_words_of
 from tests.support.diagnosis import SEED
 from tests.support.grading import diagnoser_of
 from tests.support.paths import TINY_PACK

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from attn_drill.packs import pack_reader
-from attn_drill.packs.pack_items import items
+from attn_drill.packs.content_check import items
 from tests.support.pack_check import checked
 from tests.support.paths import TINY_PACK
 

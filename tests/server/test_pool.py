@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.server import pool as pool_module
+from attn_drill.server import clients as pool_module
+from attn_drill.server.clients import ServerProcess, answer, pool
 from attn_drill.server.messages import (
     Refused,
     Reply,
@@ -15,8 +16,6 @@ from attn_drill.server.messages import (
     packed,
     unpacked_reply,
 )
-from attn_drill.server.pool import answer, pool
-from attn_drill.server.process import ServerProcess
 from tests.support.classroom import PACKS, soon, task
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from attn_drill.sandbox.isolation import descendants
+from attn_drill.server.clients import ServerLostError, ServerProcess
 from attn_drill.server.messages import Grade, Prepare
-from attn_drill.server.process import ServerLostError, ServerProcess
 from tests.support.classroom import PACKS, soon, task
 
 pytestmark = pytest.mark.usefixtures("new_servers")

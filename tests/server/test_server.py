@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from attn_drill.model.submission import Submission
+from attn_drill.model.challenge import Submission
 from attn_drill.packs import pack_reader
 from attn_drill.packs.catalogue import KnownPacks
-from attn_drill.server import process as process_module
+from attn_drill.server import clients as process_module
+from attn_drill.server.clients import ServerProcess
 from attn_drill.server.messages import (
     Grade,
     Hello,
@@ -36,7 +37,6 @@ from attn_drill.server.messages import (
     unpacked_reply,
     write_message,
 )
-from attn_drill.server.process import ServerProcess
 from attn_drill.session.model import SessionRequest
 from tests.support import forked
 from tests.support.classroom import PACKS, WRONG_SUM, soon, task
@@ -328,9 +328,9 @@ def test_a_pass_imports_no_diagnosis() -> None:
         "import sys\n"
         "from pathlib import Path\n"
         "from attn_drill.grading.grader import Grader\n"
-        "from attn_drill.model.submission import Submission\n"
+        "from attn_drill.model.challenge import Submission\n"
         "from attn_drill.server.messages import Grade\n"
-        "from attn_drill.server.server import GradingServer\n"
+        "from attn_drill.server._server import GradingServer\n"
         "pack = Path(sys.argv[1])\n"
         "with Grader([pack]) as grader:\n"
         "    server = GradingServer(grader, [pack])\n"

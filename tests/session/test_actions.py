@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from attn_drill.session.actions import ACTIONS, Phase, key_line
+from attn_drill.session._practice_model import ACTIONS, Phase, key_line
 
 
 def test_no_two_actions_have_the_same_key_at_once() -> None:

@@ -18,7 +18,7 @@ from attn_drill.model.errors import GraderError
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Attempted
 from attn_drill.practice.journal import Journal
-from attn_drill.session.app import DrillApp, run_screen
+from attn_drill.session._drill_app import DrillApp, run_screen
 from tests.support.session import GQA, read_until, terminal
 
 

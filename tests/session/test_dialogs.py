@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from attn_drill.session.actions import ACTIONS
-from attn_drill.session.dialogs import Confirm, Help
+from attn_drill.session._dialogs import Confirm, Help
+from attn_drill.session._practice_model import ACTIONS
 from tests.support.session import drive, screen, until, words
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attn_drill.model.errors import DrillError
-from attn_drill.session.editor import find_editor, run_editor
+from attn_drill.session._editor import find_editor, run_editor
 from tests.support.session import read_until, terminal
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from attn_drill.interview.plan import Stage
-from attn_drill.interview.state import state_of, values_of_attempt
+from attn_drill.exercises.interview_plan import Stage, state_of, values_of_attempt
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.report import Repair, Report
@@ -33,7 +32,7 @@ from attn_drill.practice.progress import (
     progress_of,
     rated_reviews,
 )
-from attn_drill.session.interview_state import Interview, recorded_events, solve_problems
+from attn_drill.session.interviews import Interview, recorded_events, solve_problems
 from attn_drill.session.model import Ending, SessionRequest, SessionResult
 from tests.support.fake_grader import report_on
 from tests.support.session_interview import CHALLENGES, interview
@@ -97,7 +96,7 @@ class Learner:
         self.pages: list[SessionRequest] = []
         self.graded: list[str] = []
         self.planted: list[tuple[str, ...]] = []
-        monkeypatch.setattr("attn_drill.session.interview_state.run_session", self._run_session)
+        monkeypatch.setattr("attn_drill.session.interviews.run_session", self._run_session)
 
     def solve(self) -> str:
         """Solve problems until the interview is left."""

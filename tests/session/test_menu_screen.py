@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from attn_drill.practice.agenda import agenda
+from attn_drill.practice.schedule import agenda
 from attn_drill.practice.statistics import Stats
 from attn_drill.session.menu_screen import Menu, MenuChoice, MenuScreen
 from tests.support.menu import CHALLENGES, ENTRIES, NOW, PASSED_IN_SHORT

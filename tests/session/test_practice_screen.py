@@ -16,9 +16,9 @@ import attn_drill
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts, rated_reviews
 from attn_drill.server.client import AsyncClient
+from attn_drill.session._session_record import SETTLE_SECONDS
+from attn_drill.session._widgets import ReportPane, TaskPane
 from attn_drill.session.practice_screen import PracticeScreen
-from attn_drill.session.session_record import SETTLE_SECONDS
-from attn_drill.session.widgets import ReportPane, TaskPane
 from tests.support.fake_grader import FakeGrader
 from tests.support.session import (
     PACK,
@@ -201,7 +201,7 @@ def test_every_key_works_in_every_phase_and_size(
     """The screen always fits, has its line of keys, and goes on after every key."""
     monkeypatch.setenv("EDITOR", "no-such-editor")
     monkeypatch.delenv("VISUAL", raising=False)
-    monkeypatch.setattr("attn_drill.session.widgets.render_trace", lambda trace: "the trace")
+    monkeypatch.setattr("attn_drill.session._widgets.render_trace", lambda trace: "the trace")
     practice = screen_on(file, home)
     keys = "h w t o f enter 3 tab r d e shift+tab down pageup t o question_mark"
 

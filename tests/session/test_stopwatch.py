@@ -1,6 +1,6 @@
 """The time at work."""
 
-from attn_drill.session.stopwatch import Stopwatch
+from attn_drill.session._session_record import Stopwatch
 from tests.support.session import Clock
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.session.theme import theme
+from attn_drill.session._drill_app import theme
 from tests.support.session import read_until, terminal
 
 

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from attn_drill.server.messages import Grade
-from attn_drill.session.watch import mark_of, saves
+from attn_drill.session._editor import mark_of, saves
 from tests.support.fake_grader import FakeGrader
 from tests.support.session import drive, screen_on, until
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from rich.text import Text
 
-from attn_drill.session.widgets import render_page, side_by_side
+from attn_drill.session._widgets import render_page, side_by_side
 from tests.support.display import lines_of
 from tests.support.practice import Practice
 

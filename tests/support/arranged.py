@@ -8,8 +8,8 @@ from random import Random
 
 from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader
-from attn_drill.packs.arrange import Piece, completed, shuffled_pieces
 from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.packs.stub_levels import Piece, completed, shuffled_pieces
 
 Pieces = dict[str, list[Piece]]
 

@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attn_drill.grading.tensor_comparison import compare_dropout
-from attn_drill.grading.tolerance import allowed, loss, lower_dtype
+from attn_drill.grading._tolerance import allowed, compare_dropout, loss, lower_dtype
 from attn_drill.model.case import Case
 from attn_drill.worker.execution import (
     Drive,

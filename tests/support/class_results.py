@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from attn_drill.classroom import points
+from attn_drill.classroom import gradebook
 from attn_drill.classroom.records import (
     AssignedChallenge,
     Assignment,
@@ -117,7 +117,7 @@ def result(
     if verdict is not None:
         report = Report(challenge=challenge, verdict=verdict, **about_report)  # type: ignore[arg-type]
         assigned = AssignedChallenge(challenge, weights or {})
-        score = points.score(report, assigned, Assignment("", (assigned,)))
+        score = gradebook.score(report, assigned, Assignment("", (assigned,)))
         about_result = {"score": score} | about_result
     return StudentResult(
         student=student, challenge=challenge, file=file, report=report, **about_result
@@ -309,7 +309,7 @@ def student_grade(
 ) -> StudentGrade:
     """Return the grades of a student with their total."""
     by_challenge = {grade.submission.challenge: grade for grade in grades}
-    total = points.total({name: grade.points for name, grade in by_challenge.items()}, settings)
+    total = gradebook.total({name: grade.points for name, grade in by_challenge.items()}, settings)
     total = total if override is None else override.points
     return StudentGrade(student, by_challenge, override, total, **more)  # type: ignore[arg-type]
 

@@ -9,7 +9,7 @@ import msgspec
 from attn_drill.classroom.assignment import plain_assignment
 from attn_drill.classroom.grading_jobs import GradingPlan, plan_of
 from attn_drill.classroom.records import StudentResult, StudentSubmission
-from attn_drill.model.submission import Submission as SubmittedFile
+from attn_drill.model.challenge import Submission as SubmittedFile
 from attn_drill.packs import pack_reader
 from attn_drill.packs.pack_reader import content_digest
 from attn_drill.server.messages import Grade, Refused, packed

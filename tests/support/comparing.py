@@ -2,8 +2,7 @@
 
 import torch
 
-from attn_drill.grading.tensor_comparison import compare_values
-from attn_drill.grading.tolerance import allowed
+from attn_drill.grading._tolerance import allowed, compare_values
 from attn_drill.model.report import Mismatch
 
 

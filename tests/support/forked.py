@@ -22,7 +22,7 @@ from typing import IO, NoReturn
 
 from attn_drill.app import grade_file  # noqa: F401  # most commands import these three modules late
 from attn_drill.cli import commands
-from attn_drill.practice import agenda  # noqa: F401
+from attn_drill.practice import schedule  # noqa: F401
 from attn_drill.report import terminal  # noqa: F401
 from attn_drill.sandbox.environment import ONE_THREAD
 from attn_drill.server import __main__ as server_main

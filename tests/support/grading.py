@@ -4,9 +4,8 @@ from weakref import WeakKeyDictionary
 
 from attn_drill.diagnosis.diagnose import Diagnoser
 from attn_drill.grading.grader import Grader
-from attn_drill.model.challenge import Challenge
+from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.model.report import Report
-from attn_drill.model.submission import Submission
 
 _diagnosers: WeakKeyDictionary[Grader, Diagnoser] = WeakKeyDictionary()
 

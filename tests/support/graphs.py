@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from attn_drill.diagnosis.value_graph import Node, ValueGraph
+from attn_drill.diagnosis._value_graph import Node, ValueGraph
 
 
 class GraphBuilder:

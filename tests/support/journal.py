@@ -82,7 +82,7 @@ def script(text: str, *arguments: object) -> list[str]:
     """
     head = (
         "import os, signal, sys; from pathlib import Path; "
-        "from attn_drill.practice import facts, journal, journal_file; "
+        "from attn_drill.practice import facts, journal; "
         "j = journal.Journal(Path(sys.argv[1]))\n"
     )
     return [sys.executable, "-c", head + text, *map(str, arguments)]

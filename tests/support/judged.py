@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from functools import cache
 
-from attn_drill.diagnosis.agreement import Agreement
+from attn_drill.diagnosis._behaviour import Agreement
+from attn_drill.diagnosis._recorded_case import Reruns
 from attn_drill.diagnosis.patched_references import PatchedReferences
-from attn_drill.diagnosis.reruns import Reruns
 from attn_drill.grading.case_set import CaseSet
 from attn_drill.grading.grader import Grader, Judgement
-from attn_drill.model.challenge import Challenge
+from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.model.report import Outcome
-from attn_drill.model.submission import Submission
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import patch, read_mistakes
 from tests.support.grading import diagnoser_of

@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from attn_drill.grading.grader import Grader
+from attn_drill.grading.lesson import MeasuredAnswer, Teacher, measured_cases, notes
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.lesson import Note, OtherAnswer
 from attn_drill.packs import pack_reader
 from attn_drill.packs.pack_reader import other_answers
-from attn_drill.teaching.notes import MeasuredAnswer, notes
-from attn_drill.teaching.teacher import Teacher, measured_cases
 
 PACK = pack_reader.built_in_pack()
 SEED = 5

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from attn_drill.packs import pack_reader
-from attn_drill.practice.agenda import agenda
 from attn_drill.practice.facts import Attempted, Reviewed
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import ChallengeProgress
+from attn_drill.practice.schedule import agenda
 from attn_drill.practice.statistics import Stats
 
 BUILT_IN = pack_reader.built_in_pack()

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from attn_drill.packs import pack_reader
-from attn_drill.packs.pack_items import Row, items
-from attn_drill.server.pack_jobs import check_pack
+from attn_drill.packs.content_check import Row, items
+from attn_drill.server.clients import check_pack
 
 
 def checked(root: Path, processes: int) -> list[Row]:

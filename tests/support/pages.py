@@ -1,7 +1,7 @@
 """Helpers for the tests of HTML pages."""
 
 from attn_drill.classroom.records import StudentResult
-from attn_drill.export.class_page import class_html
+from attn_drill.export._class_page import class_html
 from attn_drill.export.handout import HandoutTask, handout_html
 from tests.support.class_results import assignment, make_gradebook
 

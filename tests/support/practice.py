@@ -7,7 +7,7 @@ from attn_drill.model.report import Report
 from attn_drill.practice.facts import Started
 from attn_drill.practice.journal import Journal
 from attn_drill.server.messages import Grade, Ready, Request, Teach, Verdict
-from attn_drill.session.practice_model import PracticeModel
+from attn_drill.session._practice_model import PracticeModel
 from tests.support.fake_grader import report_on
 from tests.support.session import Clock, request_on
 

@@ -1,9 +1,9 @@
 """The built-in question bank for tests of the quiz."""
 
+from attn_drill.exercises.question_order import pool_of
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import readable_mistakes
 from attn_drill.packs.question_bank import read_bank
-from attn_drill.quiz.question_order import pool_of
 
 BUILT_IN = pack_reader.built_in_pack()
 

@@ -1,8 +1,7 @@
 """A score sheet with hostile text in the learner's file."""
 
-from attn_drill.interview.plan import InterviewPlan, Stage
-from attn_drill.interview.score import ProblemRow, QuestionRow, ScorePart, ScoreSheet
-from attn_drill.interview.state import InterviewState, StageState
+from attn_drill.exercises.interview_plan import InterviewPlan, InterviewState, Stage, StageState
+from attn_drill.exercises.interview_score import ProblemRow, QuestionRow, ScorePart, ScoreSheet
 from attn_drill.packs.follow_up import FollowUp
 from tests.support.interview import attempted
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from attn_drill.practice.journal import home
-from attn_drill.session.app import DrillApp
+from attn_drill.session._drill_app import DrillApp
 from tests.support.session import screen_on
 
 if __name__ == "__main__":

@@ -3,12 +3,12 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from attn_drill.interview.plan import InterviewPlan, Stage
+from attn_drill.exercises.interview_plan import InterviewPlan, Stage
 from attn_drill.packs import pack_reader
 from attn_drill.packs.follow_up import FollowUp
 from attn_drill.practice.facts import InterviewBegan
 from attn_drill.practice.journal import Journal
-from attn_drill.session.interview_state import Interview
+from attn_drill.session.interviews import Interview
 from tests.support.session import Clock
 
 CHALLENGES = {

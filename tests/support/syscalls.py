@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from attn_drill.sandbox.syscalls import SECCOMP
+from attn_drill.sandbox._system_calls import SECCOMP
 
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000 | 38, 0x80000000  # 38 is ENOSYS
 

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from attn_drill.model.errors import DrillError
-from attn_drill.tools.weight_files import MOST_BYTES, read_weights
+from attn_drill.tools.attention_heads import MOST_BYTES, read_weights
 from tests.support.heads import random_weights
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from attn_drill.worker.channel import HEAD_BYTES, Channel, payload_bytes, write_all
+from attn_drill.worker._channel import HEAD_BYTES, Channel, payload_bytes, write_all
 from attn_drill.worker.protocol import NOTE, REPLY, message
 
 

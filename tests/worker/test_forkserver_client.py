@@ -11,7 +11,7 @@ import pytest
 from attn_drill.grading.grader import Grader
 from attn_drill.model.errors import GraderError
 from attn_drill.model.limits import Limits
-from attn_drill.worker import forkserver, forkserver_client
+from attn_drill.worker import _forkserver, forkserver_client
 from tests.support.isolation import family, grade, grader_by
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
 from tests.support.sandbox import linux
@@ -62,14 +62,14 @@ def test_a_lost_fork_server_is_replaced_by_one_of_a_fresh_interpreter(
 def test_a_failed_start_of_a_worker_leaves_no_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
     """If no folder can be made, each start fails with an error, and the fork server lives on."""
 
-    make = forkserver.tempfile.mkdtemp
+    make = _forkserver.tempfile.mkdtemp
 
     def refuse(dir: str | None = None, **given: str) -> str:
         if dir is not None:
             raise OSError("no folder today")
         return make(**given)
 
-    monkeypatch.setattr(forkserver.tempfile, "mkdtemp", refuse)
+    monkeypatch.setattr(_forkserver.tempfile, "mkdtemp", refuse)
     with grader_by() as grader:
         descriptors_folder = f"/proc/{grader.workers._fork_server._pid}/fd"
         before = None

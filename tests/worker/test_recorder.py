@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from attn_drill.worker import recorder as recorder_module
+from attn_drill.worker import _recorder as recorder_module
+from attn_drill.worker._recorder import Recorder
 from attn_drill.worker.protocol import Step
-from attn_drill.worker.recorder import Recorder
 
 PATH = "answer.py"
 

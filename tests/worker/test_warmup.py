@@ -8,7 +8,7 @@ import torch
 
 from attn_drill.grading.case_set import load_case_set
 from attn_drill.packs import pack_reader
-from attn_drill.worker import warmup
+from attn_drill.worker import _forkserver
 from attn_drill.worker.case_runner import CaseRunner
 from attn_drill.worker.protocol import Request, decode
 
@@ -25,9 +25,9 @@ def test_a_rehearsal_runs_all_calls_without_a_failure(monkeypatch: pytest.Monkey
             super().__init__(*given)
             runners.append(self)
 
-    monkeypatch.setattr(warmup, "CaseRunner", RecordedRunner)
+    monkeypatch.setattr(_forkserver, "CaseRunner", RecordedRunner)
     before = torch.get_rng_state()
-    warmup.rehearse()
+    _forkserver.rehearse()
     assert torch.equal(torch.get_rng_state(), before)
     (runner,) = runners
     assert len(runner.runs) == 4
@@ -47,17 +47,17 @@ def test_kernels_are_chosen_by_the_size_of_bfloat16_cases() -> None:
     )
     request, tensors = decode(load_case_set(gqa, 3).request(), Request)
     try:
-        warmup.choose_kernels(request, tensors)
+        _forkserver.choose_kernels(request, tensors)
         assert not enabled()
         large = [
             tensor.expand(1 << 14, *tensor.shape) if tensor.dtype is torch.bfloat16 else tensor
             for tensor in tensors
         ]
-        warmup.choose_kernels(request, large)
+        _forkserver.choose_kernels(request, large)
         assert enabled()
         torch._C._set_mkldnn_enabled(False)
         others = [run for run in request.runs if run.dtype != "bfloat16"]
-        warmup.choose_kernels(msgspec.structs.replace(request, runs=others), tensors)
+        _forkserver.choose_kernels(msgspec.structs.replace(request, runs=others), tensors)
         assert enabled()
     finally:
         torch._C._set_mkldnn_enabled(True)

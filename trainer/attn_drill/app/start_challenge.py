@@ -6,16 +6,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from attn_drill.app.settings import settings
+from attn_drill.app.open_packs import settings
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
 from attn_drill.packs.stub_levels import LEVELS, Level
-from attn_drill.practice.agenda import AgendaEntry
 from attn_drill.practice.facts import Resumed, Started
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.learner_files import read_source, write_afresh, write_new
-from attn_drill.practice.progress import path_of, progress_of, since_start
+from attn_drill.practice.progress import path_of, progress_of, rated_reviews, since_start
+from attn_drill.practice.schedule import AgendaEntry, in_days, item_of, items
 
 
 def language() -> str:
@@ -135,3 +135,32 @@ def recommended(entries: Sequence[AgendaEntry]) -> AgendaEntry | None:
         key=lambda entry: (entry.challenge.rank, -bases.count(entry.challenge.id)),
         default=None,
     )
+
+
+def next_steps(
+    challenge: Challenge,
+    challenges: Sequence[Challenge],
+    journal: Journal,
+    now: float,
+    graded: str,
+) -> str:
+    """Return the situation after a pass in one line. It ends with the words `graded`."""
+    progress = progress_of(journal.facts())
+    passed = {name for name, state in progress.items() if state.state == "passed"}
+    passed.add(challenge.id)  # the journal may be unwritable
+    ids = {other.id for other in challenges} | {challenge.id}
+    coming = [
+        other.id
+        for other in challenges
+        if challenge.id in other.builds_on
+        and other.id not in passed
+        and passed.issuperset(other.builds_on)
+    ]
+    parts = [f"{len(passed & ids)} of {len(ids)} passed"]
+    if coming:
+        build = "it builds" if len(coming) == 1 else "they build"
+        parts.append(f"next: {', '.join(coming)} ({build} on {challenge.id})")
+    name = item_of(challenge.id)
+    if item := items(rated_reviews(journal.facts(subject=name)), now).get(name):
+        parts.append(f"comes back {in_days(item.due_at, now)}")
+    return " · ".join(filter(None, [*parts, graded]))

@@ -7,15 +7,20 @@ be refused. `realistic_call` describes the call that is measured after a pass.
 """
 
 from attn_drill.casekit import caches, positions, suites
-from attn_drill.casekit.bad_sizes import bad_groups, bad_heads
-from attn_drill.casekit.blocks import TokenMaker, own_scores_far_below_zero, small_hidden
+from attn_drill.casekit._helpers import (
+    TokenMaker,
+    bad_groups,
+    bad_heads,
+    own_scores_far_below_zero,
+    realistic_call,
+    shaped,
+    small_hidden,
+)
+from attn_drill.casekit._maker import CaseMaker, Scores, SecondCall, shape
+from attn_drill.casekit._roles import HUGE, Direct, Projected
 from attn_drill.casekit.caches import CachedMaker
 from attn_drill.casekit.draw import Draw
-from attn_drill.casekit.maker import CaseMaker, SecondCall, shape
 from attn_drill.casekit.positions import RotaryMaker
-from attn_drill.casekit.realistic import realistic_call, shaped
-from attn_drill.casekit.roles import HUGE, Direct, Projected
-from attn_drill.casekit.scores import Scores
 from attn_drill.model.case import Case, Refusal
 
 __all__ = [

@@ -22,8 +22,7 @@ from typing import Any
 import torch
 
 from attn_drill.casekit import suites
-from attn_drill.casekit.maker import CaseMaker, Sizes, shape
-from attn_drill.casekit.scores import Scores
+from attn_drill.casekit._maker import CaseMaker, Scores, Sizes, shape
 from attn_drill.model.case import Case
 
 

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from attn_drill.casekit import suites
-from attn_drill.casekit.maker import CaseMaker, Mask, Sizes, shape
-from attn_drill.casekit.roles import Projected
+from attn_drill.casekit._maker import CaseMaker, Mask, Sizes, shape
+from attn_drill.casekit._roles import Projected
 from attn_drill.model.case import Case
 
 Positions = Tensor | str | int | None

@@ -17,9 +17,8 @@ from typing import Any
 
 import torch
 
-from attn_drill.casekit.maker import CaseMaker, Roles, SecondCall, ragged, shape
-from attn_drill.casekit.roles import Projected
-from attn_drill.casekit.scores import Scores
+from attn_drill.casekit._maker import CaseMaker, Roles, Scores, SecondCall, ragged, shape
+from attn_drill.casekit._roles import Projected
 from attn_drill.model.case import Case
 from attn_drill.model.errors import PackError
 

@@ -104,6 +104,7 @@ def parse_formats(text: str) -> tuple[Format, ...]:
 
 
 def plain_assignment(challenge_id: str, title: str = "") -> Assignment:
+    """Return an assignment of one challenge with the usual settings."""
     return Assignment(title or challenge_id, (AssignedChallenge(challenge_id),))
 
 

@@ -19,11 +19,11 @@ from pathlib import Path
 from attn_drill.classroom.records import Assignment, StudentSubmission
 from attn_drill.classroom.result_store import Job, ResultStore, text_digest
 from attn_drill.model.challenge import Challenge
+from attn_drill.model.challenge import Submission as SubmittedFile
 from attn_drill.model.errors import DrillError, GraderError
-from attn_drill.model.submission import Submission as SubmittedFile
 from attn_drill.packs.pack_reader import content_digest
+from attn_drill.server.clients import answer, pool
 from attn_drill.server.messages import Grade, Refused, Reply, packed, unpacked_reply
-from attn_drill.server.pool import answer, pool
 
 _MOST_SEED = 1 << 62
 _DASK = re.compile(r"dask://(\[[0-9a-fA-F:.]+\]|[^:/]+):(\d{1,5})")

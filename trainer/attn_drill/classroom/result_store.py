@@ -193,6 +193,7 @@ def read_record(out: Path) -> ClassRecord | None:
 
 
 def write_record(out: Path, record: ClassRecord) -> None:
+    """Write `class.json`, so that a grading can be resumed and changed."""
     text = msgspec.json.format(msgspec.json.encode(record), indent=2)
     write_atomically(out / CLASS_FILE, text + b"\n")
 

@@ -18,15 +18,276 @@ Help, "Adding Students and Staff".
 
 from __future__ import annotations
 
+import csv
+import difflib
+import io
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
-from attn_drill.classroom.csv_file import CsvLine, listed, plain_heading, read_csv
+from attn_drill.classroom.anonymity import anonymous_ids
 from attn_drill.classroom.records import Student, System
-from attn_drill.classroom.students import ID, folded, in_order, key_form, with_unique_names
 from attn_drill.model.errors import DrillError
+from attn_drill.model.words import first_of
+
+_SAVE_AS = "In the spreadsheet, save the table as “CSV UTF-8” and name that file."
+_MOST_COLUMNS = 12  # in one sentence
+
+
+@dataclass(frozen=True)
+class CsvLine:
+    """One line of a table."""
+
+    number: int  # of its last line in the file, from 1: a cell may hold line ends
+    cells: Mapping[str, str]  # exactly as read, by heading
+
+    def cell(self, *names: str) -> str:
+        """Return the cell of the first of these plain headings that is not empty, or ""."""
+        by_name: dict[str, str] = {}
+        for heading, cell in self.cells.items():
+            by_name.setdefault(plain_heading(heading), cell.strip())
+        return next((by_name[name] for name in names if by_name.get(name)), "")
+
+
+@dataclass(frozen=True)
+class CsvTable:
+    """A table with a heading for each column. Empty lines are left out."""
+
+    headings: tuple[str, ...]
+    lines: tuple[CsvLine, ...]
+
+    def has(self, *names: str) -> bool:
+        """Return whether one of these plain headings exists."""
+        return not {plain_heading(heading) for heading in self.headings}.isdisjoint(names)
+
+
+def plain_heading(heading: str) -> str:
+    """Return a heading in small letters, without blanks and punctuation.
+
+    >>> plain_heading(" E-Mail ")
+    'email'
+    """
+    folded = unicodedata.normalize("NFKC", heading).casefold()
+    return "".join(character for character in folded if character.isalnum())
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names of columns for a sentence.
+
+    >>> listed(["id", " ", "name"])
+    '“id”, “name”'
+    """
+    return first_of([f"“{name.strip()}”" for name in names if name.strip()], _MOST_COLUMNS)
+
+
+def read_csv(path: Path, next_step: str) -> CsvTable:
+    """Read a table with commas, semicolons or tabs, in UTF-8 or UTF-16, or raise DrillError."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DrillError(f"{path} cannot be read: {error.strerror or error}. {next_step}") from None
+    # Blackboard writes UTF-16, with or without a mark. A heading begins with a letter of ASCII.
+    is_marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    encoding = "utf-16" if is_marked else "utf-16-le" if data[1:2] == b"\0" else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        raise DrillError(f"{path} is no CSV file in UTF-8 or UTF-16. {_SAVE_AS}") from None
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = max(",;\t", key="".join(first.split('"')[::2]).count)  # outside of quotes
+    reader = csv.DictReader(
+        io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter, restval="", strict=True
+    )
+    headings = tuple(reader.fieldnames or ())
+    if not headings:
+        raise DrillError(f"{path} is empty. {next_step}")
+    lines: list[CsvLine] = []
+    try:
+        for row in reader:
+            extra = row.pop(None, ())
+            if any(cell.strip() for cell in extra):
+                raise DrillError(
+                    f"{path}, line {reader.line_num} has {len(headings) + len(extra)} cells, but"
+                    f" the first line names {len(headings)} columns. Write quotes around a cell"
+                    " that has a comma in it."
+                )
+            if any(cell.strip() for cell in row.values()):
+                lines.append(CsvLine(reader.line_num, row))
+    except csv.Error as error:
+        raise DrillError(
+            f"{path}, line {reader.line_num + 1} cannot be read: {error}. {_SAVE_AS}"
+        ) from None
+    return CsvTable(headings, tuple(lines))
+
+
+# The columns of a roster with an id, in the form of `plain_heading`. Earlier headings come first.
+ID = (
+    *("sisuserid", "studentid", "idnumber", "studentnumber", "studentno", "sid", "userid"),
+    *("matriculationnumber", "id"),
+)
+Value = TypeVar("Value")
+
+_MOST_NAMED = 5  # students in one sentence
+_LEAST_PART = 4  # a short number in a file name, for example `gqa_2`, is hardly an id
+_PARTS = re.compile(r"[\s,;()\[\]_]+")
+# The addition that makes a name unique: "Ana Lee (101)".
+_ADDITION = re.compile(r" \([^()]*\)\Z")
+# Letters with a stroke or a ligature, which Unicode does not take apart.
+_PLAIN = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+)
+_SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))  # "Sammy Davis, Jr." is not turned around
+
+
+def key_form(text: str) -> str:
+    """Return the form in which ids, user names and addresses are compared.
+
+    >>> key_form(" Ana.Lee ")
+    'ana.lee'
+    """
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def folded(name: str) -> str:
+    """Return a name in small letters without accents, blanks and punctuation.
+
+    >>> folded("O'Neil-Łuk, Zoë")
+    'oneillukzoe'
+    """
+    apart = unicodedata.normalize("NFD", key_form(name)).translate(_PLAIN)
+    kinds = ((each, unicodedata.category(each)) for each in apart)
+    return "".join(each for each, kind in kinds if kind[0] in "LNM" and kind != "Mn")
+
+
+def in_order(name: str) -> str:
+    """Return a name with the first name first.
+
+    >>> in_order("Lee, Ana")
+    'Ana Lee'
+    """
+    last, comma, first = (part.strip() for part in name.partition(","))
+    is_turned = comma and first and last and "," not in first and folded(first) not in _SUFFIXES
+    return " ".join((f"{first} {last}" if is_turned else name).split())
+
+
+class StudentIndex:
+    """The students of a class, by everything that identifies them.
+
+    A student may be named by id, user name, e-mail address, the part of the address before the @,
+    anonymous id, or name. A name has its first or its last word first, with or without blanks,
+    punctuation and accents. With "" for the salt, there are no anonymous ids.
+    """
+
+    def __init__(self, students: Sequence[Student], salt: str = "") -> None:
+        self._by_exact_name = {student.name: student for student in students}
+        self._by_key: dict[str, list[Student]] = defaultdict(list)
+        self._by_name: dict[str, list[Student]] = defaultdict(list)
+        hidden = anonymous_ids(self._by_exact_name, salt) if salt else {}
+        for student in students:
+            # A row may have several ids, for example Canvas' own id and the university's.
+            ids = [cell for heading, cell in student.row.items() if plain_heading(heading) in ID]
+            keys = (
+                *(student.id, student.system_id, *ids, student.login, student.email),
+                *(student.email.partition("@")[0], hidden.get(student.name, "")),
+            )
+            for key in {key_form(key) for key in keys} - {""}:
+                self._by_key[key].append(student)
+            for name in _name_forms(student.name) | _name_forms(_ADDITION.sub("", student.name)):
+                self._by_name[name].append(student)
+
+    def find_all(self, words: str) -> list[Student]:
+        """Return every student whom the words fit; of an exact name, only its student.
+
+        An id or an address may be a part of the words: `12345_gqa`.
+        """
+        if words in self._by_exact_name:
+            return [self._by_exact_name[words]]
+        parts = [
+            student
+            for part in _PARTS.split(words)
+            if len(part) >= _LEAST_PART and ("@" in part or any(map(str.isdigit, part)))
+            for student in self._by_key.get(key_form(part), [])
+        ]
+        fitting = (
+            self._by_key.get(key_form(words)) or self._by_name.get(folded(in_order(words))) or parts
+        )
+        return list({student.name: student for student in fitting}.values())
+
+    def find(self, words: str) -> Student:
+        """Return the only student whom the words fit, or raise DrillError."""
+        fitting = self.find_all(words)
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            raise DrillError(_several(words, fitting))
+        near = difflib.get_close_matches(words, self._by_exact_name, n=3, cutoff=0.5)
+        hint = (
+            f"Did you mean {' or '.join(map(repr, near))}?" if near else "grades.csv has all names."
+        )
+        raise DrillError(f"No student of this class is called {words!r}. {hint}")
+
+
+def by_student(
+    table: Iterable[tuple[str, Value]], students: Sequence[Student], source: str
+) -> tuple[dict[str, Value], list[str]]:
+    """Return a table of a person by the names of the students, and its keys that fit nobody.
+
+    Raise DrillError if a key fits several students, or a student has two different values.
+    """
+    index = StudentIndex(students)
+    values: dict[str, Value] = {}
+    unknown: list[str] = []
+    for key, value in table:
+        fitting = index.find_all(key)
+        if len(fitting) > 1:
+            raise DrillError(f"{source}: {_several(key, fitting)}")
+        if not fitting:
+            unknown.append(key)
+        elif values.setdefault(fitting[0].name, value) != value:
+            raise DrillError(
+                f"{source} has two different values for {fitting[0].name}. Remove the line that"
+                " does not count."
+            )
+    return values, unknown
+
+
+def _several(words: str, students: Sequence[Student]) -> str:
+    names = [
+        f"{student.name.removesuffix(f' ({student.id})')} ({student.id or student.email})"
+        for student in students
+    ]
+    return (
+        f"{words!r} fits {len(names)} students: {first_of(names, _MOST_NAMED)}. Name the student"
+        " by id."
+    )
+
+
+def with_unique_names(students: Sequence[Student]) -> list[Student]:
+    """Return the students with distinct names, as far as ids or addresses distinguish them."""
+    counts = Counter(key_form(student.name) for student in students)
+    unique: list[Student] = []
+    for student in students:
+        addition = student.id or student.email
+        if addition and counts[key_form(student.name)] > 1:
+            student = replace(student, name=f"{student.name} ({addition})")
+        unique.append(student)
+    return unique
+
+
+def _name_forms(name: str) -> set[str]:
+    """Return the `folded` forms of a name with first and last names in either order.
+
+    Nobody can tell from "Ana Maria Lopez" where the last name begins. So each word may be the
+    first word of the last name.
+    """
+    words = [word for word in map(folded, in_order(name).split()) if word]
+    return {"".join(words[start:] + words[:start]) for start in range(len(words))}
+
 
 # The headings of a column in the form of `plain_heading`. Earlier headings come first.
 NAME = ("student", "fullname", "name", "studentname", "displayname")

@@ -19,10 +19,8 @@ from pathlib import Path
 import msgspec
 
 from attn_drill.classroom.collect import Collected
-from attn_drill.classroom.csv_file import listed, read_csv
 from attn_drill.classroom.records import Assignment
-from attn_drill.classroom.roster import EMAIL, LOGIN, NAME
-from attn_drill.classroom.students import ID, by_student
+from attn_drill.classroom.roster import EMAIL, ID, LOGIN, NAME, by_student, listed, read_csv
 from attn_drill.model.errors import DrillError
 
 _TIME = (

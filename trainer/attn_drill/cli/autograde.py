@@ -18,9 +18,8 @@ from attn_drill.classroom.assignment import read_assignment
 from attn_drill.classroom.gradebook import grades_of
 from attn_drill.classroom.grading_jobs import executor_for, jobs_of, plan_of
 from attn_drill.classroom.result_store import write_atomically
-from attn_drill.cli.class_run import graded
-from attn_drill.cli.grade_inputs import read_class
-from attn_drill.export.gradescope import gradescope_object
+from attn_drill.cli._class_run import graded, read_class
+from attn_drill.export.feedback import gradescope_object
 from attn_drill.model.errors import DrillError, GraderError
 
 

@@ -12,64 +12,54 @@ import typer
 
 from attn_drill import __version__
 from attn_drill.cli import (
-    check,
-    class_autograder,
-    class_grade,
-    class_handout,
-    class_override,
-    compare,
-    conventions,
-    doctor,
-    heads,
-    hint,
-    hunt,
-    interview,
-    journal_copies,
-    list_,
-    pack,
-    quiz,
-    review,
-    start,
-    stats,
-    trace,
+    _check,
+    _class_commands,
+    _hunt,
+    _interview,
+    _keep_track,
+    _pack,
+    _quiz,
+    _review,
+    _start,
+    _tool_commands,
 )
-from attn_drill.cli.exit_codes import exit_code
-from attn_drill.cli.parameters import (
+from attn_drill.cli._command_line import (
     PACK_HELP,
     DrillCommand,
     DrillGroup,
     PackCommand,
     Program,
+    exit_code,
     name_packs,
 )
 
 # The section of the first screen, or the group; the name; the function; the short help.
 COMMANDS = (
-    ("Practise", "list", list_.list_challenges, "show the challenges and your state"),
-    ("Practise", "start", start.start, "write a stub and practise it"),
-    ("Practise", "check", check.check, "grade your file"),
-    ("Practise", "hint", hint.hint, "show the next of three hints"),
-    ("Practise", "solution", hint.solution, "show the reference after a pass"),
-    ("Practise", "reset", start.reset, "begin again with a fresh stub"),
-    ("Look closer", "trace", trace.trace, "show each line's result next to the reference's"),
-    ("Look closer", "repro", trace.repro, "write the failing case as a script"),
-    ("Look closer", "conventions", conventions.conventions, "show where public code disagrees"),
-    ("Rehearse", "review", review.review, "write again what is due"),
-    ("Rehearse", "quiz", quiz.quiz, "answer questions"),
-    ("Rehearse", "hunt", hunt.hunt, "repair a reference with bugs in it"),
-    ("Rehearse", "interview", interview.interview, "hold a timed mock interview"),
-    ("Keep track", "stats", stats.stats, "show days, topics, times and mistakes"),
-    ("journal", "export", journal_copies.export_journal, "write a copy of the journal"),
-    ("journal", "import", journal_copies.import_journal, "add the entries of such a copy"),
-    ("class", "grade", class_grade.grade, "grade the submissions of a class"),
-    ("class", "override", class_override.override, "set points by hand"),
-    ("class", "handout", class_handout.handout, "write what the students get"),
-    ("class", "autograder", class_autograder.autograder, "write an autograder for Gradescope"),
-    ("pack", "new", pack.new_pack, "write a new pack with one challenge"),
-    ("pack", "check", pack.check_pack, "verify the challenges of a pack"),
-    ("Machine and tools", "doctor", doctor.doctor, "show versions, settings and isolation"),
-    ("tools", "compare", compare.compare, "compare MHA, GQA, MQA and MLA"),
-    ("tools", "heads", heads.heads, "describe the heads of saved weights"),
+    ("Practise", "list", _keep_track.list_challenges, "show the challenges and your state"),
+    ("Practise", "start", _start.start, "write a stub and practise it"),
+    ("Practise", "check", _check.check, "grade your file"),
+    ("Practise", "hint", _start.hint, "show the next of three hints"),
+    ("Practise", "solution", _start.solution, "show the reference after a pass"),
+    ("Practise", "reset", _start.reset, "begin again with a fresh stub"),
+    ("Look closer", "trace", _check.trace, "show each line's result next to the reference's"),
+    ("Look closer", "repro", _check.repro, "write the failing case as a script"),
+    ("Look closer", "conventions", _keep_track.conventions, "show where public code disagrees"),
+    ("Rehearse", "review", _review.review, "write again what is due"),
+    ("Rehearse", "quiz", _quiz.quiz, "answer questions"),
+    ("Rehearse", "hunt", _hunt.hunt, "repair a reference with bugs in it"),
+    ("Rehearse", "interview", _interview.interview, "hold a timed mock interview"),
+    ("Keep track", "stats", _keep_track.stats, "show days, topics, times and mistakes"),
+    ("journal", "export", _keep_track.export_journal, "write a copy of the journal"),
+    ("journal", "import", _keep_track.import_journal, "add the entries of such a copy"),
+    ("class", "grade", _class_commands.grade, "grade the submissions of a class"),
+    ("class", "override", _class_commands.override, "set points by hand"),
+    ("class", "handout", _class_commands.handout, "write what the students get"),
+    ("class", "autograder", _class_commands.autograder, "write an autograder for Gradescope"),
+    ("pack", "new", _pack.new_pack, "write a new pack with one challenge"),
+    ("pack", "check", _pack.check_pack, "verify the challenges of a pack"),
+    ("Machine and tools", "doctor", _tool_commands.doctor, "show versions, settings and isolation"),
+    ("tools", "compare", _tool_commands.compare, "compare MHA, GQA, MQA and MLA"),
+    ("tools", "heads", _tool_commands.heads, "describe the heads of saved weights"),
 )
 GROUPS = (
     ("Keep track", "journal", "export or import your history"),
@@ -79,13 +69,13 @@ GROUPS = (
 )
 # The class of a command that is no PackCommand.
 _KINDS = {
-    check.check: check.CheckCommand,
-    journal_copies.export_journal: DrillCommand,
-    journal_copies.import_journal: DrillCommand,
-    class_override.override: DrillCommand,
-    pack.new_pack: DrillCommand,
-    compare.compare: DrillCommand,
-    heads.heads: DrillCommand,
+    _check.check: _check.CheckCommand,
+    _keep_track.export_journal: DrillCommand,
+    _keep_track.import_journal: DrillCommand,
+    _class_commands.override: DrillCommand,
+    _pack.new_pack: DrillCommand,
+    _tool_commands.compare: DrillCommand,
+    _tool_commands.heads: DrillCommand,
 }
 
 app = typer.Typer(
@@ -133,12 +123,12 @@ def root(
     """Practise implementing attention in PyTorch from memory."""
     if context.invoked_subcommand is not None:
         return
-    from attn_drill.cli.practise import can_draw_screen
+    from attn_drill.cli._practise import can_draw_screen
 
     if not can_draw_screen():
-        list_.list_challenges(context)
+        _keep_track.list_challenges(context)
         return
-    from attn_drill.cli.menu import menu
+    from attn_drill.cli._menu import menu
 
     menu(context)
 
@@ -158,4 +148,5 @@ def main() -> None:
 
 
 def run() -> int:
+    """Run the program that `sys.argv` names, and return its exit code."""
     return exit_code(lambda: app(prog_name="attn-drill", standalone_mode=False))

@@ -15,6 +15,7 @@ _WITHOUT_GRADING = ("-h", "--help", "--version")
 
 
 def main() -> None:
+    """Start a grading server early if the command needs it, and run the command line."""
     # A script in the background ignores SIGINT. Otherwise Ctrl-C ends this process until the
     # command handles it, because a KeyboardInterrupt can be lost during an import.
     usual = signal.getsignal(signal.SIGINT)

@@ -16,46 +16,34 @@ from functools import cache, cached_property
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from attn_drill.diagnosis.agreement import Agreement
-from attn_drill.diagnosis.attention_weights import attention_weights
-from attn_drill.diagnosis.effective_mask import effective_mask
-from attn_drill.diagnosis.first_wrong import wrong_entries
-from attn_drill.diagnosis.generic_errors import generic_error
-from attn_drill.diagnosis.locate import Location, Locator
-from attn_drill.diagnosis.milestones import (
+from attn_drill.diagnosis._attention_weights import attention_weights, effective_mask
+from attn_drill.diagnosis._behaviour import Agreement
+from attn_drill.diagnosis._first_wrong import wrong_entries
+from attn_drill.diagnosis._generic_errors import generic_error
+from attn_drill.diagnosis._locate import Location, Locator
+from attn_drill.diagnosis._milestones import (
     MilestoneProgress,
     concerns,
     noted_shape,
     progress,
     topics_of,
 )
-from attn_drill.diagnosis.mistake_search import MistakeSearch
-from attn_drill.diagnosis.named_line import is_omission, line_by_text, patched_lines
-from attn_drill.diagnosis.named_value import NamedMistake
-from attn_drill.diagnosis.output_relation import relation
-from attn_drill.diagnosis.pair_search import find_pair
+from attn_drill.diagnosis._mistake_search import MistakeSearch, failures, find_pair
+from attn_drill.diagnosis._named_line import NamedMistake, is_omission, line_by_text, patched_lines
+from attn_drill.diagnosis._output_relation import relation
+from attn_drill.diagnosis._recorded_case import RecordedCase, Reruns, recorded_case
+from attn_drill.diagnosis._source_lines import function_lines, line_of_tuple
+from attn_drill.diagnosis._telling_case import case_of_the_mask, most_informative_case
+from attn_drill.diagnosis._value_graph import ValueGraph
 from attn_drill.diagnosis.patched_references import Ids, PatchedReferences
-from attn_drill.diagnosis.recorded_case import RecordedCase, recorded_case
 from attn_drill.diagnosis.repairs import repair_of
-from attn_drill.diagnosis.reruns import Reruns
-from attn_drill.diagnosis.same_failure import failures
-from attn_drill.diagnosis.source_analysis import function_lines, line_of_tuple
-from attn_drill.diagnosis.telling_case import case_of_the_mask, most_informative_case
-from attn_drill.diagnosis.value_graph import ValueGraph
 from attn_drill.grading.case_set import CaseSet
 from attn_drill.grading.grader import Judgement
-from attn_drill.grading.pictures import with_pictures
+from attn_drill.grading.pictures import name_shape, with_pictures
 from attn_drill.grading.ready_workers import Workers
-from attn_drill.grading.shapes import name_shape
 from attn_drill.model.challenge import Mistake
 from attn_drill.model.checks import CHECK_ORDER
-from attn_drill.model.report import (
-    Diagnosis,
-    EffectiveMask,
-    Outcome,
-    Report,
-    WrongFunction,
-)
+from attn_drill.model.report import Diagnosis, EffectiveMask, Outcome, Report, WrongFunction
 from attn_drill.packs.mistakes import lines_of, patch_all
 from attn_drill.worker.forkserver_client import ForkServerLostError
 from attn_drill.worker.worker_client import WorkerResult

@@ -17,12 +17,11 @@ from typing import Any, TypeVar, cast
 import torch
 from torch import Tensor, nn
 
-from attn_drill.diagnosis.value_graph import ValueGraph, content_graph, right_graphs
-from attn_drill.grading.calls import Purpose
-from attn_drill.grading.case_set import CaseSet
-from attn_drill.grading.challenge_content import load_module
+from attn_drill.diagnosis._value_graph import ValueGraph, content_graph, right_graphs
+from attn_drill.grading.case_set import CaseSet, Purpose
 from attn_drill.grading.checks_load import accepted_types
 from attn_drill.grading.comparison import Comparison
+from attn_drill.grading.content import load_module
 from attn_drill.grading.judge import judge
 from attn_drill.model.case import Refusal
 from attn_drill.model.challenge import Mistake

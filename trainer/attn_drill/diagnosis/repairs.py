@@ -14,10 +14,9 @@ from itertools import combinations
 
 from torch import Tensor
 
-from attn_drill.diagnosis.agreement import Agreement
-from attn_drill.diagnosis.observed import are_equal
+from attn_drill.diagnosis._behaviour import Agreement, are_equal
+from attn_drill.diagnosis._recorded_case import Reruns
 from attn_drill.diagnosis.patched_references import Behaviour, Ids, PatchedReferences
-from attn_drill.diagnosis.reruns import Reruns
 from attn_drill.grading.case_set import CaseSet, load_training
 from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.grader import Judgement

@@ -11,18 +11,17 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from attn_drill.diagnosis._milestones import milestones
+from attn_drill.diagnosis._right_values import ReferenceIndex
+from attn_drill.diagnosis._value_graph import Node, ValueGraph, content_graph, graph_of
 from attn_drill.diagnosis.diagnose import Diagnoser
-from attn_drill.diagnosis.milestones import milestones
-from attn_drill.diagnosis.reference_index import ReferenceIndex
-from attn_drill.diagnosis.value_graph import Node, ValueGraph, content_graph, graph_of
 from attn_drill.grading.case_set import CaseSet
 from attn_drill.grading.comparison import in_words
 from attn_drill.grading.grader import Grader, Judgement, index_of_case
-from attn_drill.grading.shapes import name_shape
-from attn_drill.model.challenge import Challenge
+from attn_drill.grading.pictures import name_shape
+from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.model.errors import DrillError
 from attn_drill.model.report import Report, Trace, TraceRow
-from attn_drill.model.submission import Submission
 from attn_drill.packs.pack_reader import solution
 from attn_drill.worker.worker_client import WorkerResult
 

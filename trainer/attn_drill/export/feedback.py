@@ -1,24 +1,175 @@
-"""Write the page that each student gets back, and name it as the student's system expects.
+"""Write what a student gets back: the page, and the `results.json` of Gradescope.
 
-Sources: Canvas, "How do I upload all student submissions for an assignment?"; Moodle, "Assignment
-settings: feedback types, Upload multiple feedback files in a zip"; Blackboard has no upload for
-the feedback of a whole class, so its files are sorted by user name.
+Sources of the file names: Canvas, "How do I upload all student submissions for an assignment?";
+Moodle, "Assignment settings: feedback types, Upload multiple feedback files in a zip"; Blackboard
+has no upload for the feedback of a whole class, so its files are sorted by user name.
 """
 
 from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from attn_drill.classroom.lms_names import read_name
-from attn_drill.classroom.records import Assignment, Student, StudentGrade
+from attn_drill.classroom.collect import read_name
+from attn_drill.classroom.records import (
+    AssignedChallenge,
+    Assignment,
+    ChallengeGrade,
+    Student,
+    StudentGrade,
+    StudentResult,
+)
 from attn_drill.classroom.result_store import safe_name
-from attn_drill.export.grade_words import override_words, penalty_taken
-from attn_drill.export.student_view import student_view
-from attn_drill.report.class_words import points
-from attn_drill.report.coloured import coloured
+from attn_drill.export._grade_words import (
+    PointsRow,
+    challenge_shares,
+    details,
+    override_words,
+    penalty_taken,
+    points_lines,
+    points_rows,
+)
+from attn_drill.model.checks import Verdict
+from attn_drill.report.class_words import VERDICTS, checks_passed, messages, points
 from attn_drill.report.pages import page
+from attn_drill.report.words import coloured, visible
+
+FAILED = "This could not be graded, which is not your fault. Tell your teacher."
+UNGRADED = (
+    "This is not graded yet: the file cannot be used as it is, or several files have your name. Ask"
+    " your teacher which file to hand in."
+)
+NOT_HANDED_IN = (
+    "There is no submission for this challenge. If you handed in a file, tell your teacher."
+)
+_NOT_LOADED = (
+    "Nothing else could be checked. Correct the file so that it loads with torch and Python's own"
+    " modules only, then ask your teacher whether you may hand it in again."
+)
+
+
+@dataclass(frozen=True)
+class ChallengeView:
+    """A student's view of one challenge. Everything that the student must not see is empty."""
+
+    challenge: str
+    share: float  # of the total, 0 to 1
+    says: str = ""  # the text for the student
+    verdict: Verdict | None = None  # None if the challenge was not graded
+    grade: ChallengeGrade | None = None  # None without a submission
+    rows: tuple[PointsRow, ...] = ()  # all checks with their points
+    reasons: Mapping[str, str] = field(default_factory=dict)  # why a check failed or brings nothing
+    report: str = ""
+    details: tuple[tuple[str, str], ...] = ()  # labels and words about times and decisions
+
+    @property
+    def symbol_and_word(self) -> tuple[str, str]:
+        return ("–", "no submission") if self.grade is None else VERDICTS[self.verdict]
+
+
+def student_view(grade: StudentGrade, assignment: Assignment) -> tuple[ChallengeView, ...]:
+    """Return a student's view of all challenges of the assignment."""
+    return tuple(
+        _view(assigned, grade.challenges.get(assigned.challenge), assignment)
+        for assigned in assignment.challenges
+    )
+
+
+def _view(
+    assigned: AssignedChallenge, grade: ChallengeGrade | None, assignment: Assignment
+) -> ChallengeView:
+    view = ChallengeView(
+        assigned.challenge,
+        challenge_shares(assignment)[assigned.challenge],
+        grade=grade,
+        details=() if grade is None else details(grade),
+    )
+    result = None if grade is None else grade.result
+    if result is None:
+        return replace(view, says=NOT_HANDED_IN)
+    if result.verdict is None:
+        return replace(view, says=UNGRADED if result.is_ungraded else FAILED)
+    rows = () if assignment.shown == "verdict" else points_rows(result, assigned)
+    return replace(
+        view,
+        says=_says(result, assignment),
+        verdict=result.verdict,
+        rows=rows,
+        reasons={row.check: _reason(row, result, assignment) for row in rows},
+        report=visible(result.text, lines=True) if assignment.shown == "report" else "",
+    )
+
+
+def _says(result: StudentResult, assignment: Assignment) -> str:
+    """Return the verdict in words, with the counts and the likely mistake if students see them."""
+    words = VERDICTS[result.verdict][1] + (", late" if result.late else "")
+    if assignment.shown == "verdict":
+        reason = messages(result, "loads")
+        words = f"{words}: {reason}" if reason else words
+    else:
+        passed, due = checks_passed(result)
+        words += f", {passed} of {due} checks passed"
+    if assignment.shown == "report" and assignment.why:
+        words += "".join(f"\nLikely: {mistake.says}" for mistake in result.mistakes)
+    return f"{words}\n{_NOT_LOADED}" if result.statuses().get("loads") == "failed" else words
+
+
+def _reason(row: PointsRow, result: StudentResult, assignment: Assignment) -> str:
+    """Return why a check failed, did not run or brings no points, or ""."""
+    if row.status == "failed":
+        is_shown = assignment.shown == "report" or row.check == "loads"
+        return messages(result, row.check) if is_shown else ""
+    return "" if row.status == "passed" and row.points == row.most else row.words
+
+
+def gradescope_object(grade: StudentGrade, assignment: Assignment) -> dict[str, Any]:
+    """Return the object with the keys of Gradescope's documentation.
+
+    It has no score if a challenge has no points: no student may get 0 points for a fault of the
+    grader.
+    """
+    views = student_view(grade, assignment)
+    content: dict[str, Any] = {} if grade.total is None else {"score": round(grade.total, 2)}
+    if assignment.shown == "report":
+        seconds = sum(result.seconds for result in grade.results)
+        content["execution_time"] = round(seconds, 1)
+    decided = [] if grade.override is None else [f"override: {override_words(grade.override)}"]
+    content |= {
+        "output": "\n\n".join([*map(visible, decided), *(_output(view) for view in views)]),
+        # Also the default of Gradescope. Set here so that no text is ever read as markup.
+        "output_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",  # the grader prints messages for the teacher only
+    }
+    tests = [] if grade.total is None else _tests(views)
+    return content | ({"tests": tests} if tests else {})
+
+
+def _output(view: ChallengeView) -> str:
+    details = (f"{label}: {visible(words)}" for label, words in view.details)
+    table = "\n".join((f"{view.challenge}: {view.says}", *details, *points_lines(view.rows)))
+    return "\n\n".join(filter(None, (table, view.report.rstrip())))
+
+
+def _tests(views: Sequence[ChallengeView]) -> list[dict[str, Any]]:
+    """Return an entry for each check, with its points of the total before penalties."""
+    return [
+        {
+            "name": f"{view.challenge}: {row.check}" if len(views) > 1 else row.check,
+            "status": "passed" if row.status == "passed" else "failed",
+            "output": view.reasons[row.check],
+            "output_format": "text",
+            "visibility": "visible",
+            "score": round(view.share * row.points, 2),
+            "max_score": round(view.share * row.most, 2),
+        }
+        for view in views
+        for row in view.rows
+    ]
+
 
 _FILE = "feedback.html"
 

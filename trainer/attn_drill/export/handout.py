@@ -9,9 +9,9 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from attn_drill.classroom.records import AssignedChallenge, Assignment
-from attn_drill.export.grade_words import challenge_shares, check_weights, rules
+from attn_drill.export._grade_words import challenge_shares, check_weights, rules
 from attn_drill.report.pages import page
-from attn_drill.report.visible import visible
+from attn_drill.report.words import visible
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 

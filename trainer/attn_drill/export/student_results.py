@@ -9,9 +9,9 @@ from attn_drill.classroom.handed_in import NOTEBOOK
 from attn_drill.classroom.records import StudentResult
 from attn_drill.model.report import Outcome, Report
 from attn_drill.practice.notebook_file import cell_line
-from attn_drill.report.literal import console
+from attn_drill.report.code_text import console
 from attn_drill.report.terminal import render
-from attn_drill.report.visible import visible
+from attn_drill.report.words import visible
 
 _WIDTH = 80
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from attn_drill.classroom.points import total
+from attn_drill.classroom.gradebook import total
 from attn_drill.classroom.records import (
     ChallengeGrade,
     Gradebook,
@@ -16,7 +16,7 @@ from attn_drill.classroom.records import (
     StudentGrade,
     StudentResult,
 )
-from attn_drill.export.grade_words import late_words, override_words
+from attn_drill.export._grade_words import late_words, override_words
 from attn_drill.report.class_words import VERDICTS
 
 _LONGEST = 160  # characters of a message

@@ -8,25 +8,78 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from xml.etree import ElementTree
 
 from attn_drill.classroom.anonymity import anonymous_gradebook, anonymous_ids, name_hider
-from attn_drill.classroom.records import Gradebook, System
+from attn_drill.classroom.records import Gradebook, StudentResult, System
 from attn_drill.classroom.result_store import remove_others, safe_name, write_atomically
 from attn_drill.classroom.similarity import same_text, similar_pairs
-from attn_drill.export.class_page import class_html
-from attn_drill.export.feedback import feedback_html, feedback_path, feedback_zip
-from attn_drill.export.grade_tables import (
+from attn_drill.export._class_page import class_html
+from attn_drill.export.feedback import feedback_html, feedback_path, feedback_zip, gradescope_object
+from attn_drill.export.tables import (
     ENCODING,
     cell_of,
     csv_text,
     grades_by_challenge_csv,
     grades_csv,
+    lms_table,
 )
-from attn_drill.export.gradescope import gradescope_object
-from attn_drill.export.junit import junit_xml
-from attn_drill.export.lms_tables import lms_table
 from attn_drill.export.to_look_at import notes_of
-from attn_drill.report.visible import visible
+from attn_drill.report.class_words import VERDICTS, messages
+from attn_drill.report.words import visible
+
+_KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+
+
+def junit_xml(results: Iterable[StudentResult]) -> str:
+    """Return the text of the file.
+
+    XML has no control characters, not even as references. They become escapes like `\\x1b`.
+    """
+    root = ElementTree.Element("testsuites", name="attn-drill")
+    seconds = 0.0
+    for result in results:
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=visible(f"{result.student}: {result.challenge}"),
+            file=visible(result.file),
+        )
+        _add_cases(suite, result)
+        _add_counts(suite, result.seconds)
+        if result.text:
+            printed = ElementTree.SubElement(suite, "system-out")
+            printed.text = visible(result.text, lines=True)
+        seconds += result.seconds
+    _add_counts(root, seconds)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_counts(element: ElementTree.Element, seconds: float) -> None:
+    element.set("tests", str(len(list(element.iter("testcase")))))
+    for count, tag in _KINDS.items():
+        element.set(count, str(len(list(element.iter(tag)))))
+    element.set("time", f"{seconds:.3f}")
+
+
+def _add_cases(suite: ElementTree.Element, result: StudentResult) -> None:
+    def add(name: str, tag: str, message: str) -> None:
+        case = ElementTree.SubElement(suite, "testcase", classname=result.challenge, name=name)
+        if tag:
+            first = visible(message.partition("\n")[0])
+            ElementTree.SubElement(case, tag, message=first).text = visible(message, lines=True)
+
+    if result.verdict is None:
+        add("grading", "error", result.error or "the grader failed")
+        return
+    statuses = result.statuses()
+    tags = {"failed": "failure", "skipped": "skipped", "passed": ""}
+    for name, status in statuses.items():
+        add(name, tags[status], messages(result, name) or "incomplete")
+    if result.verdict != "passed" and "failed" not in statuses.values():
+        # A submission that did not pass must have a failure, even if no check failed.
+        add("verdict", "failure", VERDICTS[result.verdict][1])
 
 
 @dataclass(frozen=True)
@@ -51,6 +104,7 @@ Writer = Callable[[GradedClass, Path], list[Path]]  # writes into a folder, retu
 
 
 def write_tables(graded: GradedClass, out: Path) -> list[Path]:
+    """Write the tables that every class has, and return their paths."""
     notes = notes_of(graded.gradebook)
     return [
         _table(out / "grades.csv", grades_csv(graded.gradebook, notes)),
@@ -79,6 +133,7 @@ def write_import_file(system: System, graded: GradedClass, out: Path) -> list[Pa
 
 
 def write_gradescope(graded: GradedClass, out: Path) -> list[Path]:
+    """Write a `results.json` of Gradescope for each student."""
     assignment = graded.gradebook.assignment
     written = [
         _write(
@@ -93,6 +148,7 @@ def write_gradescope(graded: GradedClass, out: Path) -> list[Path]:
 
 
 def write_junit(graded: GradedClass, out: Path) -> list[Path]:
+    """Write the results in the format of JUnit, which forges show."""
     return [_write(out / "junit.xml", [junit_xml(graded.gradebook.results)])]
 
 
@@ -126,6 +182,7 @@ def write_markers(graded: GradedClass, out: Path) -> list[Path]:
 
 
 def write_similar(graded: GradedClass, out: Path) -> list[Path]:
+    """Write the pairs of files that share much of their code."""
     rows = [("challenge", "student", "other", "share")]
     for challenge in graded.gradebook.assignment.challenge_ids:
         public = graded.answers.get(challenge, {}).values()

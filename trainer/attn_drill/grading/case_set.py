@@ -9,19 +9,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import torch
 from torch import Tensor
 
 from attn_drill.casekit.draw import Draw
-from attn_drill.grading.calls import Calls, Purpose, calls_for, graded_calls
-from attn_drill.grading.challenge_content import Content, in_authors_words, load_content
-from attn_drill.grading.expected import Expected
-from attn_drill.grading.prepared_case import PreparedCase
-from attn_drill.grading.reference import Reference
-from attn_drill.grading.trivial_answers import trivial_credits
+from attn_drill.grading.content import Content, in_authors_words, load_content
+from attn_drill.grading.reference import Expected, PreparedCase, Reference
 from attn_drill.model.case import Case, Refusal
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import GraderError, PackError
@@ -29,6 +25,7 @@ from attn_drill.worker.execution import map_leaves
 from attn_drill.worker.protocol import (
     DTYPES,
     Assigned,
+    Call,
     RefusedCall,
     Request,
     Run,
@@ -36,6 +33,79 @@ from attn_drill.worker.protocol import (
     decode,
     encode,
 )
+
+# The purpose of a request. Only "grade" makes the calls that a verdict needs. The others make one
+# call for each case: "outputs" sends its outputs, "facts" gathers facts for the lesson, and the
+# rest records its steps (see `worker.protocol.Observe`).
+Purpose = Literal["grade", "lines", "tensors", "gradients", "outputs", "facts"]
+Calls = tuple[Call, ...]
+
+_FIRST, _FIRST_WITH_GRADIENTS = Call(), Call(gradients=True)
+_SECOND = Call("second", is_in_same_memory=True)
+_IN_EVAL_MODE = Call(is_in_eval_mode=True)
+_COUNTED = (Call(observe="cost"),)
+
+
+def calls_for(purpose: Purpose, graded: Calls) -> Calls:
+    """Return the calls of a case for a purpose."""
+    if purpose == "grade":
+        return graded
+    return (_FIRST if purpose == "outputs" else Call(observe=purpose),)
+
+
+def graded_calls(prepared: Sequence[PreparedCase]) -> tuple[Calls, ...]:
+    """Return the calls that a verdict needs, for each case."""
+    kinds: set[tuple[str, str]] = set()
+    of_cases: list[Calls] = []
+    for case in prepared:
+        first = _FIRST_WITH_GRADIENTS if case.cotangents else _FIRST
+        if case.case.probe:
+            of_cases.append(_COUNTED)
+        elif case.case.dropout is not None:
+            # The two calls in training mode must draw other random numbers. Between them, nothing
+            # may be dropped.
+            of_cases.append((first, _IN_EVAL_MODE, _FIRST))
+        elif (kind := (case.case.mode, case.case.check)) not in kinds:
+            # Once for each kind of case, a third call on the first values shows results that are
+            # random, or that the second call has spoilt.
+            kinds.add(kind)
+            of_cases.append((first, _SECOND, _FIRST))
+        else:
+            of_cases.append((first, _SECOND))
+    return tuple(of_cases)
+
+
+def trivial_credits(cases: Sequence[PreparedCase]) -> Mapping[str, Sequence[float]]:
+    """Return the share of right outputs in each case for zeros, ones, each input, and its means."""
+    by_answer: dict[str, list[float]] = {}
+    for index, prepared in enumerate(cases):
+        expected = prepared.expected
+        count = len(expected.outputs) + len(expected.plain)
+        answers: dict[str, Tensor | float] = {"zeros": 0.0, "ones": 1.0}
+        for name, tensor in prepared.tensors.items():
+            if tensor.is_floating_point():
+                answers[name] = tensor
+                for dim in range(tensor.dim()):
+                    answers[f"mean of {name} along {dim}"] = tensor.mean(dim, keepdim=True)
+        for answer, value in answers.items():
+            right = 0
+            for output, want in expected.outputs.items():
+                right += _is_within(value, want.value, expected.bounds[output])
+            by_answer.setdefault(answer, [0.0] * len(cases))[index] = right / count
+    return by_answer
+
+
+def _is_within(value: Tensor | float, want: Tensor, bound: Tensor) -> bool:
+    """Return whether a value that fills the shape of the right one is as near as a right answer."""
+    if isinstance(value, Tensor):
+        sizes = zip(value.shape, want.shape, strict=False)
+        if value.dim() and value.dim() != want.dim():
+            return False
+        if not all(size in (1, wanted) for size, wanted in sizes):
+            return False
+        value = value.double()
+    return bool(((value - want.double()).abs() <= bound).all())
+
 
 # Random streams. They are separate from the stream that draws the inputs of the first call.
 _AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3

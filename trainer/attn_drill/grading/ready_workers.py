@@ -8,10 +8,9 @@ from pathlib import Path
 
 import torch
 
-from attn_drill.grading.calls import Purpose
-from attn_drill.grading.case_set import CaseSet
+from attn_drill.grading.case_set import CaseSet, Purpose
+from attn_drill.model.challenge import Submission
 from attn_drill.model.limits import Limits
-from attn_drill.model.submission import Submission
 from attn_drill.sandbox.isolation import Isolation
 from attn_drill.worker.forkserver_client import ForkServer
 from attn_drill.worker.protocol import Assigned, SubmittedFile, cap

@@ -1,22 +1,23 @@
-"""Run the reference of a challenge on its cases to get the expected results."""
+"""Run the reference of a challenge on its prepared cases to get the expected results."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import permutations
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 
-from attn_drill.grading.challenge_content import Content, in_authors_words
-from attn_drill.grading.expected import Expected, Value
-from attn_drill.grading.prepared_case import PreparedCase
-from attn_drill.grading.seen_dropout import ReplayedDropout, kept_weights
-from attn_drill.grading.tolerance import loss, lower_dtype
-from attn_drill.model.case import Case
+from attn_drill.grading._tolerance import allowed, loss, lower_dtype
+from attn_drill.grading.content import Content, in_authors_words
+from attn_drill.model.case import Case, axes
 from attn_drill.model.errors import GraderError, PackError
 from attn_drill.worker.execution import (
     Given,
@@ -29,6 +30,187 @@ from attn_drill.worker.execution import (
 )
 from attn_drill.worker.protocol import DTYPES
 from attn_drill.worker.returns import plain_value
+
+
+@dataclass(frozen=True)
+class Value:
+    """The expected value of one tensor."""
+
+    value: Tensor  # in float64
+    lost: float  # the rounding loss of the case's dtype, as `tolerance.loss` measures it
+    dtype: str  # the dtype that the submission's tensor must have
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The results of the reference for one case."""
+
+    outputs: Mapping[str, Value]  # the outputs of the first call, by name
+    second: Mapping[str, Value]  # the outputs of the second call, which has other values
+    # The outputs of both calls that are not tensors, as text.
+    plain: Mapping[str, str] = field(default_factory=dict)
+    plain_second: Mapping[str, str] = field(default_factory=dict)
+    gradients: Mapping[str, Value] = field(default_factory=dict)  # by input or parameter
+    dtype: str = "float32"  # the dtype of the case
+
+    @cached_property
+    def bounds(self) -> Mapping[str, Tensor]:
+        """The largest allowed difference of each output entry of the first call, by name."""
+        return self._bounds_of(self.outputs)
+
+    @cached_property
+    def bounds_second(self) -> Mapping[str, Tensor]:
+        """The largest allowed difference of each output entry of the second call, by name."""
+        return self._bounds_of(self.second)
+
+    @cached_property
+    def gradient_bounds(self) -> Mapping[str, Tensor]:
+        """The largest allowed difference of each gradient entry, by input or parameter."""
+        return {
+            name: allowed(want.value, self.dtype, want.lost, self.gradient_scale)
+            for name, want in self.gradients.items()
+        }
+
+    @cached_property
+    def gradient_scale(self) -> float:
+        """The largest absolute entry of all gradients of the case."""
+        return max((_largest(want.value) for want in self.gradients.values()), default=0.0)
+
+    def _bounds_of(self, outputs: Mapping[str, Value]) -> Mapping[str, Tensor]:
+        # An output of zeros is measured by the largest of all outputs.
+        sizes = {
+            name: _largest(want.value)
+            for name, want in self.outputs.items()
+            if want.value.dtype != torch.bool
+        }
+        largest = max(sizes.values(), default=0.0)
+        return {
+            name: allowed(want.value, self.dtype, want.lost, sizes.get(name) or largest)
+            for name, want in outputs.items()
+        }
+
+
+def _largest(value: Tensor) -> float:
+    return float(value.abs().max()) if value.numel() else 0.0
+
+
+class ResultSource(Protocol):
+    """The part of `reference.Reference` that a case uses."""
+
+    def expect(self, prepared: PreparedCase) -> Expected: ...
+
+    def gradients_under(
+        self, prepared: PreparedCase, output: str, actual: Tensor
+    ) -> Expected | None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedCase:
+    """A case with its inputs, weights and expected results."""
+
+    case: Case
+    inputs: Mapping[str, Any]  # the inputs of the first call in the case's dtype, by name
+    second: Mapping[str, Any]  # the inputs of the second call, which has other values
+    parameters: Mapping[str, Tensor]  # the weights, by the names of the contract
+    # The output gradients of the backward pass, by output; empty if the case compares no gradients.
+    cotangents: Mapping[str, Tensor]
+    reference: ResultSource  # computes the expected results
+    exact: Any  # the reference's module or function in float64
+    # The smaller case of the same growth probe, if this case is the larger one.
+    smaller: PreparedCase | None = None
+    # The original case, if this case is a variant with other inputs or weights.
+    varied_from: PreparedCase | None = None
+
+    @cached_property
+    def expected(self) -> Expected:
+        """The results of the reference. A variant has the results of its original case."""
+        if self.varied_from is not None:
+            return self.varied_from.expected
+        return self.reference.expect(self)
+
+    @property
+    def differentiable(self) -> list[str]:
+        """The names of the inputs that get gradients."""
+        names = [name for name, tensor in leaves(self.inputs) if tensor.is_floating_point()]
+        return [name for name in names if self.cotangents and name not in self.case.constants]
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors among the inputs, by name."""
+        return dict(leaves(self.inputs))
+
+    @cached_property
+    def largest_number(self) -> float:
+        """The largest absolute value of all inputs and weights."""
+        largest = 0.0
+        for tensor in [*self.tensors.values(), *self.parameters.values()]:
+            if tensor.is_floating_point() and tensor.numel():
+                largest = max(largest, float(tensor.abs().nan_to_num(0.0, math.inf).max()))
+        return largest
+
+    def varied(self, inputs: Mapping[str, Any], parameters: Mapping[str, Tensor]) -> PreparedCase:
+        """Return a variant with other inputs and weights, for the diagnosis: it is not graded."""
+        return replace(
+            self,
+            inputs=dict(inputs),
+            second=dict(inputs),
+            parameters=dict(parameters),
+            varied_from=self.varied_from or self,
+        )
+
+
+def kept_weights(
+    dims: str, sizes: Mapping[str, int], weights: Tensor, actual: Tensor
+) -> dict[str, Tensor]:
+    """Return boolean tensors that are True for kept weights, one for each order of the dimensions.
+
+    The keys are the letters of the dimensions in order, e.g. "B H Lq Lk".
+
+    Args:
+        dims: the named dimensions of both tensors. Along `copy` lie copies of the same weight. The
+            last letter is the key.
+        actual: the submission's output. A dropped weight is 0.
+    """
+    letters = [letter for axis in axes(dims) for letter in axis]
+    kept = actual.to(torch.float64).abs() > weights.abs() / 2
+    kept = kept.reshape([sizes[letter] for letter in letters])
+    if "copy" in letters:
+        kept = kept.select(letters.index("copy"), 0)
+        letters.remove("copy")
+    in_orders: dict[str, Tensor] = {}
+    # [B, H, Lq, Lk] first: implementations have heads before queries, outputs after queries.
+    for order in sorted(
+        permutations(letters[:-1]),
+        key=lambda candidate: [letter not in ("B", "H") for letter in candidate],
+    ):
+        full = [*order, letters[-1]]
+        in_orders[" ".join(full)] = kept.permute([letters.index(letter) for letter in full])
+    return in_orders
+
+
+class ReplayedDropout(TorchFunctionMode):
+    """Make dropout in this thread keep the weights of `kept_weights`, and scale them as usual."""
+
+    def __init__(self, kept: Mapping[str, Tensor], p: float) -> None:
+        super().__init__()
+        self._kept, self._p = kept, p
+        self.calls = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func not in (functional.dropout, torch.dropout):
+            return func(*args, **(kwargs or {}))
+        weights = args[0] if args else (kwargs or {})["input"]
+        count = math.prod(weights.shape)
+        for kept in self._kept.values():
+            if kept.numel() == count and _without_ones(kept.shape) == _without_ones(weights.shape):
+                self.calls += 1
+                return weights * (kept.reshape(weights.shape).to(weights.dtype) / (1 - self._p))
+        return weights
+
+
+def _without_ones(shape: torch.Size) -> list[int]:
+    return [size for size in shape if size != 1]
+
 
 _MOST_DRAWINGS = 16  # dropout patterns whose gradients are kept
 

@@ -1,4 +1,4 @@
-"""A challenge of a pack, its interface, and its known mistakes."""
+"""Challenges, and the submissions that answer them."""
 
 from __future__ import annotations
 
@@ -97,3 +97,11 @@ class Challenge:
     def file_name(self) -> str:
         """The default name of the learner's file, e.g. `kv_cache.py`."""
         return f"{self.folder.name}.py"
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A learner's file."""
+
+    name: str  # the file name that a report shows
+    source: str

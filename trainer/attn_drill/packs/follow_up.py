@@ -17,7 +17,7 @@ import msgspec
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
-from attn_drill.packs.arithmetic import evaluate
+from attn_drill.packs.question_bank import evaluate
 from attn_drill.packs.toml import key_error, read_toml
 
 _ITEM = re.compile(r"^(\d+)\. +(.*)$")

@@ -24,9 +24,8 @@ from attn_drill.model.challenge import Asked, Challenge, Kind
 from attn_drill.model.errors import DrillError, PackError
 from attn_drill.model.lesson import OtherAnswer
 from attn_drill.packs import toml
-from attn_drill.packs.arrange import arranged
 from attn_drill.packs.mistakes import read_mistakes
-from attn_drill.packs.stub_levels import LEVELS, Level, at_level
+from attn_drill.packs.stub_levels import LEVELS, Level, arranged, at_level
 from attn_drill.packs.toml import Text, key_error, read_toml
 
 REFERENCE = "reference"  # the name of the reference among the right answers

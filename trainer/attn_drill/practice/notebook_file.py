@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import msgspec
 
 from attn_drill.model.errors import DrillError
-from attn_drill.model.listing import first_of
+from attn_drill.model.words import first_of
 
 MOST_NOTEBOOK_BYTES = 8 << 20  # a notebook holds its plots
 # Files are parsed in the process that grades a class, so a long file must not take seconds.

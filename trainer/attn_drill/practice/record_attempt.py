@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attn_drill.model.challenge import Challenge
-from attn_drill.model.quantities import plural
+from attn_drill.model.words import plural
 from attn_drill.practice.facts import (
     Attempted,
     Diagnosed,

@@ -53,6 +53,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if config.getoption("attn_drill"):
         # Imported only here, because every run of pytest imports this module.
-        from attn_drill.pytest_plugin.drill_run import DrillRun  # noqa: PLC0415
+        from attn_drill.pytest_plugin._drill_run import DrillRun  # noqa: PLC0415
 
         config.pluginmanager.register(DrillRun(config), "attn-drill-run")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from attn_drill.classroom.records import StudentResult
 from attn_drill.model.checks import Verdict
-from attn_drill.report.visible import visible
-from attn_drill.report.wording import VERDICT_WORDS
+from attn_drill.report.words import VERDICT_WORDS, visible
 
 _SYMBOLS: dict[Verdict, str] = {
     "passed": "✓",

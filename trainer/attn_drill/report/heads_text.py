@@ -1,4 +1,4 @@
-"""Facts about attention heads as terminal text or as plain values for JSON."""
+"""Facts about attention heads as terminal text, as plain values for JSON, and as a page."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from attn_drill.model.quantities import plural
-from attn_drill.report.literal import LiteralTable, Trimmed, labelled
-from attn_drill.report.styles import QUIET, RIGHT, WRONG
-from attn_drill.report.visible import visible
-from attn_drill.report.wording import number, ranges
+from attn_drill.model.words import plural
+from attn_drill.report.code_text import LiteralTable, Trimmed, labelled
+from attn_drill.report.pages import page, squares, tint
+from attn_drill.report.words import QUIET, RIGHT, WRONG, number, ranges, visible
 
-if TYPE_CHECKING:  # not at run time: it imports torch
+if TYPE_CHECKING:
     from attn_drill.tools.attention_heads import HeadFacts
 
 MOST_DRAWN = 12
@@ -165,3 +164,37 @@ def as_object(facts: Sequence[HeadFacts], file: str) -> dict[str, Any]:
             values[name] = value if math.isfinite(value) else None
         heads.append({**values, "class": head.kind or None, "notes": list(head.notes)})
     return {"schema": SCHEMA, "file": file, "heads": heads}
+
+
+# The most rows and columns of a small and of a large picture.
+_CELLS, _WHOLE_CELLS = 32, 64
+
+
+def page_cells(length: int, *, whole: bool = False) -> tuple[int, int]:
+    """Return the rows and columns of a picture, which has more of them if it is the only one."""
+    most = min(length, _WHOLE_CELLS if whole else _CELLS)
+    return most, most
+
+
+def heads_page(facts: Sequence[HeadFacts], file: str) -> str:
+    """Return the page: a picture of each head that has a grid, and a count of the other heads."""
+    heads = [head for head in facts if head.grid]
+    pieces = page(
+        "heads",
+        file=file,
+        summary=summary(facts).replace("  ", ", "),
+        heads=heads,
+        more=len(facts) - len(heads),
+        greatest=greatest,
+        index_in_words=index_in_words,
+        squares_by_opacity=_squares_by_opacity,
+    )
+    return "".join(pieces)
+
+
+def _squares_by_opacity(head: HeadFacts) -> list[tuple[float, str]]:
+    """Return the cells that are not empty: opacities and SVG paths of unit squares."""
+    most = greatest(head) or 1.0
+    # Cells that are not attention weights come first and have a negative opacity.
+    paths = squares(head.grid, lambda weight: tint(weight / most))
+    return [(shade / 16, path) for shade, path in paths if shade]

@@ -1,23 +1,34 @@
-"""Show the lesson after a pass: the notes, other answers, mistakes, and follow-up questions."""
+"""Show a prompt, the lesson after a pass, other answers, mistakes and follow-up questions."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import ClassVar
 
-from rich.console import Group, RenderableType
+from rich import markdown
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.constrain import Constrain
+from rich.table import Table
 from rich.text import Text
 
 from attn_drill.model.lesson import CallCost, Lesson, Note, OtherAnswer
-from attn_drill.model.quantities import in_bytes, in_count
+from attn_drill.model.words import in_bytes, in_count
+from attn_drill.packs.follow_up import FollowUp
 from attn_drill.packs.pack_reader import REFERENCE
-from attn_drill.report.code_pair import code_block, code_pair, difference
-from attn_drill.report.code_text import source_lines
-from attn_drill.report.literal import Trimmed, grid, indented, labelled, one_row
-from attn_drill.report.styles import QUIET, RIGHT
-from attn_drill.report.visible import visible
-from attn_drill.report.wording import WIDEST
+from attn_drill.report.code_text import (
+    Trimmed,
+    code_block,
+    code_pair,
+    difference,
+    grid,
+    indented,
+    labelled,
+    one_row,
+    source_lines,
+)
+from attn_drill.report.words import QUIET, RIGHT, WIDEST, visible
 
 
 def render_notes(lesson: Lesson, source: str) -> RenderableType:
@@ -140,3 +151,60 @@ def _prose(text: str, style: str = "", indent: int = 0) -> RenderableType:
     """Return prose whose lines are at most 100 columns wide."""
     lines = Text(visible(text, lines=True), style=style)
     return Constrain(indented(lines, blanks=indent), WIDEST)
+
+
+_CHINESE = r"\u3000-\u9fff\uff00-\uffef"
+# A line end between two Chinese characters, also after a comma, stands for no blank.
+_CHINESE_LINE_END = re.compile(rf"(?<=[{_CHINESE},;:?!)])\n(?=[{_CHINESE}])")
+
+
+def prose_of(text: str) -> str:
+    """Return a question or an answer as one line, without the backquotes of Markdown.
+
+    >>> prose_of("Why is `q @ k`\\n  divided?")
+    'Why is q @ k divided?'
+    """
+    lines = "\n".join(line.strip() for line in text.strip().splitlines())
+    return " ".join(_CHINESE_LINE_END.sub("", lines).replace("`", "").split())
+
+
+def render_follow_up(follow_up: FollowUp, title: str, *, is_revealed: bool) -> RenderableType:
+    """Return a question about a challenge, and its model answer if the learner asked for it."""
+    next_step = "Think, then press Enter to read a model answer."
+    parts = [Text(title, style=QUIET), Text(prose_of(follow_up.question), style="bold"), Text()]
+    if is_revealed:
+        next_step = "Rate your own answer: 1 again, 2 hard, 3 good, 4 easy."
+        parts += [Text(prose_of(follow_up.answer)), Text()]
+    return Constrain(Group(*parts, Text(next_step, style=QUIET)), WIDEST)
+
+
+def prompt_markdown(text: str) -> markdown.Markdown:
+    """Return the renderable of a prompt, which is written in Markdown."""
+    return _Prompt(text)
+
+
+class _FoldingTable(markdown.TableElement):
+    """A table whose long words continue on more lines. rich would cut them with an ellipsis."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for table in super().__rich_console__(console, options):
+            assert isinstance(table, Table)
+            for column in table.columns:
+                column.overflow = "fold"
+            yield table
+
+
+class _PlainCode(markdown.CodeBlock):
+    """Code whose long lines continue below."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield indented(code_block(str(self.text), options.max_width - 2, self.lexer_name))
+
+
+class _Prompt(markdown.Markdown):
+    elements: ClassVar[dict[str, type[markdown.MarkdownElement]]] = {
+        **markdown.Markdown.elements,
+        "table_open": _FoldingTable,
+        "fence": _PlainCode,
+        "code_block": _PlainCode,
+    }

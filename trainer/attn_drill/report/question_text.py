@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-# The module does not import rich, so that a quiz starts at once.
 import textwrap
+
+# The module does not import rich, so that a quiz starts at once.
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from attn_drill.exercises import planted_mistakes
+from attn_drill.exercises.question_order import QuestionPool
+from attn_drill.exercises.questions import LETTERS, Choice, DrawnQuestion, FindLine, Number
+from attn_drill.model.challenge import Challenge
+from attn_drill.packs import pack_reader
 from attn_drill.practice.schedule import ScheduledItem
-from attn_drill.quiz.drawn_questions import LETTERS, Choice, DrawnQuestion, FindLine, Number
-from attn_drill.quiz.question_order import QuestionPool
-from attn_drill.report.wording import wrapped
+from attn_drill.report.words import wrapped
 
 Highlight = Callable[[Sequence[str]], list[str]]
 
@@ -119,3 +123,30 @@ def summary(results: Sequence[tuple[DrawnQuestion, bool]], coming: Sequence[Sche
         first = [f"{count} on {day}" for day, count in list(days.items())[:3]]
         lines.append(f"Due next: {', '.join(first)}.")
     return "\n".join(lines)
+
+
+def describe_mistakes(challenge: Challenge, ids: Sequence[str], width: int) -> str:
+    """Return each planted mistake in words, its changed lines and its hint, in this width."""
+    mistakes = planted_mistakes.mistakes_by_ids(challenge, ids)
+    if mistakes is None:
+        return wrapped(f"{challenge.id} has changed: it no longer has this hunt's bugs.", width)
+    source = pack_reader.solution(challenge)
+    where = str(challenge.solutions / "mistakes.toml")
+    texts: list[str] = []
+    for number, mistake in enumerate(mistakes, start=1):
+        label = f"Bug {number}" if len(mistakes) > 1 else "The bug"
+        lines = [wrapped(f"{label}: {mistake.says}", width)]
+        for change in planted_mistakes.reference_changes(source, mistake, where):
+            lines += _titled(f"reference, line {change.first}", change.was, width)
+            lines += _titled("handed out", change.now, width)
+        lines.append(wrapped(f"To remember: {mistake.hint}", width))
+        texts.append("\n".join(lines))
+    return "\n\n".join(texts)
+
+
+def _titled(title: str, lines: Sequence[str], width: int) -> Iterator[str]:
+    """Yield a title and the lines without their common indent."""
+    shown = textwrap.dedent("\n".join(filter(str.strip, lines)))
+    yield f"  {title}{':' if shown else ': nothing'}"
+    for line in code_lines(shown.splitlines(), width - 4):
+        yield f"    {line}"

@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from attn_drill.interview.score import ProblemRow, QuestionRow, ScoreSheet
-from attn_drill.model.quantities import plural
+from attn_drill.exercises.interview_score import ProblemRow, QuestionRow, ScoreSheet
+from attn_drill.model.words import plural
 from attn_drill.practice.schedule import RATINGS
-from attn_drill.report.code_pair import code_pair
-from attn_drill.report.follow_up_text import prose_of
-from attn_drill.report.literal import Trimmed, grid, indented, labelled
-from attn_drill.report.styles import QUIET, RIGHT, WRONG
+from attn_drill.report.code_text import Trimmed, code_pair, grid, indented, labelled
+from attn_drill.report.lesson_text import prose_of
 from attn_drill.report.terminal import VERDICTS
-from attn_drill.report.visible import visible
+from attn_drill.report.words import QUIET, RIGHT, WRONG, visible
 
 _NOT_ANSWERED = "not answered"
 

@@ -12,13 +12,11 @@ from rich.bar import Bar
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from attn_drill.model.quantities import plural
-from attn_drill.practice.agenda import in_days
-from attn_drill.practice.schedule import ScheduledItem, days_until
+from attn_drill.model.words import plural
+from attn_drill.practice.schedule import ScheduledItem, days_until, in_days
 from attn_drill.practice.statistics import OwnMistake, Stats, TopicStrength, Trend, Week
-from attn_drill.report.literal import Trimmed, grid, indented
-from attn_drill.report.styles import QUIET, RIGHT, WRONG
-from attn_drill.report.visible import visible
+from attn_drill.report.code_text import Trimmed, grid, indented
+from attn_drill.report.words import QUIET, RIGHT, WRONG, visible
 
 # The shades of a day in the calendar, and the least attempts of each shade but the first.
 _SHADES, _LEAST = "·░▒▓█", (1, 3, 6, 10)

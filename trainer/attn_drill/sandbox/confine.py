@@ -8,6 +8,7 @@ torch.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import os
@@ -16,20 +17,72 @@ import resource
 import signal
 import struct
 import sys
+import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from attn_drill.sandbox import seccomp
-from attn_drill.sandbox.isolation import has_seccomp
-from attn_drill.sandbox.readable_files import readable_paths as readable_paths
-from attn_drill.sandbox.syscalls import (
+from attn_drill.sandbox import _system_calls
+from attn_drill.sandbox._system_calls import (
     CAPSET,
     LANDLOCK_ADD_RULE,
     LANDLOCK_CREATE_RULESET,
     LANDLOCK_RESTRICT_SELF,
 )
+from attn_drill.sandbox.isolation import has_seccomp
+
+_SYSTEM_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64")
+_SYSTEM_FILES = (
+    *("/usr/share/zoneinfo", "/usr/share/locale", "/etc/ld.so.cache", "/etc/localtime"),
+    *("/sys/devices/system/cpu", "/proc/cpuinfo", "/dev/urandom", "/dev/random", "/dev/zero"),
+)
+_SITE_NAMES = ("site-packages", "dist-packages")
+
+
+def readable_paths(hidden: Iterable[Path]) -> list[str]:
+    """Return the files and folders that a worker may read.
+
+    A folder in the list includes everything below it. Landlock cannot exclude a folder of an
+    allowed tree. So a tree that contains a hidden path is split into its entries, and so is every
+    folder between the tree and the hidden path.
+    """
+    kept_out = {os.path.realpath(path) for path in hidden}
+    around = {str(parent) for path in kept_out for parent in Path(path).parents}
+    paths: list[str] = []
+    for tree in _trees():
+        waiting = [tree]
+        while waiting:
+            path = waiting.pop()
+            if path in kept_out:
+                continue
+            if path not in around:
+                paths.append(path)
+                continue
+            with contextlib.suppress(OSError):  # a worker of the same user cannot list it either
+                waiting += [entry.path for entry in os.scandir(path) if _is_kept(entry)]
+    paths += [path for path in map(os.path.realpath, _SYSTEM_FILES) if os.path.exists(path)]
+    return list(dict.fromkeys(paths))
+
+
+def _is_kept(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry of a split folder may be listed.
+
+    A link out of the folder needs no rule: it is useful only if its target is readable by itself.
+    """
+    if not entry.is_symlink():
+        return True
+    return os.path.dirname(os.path.realpath(entry.path)) == os.path.dirname(entry.path)
+
+
+def _trees() -> list[str]:
+    """Return the folders that a worker may read, except the hidden paths in them."""
+    sites = [path for path in sys.path if os.path.basename(path) in _SITE_NAMES]
+    stdlib = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
+    folders = (*_SYSTEM_FOLDERS, *stdlib, os.path.join(sys.base_prefix, "lib"), *sites)
+    trees = {os.path.realpath(path): None for path in folders if path and os.path.isdir(path)}
+    return list(trees)
+
 
 _PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
 FILE_BYTES = 16 << 20
@@ -172,7 +225,7 @@ def confine(landlock: Landlock | None, writable: str) -> None:
     if landlock is not None:
         landlock.restrict(writable)
     _drop_capabilities()
-    if has_seccomp() and not seccomp.install(platform.machine(), os.getpid()):
+    if has_seccomp() and not _system_calls.install(platform.machine(), os.getpid()):
         raise _refused("accept the seccomp filter")
 
 

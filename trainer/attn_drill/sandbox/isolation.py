@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from attn_drill.model.errors import DrillError
+from attn_drill.sandbox._system_calls import LANDLOCK_CREATE_RULESET, SECCOMP
 from attn_drill.sandbox.environment import clean_environment
-from attn_drill.sandbox.syscalls import LANDLOCK_CREATE_RULESET, SECCOMP
 
 Isolation = Literal["kernel", "bubblewrap", "limits"]
 
@@ -117,7 +117,7 @@ def start_in_bubblewrap(control: int, readable: Iterable[str]) -> subprocess.Pop
     ]
     boot = (
         f"import sys; sys.path[:0] = [{ARCHIVE!r}]; sys.path += {import_folders!r}; "
-        f"from attn_drill.worker.forkserver import serve_inside; serve_inside({control})"
+        f"from attn_drill.worker._forkserver import serve_inside; serve_inside({control})"
     )
     environment = clean_environment(os.environ)
     command = [bubblewrap(), *"--unshare-all --die-with-parent --new-session --clearenv".split()]

@@ -44,7 +44,7 @@ def main() -> None:
     os.environ.update(hello.environment)
     os.environ.update(ONE_THREAD)
     sys.path[:] = hello.path
-    importlib.import_module("attn_drill.server.server").run(hello, requests, replies)
+    importlib.import_module("attn_drill.server._server").run(hello, requests, replies)
     sys.stderr.flush()
     os._exit(0)  # to tear torch down would take 0.3 s, and the client waits
 

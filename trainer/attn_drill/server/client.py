@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from attn_drill.server.clients import ServerProcess
 from attn_drill.server.messages import HEAD_BYTES, Reply, body_length, unpacked_reply
-from attn_drill.server.process import ServerProcess
 
 
 class AsyncClient(ServerProcess):

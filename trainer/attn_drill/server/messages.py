@@ -15,12 +15,12 @@ from typing import Any
 
 import msgspec
 
+from attn_drill.model.challenge import Submission
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.lesson import Lesson
 from attn_drill.model.limits import DEFAULT
 from attn_drill.model.report import Report, Trace
-from attn_drill.model.submission import Submission
-from attn_drill.packs.pack_items import Item, Row
+from attn_drill.packs.content_check import Item, Row
 
 MOST_BYTES = 1 << 28  # of a message
 _MOST_ROWS = 8  # rows and columns of a matrix that is sent
@@ -167,11 +167,13 @@ def _rows_of(value: Any) -> Any:
 
 
 def unpacked_request(body: bytes) -> Request:
+    """Return the request that a client packed."""
     request: Request = msgspec.msgpack.decode(body, type=Request)
     return request
 
 
 def unpacked_reply(body: bytes) -> Reply:
+    """Return the reply that a server packed."""
     reply: Reply = msgspec.msgpack.decode(body, type=Reply)
     return reply
 

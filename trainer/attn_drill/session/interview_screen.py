@@ -13,16 +13,16 @@ from textual.containers import VerticalScroll
 from textual.screen import Screen
 from textual.widgets import Static
 
-from attn_drill.interview.score import ScoreSheet
+from attn_drill.exercises.interview_score import ScoreSheet
 from attn_drill.packs.follow_up import FollowUp
 from attn_drill.practice.facts import QuestionsLeft
-from attn_drill.report.follow_up_text import render_follow_up
+from attn_drill.report.lesson_text import render_follow_up
 from attn_drill.report.score_sheet import minutes, render
-from attn_drill.report.styles import WRONG
-from attn_drill.session.app import run_screen
-from attn_drill.session.interview_state import Interview
+from attn_drill.report.words import WRONG
+from attn_drill.session._drill_app import run_screen
+from attn_drill.session._widgets import KeyLine
+from attn_drill.session.interviews import Interview
 from attn_drill.session.model import Ending
-from attn_drill.session.widgets import KeyLine
 
 _TIME_IS_UP = "The time is up; you can still answer, and overtime is noted."
 _REVEAL = ("enter", "show a model answer")

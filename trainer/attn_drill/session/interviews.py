@@ -4,28 +4,334 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from attn_drill.app import hunts
 from attn_drill.app.grade_file import fresh_seed
+from attn_drill.app.hunts import continued, hunt_task
 from attn_drill.app.start_challenge import language
 from attn_drill.app.warn import warn
-from attn_drill.interview import plan as planning
-from attn_drill.interview.plan import InterviewPlan, plan_from, planned_questions
-from attn_drill.interview.score import ScoreSheet, score_sheet
-from attn_drill.model.errors import DrillError
+from attn_drill.exercises import interview_plan as planning
+from attn_drill.exercises.interview_plan import (
+    InterviewPlan,
+    InterviewState,
+    Stage,
+    StageState,
+    allowed_seconds,
+    carried_seconds,
+    plan_from,
+    planned_questions,
+    state_of,
+    values_of_attempt,
+)
+from attn_drill.exercises.interview_score import ScoreSheet, score_sheet
+from attn_drill.exercises.planted_mistakes import (
+    hunt_file_text,
+    in_words,
+    mistakes_by_ids,
+    strip_comments,
+)
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.errors import DrillError, GraderError
+from attn_drill.model.report import Report
+from attn_drill.model.words import plural
 from attn_drill.packs import pack_reader
 from attn_drill.packs.catalogue import Catalogue
-from attn_drill.packs.follow_up import read_follow_ups
+from attn_drill.packs.follow_up import FollowUp, answers_path, read_follow_ups, without_questions
 from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.practice import facts
 from attn_drill.practice.facts import InterviewBegan
 from attn_drill.practice.journal import Journal
-from attn_drill.practice.learner_files import write_new
-from attn_drill.practice.progress import counted_attempts, rated_reviews
+from attn_drill.practice.learner_files import read_source, write_new
+from attn_drill.practice.progress import counted_attempts, rated_reviews, since_start
+from attn_drill.practice.record_attempt import record_diagnosis, write_attempt
 from attn_drill.practice.schedule import items
 from attn_drill.report.score_sheet import minutes
-from attn_drill.session.interview_state import Interview, first_text, recorded_events
+from attn_drill.report.words import near
+from attn_drill.session.model import Ending, SessionRequest, SessionResult, Sitting
+from attn_drill.session.practice_screen import run_session
+
+# Grades a text, with the ids of the mistakes that were planted in it.
+Grade = Callable[[Challenge, str, Path, tuple[str, ...]], Report]
+
+_GRADED_RULES = """\
+Every save of your file is graded.
+h shows a hint. w names the likely mistake.
+Each costs a quarter of this problem's points for work without help."""
+_UNGRADED_RULES = """\
+Nothing is graded before you hand in your file. The verdict is on the score sheet.
+h shows a hint. It costs a quarter of this problem's points for work without help."""
+_DEBUGGING_RULES = """\
+The file has {many} in it. Find {them} and repair {them}.
+Every save of the file is graded, and the report says how many are left.
+h shows a hint. w names a mistake that is left.
+Each costs a quarter of this problem's points for work without help."""
+_KEY_RULES = """\
+n hands in your file and goes on.
+q leaves. `attn-drill interview --resume` goes on later, and the pause does not count."""
+
+
+@dataclass
+class Interview:
+    """A mock interview. `news` are sentences for the next page."""
+
+    id: str
+    began: float  # seconds since the epoch
+    plan: InterviewPlan
+    questions: Sequence[FollowUp]
+    challenges: Mapping[str, Challenge]
+    journal: Journal
+    # in order, as in the journal
+    events: list[facts.InterviewEvent] = field(default_factory=list)
+    news: list[str] = field(default_factory=list)
+    wall: Callable[[], float] = time.time
+    clock: Callable[[], float] = time.monotonic
+
+    @property
+    def state(self) -> InterviewState:
+        """The state after all events."""
+        return state_of(self.plan, self.events)
+
+    @property
+    def seconds_left(self) -> float:
+        """The time left of the whole interview; negative if its time is up."""
+        return self.plan.seconds - self.state.seconds
+
+    def record(self, subject: str, kind: type[facts.InterviewEvent], **values: Any) -> None:
+        """Add an event, with the values that only its kind has, here and in the journal."""
+        # The journal returns events in order of time, whatever the clock of the machine does.
+        at = max([self.wall(), *(event.at for event in self.events)])
+        event = kind(subject=subject, at=at, interview=self.id, **values)
+        self.events.append(event)
+        self.journal.add(event)
+
+    def rate(self, question: FollowUp, rating: int, seconds: float) -> None:
+        """Record the learner's own rating of an answer, as an event and as a review."""
+        self.record(question.item, facts.QuestionAnswered, seconds=seconds, rating=rating)
+        self.journal.add(
+            facts.Reviewed(question.item, self.wall(), rating=rating, reason="own rating")
+        )
+
+    def finish(self) -> None:
+        """Record that all problems and questions are over."""
+        self.record("", facts.InterviewFinished)
+
+    def is_recorded(self) -> bool:
+        """Return whether the journal has all events."""
+        return len(recorded_events(self.journal, self.id)) == len(self.events)
+
+    def challenge(self, index: int) -> Challenge:
+        """Return the problem of a stage."""
+        return self.challenges[self.plan.stages[index].challenge]
+
+    def path(self, index: int) -> Path:
+        """Return the learner's file of a stage."""
+        return Path(self.plan.folder) / self.challenge(index).file_name
+
+    def handed_out(self, index: int) -> str:
+        """Return the text with which a stage begins: a stub, a broken or a repaired file."""
+        stage, challenge = self.plan.stages[index], self.challenge(index)
+        earlier = self.plan.stages[index - 1] if index else None
+        if earlier is None or not earlier.bugs:
+            return first_text(challenge, stage)
+        before, repaired = self.challenge(index - 1), self.state.stages[index - 1]
+        is_repaired = repaired.result is not None and repaired.result.verdict == "passed"
+        if repaired.code is None or not is_repaired:
+            return continued(before, challenge, strip_comments(pack_reader.solution(before)))
+        return continued(before, challenge, repaired.code)
+
+
+def first_text(challenge: Challenge, stage: Stage) -> str:
+    """Return the text of the first stage: a stub, or a reference with bugs."""
+    if not stage.bugs:
+        return pack_reader.stub(challenge)
+    mistakes = mistakes_by_ids(challenge, stage.bugs)
+    if mistakes is None:
+        raise DrillError(
+            f"{challenge.id} no longer has the bugs {', '.join(stage.bugs)} of this interview. "
+            "Begin another interview with `attn-drill interview --fresh`."
+        )
+    return hunt_file_text(challenge, mistakes, with_commands=False)
+
+
+def recorded_events(journal: Journal, interview: str) -> list[facts.InterviewEvent]:
+    """Return the events of an interview that the journal has, in order of time."""
+    return [fact for fact in journal.facts(*facts.INTERVIEW_EVENTS) if fact.interview == interview]
+
+
+def solve_problems(run: Interview, roots: tuple[Path, ...], language: str, grade: Grade) -> Ending:
+    """Show the problems one after the other. Return "next" after the last problem."""
+    ending: Ending = "next"
+    while ending == "next" and (index := run.state.stage) is not None:
+        ending = _Problem(run, index).solve(roots, language, grade)
+    return ending
+
+
+class _Problem:
+    """A problem that is handed out, practised, and handed in if the learner goes on."""
+
+    def __init__(self, run: Interview, index: int) -> None:
+        self.run, self.index = run, index
+        self.stage = run.plan.stages[index]
+        self.challenge = run.challenge(index)
+        self.path = run.path(index)
+        self.handed_out = run.handed_out(index)
+        # A repaired file is no answer from memory.
+        self.purpose: facts.Purpose = "hunt" if self.stage.bugs else "interview"
+
+    @property
+    def state(self) -> StageState:
+        return self.run.state.stages[self.index]
+
+    def solve(self, roots: tuple[Path, ...], language: str, grade: Grade) -> Ending:
+        run, bugs = self.run, self.stage.bugs
+        opening = self._opening(self._hand_out())
+        prompt = pack_reader.prompt(self.challenge, language)
+        if answers_path(self.challenge).exists():  # the interview asks the questions at its end
+            prompt = without_questions(prompt)
+        if bugs:
+            prompt = hunt_task(self.challenge, self.path.name, len(bugs)) + prompt
+        record = partial(run.record, self.challenge.id)
+        count = len(run.plan.stages)
+        request = SessionRequest(
+            self.challenge,
+            self.path,
+            prompt,
+            self.state.seconds,
+            # The clock of the session includes the seconds before, so the limit includes them too.
+            allowed_seconds(run.plan, run.state, self.index),
+            stage="where" if bugs else "line",  # to find the lines is the task of a hunt
+            purpose=self.purpose,
+            packs=roots,
+            is_graded=run.plan.is_graded,
+            sitting=Sitting(self.index + 1, count, run.seconds_left, opening, record),
+            untouched=self.handed_out,
+            hunted=bugs,
+        )
+        result = run_session(request, run.journal)
+        if result.ending == "next":
+            try:
+                self._hand_in(result, grade)
+            except KeyboardInterrupt:
+                return "interrupted"
+        return result.ending
+
+    def _hand_out(self) -> str:
+        """Write the file, unless it is there. Return a sentence about it."""
+        if self.path.is_dir():
+            raise DrillError(
+                f"{self.path} is a folder, but the file of the problem needs this name. Move the "
+                "folder away. Then `attn-drill interview --resume` goes on."
+            )
+        if not self.path.exists():
+            write_new(self.path, self.handed_out)
+        if not self.state.begun:
+            self.run.record(self.challenge.id, facts.StageBegan)
+        shown = near(self.path)
+        try:
+            is_changed = read_source(self.path) != self.handed_out
+        except DrillError:  # the session says why it cannot be graded
+            is_changed = True
+        if is_changed:
+            return f"{shown} is your file. It is left unchanged."
+        if self.stage.bugs:
+            return f"{shown} is the file to repair."
+        if self.index and self.run.plan.stages[self.index - 1].bugs:
+            return f"{shown} is the repaired file. Continue with it."
+        return f"{shown} is the stub. Write your answer there."
+
+    def _opening(self, file_sentence: str) -> str:
+        """Return the opening page: the file, the time left, all problems, the rules."""
+        plan, seconds_left = self.run.plan, self.run.seconds_left
+        time_left = f"The {plan.minutes} minutes are over. You can go on, and overtime is noted."
+        if seconds_left > 0:
+            total = f"{plan.minutes}:00 min"
+            time_left = f"The whole interview: {minutes(seconds_left)} of {total} are left."
+        lines = []
+        for index, stage in enumerate(plan.stages):
+            # The title of a later problem would give that problem away.
+            title = f": {self.run.challenge(index).title}" if index <= self.index else ""
+            lines.append(f"  {index + 1}. {stage.role}{title}, {_rounded(stage.seconds)}")
+        if plan.questions:
+            questions = plural(len(plan.questions), "question")
+            lines.append(f"  then {questions}, {_rounded(plan.question_seconds)}")
+        rules = _GRADED_RULES if plan.is_graded else _UNGRADED_RULES
+        if plan.is_graded and self.stage.bugs:
+            many, them = in_words(len(self.stage.bugs))
+            rules = _DEBUGGING_RULES.format(many=many, them=them)
+        place = f"Problem {self.index + 1} of {len(plan.stages)}, {self.stage.role}"
+        paragraphs = [
+            f"{place}: {self.challenge.title}.\n{file_sentence}",
+            f"{self._time()}\n{time_left}\nThe clock starts when you press Enter.",
+            "\n".join(lines),
+            f"{rules}\n{_KEY_RULES}",
+            *self.run.news,
+        ]
+        self.run.news.clear()
+        return "\n\n".join(paragraphs)
+
+    def _time(self) -> str:
+        """Return a sentence: the planned time, the time carried over, and the time left."""
+        planned = f"{minutes(self.stage.seconds)} were planned"
+        spent = self.state.seconds
+        carried = carried_seconds(self.run.plan, self.run.state, self.index)
+        allowed = self.stage.seconds + carried
+        before = "the problem before" if self.index == 1 else "the problems before"
+        words = f"This problem: {minutes(allowed)} min"
+        if carried >= 1:
+            words += f". {planned}, {minutes(carried)} are left from {before}"
+        elif carried <= -1:
+            words += f". {planned}, {minutes(-carried)} went to {before}"
+        if spent:
+            left = f"{minutes(allowed - spent)} are left" if allowed > spent else "they are over"
+            words += f". {minutes(spent)} are spent, {left}"
+        return f"{words}."
+
+    def _hand_in(self, result: SessionResult, grade: Grade) -> None:
+        """End the problem. Grade the file if it changed after its last verdict."""
+        journal, name = self.run.journal, self.path.name
+        record = partial(self.run.record, self.challenge.id, seconds=result.seconds)
+        code: str | None = None
+        note = ""
+        try:
+            source = read_source(self.path)
+        except DrillError as error:
+            reason = error if self.path.exists() else f"{name} was gone."
+            note = f"Nothing was handed in: {reason}"
+        else:
+            if source != self.handed_out:
+                code = source
+            else:
+                is_stub = source == pack_reader.stub(self.challenge)
+                kind = "stub" if is_stub else "file"
+                note = f"Nothing was handed in: {name} is the unchanged {kind}."
+        if code is not None and code != result.graded:  # the time for this does not count
+            try:
+                report = grade(self.challenge, code, self.path, self.stage.bugs)
+            except (DrillError, GraderError) as error:
+                note = f"Your file could not be graded: {error}"
+            else:
+                now = self.run.wall()
+                recorded = write_attempt(
+                    journal, self.challenge, report, code, now, result.seconds, self.purpose
+                )
+                record_diagnosis(journal, recorded.attempt, report, now)
+                record(facts.StageAttempted, **values_of_attempt(report))
+        since = since_start(journal.facts(subject=self.challenge.id), in_interview=True)
+        if since.hint > self.state.hints:  # from `attn-drill hint` in another window
+            record(facts.StageHinted, level=since.hint)
+        record(facts.StageEnded, code=code, note=note, reference_seen=since.solution)
+        if note:
+            self.run.news.append(note)
+
+
+def _rounded(seconds: float) -> str:
+    return f"{max(1, round(seconds / 60))} min"
+
 
 SHEET_NAME = "score-sheet.html"
 

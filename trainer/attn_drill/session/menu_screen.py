@@ -14,12 +14,12 @@ from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from attn_drill.model.quantities import plural
-from attn_drill.practice.agenda import AgendaEntry, in_days
+from attn_drill.model.words import plural
+from attn_drill.practice.schedule import AgendaEntry, in_days
 from attn_drill.practice.statistics import Stats
-from attn_drill.report.styles import QUIET, RIGHT, WRONG
-from attn_drill.session.app import run_screen
-from attn_drill.session.widgets import KeyLine
+from attn_drill.report.words import QUIET, RIGHT, WRONG
+from attn_drill.session._drill_app import run_screen
+from attn_drill.session._widgets import KeyLine
 
 _ABOUT = "Write attention in PyTorch from memory. A hidden grader judges every save."
 _WIDE = 60  # columns; narrower screens leave the times out

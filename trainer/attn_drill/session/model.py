@@ -14,7 +14,7 @@ from attn_drill.model.challenge import Challenge
 from attn_drill.packs.pack_reader import built_in_pack
 from attn_drill.packs.stub_levels import Level
 from attn_drill.practice.facts import Purpose
-from attn_drill.report.stages import Stage
+from attn_drill.report.words import Stage
 
 __all__ = ["Ending", "Purpose", "SessionRequest", "SessionResult", "Sitting"]
 

@@ -17,15 +17,13 @@ from textual.widgets import Static
 from attn_drill.model.errors import DrillError
 from attn_drill.practice.journal import Journal
 from attn_drill.server.client import AsyncClient
-from attn_drill.session.actions import ACTIONS
-from attn_drill.session.app import LEAST_SIZE, WIDE, run_screen
-from attn_drill.session.dialogs import Confirm, Help
-from attn_drill.session.editor import find_editor, run_editor
-from attn_drill.session.grading_link import GradingLink
+from attn_drill.session._dialogs import Confirm, Help
+from attn_drill.session._drill_app import LEAST_SIZE, WIDE, run_screen
+from attn_drill.session._editor import find_editor, mark_of, run_editor, saves
+from attn_drill.session._grading_link import GradingLink
+from attn_drill.session._practice_model import ACTIONS, PracticeModel
+from attn_drill.session._widgets import KeyLine, ReportPane, TaskPane, TopLine
 from attn_drill.session.model import SessionRequest, SessionResult
-from attn_drill.session.practice_model import PracticeModel
-from attn_drill.session.watch import mark_of, saves
-from attn_drill.session.widgets import KeyLine, ReportPane, TaskPane, TopLine
 
 _ADVICE = "Your file and the journal are whole. Go on with --no-watch."
 

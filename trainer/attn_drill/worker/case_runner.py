@@ -19,6 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from attn_drill.worker import layer_matching, weights
+from attn_drill.worker._meter import measured
+from attn_drill.worker._recorder import Recorder
 from attn_drill.worker.answer_facts import FactsRecorder, realistic_facts, unused_state
 from attn_drill.worker.arguments import adapted, call_entry
 from attn_drill.worker.execution import (
@@ -34,7 +36,6 @@ from attn_drill.worker.execution import (
 )
 from attn_drill.worker.guarded_call import GuardedCall
 from attn_drill.worker.layer_matching import Assignment, Contract
-from attn_drill.worker.meter import measured
 from attn_drill.worker.protocol import (
     DTYPES,
     MOST_DIMS,
@@ -53,7 +54,6 @@ from attn_drill.worker.protocol import (
     fill_all,
     name_of,
 )
-from attn_drill.worker.recorder import Recorder
 from attn_drill.worker.returns import describe, plain_value
 
 RECORDED = ("lines", "tensors", "gradients")

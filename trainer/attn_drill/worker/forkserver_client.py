@@ -38,8 +38,8 @@ from attn_drill.sandbox.isolation import (
     remove_tree,
     start_in_bubblewrap,
 )
-from attn_drill.worker import forkserver
-from attn_drill.worker.forkserver import line_of
+from attn_drill.worker import _forkserver
+from attn_drill.worker._forkserver import line_of
 from attn_drill.worker.protocol import REPLY, message
 
 _GONE_SECONDS = 5.0
@@ -117,7 +117,7 @@ def fork_here() -> Started:
         grader_end.close()
         for _, other_end in _prepared:
             other_end.close()
-        forkserver.serve(server_end)
+        _forkserver.serve(server_end)
     server_end.close()
     return pid, grader_end
 
@@ -125,7 +125,7 @@ def fork_here() -> Started:
 def start_anew() -> Started:
     """Start a fork server in a fresh interpreter, which imports torch itself."""
     grader_end, server_end = socket.socketpair()
-    code = f"from {forkserver.__name__} import serve_alone; serve_alone({server_end.fileno()})"
+    code = f"from {_forkserver.__name__} import serve_alone; serve_alone({server_end.fileno()})"
     with server_end:
         process = subprocess.Popen(
             [sys.executable, "-c", code],

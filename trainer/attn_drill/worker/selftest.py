@@ -16,7 +16,7 @@ from typing import Any
 
 from attn_drill.model.limits import Limits
 from attn_drill.sandbox.isolation import FOLDER_BYTES, Isolation
-from attn_drill.worker.forkserver import MOST_THREADS
+from attn_drill.worker._forkserver import MOST_THREADS
 from attn_drill.worker.forkserver_client import ForkServer
 from attn_drill.worker.protocol import Request, SubmittedFile, TensorTable, encode
 from attn_drill.worker.worker_client import WorkerRun

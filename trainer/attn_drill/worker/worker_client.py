@@ -24,8 +24,8 @@ from torch import Tensor
 from attn_drill.model.errors import GraderError
 from attn_drill.model.limits import SLEEP_FACTOR, Limits
 from attn_drill.model.report import Frame
-from attn_drill.worker.channel import HEAD_BYTES, payload_bytes
-from attn_drill.worker.forkserver import BROKEN_WORKER, NOT_CONFINED, OUT_OF_MEMORY
+from attn_drill.worker._channel import HEAD_BYTES, payload_bytes
+from attn_drill.worker._forkserver import BROKEN_WORKER, NOT_CONFINED, OUT_OF_MEMORY
 from attn_drill.worker.forkserver_client import ForkServer, WorkerEnd
 from attn_drill.worker.protocol import (
     FILE,

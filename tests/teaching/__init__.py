@@ -1,1 +1,0 @@
-"""Tests of `attn_drill.teaching`."""

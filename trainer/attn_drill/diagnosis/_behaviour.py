@@ -1,0 +1,316 @@
+"""Record the behaviour of a submission on each case, and compare behaviours up to rounding."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import torch
+from torch import Tensor
+
+from attn_drill.diagnosis.patched_references import FINITE_FILL, Behaviour, Ids, PatchedReferences
+from attn_drill.grading.case_set import CaseSet
+from attn_drill.grading.comparison import CaseResult, Comparison, Returns
+from attn_drill.model.case import Case
+from attn_drill.worker.protocol import DTYPES
+from attn_drill.worker.returns import as_tuple
+
+# Two computations of the same wrong function differ by rounding, at most by this share of the
+# largest entry.
+RELATIVE = {"float64": 1e-4, "float32": 1e-3, "bfloat16": 4e-2}
+_EXTREME = 1e9
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The behaviour of a submission in one case."""
+
+    index: int  # of the case, from 0
+    dtype: str  # of the case
+    behaviour: Behaviour  # outputs or exception
+    # Another call on the same inputs gives other values.
+    is_random: bool
+    is_wrong: bool  # a right answer gives another result
+    # The result differs from the right result by more than rounding, so the case can distinguish a
+    # known mistake from a right answer.
+    is_clear: bool
+    # The inputs are so large that rounding decides the result of a wrong formula.
+    is_extreme: bool
+
+
+def observe(comparison: Comparison) -> list[Observed]:
+    """Return the observed behaviour of every case that ran, the most informative cases first.
+
+    Cases with wrong values come first, because they distinguish mistakes best.
+    """
+    cases = comparison.case_set.cases
+    observed_cases = [
+        _observed(result) for result in comparison.results if not result.reply.unassigned
+    ]
+    # A random draw may change nothing, and a counted case has a single call. So a submission that
+    # is random in one case counts as random in all cases of this mode.
+    modes = {cases[observed.index].mode for observed in observed_cases if observed.is_random}
+
+    def rank(observed: Observed) -> tuple[bool, bool, bool, bool, int]:
+        case = cases[observed.index]
+        return (
+            not observed.is_wrong,
+            observed.behaviour.failure is not None,
+            not observed.is_clear,
+            observed.dtype == "bfloat16" or case.probe is not None,
+            coinciding_sizes(case),
+        )
+
+    return sorted(
+        (
+            replace(observed, is_random=cases[observed.index].mode in modes)
+            for observed in observed_cases
+        ),
+        key=rank,
+    )
+
+
+def coinciding_sizes(case: Case) -> int:
+    """Return how many sizes of a case are 1 or equal another size."""
+    sizes = dict(case.sizes)
+    if sizes.get("Hkv"):
+        sizes["G"] = sizes.get("H", 0) // sizes["Hkv"]
+    return len(sizes) - len({size for size in sizes.values() if size > 1})
+
+
+def _observed(result: CaseResult) -> Observed:
+    """Return the behaviour in one case; `is_random` is only of this case."""
+    reply, dtype = result.reply, result.case.dtype
+    is_extreme = result.prepared.largest_number > _EXTREME
+    failure = reply.failure
+    if failure is not None and failure.phase != "forward with gradients":
+        behaviour = Behaviour(f"{failure.type}: {failure.message}", {})
+        return Observed(result.index, dtype, behaviour, False, True, True, is_extreme)
+    outputs = _outputs(result, reply.outputs)
+    repeated = _outputs(result, result.repeated().outputs)
+    is_random = bool(repeated) and not all(
+        is_equal(value, repeated.get(name, ""), dtype) for name, value in outputs.items()
+    )
+    mismatches = result.attribute_mismatches()
+    is_wrong = next(mismatches, None) is not None or not result.right
+    is_clear = False
+    for name, expected in result.expected.outputs.items():
+        output = outputs.get(name)
+        value = expected.value.to(output.dtype) if isinstance(output, Tensor) else expected.value
+        is_clear = is_clear or not is_equal(output, value, dtype)
+    return Observed(
+        index=result.index,
+        dtype=dtype,
+        behaviour=Behaviour(None, outputs),
+        is_random=is_random,
+        is_wrong=is_wrong,
+        is_clear=is_wrong and is_clear,
+        is_extreme=is_extreme,
+    )
+
+
+def _outputs(result: CaseResult, returns: Returns) -> dict[str, Tensor | str]:
+    outputs: dict[str, Tensor | str] = {}
+    for name, returned in returns.items():
+        value = result.value_of(returned)
+        if value is not None:
+            outputs[name] = value
+        elif returned.dtype in DTYPES:  # the worker does not send very large tensors
+            outputs[name] = torch.empty(returned.shape, dtype=DTYPES[returned.dtype], device="meta")
+        elif returned.plain:
+            outputs[name] = f"{returned.plain}: {returned.text}"
+        else:
+            outputs[name] = as_tuple(returned.description)
+    return outputs
+
+
+def is_equal(
+    output: Tensor | str | None, other: Tensor | str | None, dtype: str, scale: float = 0.0
+) -> bool:
+    """Return whether two outputs are equal up to rounding.
+
+    Args:
+        dtype: of the case. It decides how large rounding may be.
+        scale: the size of values before rounding, if it is more than the largest entry of `other`.
+    """
+    if not isinstance(output, Tensor) or not isinstance(other, Tensor):
+        return not isinstance(output, Tensor) and not isinstance(other, Tensor) and output == other
+    if output.shape != other.shape or output.dtype != other.dtype:
+        return False
+    if output.numel() == 0 or output.is_meta or other.is_meta:
+        return True
+    if not output.is_floating_point():
+        return torch.equal(output, other)
+    values, other_values = output.to(torch.float64), other.to(torch.float64)
+    relative = RELATIVE.get(dtype, 1e-3)
+    worst = float((values - other_values).abs().max())
+    if not math.isfinite(worst):  # NaN and infinities must be at the same places
+        if not torch.equal(values.isnan(), other_values.isnan()) or not torch.equal(
+            values.isinf(), other_values.isinf()
+        ):
+            return False
+        values = values.nan_to_num(0.0, 0.0, 0.0)
+        other_values = other_values.nan_to_num(0.0, 0.0, 0.0)
+        worst = float((values - other_values).abs().max())
+    return worst <= relative * max(scale, float(other_values.abs().max()))
+
+
+def has_nan(behaviour: Behaviour | None) -> bool:
+    outputs = {} if behaviour is None else behaviour.outputs
+    return any(
+        isinstance(value, Tensor) and bool(value.isnan().any()) for value in outputs.values()
+    )
+
+
+def has_same_shapes(behaviour: Behaviour, other: Behaviour) -> bool:
+    """Return whether two behaviours have the same outputs, with tensors of the same shapes."""
+    kinds, other_kinds = (
+        {
+            name: (value.shape, value.dtype) if isinstance(value, Tensor) else None
+            for name, value in each.outputs.items()
+        }
+        for each in (behaviour, other)
+    )
+    return kinds == other_kinds
+
+
+def are_equal(
+    outputs: Mapping[str, Tensor | str],
+    others: Mapping[str, Tensor | str],
+    dtype: str,
+    scales: Mapping[str, float] | None = None,
+) -> bool:
+    """Return whether each output equals the other output of its name, up to rounding."""
+    return all(
+        is_equal(value, others.get(name), dtype, (scales or {}).get(name, 0.0))
+        for name, value in outputs.items()
+    )
+
+
+_LOSSES = 8.0  # a difference of 8 times the loss of the dtype is still rounding
+
+
+class Likeness(IntEnum):
+    """How far a patched reference behaves like a submission in one case."""
+
+    DIFFERENT = 0
+    POSSIBLE = 1  # the case decides nothing: both draw at random, or rounding decides
+    SAME = 2
+
+
+class Agreement:
+    """Decide which known mistakes behave like a submission.
+
+    Attributes:
+        observed_cases: the submission's behaviour on each case, the most informative cases first.
+        wrong_cases: the cases in which a right answer gives another result.
+        has_wrong_values: whether an output has a wrong value. An exception alone may have many
+            reasons.
+    """
+
+    def __init__(self, references: PatchedReferences, comparison: Comparison) -> None:
+        self.references, self.comparison = references, comparison
+        self.observed_cases = observe(comparison)
+        self.wrong_cases = [observed for observed in self.observed_cases if observed.is_wrong]
+        self.has_wrong_values = any(
+            observed.behaviour.failure is None for observed in self.wrong_cases
+        )
+
+    @property
+    def case_set(self) -> CaseSet:
+        return self.comparison.case_set
+
+    def agrees(self, ids: Ids) -> bool:
+        """Return whether mistakes may explain all cases, and not only by chance.
+
+        If no key is left to attend to, a fill of -inf gives NaN and a finite fill gives numbers. If
+        only one of both has NaN, the reference is tried with a finite fill, too.
+        """
+        disagreeing = self._disagreeing(ids)
+        if disagreeing is not None:
+            other = self.references.behaviour(ids, disagreeing.index)
+            if has_nan(other) == has_nan(disagreeing.behaviour):
+                return False
+            ids = (*ids, FINITE_FILL)
+            if self.references.patched(ids) is None or self._disagreeing(ids) is not None:
+                return False
+        wrong = self.wrong_cases
+        return not wrong or any(self.match(ids, each) is Likeness.SAME for each in wrong)
+
+    def _disagreeing(self, ids: Ids) -> Observed | None:
+        """Return the first case that mistakes cannot explain; None if there is none."""
+        for observed in self.observed_cases:
+            if not self.agrees_on(ids, observed):
+                return observed
+        return None
+
+    def agrees_on(self, ids: Ids, observed: Observed) -> bool:
+        return self.match(ids, observed) is not Likeness.DIFFERENT
+
+    def match(self, ids: Ids, observed: Observed) -> Likeness:
+        """Return how far mistakes behave like the submission on a case, up to rounding."""
+        behaviour, other = observed.behaviour, self.references.behaviour(ids, observed.index)
+        if self.is_like(observed, other):
+            return Likeness.SAME
+        if other is None or other.failure is not None or behaviour.failure is not None:
+            return Likeness.DIFFERENT
+        have_same_shapes = has_same_shapes(behaviour, other)
+        if observed.is_random:  # another style may draw in another order
+            return Likeness.POSSIBLE if other.draws and have_same_shapes else Likeness.DIFFERENT
+        if not observed.is_wrong or self.is_right(ids, observed.index):
+            return Likeness.DIFFERENT
+        if observed.is_extreme:
+            return Likeness.SAME
+        # A wrong formula may divide by sums near zero. Then rounding decides in bfloat16.
+        is_coarse = observed.dtype == "bfloat16"
+        if (
+            is_coarse
+            and have_same_shapes
+            and {each.dtype for each in self.wrong_cases} != {"bfloat16"}
+        ):
+            return Likeness.POSSIBLE
+        return Likeness.DIFFERENT
+
+    def is_like(self, observed: Observed, other: Behaviour | None) -> bool:
+        """Return whether the submission has the other behaviour on a case, up to rounding."""
+        behaviour = observed.behaviour
+        if other is None or (behaviour.failure is None) != (other.failure is None):
+            return False
+        if behaviour.failure is not None:
+            return True
+        if behaviour.outputs.keys() != other.outputs.keys():
+            return False
+        # Float32 may lose more than usual, for example in tables of large positions.
+        expected = self.case_set.prepared[observed.index].expected.outputs
+        factor = _LOSSES / RELATIVE[observed.dtype]
+        scales = {name: factor * output.lost for name, output in expected.items()}
+        return are_equal(behaviour.outputs, other.outputs, observed.dtype, scales)
+
+    def is_right(self, ids: Ids, index: int) -> bool:
+        """Return whether the reference with these mistakes is right on a case."""
+        right, other = self.references.behaviour((), index), self.references.behaviour(ids, index)
+        if right is None or other is None or other.failure is not None:
+            return False
+        return are_equal(right.outputs, other.outputs, self.case_set.cases[index].dtype)
+
+    def raises_the_same(self, ids: Ids) -> bool:
+        """Return whether mistakes raise the submission's exceptions in all its wrong cases."""
+        for observed in self.wrong_cases:
+            other = self.references.behaviour(ids, observed.index)
+            if in_any_order(other) != in_any_order(observed.behaviour):
+                return False
+        return True
+
+
+def in_any_order(behaviour: Behaviour | None) -> tuple[str, list[str]] | None:
+    """Return a failure as its words without numbers, and its sorted numbers; None if none.
+
+    The operands of an operation may be in another order, and so may their sizes in the message.
+    """
+    if behaviour is None or behaviour.failure is None:
+        return None
+    numbers = re.findall(r"\d+", behaviour.failure)
+    return re.sub(r"\d+", "", behaviour.failure), sorted(numbers)

@@ -1,0 +1,173 @@
+"""Find the first wrong value of a submission, and the right values from which it was computed.
+
+The search starts at a wrong output and follows the results of the submission backwards, as long as
+no right answer makes the same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import filterfalse
+
+import torch
+
+from attn_drill.diagnosis._right_values import Matching
+from attn_drill.diagnosis._value_graph import (
+    Node,
+    comparable_parents,
+    leading_to,
+    reachable,
+)
+
+# Operations that replace each other in different implementations of the same formula.
+_KINDS = {
+    **dict.fromkeys("mm bmm addmm baddbmm".split(), "product"),
+    **dict.fromkeys("_softmax amax max maximum exp logsumexp".split(), "softmax"),
+}
+
+
+@dataclass(frozen=True)
+class FirstWrong:
+    """The first wrong value of a submission."""
+
+    node: Node  # the value
+    # The lines of the file in the call stack, innermost first, without lines that make right values
+    # for another caller.
+    lines: tuple[int, ...]
+    # The right values from which it was computed, without inputs and parameters.
+    operands: tuple[Node, ...]
+    # Whether right answers do another step before they use an operand like this.
+    is_early: bool
+
+
+def first_wrong(matching: Matching, outputs: Iterable[str]) -> FirstWrong | None:
+    """Return the first wrong value on the way to these outputs; None if it cannot be found."""
+    node = _first_node(matching, outputs)
+    if node is None:
+        return None
+    operands: list[Node] = []
+    for parent in comparable_parents(node):
+        if parent.is_parameter:
+            continue
+        operand = parent.source if parent.lines == node.lines else parent
+        is_computed = operand.lines and operand.inputs
+        if is_computed and matching.is_right(operand) and operand not in operands:
+            operands.append(operand)
+    is_early = any(_is_early(matching, node, operand) for operand in operands)
+    return FirstWrong(node, _lines_of(matching, node), tuple(operands), is_early)
+
+
+def wrong_entries(matching: Matching, outputs: Iterable[str]) -> list[Node]:
+    """Return all wrong nodes on the way to these outputs whose operands are all right."""
+    return [
+        node
+        for node in sorted(_wrong_region(matching, outputs))
+        if node.lines and all(map(matching.is_right, node.parents))
+    ]
+
+
+def _first_node(matching: Matching, outputs: Iterable[str]) -> Node | None:
+    if (opposite := _opposite(matching, outputs)) is not None:
+        return opposite
+    region = _wrong_region(matching, outputs)
+    if not region:  # no output is a tensor that can be followed backwards
+        made = [node for node in matching.graph.computed if node.lines]
+        known = next(filter(matching.is_known_wrong, made), None)
+        if known is None and made and all(map(matching.is_right, made[:-1])):
+            return made[-1]  # the wrong output itself
+        return known
+    wrong = [node for node in sorted(region) if node.lines]
+    comparable = [node for node in wrong if node.is_comparable]
+    if not comparable:
+        return wrong[0] if len({node.line for node in wrong}) == 1 else None
+    comparable = [node for node in comparable if not _is_part(matching, node)] or comparable
+    known = next(filter(matching.is_known_wrong, comparable), None)
+    if known is not None and not known.given:
+        return known
+    # A value that is made from no input may be another notation of a right constant.
+    counted = [node for node in comparable if node.given] or comparable
+    all_counted = set(counted)
+    entries = [node for node in counted if all_counted.isdisjoint(comparable_parents(node))]
+    first = min(entries or counted)
+    return first if known is None else min(known, first)
+
+
+def _opposite(matching: Matching, outputs: Iterable[str]) -> Node | None:
+    """Return the node that made an output which is True exactly where the right output is False.
+
+    Such a mask is no wrong value, because a mask has two notations.
+    """
+    for name in outputs:
+        node = matching.graph.outputs.get(name)
+        right = matching.right.graphs[0].outputs.get(name)
+        if node is None or right is None or node.value is None or right.value is None:
+            continue
+        are_boolean = node.value.dtype == right.value.dtype == torch.bool
+        if not are_boolean or not torch.equal(node.value, ~right.value):
+            continue
+        while node.parents and (node.is_layout or node.operation == "repeat"):
+            if not node.parents[0].lines:
+                break
+            node = node.parents[0]
+        return node
+    return None
+
+
+def _is_part(matching: Matching, node: Node) -> bool:
+    """Return whether a value is only a part of a right value, perhaps in another layout."""
+    while node.operation == "return" and node.parents:
+        (node,) = node.parents
+    return node.operation in ("unbind", "select") and all(map(matching.is_right, node.parents))
+
+
+def _wrong_region(matching: Matching, outputs: Iterable[str]) -> set[Node]:
+    """Return all wrong nodes on the way to these outputs. An output counts even if it is right."""
+    ends = matching.graph.outputs
+
+    def wrong_parents(node: Node) -> Iterable[Node]:
+        return () if matching.is_right(node) else filterfalse(matching.is_right, node.parents)
+
+    return reachable([ends[name] for name in outputs if name in ends], wrong_parents)
+
+
+def _lines_of(matching: Matching, node: Node) -> tuple[int, ...]:
+    """Return the lines of a node from the first that does not make right values elsewhere.
+
+    If another call of a function gives right values at the same line, the caller is to blame.
+    """
+    lines = node.lines
+    while len(lines) > 1 and any(
+        other.lines[:1] == lines[:1]
+        and other.lines[1:] != lines[1:]
+        and other.operation == node.operation
+        and other.is_comparable
+        and matching.is_right(other)
+        for other in matching.graph.nodes
+    ):
+        lines = lines[1:]
+    return lines
+
+
+def _is_early(matching: Matching, node: Node, operand: Node) -> bool:
+    """Return whether no right answer uses an operand in an operation of this kind directly.
+
+    At least one right answer must do so after another step. Changes of layout are no step.
+    """
+    kind = _KINDS.get(node.operation)
+    if kind is None:  # other operations have too many uses
+        return False
+    is_used_later = False
+    for graph in matching.right.graphs:
+        twins = {other for other in graph.nodes if matching.have_same_value(operand, other)}
+        users = [
+            user
+            for user in graph.nodes
+            if twins and _KINDS.get(user.operation) == kind and user not in twins
+        ]
+        for user in users:
+            direct = reachable(user.parents, lambda other: other.parents if other.is_layout else ())
+            if not twins.isdisjoint(direct):
+                return False
+            is_used_later = is_used_later or not twins.isdisjoint(leading_to([user]))
+    return is_used_later

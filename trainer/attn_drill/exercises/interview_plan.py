@@ -1,0 +1,368 @@
+"""Plan a mock interview, and follow its state through the facts of the journal."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any, Literal
+
+import msgspec
+
+from attn_drill.model.challenge import Challenge
+from attn_drill.model.errors import DrillError
+from attn_drill.model.report import Report
+from attn_drill.packs.follow_up import FollowUp
+from attn_drill.practice import facts
+from attn_drill.practice.facts import Attempted
+from attn_drill.practice.schedule import ScheduledItem, item_of
+
+Role = Literal["warm-up", "main problem", "debugging", "follow-up"]
+Choice = dict[Role, Challenge]  # the problems of an interview, in their order
+
+_QUESTIONS_SHARE = 0.1  # of the time, if there are questions
+_MINUTES_PER_QUESTION = 1.0  # to think, to read the model answer, and to rate
+# Of the items; older versions kept ids of the question bank.
+_QUESTION_PREFIX = "follow-up:"
+# The par times of all problems together, over the minutes of the interview.
+_MOST_OF_TIME = 1.2
+_SHORT_MINUTES = 15
+_DAYS_KNOWN = 30.0
+_LEVELS = ("easy", "medium", "hard")
+_WEIGHTS: dict[Role, int] = {"warm-up": 3, "main problem": 10, "follow-up": 7}  # of the time
+_ASKED_ABOUT: tuple[Role, ...] = ("main problem", "debugging", "follow-up", "warm-up")
+# Differences that do not matter, so that the seed has several choices.
+_TIME_STEP, _FAMILIARITY_STEP = 0.3, 0.1
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A problem of the interview."""
+
+    challenge: str
+    role: Role
+    seconds: float
+    # The ids of the known mistakes in the file that is handed out; () for a stub.
+    bugs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class InterviewPlan:
+    """The plan of an interview, in the form that the journal keeps."""
+
+    minutes: int
+    seed: int
+    stages: tuple[Stage, ...]
+    # The items of the follow-up questions, for example `follow-up:gqa:1`.
+    questions: tuple[str, ...] = ()
+    # The absolute path of the folder with the learner's files.
+    folder: str = ""
+    # False if nothing is graded before the learner hands in a file.
+    is_graded: bool = True
+
+    @property
+    def seconds(self) -> float:
+        """The time for the whole interview."""
+        return self.minutes * 60.0
+
+    @property
+    def question_seconds(self) -> float:
+        """The time for all questions together."""
+        return max(0.0, self.seconds - sum(stage.seconds for stage in self.stages))
+
+
+def plan_from(data: Mapping[str, Any]) -> InterviewPlan | None:
+    """Return the plan that the journal kept, or None if it is a plan of another version."""
+    import msgspec
+
+    # Older versions asked questions of the bank, with answers that this version cannot score.
+    try:
+        plan = msgspec.convert(data, InterviewPlan)
+    except msgspec.ValidationError:
+        return None
+    of_this_version = all(item.startswith(_QUESTION_PREFIX) for item in plan.questions)
+    return plan if of_this_version else None
+
+
+def main_problems(challenges: Sequence[Challenge], wanted: str | None) -> Sequence[Challenge]:
+    """Return the challenges that may be the main problem: those of a topic, one by its id, or all.
+
+    Raises:
+        DrillError: If `wanted` is neither a topic nor an id. The message has the nearest names.
+    """
+    if wanted is None:
+        return challenges
+    name = wanted.strip().lower().replace("_", "-")
+    of_topic = [challenge for challenge in challenges if challenge.topic == name]
+    mains = of_topic or [challenge for challenge in challenges if challenge.id == name]
+    if mains:
+        return mains
+    topics = sorted({challenge.topic for challenge in challenges})
+    ids = [challenge.id for challenge in challenges]
+    near = difflib.get_close_matches(name, [*topics, *ids], n=3, cutoff=0.5)
+    topic_list = ", ".join(topics)
+    hint = f"The topics are {topic_list}; the id of a challenge works too."
+    if near:
+        hint = f"Did you mean {' or '.join(near)}?"
+    raise DrillError(f"--topic is {wanted!r}; no topic or challenge has this name. {hint}")
+
+
+def familiarity(
+    attempts: Iterable[Attempted], items: Mapping[str, ScheduledItem], now: float
+) -> dict[str, float]:
+    """Return how well the learner knows each item, from 0 to 1.
+
+    A due item counts as not known. A pass without any review fades within a month. The attempts
+    are in order of time.
+    """
+    recall: dict[str, float] = {}
+    for attempt in attempts:
+        if attempt.verdict == "passed":
+            days = max(0.0, now - attempt.at) / 86400
+            recall[item_of(attempt.challenge)] = max(0.0, 1 - days / _DAYS_KNOWN)
+    for name, item in items.items():
+        recall[name] = 0.0 if item.is_due(now) else item.strength
+    return recall
+
+
+def make_plan(
+    chosen: Choice,
+    questions: Sequence[FollowUp],
+    minutes: int,
+    recall: Mapping[str, float],
+    seed: int,
+    bugs: tuple[str, ...] = (),
+) -> InterviewPlan:
+    """Return the plan with these problems. Each gets a share of the time by its par time.
+
+    The questions that the learner knows least are preferred. `bugs` are the ids of the mistakes in
+    the file of a debugging round.
+    """
+    count = max(1, int(minutes * _QUESTIONS_SHARE / _MINUTES_PER_QUESTION))
+    place = {chosen[role].id: index for index, role in enumerate(_ASKED_ABOUT) if role in chosen}
+    fitting = [question for question in questions if question.challenge in place]
+    fitting.sort(key=lambda each: (place[each.challenge], recall.get(each.item, 0.0), each.number))
+    asked = sorted(fitting[:count], key=lambda each: (place[each.challenge], each.number))
+    items = tuple(question.item for question in asked)
+    seconds = minutes * 60.0 * (1 - _QUESTIONS_SHARE if items else 1)
+    seconds_per_minute = seconds / _par_minutes(chosen)
+    stages: list[Stage] = []
+    for role, problem in chosen.items():
+        planted = bugs if role == "debugging" else ()
+        stages.append(Stage(problem.id, role, seconds_per_minute * problem.minutes, planted))
+    return InterviewPlan(minutes, seed, tuple(stages), items)
+
+
+def prerequisites(challenges: Sequence[Challenge]) -> dict[str, set[str]]:
+    """Return the ids of the challenges that each challenge builds on, directly or indirectly."""
+    direct = {challenge.id: challenge.builds_on for challenge in challenges}
+
+    def ids_below(name: str) -> set[str]:
+        below = set(direct.get(name, ()))
+        return below.union(*map(ids_below, below))
+
+    return {name: ids_below(name) for name in direct}
+
+
+def choose_problems(
+    challenges: Sequence[Challenge],
+    minutes: int,
+    mains: Sequence[Challenge],
+    recall: Mapping[str, float],
+    seed: int,
+) -> Choice:
+    """Return the problems that fit into the time and suit best. The seed decides among equals."""
+    before = prerequisites(challenges)
+    most = 3 if minutes >= 40 else 2 if minutes >= 25 else 1
+    ranks = [
+        ((-len(choice), *_rank(choice, minutes, recall, before)), choice)
+        for choice in _choices(mains, challenges, before)
+        if len(choice) == 1
+        or (len(choice) <= most and _par_minutes(choice) <= _MOST_OF_TIME * minutes)
+    ]
+    best = min(rank for rank, _ in ranks)
+    return Random(seed).choice([choice for rank, choice in ranks if rank == best])
+
+
+def _par_minutes(choice: Choice) -> int:
+    return sum(problem.minutes for problem in choice.values())
+
+
+def _choices(
+    mains: Sequence[Challenge], challenges: Sequence[Challenge], before: Mapping[str, set[str]]
+) -> Iterator[Choice]:
+    """Yield every main problem, with and without a follow-up and a warm-up.
+
+    A follow-up builds on the main problem; if there is none, it has the topic of the main problem.
+    A warm-up is easy or short, is no harder and no longer than the main problem, and builds on
+    none of the others.
+    """
+    for main in mains:
+        later = [other for other in challenges if main.id in before[other.id]]
+        of_topic = [
+            other
+            for other in challenges
+            if other.topic == main.topic and other.id not in {main.id, *before[main.id]}
+        ]
+        light = [
+            other
+            for other in challenges
+            if (other.level == "easy" or other.minutes <= _SHORT_MINUTES)
+            and _LEVELS.index(other.level) <= _LEVELS.index(main.level)
+            and other.minutes <= main.minutes
+        ]
+        for follow_up in (None, *(later or of_topic)):
+            end: Choice = {"main problem": main}
+            if follow_up is not None:
+                end["follow-up"] = follow_up
+            yield end
+            taken = {problem.id for problem in end.values()}
+            for warm_up in light:
+                if not taken & {warm_up.id, *before[warm_up.id]}:
+                    yield {"warm-up": warm_up, **end}
+
+
+def _rank(
+    choice: Choice, minutes: int, recall: Mapping[str, float], before: Mapping[str, set[str]]
+) -> tuple[int, int, int]:
+    """Return how little a choice suits: it is foreign, unfit, familiar. The least suits best.
+
+    Foreign are a follow-up that does not build on the main problem and a warm-up of another topic
+    that the main problem does not build on. It is unfit by the distance of its par times from the
+    times of the roles, and familiar by what the learner knows.
+    """
+    main, warm_up = choice["main problem"], choice.get("warm-up", choice["main problem"])
+    follow_up = choice.get("follow-up")
+    foreign = (follow_up is not None and main.id not in before[follow_up.id]) + (
+        warm_up.topic != main.topic and warm_up.id not in before[main.id]
+    )
+    weights = sum(_WEIGHTS[role] for role in choice)
+    unfit = sum(
+        abs(problem.minutes / minutes - _WEIGHTS[role] / weights)
+        for role, problem in choice.items()
+    )
+    familiar = sum(recall.get(item_of(problem.id), 0.0) for problem in choice.values())
+    return foreign, int(unfit / _TIME_STEP), int(familiar / _FAMILIARITY_STEP)
+
+
+def planned_questions(plan: InterviewPlan, questions: Iterable[FollowUp]) -> tuple[FollowUp, ...]:
+    """Return the questions of a plan in order. Skip questions that no pack has any more."""
+    by_item = {question.item: question for question in questions}
+    return tuple(by_item[item] for item in plan.questions if item in by_item)
+
+
+# Overtime that is not reported, so that the learner can finish a line.
+_GRACE_SECONDS = 60.0
+# Of every problem, even if the problems before took all the time.
+_LEAST_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class StageState:
+    """The state of one problem."""
+
+    begun: bool = False
+    ended: bool = False
+    seconds: float = 0.0
+    attempts: int = 0
+    hints: int = 0
+    revealed_mistakes: int = 0
+    # The last attempt, with the number of planted mistakes that are left.
+    result: facts.StageAttempted | None = None
+    reference_seen: bool = False
+    code: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class InterviewState:
+    """The state of an interview."""
+
+    stages: tuple[StageState, ...]
+    # 1 again to 4 easy, by item
+    ratings: Mapping[str, int] = field(default_factory=dict)
+    question_seconds: float = 0.0
+    finished: bool = False
+
+    @property
+    def stage(self) -> int | None:
+        """The index of the first problem that has not ended, or None."""
+        return next((index for index, stage in enumerate(self.stages) if not stage.ended), None)
+
+    @property
+    def seconds(self) -> float:
+        """The time at work so far."""
+        return sum(stage.seconds for stage in self.stages) + self.question_seconds
+
+
+def state_of(plan: InterviewPlan, events: Iterable[facts.InterviewEvent]) -> InterviewState:
+    """Return the state after these events. Skip events of an unknown kind."""
+    stages = {stage.challenge: StageState() for stage in plan.stages}
+    ratings: dict[str, int] = {}
+    question_seconds = 0.0
+    finished = False
+    for event in events:
+        match event:
+            case facts.StageEvent(subject=challenge) if challenge in stages:
+                stages[challenge] = _stage_after(stages[challenge], event)
+            case facts.QuestionEvent(subject=item, seconds=seconds):
+                question_seconds = max(question_seconds, seconds)
+                if isinstance(event, facts.QuestionAnswered):
+                    ratings.setdefault(item, event.rating)
+            case facts.InterviewFinished():
+                finished = True
+    return InterviewState(tuple(stages.values()), ratings, question_seconds, finished)
+
+
+def _stage_after(stage: StageState, event: facts.StageEvent) -> StageState:
+    stage = replace(stage, begun=True, seconds=max(stage.seconds, event.seconds))
+    match event:
+        case facts.StageAttempted(count=count):
+            return replace(stage, attempts=stage.attempts + count, result=event)
+        case facts.StageReplaced():
+            return replace(stage, attempts=stage.attempts - 1)
+        case facts.StageRepaired(bugs_left=bugs_left) if stage.result is not None:
+            return replace(stage, result=msgspec.structs.replace(stage.result, bugs_left=bugs_left))
+        case facts.StageHinted(level=level):
+            return replace(stage, hints=max(stage.hints, level))
+        case facts.MistakeShown(count=count):
+            return replace(stage, revealed_mistakes=stage.revealed_mistakes + count)
+        case facts.StageEnded(code=code, note=note, reference_seen=seen):
+            result = stage.result if code is not None else None
+            return replace(
+                stage, ended=True, code=code, note=note, reference_seen=seen, result=result
+            )
+    return stage
+
+
+def carried_seconds(plan: InterviewPlan, state: InterviewState, index: int) -> float:
+    """Return the time that the problems before left over; negative if they took too long."""
+    earlier = zip(plan.stages[:index], state.stages[:index], strict=True)
+    left_over = sum(planned.seconds - done.seconds for planned, done in earlier)
+    return max(_LEAST_SECONDS - plan.stages[index].seconds, left_over)
+
+
+def allowed_seconds(plan: InterviewPlan, state: InterviewState, index: int) -> float:
+    """Return the time for a problem: the planned time, and the time carried over."""
+    return plan.stages[index].seconds + carried_seconds(plan, state, index)
+
+
+def overtime_seconds(plan: InterviewPlan, state: InterviewState, index: int) -> float:
+    """Return the seconds by which a problem exceeded its time; 0 for up to a minute."""
+    over = state.stages[index].seconds - allowed_seconds(plan, state, index)
+    return over if over > _GRACE_SECONDS else 0.0
+
+
+def values_of_attempt(report: Report) -> dict[str, Any]:
+    """Return the values of a `StageAttempted`, without those that every event has."""
+    statuses = report.statuses()
+    left = report.repair.left if report.repair is not None else None
+    return {
+        "verdict": report.verdict,
+        "passed": sum(status == "passed" for status in statuses.values()),
+        "total": len(statuses),
+        "failed": tuple(name for name, status in statuses.items() if status == "failed"),
+        "bugs_left": None if left is None else len(left),
+        "count": 0 if report.unfinished else 1,
+    }

@@ -1,0 +1,360 @@
+"""Draw questions with numbers, choices and wrong lines, and judge the answers."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from random import Random
+
+from attn_drill.exercises.planted_mistakes import first_paragraph, plant_mistakes, reference_changes
+from attn_drill.model.challenge import Challenge, Mistake
+from attn_drill.packs import pack_reader
+from attn_drill.packs.question_bank import Question, Unit, Value, evaluate, solve
+
+# The longest text that is shown whole, so that it fits a small terminal.
+_MOST_LINES = 26
+
+
+def excerpt(source: str, lines: Collection[int]) -> list[int]:
+    """Return the line numbers to show, 0 for an empty line: the functions with these lines."""
+    # If the code is short, or a line is in no function, all code from the first function or that
+    # line is shown.
+    defined = [
+        node for node in ast.parse(source).body if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    ]
+    first = min([*lines, _lines_of(defined[0]).start if defined else 1])
+    whole = list(range(first, len(source.splitlines()) + 1))
+    if len(whole) <= _MOST_LINES:
+        return whole
+    shown: list[int] = []
+    for node in defined:
+        is_class = isinstance(node, ast.ClassDef)
+        members = node.body if is_class else [node]
+        parts = [_lines_of(part) for part in members if isinstance(part, ast.FunctionDef)]
+        wanted = [part for part in parts if set(part) & set(lines)]
+        if is_class and wanted:  # the head of a class stands above its methods
+            has_docstring = ast.get_docstring(node) is not None
+            end = (node.body[0].end_lineno or 0) if has_docstring else node.lineno
+            wanted = [range(_lines_of(node).start, end + 1), *wanted]
+        for part in wanted:
+            shown += [*part, 0]
+    return shown[:-1] if set(lines) <= set(shown) else whole
+
+
+def _lines_of(node: ast.ClassDef | ast.FunctionDef) -> range:
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return range(first, (node.end_lineno or node.lineno) + 1)
+
+
+_STEPS: dict[Unit, tuple[int, tuple[str, ...]]] = {
+    "B": (1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB")),
+    "FLOP": (1000, ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP")),
+}
+_KINDS: dict[str, Unit] = {"b": "B", "f": "FLOP", "%": "%", "p": "%", "x": "x", "t": "x"}
+_SAYS: dict[Unit, str] = {
+    "B": "The answer is a number of bytes, e.g. 128 KiB, 1.5 GB or 131072",
+    "%": "The answer is in percent, e.g. 12.5 or 12.5 %",
+    "x": "The answer is a factor, e.g. 4x or 1/4",
+    "FLOP": "The answer is a number of floating-point operations, e.g. 4.2 GFLOP or 4.2e9",
+    "": "The answer is a plain number, e.g. 4096, 2^12 or 4.1e3",
+}
+# Arithmetic, then a unit, then words in brackets: `68.62 KiB (70,272 B)`.
+_AMOUNT = re.compile(
+    r"[~≈=x]?\s*(?P<number>[\de.,_+*/^() -]{1,60}?)"
+    r"\s*(?:(?P<prefix>[kmgtpe]?)(?P<binary>i?)(?P<base>b|bytes?|flops?|%|percent|x|times))?"
+    r"\.?(?:\s*\(.*[a-z].*\))?"
+)
+_SEPARATOR = re.compile(r"(?<=\d)[,_ ](?=\d{3}(?!\d))")
+# Chinese keyboards have another percent sign, and web pages another minus sign.
+_USUAL = str.maketrans("％−×·", "%-x*")
+_ROUNDED_DIGITS = 3  # with fewer digits, the rounding could hide a wrong answer
+_FUZZ = 1e-12
+
+
+class NotAnAmountError(ValueError):
+    """Raised if a text is not an amount. The message is a sentence that says what to type."""
+
+
+@dataclass(frozen=True)
+class Amount:
+    """An amount in the base unit: bytes, percent, times or floating-point operations."""
+
+    value: float
+    # Half a unit of the last digit if there are enough digits for a rounded number, else 0.
+    half_unit: float = 0.0
+
+    def is_right(self, answer: float, tolerance: float) -> bool:
+        """Return whether the amount is the answer, up to a relative tolerance or the rounding."""
+        most = max(tolerance * abs(answer), self.half_unit) + _FUZZ * abs(answer)
+        return abs(self.value - answer) <= most
+
+
+def parse_amount(text: str, unit: Unit) -> Amount:
+    """Return the amount in a text: arithmetic, and a unit or none for the base unit.
+
+    >>> parse_amount("2 * 64 KiB", "B").value
+    131072
+
+    Raises:
+        NotAnAmountError: If the text is no number, or its unit does not belong to `unit`.
+    """
+    match = _AMOUNT.fullmatch(text.strip().lower().translate(_USUAL))
+    number = _SEPARATOR.sub("", match["number"]) if match else ""
+    try:
+        value = evaluate(number.replace("^", "**"), {})
+    except ValueError:
+        point = ": the decimal sign is a point, as in 1.5" if "," in number else ""
+        raise NotAnAmountError(f"That cannot be read{point}. {_SAYS[unit]}.") from None
+    size = 1
+    if match and match["base"]:
+        if _KINDS[match["base"][0]] != unit:
+            raise NotAnAmountError(f"That is another kind of unit. {_SAYS[unit]}.")
+        step = 1024 if match["binary"] else 1000
+        size = step ** " kmgtpe".index(match["prefix"] or " ")
+    if not math.isfinite(value * size):
+        raise NotAnAmountError(f"That is too large a number. {_SAYS[unit]}.")
+    try:
+        _, digits, exponent = Decimal(number).as_tuple()
+    except InvalidOperation:  # the number is computed
+        return Amount(value * size)
+    is_rounded = len(digits) >= _ROUNDED_DIGITS
+    return Amount(value * size, 0.5 * 10.0 ** int(exponent) * size if is_rounded else 0.0)
+
+
+def format_amount(value: float, unit: Unit) -> str:
+    """Return an amount as text. If a learner types the text as an answer, it is right.
+
+    It is in the largest unit in which at most 4 digits are exact. If there is none, it is rounded,
+    and the exact number follows in brackets.
+
+    >>> format_amount(131_072, "B"), format_amount(70_272, "B")
+    ('128 KiB', '68.62 KiB (70,272 B)')
+    """
+    if unit not in _STEPS:
+        return f"{format_number(value)}{' %' if unit == '%' else unit}"
+    step, names = _STEPS[unit]
+    sizes = {name: step**power for power, name in enumerate(names)}
+    fitting = [name for name in names if abs(value) >= sizes[name]] or [names[0]]
+    for name in reversed(fitting):
+        if abs(value / sizes[name]) < 10_000 and _is_short(value / sizes[name]):
+            return f"{format_number(value / sizes[name])} {name}"
+    exact, name = f"{format_number(value)} {names[0]}", fitting[-1]
+    return exact if name == names[0] else f"{_four_digits(value / sizes[name])} {name} ({exact})"
+
+
+def format_number(value: float) -> str:
+    """Return a number as text, in 4 digits if it is not whole and less than 10,000.
+
+    >>> [format_number(value) for value in (8192, 10_000, 131_072, 0.5, 2 / 3, 1e-7)]
+    ['8192', '10,000', '131,072', '0.5', '0.6667', '1e-07']
+    """
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}" if abs(value) >= 10_000 else str(int(value))
+    if abs(value) >= 10_000:
+        return f"{value:,.0f}" if abs(value) < 1e15 else _four_digits(value)
+    return f"{value:.4g}" if _is_short(value) else _four_digits(value)
+
+
+def _is_short(value: float) -> bool:
+    """Return whether 4 digits write the value exactly."""
+    return abs(float(f"{value:.4g}") - value) <= _FUZZ * abs(value)
+
+
+def _four_digits(value: float) -> str:
+    """Return the value with 4 digits, including zeros at the end, which show the rounding."""
+    return f"{value:#.4g}".rstrip(".")
+
+
+LETTERS = "abcdefgh"
+_NAMED = re.compile(r"\{(\w+)\}")
+_MOST_REFERENCE = 3  # lines of the reference in an explanation
+_ASKS = (
+    "There is one mistake in this code. Which line is wrong? "
+    "If a line is missing, name a line next to the gap."
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The judgement of an answer."""
+
+    # None if the answer was not understood. The message then says what to type.
+    right: bool | None
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """The parts of every question."""
+
+    # The name in reviews: `question:ID` or `line:CHALLENGE:MISTAKE`.
+    item: str
+    topic: str
+    text: str
+    explanation: str  # shown after an answer
+    code: str = ""  # shown below the text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(_Asked):
+    """A number to compute."""
+
+    value: float  # in the base unit
+    unit: Unit
+    tolerance: float  # the relative difference that is still right
+
+    @property
+    def answer(self) -> str:
+        return format_amount(self.value, self.unit)
+
+    def judge(self, text: str) -> Judged:
+        """Return whether an amount is right. A wrong one gets a comment if it is far off."""
+        try:
+            amount = parse_amount(text, self.unit)
+        except NotAnAmountError as error:
+            return Judged(None, str(error))
+        if amount.is_right(self.value, self.tolerance):
+            return Judged(True)
+        read = format_amount(amount.value, self.unit)
+        share = Amount(100 * amount.value)
+        if self.unit == "%" and share.is_right(self.value, self.tolerance):
+            return Judged(False, f"Your answer is read as {read}, not as a share of 1.")
+        times = amount.value / self.value
+        if not 1e-4 <= times <= 1e4 or math.isclose(times, 1, rel_tol=0.05):
+            return Judged(False)
+        if times > 1:
+            return Judged(False, f"{read} is {format_number(times)} times the answer.")
+        return Judged(False, f"The answer is {format_number(1 / times)} times {read}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(_Asked):
+    """An answer to choose."""
+
+    options: tuple[str, ...]  # in the order of their letters
+    right: int  # the index of the right option
+
+    @property
+    def answer(self) -> str:
+        return f"{LETTERS[self.right]}) {self.options[self.right]}"
+
+    def judge(self, text: str) -> Judged:
+        """Return whether the text is the letter, the words or the position of the right answer."""
+        letters = LETTERS[: len(self.options)]
+        words = " ".join(text.split()).lower()
+        word = words.strip("().")
+        plain = [" ".join(option.split()).lower() for option in self.options]
+        # The words of an option are tried before its position, because an option may be a number.
+        names = [*letters, *plain, *(str(number) for number in range(1, len(letters) + 1))]
+        for name in (word, words):
+            if name in names:
+                return Judged(names.index(name) % len(letters) == self.right)
+        return Judged(None, f"Answer with a letter, {letters[0]} to {letters[-1]}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindLine(_Asked):
+    """A wrong line to find in the code, whose lines are numbered from 1."""
+
+    lines: tuple[int, ...]  # the numbers that are right
+    # A line is missing, and the lines next to the gap are right.
+    missing: bool = False
+
+    @property
+    def answer(self) -> str:
+        *first, last = map(str, self.lines)
+        numbers = f"{', '.join(first)} or {last}" if first else last
+        return f"line {numbers}{' (next to a missing line)' if self.missing else ''}"
+
+    def judge(self, text: str) -> Judged:
+        """Return whether the text is the number of a right line."""
+        most = self.code.count("\n") + 1
+        match = re.fullmatch(r"(?:line|l)?\s*(\d{1,4})\.?", text.strip().lower())
+        if match is None or not 1 <= int(match[1]) <= most:
+            return Judged(None, f"Answer with the number of a line, 1 to {most}.")
+        return Judged(int(match[1]) in self.lines)
+
+
+DrawnQuestion = Number | Choice | FindLine
+
+
+def question_item(question: Question) -> str:
+    """Return the name of the item under which a question is reviewed."""
+    return f"question:{question.id}"
+
+
+def line_item(challenge: Challenge, mistake: Mistake) -> str:
+    """Return the name of the item under which the line of a mistake is reviewed."""
+    return f"line:{challenge.id}:{mistake.id}"
+
+
+def draw(question: Question, rng: Random) -> DrawnQuestion:
+    """Return a question with new numbers, or with its options in a new order."""
+    if question.kind == "number":
+        drawn = {name: rng.choice(values) for name, values in question.vary.items()}
+        return with_values(question, drawn)
+    options = [question.right, *question.wrong]
+    rng.shuffle(options)
+    return Choice(
+        item=question_item(question),
+        topic=question.topic,
+        text=question.asks,
+        explanation=question.explains,
+        code=question.code.strip("\n"),
+        options=tuple(options),
+        right=options.index(question.right),
+    )
+
+
+def with_values(question: Question, drawn: Mapping[str, Value]) -> Number:
+    """Return a question of kind "number". ValueError: its formulas do not take these values."""
+    value, names = solve(question.answer, drawn, question.derive)
+    words: dict[str, str] = {}
+    for name, named in names.items():
+        words[name] = named if isinstance(named, str) else format_number(named)
+    words["answer"] = format_amount(value, question.unit)
+    return Number(
+        item=question_item(question),
+        topic=question.topic,
+        text=_filled(question.asks, words),
+        explanation=_filled(question.explains, words),
+        code=question.code.strip("\n"),
+        value=value,
+        unit=question.unit,
+        tolerance=question.tolerance,
+    )
+
+
+def _filled(text: str, words: Mapping[str, str]) -> str:
+    return _NAMED.sub(lambda match: words.get(match[1], match[0]), text)
+
+
+def line_question(challenge: Challenge, mistake: Mistake) -> FindLine:
+    """Return a question that shows a reference with a mistake and asks which line is wrong."""
+    # As in a bug hunt, the code has no comments.
+    source = pack_reader.solution(challenge)
+    where = str(challenge.solutions / "mistakes.toml")
+    planted = plant_mistakes(source, (mistake,), where)
+    shown = excerpt(planted.source, planted.changed)
+    rows = ["", *planted.source.splitlines()]
+    reference = [
+        f"The reference has: {line.strip()}"
+        for change in reference_changes(source, mistake, where)
+        for line in change.was
+        if line.strip()
+    ]
+    if len(reference) > _MOST_REFERENCE:
+        reference = []
+    return FindLine(
+        item=line_item(challenge, mistake),
+        topic=challenge.topic,
+        text=f"{challenge.id}: {first_paragraph(planted.source)}\n\n{_ASKS}",
+        explanation="\n".join([mistake.says, *reference]),
+        code="\n".join(rows[number] for number in shown),
+        lines=tuple(position for position, line in enumerate(shown, 1) if line in planted.changed),
+        missing=planted.missing,
+    )

@@ -1,1 +1,0 @@
-"""Bug hunts: a reference with known mistakes to repair."""

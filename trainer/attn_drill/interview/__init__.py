@@ -1,1 +1,0 @@
-"""The rules of a mock interview: its plan, its state and its score."""

@@ -1,1 +1,0 @@
-"""Draw and judge the questions of the question bank."""
