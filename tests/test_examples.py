@@ -1,5 +1,6 @@
 """The examples in docstrings, which begin with `>>>`."""
 
+import builtins
 import doctest
 import importlib
 import re
@@ -16,8 +17,10 @@ MODULES = [
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples_give_their_results(name: str) -> None:
+def test_examples_give_their_results(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each example of the module prints its result."""
+    # doctest leaves this name behind. IPython would then keep no result of a cell.
+    monkeypatch.setattr(builtins, "_", None, raising=False)
     result = doctest.testmod(importlib.import_module(name))
     assert result.attempted
     assert not result.failed
