@@ -3,8 +3,13 @@
 import torch
 from torch import nn
 
-from attn_drill.worker.layer_matching import assignments, contract_of
-from attn_drill.worker.weights import by_contract, load, parameter_names
+from attn_drill.worker.layer_matching import (
+    assignments,
+    by_contract,
+    contract_of,
+    load,
+    parameter_names,
+)
 
 
 class Fused(nn.Module):

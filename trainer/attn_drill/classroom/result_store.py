@@ -25,8 +25,7 @@ from attn_drill.classroom.records import (
     StudentSubmission,
 )
 from attn_drill.model.errors import DrillError, GraderError
-from attn_drill.model.report import Report
-from attn_drill.model.report_codec import from_object, to_object
+from attn_drill.model.report import Report, from_object, to_object
 
 CLASS_FILE = "class.json"
 _MOST_NAME_BYTES = 120

@@ -23,18 +23,18 @@ from attn_drill.cli._command_line import (
     Html,
     LearnerFile,
     PackCommand,
+    check_page_name,
     complete_id,
+    write_page,
 )
-from attn_drill.cli._output import check_page_name, write_page
+from attn_drill.model.challenge import DEFAULT_LIMITS
 from attn_drill.model.errors import DrillError, GraderError
-from attn_drill.model.limits import DEFAULT
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Purpose
 from attn_drill.practice.learner_files import read_source
 
 if TYPE_CHECKING:
-    from attn_drill.model.lesson import Lesson
-    from attn_drill.model.report import Report
+    from attn_drill.model.report import Lesson, Report
     from attn_drill.report.words import Stage
 
 
@@ -97,8 +97,8 @@ def check(
     hints_first: Annotated[bool | None, _HINTS_FIRST] = None,
     html: Html = None,
     as_json: AsJson = False,
-    time_limit: Annotated[float, _TIME] = DEFAULT.seconds,
-    memory_limit: Annotated[int, _MEMORY] = DEFAULT.memory_mib,
+    time_limit: Annotated[float, _TIME] = DEFAULT_LIMITS.seconds,
+    memory_limit: Annotated[int, _MEMORY] = DEFAULT_LIMITS.memory_mib,
 ) -> None:
     """Grade your file on hidden cases, and show what differs and where."""
     # 1. Start: cli/entry.py has started a grading server, which imports torch meanwhile.
@@ -197,7 +197,7 @@ def _end_hunt(answer: LearnerAnswer, report: Report, hunted: tuple[str, ...], de
 def _teach(answer: LearnerAnswer, lesson: Callable[[], Lesson], grade: str, desk: Desk) -> None:
     """Show what the pass brings. On a terminal, also measure the answer."""
     from attn_drill.app.start_challenge import next_steps
-    from attn_drill.packs.follow_up import read_follow_ups
+    from attn_drill.packs.question_bank import read_follow_ups
 
     challenge, packs = answer.challenge, desk.packs
     challenges = packs.catalogue().challenges

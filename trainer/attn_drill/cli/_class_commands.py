@@ -60,7 +60,7 @@ def grade(
     )
     if executor == "local" and not resume:
         pool.warm(tuple(map(str, packs.roots())))  # a server gets ready meanwhile
-    from attn_drill.cli._class_outputs import write_outputs
+    from attn_drill.cli._class_run import write_outputs
 
     run = begin(options, out, packs, resume=resume, allow_weaker=allow_weaker)
     grade_pending(run, executor, jobs)
@@ -91,7 +91,7 @@ def override(
     from attn_drill.classroom.gradebook import OVERRIDES_FILE, Entry, append_entry, decided_file
     from attn_drill.classroom.result_store import ResultStore, read_record
     from attn_drill.classroom.roster import StudentIndex
-    from attn_drill.cli._class_outputs import write_outputs
+    from attn_drill.cli._class_run import write_outputs
 
     if not 0 <= points <= 100:
         raise DrillError(f"--points is {points:g}; it must be 0 to 100.")
@@ -166,7 +166,7 @@ def autograder(
     from attn_drill.app.warn import say
     from attn_drill.classroom.assignment import read_assignment
     from attn_drill.cli._class_run import check_one_of
-    from attn_drill.export.autograder import write_autograder
+    from attn_drill.export.handout import write_autograder
     from attn_drill.packs import pack_reader
 
     packs: KnownPacks = context.obj.packs

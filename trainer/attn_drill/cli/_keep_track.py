@@ -13,8 +13,7 @@ import typer
 from attn_drill.app.start_challenge import language
 from attn_drill.app.warn import say, say_json, warn
 from attn_drill.cli._ask import is_coloured, width
-from attn_drill.cli._command_line import AsJson, Desk, complete_id
-from attn_drill.cli._output import in_columns
+from attn_drill.cli._command_line import AsJson, Desk, complete_id, in_columns
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Attempted, Diagnosed, Reviewed

@@ -14,8 +14,7 @@ import typer
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.warn import say_json, warn
 from attn_drill.cli import _ask
-from attn_drill.cli._command_line import AsJson, Desk, complete_id
-from attn_drill.cli._output import in_columns
+from attn_drill.cli._command_line import AsJson, Desk, complete_id, in_columns
 from attn_drill.model.errors import DrillError, PackError
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import ChallengeProgress, progress_of, rated_reviews, since_start
@@ -98,7 +97,7 @@ def quiz(
 def _ask_follow_ups(challenge_id: str, desk: Desk) -> None:
     """Ask all follow-up questions of a challenge whose answers the learner may see."""
     from attn_drill.app.start_challenge import language
-    from attn_drill.packs.follow_up import follow_ups
+    from attn_drill.packs.question_bank import follow_ups
 
     challenge, journal = desk.packs.find(challenge_id), desk.journal
     facts = journal.facts(subject=challenge.id)

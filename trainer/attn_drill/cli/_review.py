@@ -27,7 +27,7 @@ from attn_drill.model.challenge import Challenge, Mistake
 from attn_drill.model.errors import DrillError, PackError
 from attn_drill.model.words import plural
 from attn_drill.packs import pack_reader
-from attn_drill.packs.follow_up import FollowUp, read_follow_ups
+from attn_drill.packs.question_bank import FollowUp, read_follow_ups
 from attn_drill.practice.facts import Overruled, Reviewed
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import progress_of, rated_reviews

@@ -17,8 +17,7 @@ import typer
 from attn_drill import __version__
 from attn_drill.app.open_packs import KnownPacks, config_path, settings, sources
 from attn_drill.app.warn import say_json, warn
-from attn_drill.cli._command_line import AsJson, Desk, Html
-from attn_drill.cli._output import check_page_name, write_page
+from attn_drill.cli._command_line import AsJson, Desk, Html, check_page_name, write_page
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.packs import pack_reader
 from attn_drill.practice.progress import progress_of

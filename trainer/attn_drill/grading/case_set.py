@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from attn_drill.casekit.draw import Draw
+from attn_drill.grading._reference import Expected, PreparedCase, Reference
 from attn_drill.grading.content import Content, in_authors_words, load_content
-from attn_drill.grading.reference import Expected, PreparedCase, Reference
 from attn_drill.model.case import Case, Refusal
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import GraderError, PackError

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from attn_drill.grading.comparison import CaseResult, Comparison, frames_of, in_words
 from attn_drill.model.case import Refusal
-from attn_drill.model.challenge import Parameter, Signature
-from attn_drill.model.limits import SLEEP_FACTOR
+from attn_drill.model.challenge import SLEEP_FACTOR, Parameter, Signature
 from attn_drill.model.report import Outcome
 from attn_drill.worker.arguments import default_problem, default_problems, renamed
 from attn_drill.worker.layer_matching import assignment_in_words, contract_of, explain_mismatch

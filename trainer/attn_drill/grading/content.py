@@ -7,6 +7,8 @@ worker, so the rest of `cases.py` (cases, names of cases, comments) must not get
 from __future__ import annotations
 
 import ast
+import builtins
+import doctest
 import sys
 import traceback
 import types
@@ -15,12 +17,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+from torch import nn
+
 from attn_drill.casekit.draw import Draw
 from attn_drill.model.case import Case, Refusal
 from attn_drill.model.challenge import Challenge, Signature
 from attn_drill.model.errors import PackError
-from attn_drill.packs.interface import signatures
-from attn_drill.packs.pack_reader import read_text, solution
+from attn_drill.packs.pack_reader import read_text, signatures, solution
 from attn_drill.worker.execution import Drive
 
 ENTRY = "drive"
@@ -255,3 +259,45 @@ def load_content(challenge: Challenge) -> Content:
 
 def _described(value: object) -> str:
     return "None" if value is None else f"an object of the type {type(value).__name__}"
+
+
+@dataclass(frozen=True)
+class WrongExample:
+    """A line of an example that gives another result than the prompt says."""
+
+    line: int  # of the prompt, from 1
+    source: str
+    result: str
+
+
+def wrong_examples(prompt: str, reference: Mapping[str, Any]) -> list[WrongExample]:
+    """Return the lines of a prompt's example that are wrong. It may use torch and nn, too."""
+    names = {"torch": torch, "nn": nn, **reference}
+    # Without its fence, the last result of a block ends at an empty line.
+    test = doctest.DocTestParser().get_doctest(prompt.replace("```", ""), names, "", None, 0)
+    runner = _Runner()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        runner.run(test, out=lambda _: None)
+    vars(builtins).pop("_", None)  # the last value that Python displayed
+    return runner.wrong
+
+
+class _Runner(doctest.DocTestRunner):
+    """Keeps the wrong examples instead of printing them."""
+
+    def __init__(self) -> None:
+        super().__init__(verbose=False)
+        self.wrong: list[WrongExample] = []
+
+    def report_failure(
+        self, out: Any, test: doctest.DocTest, example: doctest.Example, got: str
+    ) -> None:
+        source = example.source.strip().partition("\n")[0]
+        result = " ".join(got.split()) or "nothing"
+        self.wrong.append(WrongExample(example.lineno + 1, source, result))
+
+    def report_unexpected_exception(
+        self, out: Any, test: doctest.DocTest, example: doctest.Example, exc_info: Any
+    ) -> None:
+        self.report_failure(out, test, example, f"{exc_info[0].__name__}: {exc_info[1]}")

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from attn_drill.grading import _checks_counted, _checks_values, checks_load
+from attn_drill.grading import _checks_run, checks_load
+from attn_drill.grading._reference import PreparedCase
 from attn_drill.grading.checks_load import sudden_end
 from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.pictures import with_pictures
-from attn_drill.grading.reference import PreparedCase
 from attn_drill.model.checks import CHECK_ORDER, Status, Verdict, status_of_each
 from attn_drill.model.report import Outcome, Report
 from attn_drill.worker.protocol import cap
@@ -60,30 +60,30 @@ CHECKS = (
     Check("loads", checks_load.loads, is_about_file=True),
     Check("interface", checks_load.interface, ("loads",), is_about_file=True),
     Check("parameters", checks_load.parameters, ("interface",), due=_is_module),
-    Check("runs", _checks_values.runs, _ON_CASES),
-    Check("shapes", _checks_values.shapes, _ON_CASES),
-    Check("dtype", _checks_values.dtype, _ON_CASES),
+    Check("runs", _checks_run.runs, _ON_CASES),
+    Check("shapes", _checks_run.shapes, _ON_CASES),
+    Check("dtype", _checks_run.dtype, _ON_CASES),
     Check(
         "values",
-        _checks_values.values,
+        _checks_run.values,
         needs=_ON_CASES,
         looks_at=lambda prepared: prepared.case.check == "values" and prepared.case.dropout is None,
     ),
     Check(
         "masks",
-        _checks_values.masks,
+        _checks_run.masks,
         needs=("values",),
         looks_at=lambda prepared: prepared.case.check == "masks" and prepared.case.dropout is None,
     ),
     Check(
         "gradients",
-        _checks_values.gradients,
+        _checks_run.gradients,
         needs=("values", "shapes"),
         looks_at=lambda prepared: bool(prepared.expected.gradients),
     ),
     Check(
         "train/eval",
-        _checks_values.train_eval,
+        _checks_run.train_eval,
         needs=("values",),
         looks_at=lambda prepared: (
             prepared.case.check == "train/eval" or prepared.case.dropout is not None
@@ -91,7 +91,7 @@ CHECKS = (
     ),
     Check(
         "properties",
-        _checks_values.properties,
+        _checks_run.properties,
         needs=("values", "masks"),
         looks_at=lambda prepared: not prepared.case.probe and prepared.case.dropout is None,
     ),
@@ -108,17 +108,17 @@ CHECKS = (
         needs=("interface",),
         due=lambda comparison: bool(comparison.case_set.refusals) and comparison.only is None,
     ),
-    Check("from scratch", _checks_counted.from_scratch),
+    Check("from scratch", _checks_run.from_scratch),
     Check(
         "vectorised",
-        _checks_counted.vectorised,
+        _checks_run.vectorised,
         needs=_ON_CASES,
         looks_at=lambda prepared: prepared.smaller is not None,  # the larger case counts for both
         due=lambda comparison: comparison.only is None,
     ),
     Check(
         "memory",
-        _checks_counted.memory,
+        _checks_run.memory,
         needs=("values",),
         looks_at=lambda prepared: (
             prepared.case.probe in ("memory", "held") and prepared.case.limit is not None
@@ -126,7 +126,7 @@ CHECKS = (
     ),
     Check(
         "work",
-        _checks_counted.work,
+        _checks_run.work,
         needs=("values",),
         looks_at=lambda prepared: prepared.case.probe == "work" and prepared.case.limit is not None,
     ),

@@ -15,17 +15,17 @@ from itertools import product
 
 from torch import Tensor
 
+from attn_drill.grading._reference import Value
 from attn_drill.grading.case_set import CaseSet
 from attn_drill.grading.content import load_module
-from attn_drill.grading.grader import Judgement
-from attn_drill.grading.ready_workers import Workers
-from attn_drill.grading.reference import Value
+from attn_drill.grading.grader import Judgement, Workers
+from attn_drill.model.challenge import CallCost, OtherAnswer
 from attn_drill.model.errors import PackError
-from attn_drill.model.lesson import CallCost, Lesson, Note, OtherAnswer
+from attn_drill.model.report import Lesson, Note
 from attn_drill.model.words import in_bytes, in_count
 from attn_drill.packs.pack_reader import REFERENCE, other_answers
 from attn_drill.worker.case_runner import CaseRunner, Hooks, KeptTensors
-from attn_drill.worker.guarded_call import GuardedCall
+from attn_drill.worker.execution import GuardedCall
 from attn_drill.worker.protocol import Facts, Reply
 
 # The least ratio at which a difference is worth a note.

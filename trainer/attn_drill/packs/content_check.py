@@ -16,7 +16,6 @@ from typing import Literal
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
-from attn_drill.packs.follow_up import follow_up_problems, questions_of
 from attn_drill.packs.mistakes import pairs_of, patch, read_mistakes
 from attn_drill.packs.pack_reader import (
     also_right,
@@ -27,7 +26,7 @@ from attn_drill.packs.pack_reader import (
     solution,
     stub,
 )
-from attn_drill.packs.question_bank import topic_files
+from attn_drill.packs.question_bank import follow_up_problems, questions_of, topic_files
 from attn_drill.packs.stub_levels import at_level, steps
 from attn_drill.packs.toml import key_error, line_of, suggestion
 

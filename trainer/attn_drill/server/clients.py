@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import os
@@ -10,18 +11,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from queue import SimpleQueue
 from typing import IO
 
-from attn_drill.model.challenge import Challenge
+from attn_drill.model.challenge import DEFAULT_LIMITS, Challenge
 from attn_drill.model.errors import GraderError
-from attn_drill.model.limits import DEFAULT
 from attn_drill.packs.content_check import CASES, Item, Row
 from attn_drill.sandbox import environment
 from attn_drill.server.messages import (
+    HEAD_BYTES,
     Checked,
     CheckItems,
     Grade,
@@ -31,6 +32,7 @@ from attn_drill.server.messages import (
     Reply,
     Request,
     Verdict,
+    body_length,
     packed,
     read_message,
     refusal,
@@ -106,7 +108,7 @@ class ServerProcess:
         if isinstance(request, Grade):
             patience += _TIMES_THE_LIMIT * request.seconds
         if isinstance(request, CheckItems):
-            patience += _TIMES_THE_LIMIT * DEFAULT.seconds * len(request.items)
+            patience += _TIMES_THE_LIMIT * DEFAULT_LIMITS.seconds * len(request.items)
         deadline = time.monotonic() + patience
         if not self.send(request):
             raise ServerLostError(self.last_words() or "the grading process ended")
@@ -315,3 +317,33 @@ def check_pack(
     order = [(challenge.id, *item) for challenge, some in wanted.items() for item in some]
     places = {item: place for place, item in enumerate(order)}
     return sorted(rows, key=lambda row: places.get((row.challenge, row.kind, row.name), -1))
+
+
+class AsyncClient(ServerProcess):
+    """A grading server whose replies are received as soon as they are sent.
+
+    The server starts at once, so it imports torch while the screen is drawn.
+    """
+
+    def __init__(self, *packs: Path) -> None:
+        super().__init__(packs)
+
+    async def replies(self) -> AsyncIterator[Reply]:
+        """Yield the replies as they arrive. End when the server ends."""
+        reader = asyncio.StreamReader()
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), self.output
+        )
+        try:
+            while True:
+                head = await reader.readexactly(HEAD_BYTES)
+                yield unpacked_reply(await reader.readexactly(body_length(head)))
+        except asyncio.IncompleteReadError:
+            return
+        finally:
+            transport.close()
+
+    def close(self, patience: float = 0.5) -> None:
+        """End the server and its workers."""
+        super().close(patience)

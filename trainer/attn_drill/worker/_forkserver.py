@@ -49,13 +49,20 @@ from attn_drill.sandbox.isolation import (
     unlinked_bytes,
     used_bytes,
 )
-from attn_drill.worker._channel import Channel
 from attn_drill.worker._worker import Worker, load_drive
 from attn_drill.worker.case_runner import CaseRunner, Hooks, KeptTensors
-from attn_drill.worker.execution import Drive, leaves
-from attn_drill.worker.guarded_call import GuardedCall, is_out_of_memory
+from attn_drill.worker.execution import Drive, GuardedCall, is_out_of_memory, leaves
 from attn_drill.worker.library_calls import LibraryCalls, hide_packages
-from attn_drill.worker.protocol import REPLY, Call, Request, Run, SubmittedFile, decode, fill_all
+from attn_drill.worker.protocol import (
+    REPLY,
+    Call,
+    Channel,
+    Request,
+    Run,
+    SubmittedFile,
+    decode,
+    fill_all,
+)
 
 _WIDTH = 4
 _SMALL = 1 << 16  # entries of all input tensors of a case together

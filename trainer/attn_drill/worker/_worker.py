@@ -22,15 +22,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attn_drill.worker._channel import Channel
 from attn_drill.worker.arguments import found_parameters
 from attn_drill.worker.case_runner import RECORDED, CaseRunner, Hooks
-from attn_drill.worker.execution import Drive
-from attn_drill.worker.guarded_call import GuardedCall
+from attn_drill.worker.execution import Drive, GuardedCall
 from attn_drill.worker.library_calls import LibraryCalls
 from attn_drill.worker.protocol import (
     NOTE,
     PART,
+    Channel,
     NotAllowed,
     Reply,
     Request,

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from attn_drill.model.challenge import Limits
 from attn_drill.model.errors import GraderError
-from attn_drill.model.limits import Limits
 from attn_drill.sandbox import confine, environment
 from attn_drill.sandbox.isolation import (
     ROOM_INSIDE,

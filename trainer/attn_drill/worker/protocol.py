@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
+import select
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
@@ -539,3 +541,51 @@ def cap(text: str, most: int = MOST_TEXT) -> str:
     """
     clean = text[:most].encode("utf-8", "replace").decode("utf-8")
     return clean if len(text) <= most else clean + " …"
+
+
+HEAD_BYTES = 9  # one byte for the kind, eight bytes for the length
+_CHUNK = 1 << 20
+
+
+def payload_bytes(head: bytes | bytearray) -> int:
+    """Return the length of the payload that follows the head of a message."""
+    length: int = struct.unpack_from("<Q", head, 1)[0]
+    return length
+
+
+class Channel:
+    """A worker's ends of its two pipes."""
+
+    def __init__(self, requests: int, replies: int) -> None:
+        self._requests, self._replies = requests, replies
+
+    def receive(self) -> bytes:
+        """Return the payload of the next message.
+
+        Raises:
+            ConnectionError: if the grader has closed the pipe.
+        """
+        return self._read(payload_bytes(self._read(HEAD_BYTES)))
+
+    def send(self, kind: bytes, payload: bytes) -> None:
+        """Send a whole message, even if the submission has made the descriptor non-blocking."""
+        write_all(self._replies, message(kind, payload))
+
+    def _read(self, count: int) -> bytes:
+        received = bytearray()
+        while len(received) < count:
+            part = os.read(self._requests, min(count - len(received), _CHUNK))
+            if not part:
+                raise ConnectionError("the grader closed the pipe")
+            received += part
+        return bytes(received)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all bytes. Wait while the pipe is full."""
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(descriptor, rest) :]
+        except BlockingIOError:
+            select.select([], [descriptor], [])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attn_drill.model.limits import Limits
+from attn_drill.model.challenge import Limits
 from attn_drill.sandbox.isolation import FOLDER_BYTES, Isolation
 from attn_drill.worker._forkserver import MOST_THREADS
 from attn_drill.worker.forkserver_client import ForkServer

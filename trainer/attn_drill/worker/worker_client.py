@@ -21,14 +21,14 @@ from typing import Literal
 import msgspec
 from torch import Tensor
 
+from attn_drill.model.challenge import SLEEP_FACTOR, Limits
 from attn_drill.model.errors import GraderError
-from attn_drill.model.limits import SLEEP_FACTOR, Limits
 from attn_drill.model.report import Frame
-from attn_drill.worker._channel import HEAD_BYTES, payload_bytes
 from attn_drill.worker._forkserver import BROKEN_WORKER, NOT_CONFINED, OUT_OF_MEMORY
 from attn_drill.worker.forkserver_client import ForkServer, WorkerEnd
 from attn_drill.worker.protocol import (
     FILE,
+    HEAD_BYTES,
     MOST_REPLY_BYTES,
     MOST_TENSORS,
     NOTE,
@@ -40,6 +40,7 @@ from attn_drill.worker.protocol import (
     SubmittedFile,
     decode,
     message,
+    payload_bytes,
 )
 
 MOST_OUTPUT_BYTES = 1 << 20  # of the printed output, which are kept
