@@ -1,4 +1,4 @@
-"""Make a case from its sizes, with attention scores that a suite designs."""
+"""Make a case from its sizes, a call with bad sizes, and the call of realistic size."""
 
 from __future__ import annotations
 
@@ -14,6 +14,37 @@ from torch import Tensor
 from attn_drill.casekit.draw import Draw
 from attn_drill.model.case import Case, Refusal, axes, size_of
 from attn_drill.model.errors import PackError
+
+Sizes = Mapping[str, int]
+Parts = dict[str, Any]  # arguments of a CaseMaker: inputs, parameters, init, outputs
+
+Mask = Tensor | str | None
+# The fields of a case that a call may give.
+_FIELDS = {field.name for field in fields(Case)} - {"dims", "sizes"}
+
+# d_model, num_heads
+_HEADS = ((20, 8), (26, 6), (25, 6), (17, 4), (4, 8))
+# d_model, num_heads, num_kv_heads
+_GROUPS = (
+    (20, 8, 4),  # num_kv_heads divides d_model and num_heads
+    (15, 6, 3),
+    (26, 6, 2),
+    (25, 6, 1),  # a remainder of 1; num_kv_heads divides d_model and num_heads
+    (26, 6, 3),  # num_kv_heads does not divide d_model
+    (25, 6, 3),
+    (22, 8, 4),
+    (4, 8, 2),  # less than one feature per head
+    # From here on num_heads divides d_model, but num_kv_heads does not divide num_heads.
+    (24, 6, 4),  # num_kv_heads divides d_model
+    (80, 8, 5),
+    (24, 4, 3),  # a remainder of 1
+    (42, 7, 3),
+    (32, 8, 3),  # num_kv_heads divides neither d_model nor num_heads
+    (12, 6, 5),
+    (24, 3, 6),  # more key/value heads than query heads
+    (24, 4, 6),
+    (24, 2, 5),
+)
 
 
 @dataclass(frozen=True)
@@ -36,14 +67,6 @@ class Scores:
         tensor([ 1., -1.,  1.])
         """
         return (-1.0) ** torch.arange(heads) if self.alternating else torch.ones(heads)
-
-
-Sizes = Mapping[str, int]
-Parts = dict[str, Any]  # arguments of a CaseMaker: inputs, parameters, init, outputs
-
-Mask = Tensor | str | None
-# The fields of a case that a call may give.
-_FIELDS = {field.name for field in fields(Case)} - {"dims", "sizes"}
 
 
 class Roles(Protocol):
@@ -258,6 +281,19 @@ class CaseMaker:
         return self.draw.keep(*shape(mask, sizes))
 
 
+class TokenMaker(CaseMaker):
+    """Make cases whose inputs called `tokens` are indices below the size V."""
+
+    def drawn(self, sizes: Sizes) -> dict[str, Any]:
+        """Return a draw for every input: tokens from 0 to V - 1, other inputs from N(0, 1)."""
+        all_sizes = self.with_products(sizes)
+        inputs = super().drawn(sizes)
+        for name, dims in self.inputs.items():
+            if name.endswith("tokens"):
+                inputs[name] = self.draw.integers(*shape(dims, all_sizes), high=all_sizes["V"])
+        return inputs
+
+
 def shape(dims: str, sizes: Sizes) -> tuple[int, ...]:
     """Return the shape of named dimensions; digits are sizes.
 
@@ -281,53 +317,6 @@ def ragged(draw: Draw, batch: int, length: int, side: str = "right") -> Tensor:
     return real
 
 
-def _check_sizes(name: str, sizes: Sizes, equal: str) -> None:
-    """Raise PackError if a size is no number, or two sizes are equal that `equal` does not name."""
-    for letter, size in sizes.items():
-        if type(size) is not int or size < 0:
-            raise PackError(
-                f"Case {name!r}: {letter}={size!r} is neither a size nor an argument of a case. A "
-                "size is a whole number from 0; the docstring of CaseMaker lists the arguments."
-            )
-    groups = [set(group.split()) for group in equal.split(",")]
-    for group in groups:
-        if len({size_of(letter, sizes, f"equal={equal}") for letter in group}) > 1:
-            values = ", ".join(f"{letter} = {sizes[letter]}" for letter in sorted(group))
-            raise PackError(f"Case {name!r} says equal={equal!r}, but {values}.")
-    for first, second in combinations(sizes, 2):
-        is_on_purpose = any(group.issuperset((first, second)) for group in groups)
-        if sizes[first] == sizes[second] != 1 and not is_on_purpose:
-            raise PackError(
-                f"Case {name!r}: {first} and {second} are both {sizes[first]}, so a wrong axis can "
-                f'pass by luck. Make them differ, or say equal="{first} {second}".'
-            )
-
-
-# d_model, num_heads
-_HEADS = ((20, 8), (26, 6), (25, 6), (17, 4), (4, 8))
-# d_model, num_heads, num_kv_heads
-_GROUPS = (
-    (20, 8, 4),  # num_kv_heads divides d_model and num_heads
-    (15, 6, 3),
-    (26, 6, 2),
-    (25, 6, 1),  # a remainder of 1; num_kv_heads divides d_model and num_heads
-    (26, 6, 3),  # num_kv_heads does not divide d_model
-    (25, 6, 3),
-    (22, 8, 4),
-    (4, 8, 2),  # less than one feature per head
-    # From here on num_heads divides d_model, but num_kv_heads does not divide num_heads.
-    (24, 6, 4),  # num_kv_heads divides d_model
-    (80, 8, 5),
-    (24, 4, 3),  # a remainder of 1
-    (42, 7, 3),
-    (32, 8, 3),  # num_kv_heads divides neither d_model nor num_heads
-    (12, 6, 5),
-    (24, 3, 6),  # more key/value heads than query heads
-    (24, 4, 6),
-    (24, 2, 5),
-)
-
-
 def bad_heads(**more: object) -> Iterator[Refusal]:
     """Yield bad sizes for a constructor with d_model and num_heads."""
     for d_model, num_heads in _HEADS:
@@ -344,10 +333,6 @@ def bad_groups(**more: object) -> Iterator[Refusal]:
         else:
             why = _not_divisible("num_heads", num_heads, "num_kv_heads", num_kv_heads)
         yield Refusal(why, init)
-
-
-def _not_divisible(name: str, size: int, by_name: str, by: int) -> str:
-    return f"{name} is not divisible by {by_name} (remainder {size % by})"
 
 
 def small_hidden(draw: Draw, mlp: str, width: int, size: float = 0.02) -> dict[str, Tensor]:
@@ -379,19 +364,6 @@ def own_scores_far_below_zero(draw: Draw, width: int) -> dict[str, Tensor]:
     }
 
 
-class TokenMaker(CaseMaker):
-    """Make cases whose inputs called `tokens` are indices below the size V."""
-
-    def drawn(self, sizes: Sizes) -> dict[str, Any]:
-        """Return a draw for every input: tokens from 0 to V - 1, other inputs from N(0, 1)."""
-        all_sizes = self.with_products(sizes)
-        inputs = super().drawn(sizes)
-        for name, dims in self.inputs.items():
-            if name.endswith("tokens"):
-                inputs[name] = self.draw.integers(*shape(dims, all_sizes), high=all_sizes["V"])
-        return inputs
-
-
 def realistic_call(
     name: str,
     *,
@@ -410,3 +382,29 @@ def realistic_call(
 def shaped(*shape: int, dtype: str = "float32") -> Tensor:
     """Return a tensor of this shape and dtype without values."""
     return torch.empty(shape, dtype=getattr(torch, dtype), device="meta")
+
+
+def _check_sizes(name: str, sizes: Sizes, equal: str) -> None:
+    """Raise PackError if a size is no number, or two sizes are equal that `equal` does not name."""
+    for letter, size in sizes.items():
+        if type(size) is not int or size < 0:
+            raise PackError(
+                f"Case {name!r}: {letter}={size!r} is neither a size nor an argument of a case. A "
+                "size is a whole number from 0; the docstring of CaseMaker lists the arguments."
+            )
+    groups = [set(group.split()) for group in equal.split(",")]
+    for group in groups:
+        if len({size_of(letter, sizes, f"equal={equal}") for letter in group}) > 1:
+            values = ", ".join(f"{letter} = {sizes[letter]}" for letter in sorted(group))
+            raise PackError(f"Case {name!r} says equal={equal!r}, but {values}.")
+    for first, second in combinations(sizes, 2):
+        is_on_purpose = any(group.issuperset((first, second)) for group in groups)
+        if sizes[first] == sizes[second] != 1 and not is_on_purpose:
+            raise PackError(
+                f"Case {name!r}: {first} and {second} are both {sizes[first]}, so a wrong axis can "
+                f'pass by luck. Make them differ, or say equal="{first} {second}".'
+            )
+
+
+def _not_divisible(name: str, size: int, by_name: str, by: int) -> str:
+    return f"{name} is not divisible by {by_name} (remainder {size % by})"

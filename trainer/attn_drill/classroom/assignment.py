@@ -1,4 +1,12 @@
-"""Read `assignment.toml`: the assignment of a class, and how the class is graded."""
+"""Read `assignment.toml`, which says how a class is graded, and the times of the submissions.
+
+The times are in a table, for example Moodle's worksheet, or come from Gradescope, whose
+`submission_metadata.json` has the keys "created_at", "assignment" with "due_date", and "users" with
+"name", "email", "id", sometimes "sid", and sometimes the user's own "assignment", whose "due_date"
+includes the user's extension.
+source: Gradescope Autograder Documentation, "Submission Metadata",
+https://gradescope-autograders.readthedocs.io/en/latest/submission_metadata/
+"""
 
 from __future__ import annotations
 
@@ -29,6 +37,20 @@ _MOST_WEIGHT = 1_000_000
 _MOST_MINUTES = 366 * 24 * 60
 _MOST_DAYS = 366  # of an extension
 _A_TIME = "a day or a time without quotes: 2026-12-01 or 2026-12-01T23:59:00+01:00"
+
+# The headings of a column with times, in the form of `plain_heading`. Earlier ones come first.
+_TIME = (
+    *("submitted", "submittedat", "submissiontime", "submissiondate", "lastmodifiedsubmission"),
+    *("timestamp", "datetime", "createdat", "handedin", "handedinat"),
+)
+_NEXT_STEP = "Name a CSV file with the columns student and submitted."
+_TIME_FORMATS = (
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%d %H:%M:%S %z",
+    "%A, %d %B %Y, %I:%M %p",  # Moodle
+    "%A, %B %d, %Y, %I:%M %p",  # Moodle in the United States
+)
 
 
 class Moment:
@@ -188,20 +210,6 @@ def check_weights(assignment: Assignment, due: Callable[[str], Sequence[str]], p
             )
 
 
-_TIME = (
-    *("submitted", "submittedat", "submissiontime", "submissiondate", "lastmodifiedsubmission"),
-    *("timestamp", "datetime", "createdat", "handedin", "handedinat"),
-)
-_NEXT_STEP = "Name a CSV file with the columns student and submitted."
-_TIME_FORMATS = (
-    "%Y-%m-%d %H:%M",
-    "%Y-%m-%d %H:%M:%S",
-    "%Y-%m-%d %H:%M:%S %z",
-    "%A, %d %B %Y, %I:%M %p",  # Moodle
-    "%A, %B %d, %Y, %I:%M %p",  # Moodle in the United States
-)
-
-
 class _Assignment(msgspec.Struct):
     due_date: datetime | None = None
 
@@ -246,9 +254,9 @@ def with_times(collected: Collected, file: Path) -> tuple[Collected, list[str]]:
     times: list[tuple[str, float]] = []
     for line in table.lines:
         student, text = line.cell(*of_student), line.cell(*_TIME)
-        time = read_time(text)
-        if time is not None and student:
-            times.append((student, time))
+        moment = read_time(text)
+        if moment is not None and student:
+            times.append((student, moment))
         elif text not in ("", "-"):
             raise DrillError(
                 f"{file}, line {line.number} has the time {text!r} for {student or 'nobody'}; it"

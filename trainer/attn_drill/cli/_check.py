@@ -37,16 +37,7 @@ if TYPE_CHECKING:
     from attn_drill.model.report import Lesson, Report
     from attn_drill.report.words import Stage
 
-
-class CheckCommand(PackCommand):
-    """The command `check`. Its errors have the form of a report."""
-
-    def error_as_json(self, sentence: str) -> str:
-        from attn_drill.report.report_json import error_to_json
-
-        return error_to_json(sentence)
-
-
+# Options of `check`.
 _ID = typer.Argument(
     metavar="[ID]",
     help="The challenge, e.g. gqa; by default the one that you started last.",
@@ -75,6 +66,21 @@ _TIME = typer.Option(
 _MEMORY = typer.Option(
     "--memory-limit", min=16, max=1 << 20, metavar="MIB", help="Memory beyond torch's own."
 )
+
+# A script without this first line is not overwritten.
+_MARK = "# Written by `attn-drill repro`."
+# Options of `trace` and `repro`.
+_TRACED_SEED = typer.Option(min=0, help="The seed; by default that of your last attempt.")
+_TRACED_CASE = typer.Option(help="The number of the case; by default the first that fails.")
+
+
+class CheckCommand(PackCommand):
+    """The command `check`. Its errors have the form of a report."""
+
+    def error_as_json(self, sentence: str) -> str:
+        from attn_drill.report.report_json import error_to_json
+
+        return error_to_json(sentence)
 
 
 @dataclass(frozen=True)
@@ -234,12 +240,6 @@ def wait_for_key(following: str) -> bool:
     key = typer.getchar()
     typer.echo()
     return key.lower() not in ("q", "\x1b")
-
-
-# A script without this first line is not overwritten.
-_MARK = "# Written by `attn-drill repro`."
-_TRACED_SEED = typer.Option(min=0, help="The seed; by default that of your last attempt.")
-_TRACED_CASE = typer.Option(help="The number of the case; by default the first that fails.")
 
 
 def trace(

@@ -1,4 +1,8 @@
-"""Begin or resume the grading of a class: read what it needs, run the jobs, keep the results."""
+"""Grade a class, from its files to its tables.
+
+`begin` reads what the grading needs, `grade_pending` runs the jobs and keeps the results, and
+`write_outputs` writes the tables and pages and says which marks have changed.
+"""
 
 from __future__ import annotations
 
@@ -75,8 +79,9 @@ from attn_drill.report.words import for_stream, visible
 from attn_drill.server.clients import pool
 from attn_drill.server.messages import Grade, Refused, Reply, Verdict, refusal
 
-_MOST_NAMED = 5  # names in one sentence
 _GRADESCOPE_FILE = "submission_metadata.json"
+
+_MOST_CHANGES = 10  # lines
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,7 @@ def read_class(
         ("[extensions] names nobody of this class", unknown),
     ):
         if names:
-            notes.append(f"{words}: {first_of(names, _MOST_NAMED)}.")
+            notes.append(f"{words}: {first_of(names)}.")
     for note in notes:
         print(for_stream(visible(note), sys.stderr, hanging="    "), file=sys.stderr)
     return ClassInputs(replace(assignment, extensions=extensions), collected, roster)
@@ -347,9 +352,6 @@ def _result(job: Job, reply: Reply | None) -> StudentResult:
     return with_report(result, reply.report, submission.source or "")
 
 
-_MOST_CHANGES = 10  # lines
-
-
 def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord | None) -> int:
     """Write the tables and pages of a class, print a summary, and keep the marks.
 
@@ -368,7 +370,7 @@ def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord |
     typer.echo(for_stream(text, sys.stdout, hanging="    "))
     if outdated := [visible(override.student) for override in overrides if override.is_outdated]:
         typer.echo(
-            f"overrides that were decided for another file: {first_of(outdated, _MOST_NAMED)}"
+            f"overrides that were decided for another file: {first_of(outdated)}"
             " (their reasons to look have the points of the checks)"
         )
     record = msgspec.structs.replace(record, marks=marks_of(gradebook, record))

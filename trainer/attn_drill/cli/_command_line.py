@@ -1,4 +1,4 @@
-"""What all commands share: parameters, packs and journal, help, errors and exit codes."""
+"""Share between commands: parameters, packs, journal, help, errors, exit codes, pages, columns."""
 
 from __future__ import annotations
 
@@ -21,6 +21,28 @@ from attn_drill.practice.journal import Journal, default_journal
 
 # Makes a JSON object of an error. A command sets it if its arguments have `--json`.
 json_form: ContextVar[Callable[[str], str] | None] = ContextVar("json_form", default=None)
+
+PACK_HELP = "Use the pack in this folder first, before all others; may be given several times."
+SECTIONS = (
+    "Practise",
+    "Look closer",
+    "Rehearse",
+    "Keep track",
+    "Teach and extend",
+    "Machine and tools",
+)
+# The names of version 0.2, with the group in which the command is now.
+_OLD_NAMES = {
+    "grade": "class",
+    "autograder": "class",
+    "compare": "tools",
+    "heads": "tools",
+    "export": "journal",
+    "import": "journal",
+}
+
+_LEAST_PROSE = 30  # columns, so that a title takes at most two lines
+NO_COLOURS: Mapping[str, str] = {}
 
 
 def exit_code(program: Callable[[], object]) -> int:
@@ -57,26 +79,6 @@ def _shown(sentence: str, code: int) -> int:
     else:
         warn([sentence])
     return code
-
-
-PACK_HELP = "Use the pack in this folder first, before all others; may be given several times."
-SECTIONS = (
-    "Practise",
-    "Look closer",
-    "Rehearse",
-    "Keep track",
-    "Teach and extend",
-    "Machine and tools",
-)
-# The names of version 0.2, with the group in which the command is now.
-_OLD_NAMES = {
-    "grade": "class",
-    "autograder": "class",
-    "compare": "tools",
-    "heads": "tools",
-    "export": "journal",
-    "import": "journal",
-}
 
 
 class Desk:
@@ -202,6 +204,7 @@ def complete_id(context: typer.Context, incomplete: str) -> list[str]:
     return [challenge.id for challenge in challenges if challenge.id.startswith(incomplete)]
 
 
+# Parameters of several commands.
 ChallengeId = Annotated[
     str, typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id)
 ]
@@ -250,10 +253,6 @@ def write_page(path: Path, page: str) -> None:
         raise DrillError(
             f"{path} cannot be written: {error.strerror or error}. Name another file with --html."
         ) from None
-
-
-_LEAST_PROSE = 30  # columns, so that a title takes at most two lines
-NO_COLOURS: Mapping[str, str] = {}
 
 
 def in_columns(

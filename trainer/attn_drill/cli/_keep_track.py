@@ -20,6 +20,10 @@ from attn_drill.practice.facts import Attempted, Diagnosed, Reviewed
 from attn_drill.practice.progress import ChallengeProgress, progress_of
 from attn_drill.report.words import visible
 
+SCHEMA = "attn-drill.conventions/1"
+# The page ends with the addresses of its links, which only a web page needs.
+_LINK_TARGET = re.compile(r"(?m)^\[[a-z-]+\]: .*\n?")
+
 
 def list_challenges(context: typer.Context, as_json: AsJson = False) -> None:
     """List the challenges with title, level, minutes and state."""
@@ -124,11 +128,6 @@ def import_journal(
         f"{new} {'entry was' if new == 1 else 'entries were'} new, "
         f"{old} {'was' if old == 1 else 'were'} already in the journal."
     )
-
-
-SCHEMA = "attn-drill.conventions/1"
-# The page ends with the addresses of its links, which only a web page needs.
-_LINK_TARGET = re.compile(r"(?m)^\[[a-z-]+\]: .*\n?")
 
 
 def conventions(

@@ -1,4 +1,4 @@
-"""Practise a challenge in the session's screen, or with commands."""
+"""Practise a challenge in the session's screen or with commands, or choose from the menu."""
 
 from __future__ import annotations
 

@@ -23,6 +23,17 @@ if TYPE_CHECKING:
     from attn_drill.exercises.question_order import QuestionPool
     from attn_drill.exercises.questions import DrawnQuestion
 
+_TOPIC = typer.Option(help="Only this topic, or questions about this challenge.")
+_COUNT = typer.Option(min=1, max=1000, help="How many questions.")
+_SEED = typer.Option(help="Draw the same questions again.")
+_LIST = typer.Option("--list", help="Show the topics and their numbers of questions.")
+_FOLLOW_UP = typer.Option(
+    "--follow-up",
+    metavar="ID",
+    help="Ask the follow-up questions of a passed challenge, with model answers.",
+    autocompletion=complete_id,
+)
+
 
 @dataclass(frozen=True)
 class Questions:
@@ -45,18 +56,6 @@ def all_questions(packs: KnownPacks) -> Questions:
     pool = pool_of(bank.questions, catalogue.challenges, mistakes)
     challenges = {challenge.id: challenge.title for challenge in catalogue.challenges}
     return Questions(pool, bank.titles, challenges, (*bank.troubles, *unreadable))
-
-
-_TOPIC = typer.Option(help="Only this topic, or questions about this challenge.")
-_COUNT = typer.Option(min=1, max=1000, help="How many questions.")
-_SEED = typer.Option(help="Draw the same questions again.")
-_LIST = typer.Option("--list", help="Show the topics and their numbers of questions.")
-_FOLLOW_UP = typer.Option(
-    "--follow-up",
-    metavar="ID",
-    help="Ask the follow-up questions of a passed challenge, with model answers.",
-    autocompletion=complete_id,
-)
 
 
 def quiz(

@@ -57,6 +57,16 @@ _FORM_NAMES = {
     "follow-up": "follow-up question",
 }
 
+_LESS_TIME = "In short: `attn-drill review --minutes 15`."
+_ID = typer.Argument(metavar="[ID]", help="This challenge, due or not; by default the longest due.")
+_GRADE = typer.Option("--grade", help="Overrule the grade of the last review, or of ID's last.")
+_LIST = typer.Option("--list", help="Only show what is due and when.")
+_MINUTES = typer.Option(
+    min=LEAST_MINUTES,
+    max=MOST_MINUTES,
+    help="Review what fits into this time, most of it in short.",
+)
+
 
 @dataclass(frozen=True)
 class PlannedReview:
@@ -191,17 +201,6 @@ def _finds_line(
         )
     typer.echo()
     return ask_question(pool.ask(chosen[0], rng), journal)
-
-
-_LESS_TIME = "In short: `attn-drill review --minutes 15`."
-_ID = typer.Argument(metavar="[ID]", help="This challenge, due or not; by default the longest due.")
-_GRADE = typer.Option("--grade", help="Overrule the grade of the last review, or of ID's last.")
-_LIST = typer.Option("--list", help="Only show what is due and when.")
-_MINUTES = typer.Option(
-    min=LEAST_MINUTES,
-    max=MOST_MINUTES,
-    help="Review what fits into this time, most of it in short.",
-)
 
 
 def review(

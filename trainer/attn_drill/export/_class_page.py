@@ -1,4 +1,8 @@
-"""Write the results of a class as HTML pages, with the template `class.html.jinja`."""
+"""Write the results of a class as HTML pages, with the template `class.html.jinja`.
+
+The summary has the verdicts, the scores, the failed checks and the common mistakes. A submission
+that was not graded is in none of its figures except the count of verdicts.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,10 @@ from attn_drill.report.pages import page
 from attn_drill.report.words import coloured
 
 BINS = 10
+
+# "class" names nobody. "markers" has anonymous ids, no next steps, and the whole file of each
+# student.
+Reader = Literal["teacher", "class", "markers"]
 
 
 @dataclass(frozen=True)
@@ -156,11 +164,6 @@ def _excerpt(results: Sequence[StudentResult], hide: Hide) -> str:
         if excerpt := excerpt_of(result.source, result.line, hide):
             return excerpt
     return ""
-
-
-# "class" names nobody. "markers" has anonymous ids, no next steps, and the whole file of each
-# student.
-Reader = Literal["teacher", "class", "markers"]
 
 
 def class_html(

@@ -1,4 +1,7 @@
-"""Say in words how the points of a student came about: checks, weights, lateness, overrides."""
+"""Say in words how the points of a student came about, and what a person should look at.
+
+Points come from checks, weights, lateness and overrides. The reasons to look are listed by kind.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,11 @@ STATUS_WORDS: Mapping[Status, str] = {
 }
 _LEAST = "one mistake from right"
 _TENTHS = 1000  # of 100 points
+
+_LONGEST = 160  # characters of a message
+_ALMOST_THE_NAME = re.compile(r"the file defines no (\w+);.* Rename (\w+)\.")
+
+_AGAIN = "Then grade again with `class grade --resume`."
 
 
 @dataclass(frozen=True)
@@ -208,20 +216,15 @@ def override_words(override: Override) -> str:
 def remarks(grade: StudentGrade) -> list[str]:
     """Return short words about the late submissions and the overrides of a student."""
     several = len(grade.challenges) > 1
-    late = [
-        f"late{f' in {name}' if several else ''}: {late_words(each.lateness)}"
-        for name, each in grade.challenges.items()
-        if each.lateness.is_late
-    ]
-    return late + [
-        f"{f'{override.challenge}, ' if override.challenge and several else ''}"
-        f"override: {override_words(override)}"
-        for override in grade.overrides
-    ]
-
-
-_LONGEST = 160  # characters of a message
-_ALMOST_THE_NAME = re.compile(r"the file defines no (\w+);.* Rename (\w+)\.")
+    words: list[str] = []
+    for name, each in grade.challenges.items():
+        if each.lateness.is_late:
+            place = f" in {name}" if several else ""
+            words.append(f"late{place}: {late_words(each.lateness)}")
+    for override in grade.overrides:
+        about = f"{override.challenge}, " if override.challenge and several else ""
+        words.append(f"{about}override: {override_words(override)}")
+    return words
 
 
 class Kind(NamedTuple):
@@ -232,7 +235,6 @@ class Kind(NamedTuple):
     label: str = ""  # before the text of a reason outside of this list
 
 
-_AGAIN = "Then grade again with `class grade --resume`."
 # The most urgent first.
 KINDS = {
     "clash": Kind(

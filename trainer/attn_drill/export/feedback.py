@@ -1,4 +1,4 @@
-"""Write what a student gets back: the page, and the `results.json` of Gradescope.
+"""Write what a student gets back: the result as text, the page, and Gradescope's `results.json`.
 
 Sources of the file names: Canvas, "How do I upload all student submissions for an assignment?";
 Moodle, "Assignment settings: feedback types, Upload multiple feedback files in a zip"; Blackboard
@@ -44,6 +44,21 @@ from attn_drill.report.words import coloured, visible
 
 _WIDTH = 80
 
+FAILED = "This could not be graded, which is not your fault. Tell your teacher."
+UNGRADED = (
+    "This is not graded yet: the file cannot be used as it is, or several files have your name. Ask"
+    " your teacher which file to hand in."
+)
+NOT_HANDED_IN = (
+    "There is no submission for this challenge. If you handed in a file, tell your teacher."
+)
+_NOT_LOADED = (
+    "Nothing else could be checked. Correct the file so that it loads with torch and Python's own"
+    " modules only, then ask your teacher whether you may hand it in again."
+)
+
+_FILE = "feedback.html"
+
 
 def with_report(result: StudentResult, report: Report, source: str) -> StudentResult:
     """Return the result of a submission that was graded, with the text of the submission."""
@@ -87,20 +102,6 @@ def as_text(report: Report) -> str:
     with out.capture() as capture:
         out.print(render(report, _WIDTH, stage="line", has_commands=False))
     return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip() + "\n"
-
-
-FAILED = "This could not be graded, which is not your fault. Tell your teacher."
-UNGRADED = (
-    "This is not graded yet: the file cannot be used as it is, or several files have your name. Ask"
-    " your teacher which file to hand in."
-)
-NOT_HANDED_IN = (
-    "There is no submission for this challenge. If you handed in a file, tell your teacher."
-)
-_NOT_LOADED = (
-    "Nothing else could be checked. Correct the file so that it loads with torch and Python's own"
-    " modules only, then ask your teacher whether you may hand it in again."
-)
 
 
 @dataclass(frozen=True)
@@ -221,9 +222,6 @@ def _tests(views: Sequence[ChallengeView]) -> list[dict[str, Any]]:
         for view in views
         for row in view.rows
     ]
-
-
-_FILE = "feedback.html"
 
 
 def feedback_html(grade: StudentGrade, assignment: Assignment) -> Iterator[str]:

@@ -1,4 +1,8 @@
-"""Write the page that students get with an assignment, with the template `handout.html.jinja`."""
+"""Write what a teacher hands out: the page of an assignment, and a Gradescope autograder.
+
+The page has the template `handout.html.jinja`. The autograder is a folder with its scripts, the
+package, and packs.
+"""
 
 from __future__ import annotations
 
@@ -21,42 +25,6 @@ from attn_drill.report.pages import page
 from attn_drill.report.words import visible
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-
-
-@dataclass(frozen=True)
-class HandoutTask:
-    """A challenge as the students get it."""
-
-    assigned: AssignedChallenge
-    title: str
-    file: str  # the name of the file to hand in
-    entry: tuple[str, ...]  # the names that the file must define
-    prompt: str  # in Markdown
-    checks: Sequence[str]  # their names
-
-    @property
-    def html(self) -> Markup:
-        """The task as HTML without its heading. HTML in the Markdown is shown as text."""
-        body = self.prompt.partition("\n")[2] if self.prompt.startswith("# ") else self.prompt
-        tokens = _MARKDOWN.parse(visible(body, lines=True))
-        for token in tokens:
-            if token.type in ("th_open", "td_open"):  # the page's policy forbids their styles
-                token.attrs = {"scope": "col"} if token.tag == "th" else {}
-        return Markup(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
-
-
-def handout_html(assignment: Assignment, tasks: Sequence[HandoutTask]) -> Iterator[str]:
-    """Yield the page in small pieces."""
-    return page(
-        "handout",
-        title=assignment.title,
-        assignment=assignment,
-        tasks=tasks,
-        shares=challenge_shares(assignment),
-        rules=rules(assignment),
-        check_weights=check_weights,
-    )
-
 
 FAILED = (
     "The grader itself failed. This says nothing about what you handed in, and costs no points:"
@@ -158,9 +126,43 @@ README = """\
 - The solutions are in `package/` and `pack/`. Do not give this folder to students.
 """
 
-
 _OURS = ("run_autograder", "setup.sh", "assignment.toml")
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
+
+
+@dataclass(frozen=True)
+class HandoutTask:
+    """A challenge as the students get it."""
+
+    assigned: AssignedChallenge
+    title: str
+    file: str  # the name of the file to hand in
+    entry: tuple[str, ...]  # the names that the file must define
+    prompt: str  # in Markdown
+    checks: Sequence[str]  # their names
+
+    @property
+    def html(self) -> Markup:
+        """The task as HTML without its heading. HTML in the Markdown is shown as text."""
+        body = self.prompt.partition("\n")[2] if self.prompt.startswith("# ") else self.prompt
+        tokens = _MARKDOWN.parse(visible(body, lines=True))
+        for token in tokens:
+            if token.type in ("th_open", "td_open"):  # the page's policy forbids their styles
+                token.attrs = {"scope": "col"} if token.tag == "th" else {}
+        return Markup(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
+
+
+def handout_html(assignment: Assignment, tasks: Sequence[HandoutTask]) -> Iterator[str]:
+    """Yield the page in small pieces."""
+    return page(
+        "handout",
+        title=assignment.title,
+        assignment=assignment,
+        tasks=tasks,
+        shares=challenge_shares(assignment),
+        rules=rules(assignment),
+        check_weights=check_weights,
+    )
 
 
 def write_autograder(folder: Path, assignment_toml: str, others: Sequence[Challenge] = ()) -> None:

@@ -1,4 +1,8 @@
-"""Checks on results: runs, shapes, dtype, values, masks, gradients, train/eval, properties."""
+"""Checks on the runs of the cases: their results, and how a submission computes them.
+
+The results: runs, shapes, dtype, values, masks, gradients, train/eval, properties. The way: from
+scratch, vectorised, memory, work. These four compare counts and never measure time.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,15 @@ _PHASES = {
     "forward with gradients": "with gradients enabled it raised ",
 }
 _UNDER_DROPOUT = "the backward pass must drop and scale the same entries as the forward pass"
+
+# In a vectorised pair, every letter that grows is larger by at least this much in the large case.
+# A loop over such a letter dispatches at least one more operation per step. A smaller growth can
+# come from torch, which splits products of other shapes in other ways.
+LOOP_GROWTH = 4
+# Matrix products must not exceed the formula. Products of single entries (a softmax by hand, a
+# rotation) come on top of the formula.
+WORK_SLACK = 1.5
+_MOST_MOVED = 8  # values that may leave or enter torch in a decode step: a flag, a length
 
 
 def runs(comparison: Comparison) -> Iterator[Outcome]:
@@ -278,16 +291,6 @@ def _further_calls(result: CaseResult) -> Outcome:
                 when = "on a second call with new values, "
             return _compared("properties", result, mismatch, when)
     return result.passed("properties")
-
-
-# In a vectorised pair, every letter that grows is larger by at least this much in the large case.
-# A loop over such a letter dispatches at least one more operation per step. A smaller growth can
-# come from torch, which splits products of other shapes in other ways.
-LOOP_GROWTH = 4
-# Matrix products must not exceed the formula. Products of single entries (a softmax by hand, a
-# rotation) come on top of the formula.
-WORK_SLACK = 1.5
-_MOST_MOVED = 8  # values that may leave or enter torch in a decode step: a flag, a length
 
 
 def from_scratch(comparison: Comparison) -> Iterator[Outcome]:

@@ -45,6 +45,13 @@ _SECOND = Call("second", is_in_same_memory=True)
 _IN_EVAL_MODE = Call(is_in_eval_mode=True)
 _COUNTED = (Call(observe="cost"),)
 
+# Random streams. They are separate from the stream that draws the inputs of the first call.
+_AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3
+
+_RANDOM_NUMBERS = 1 << 16  # more than a case draws
+
+Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # changes inputs or parameters by name
+
 
 def calls_for(purpose: Purpose, graded: Calls) -> Calls:
     """Return the calls of a case for a purpose."""
@@ -107,14 +114,6 @@ def _is_within(value: Tensor | float, want: Tensor, bound: Tensor) -> bool:
     return bool(((value - want.double()).abs() <= bound).all())
 
 
-# Random streams. They are separate from the stream that draws the inputs of the first call.
-_AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3
-
-_RANDOM_NUMBERS = 1 << 16  # more than a case draws
-
-Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # changes inputs or parameters by name
-
-
 @dataclass(frozen=True, eq=False)
 class CaseSet:
     """All data needed to grade a submission of one challenge under one seed."""
@@ -155,8 +154,8 @@ class CaseSet:
             for name, _ in self.challenge.ties:
                 parameters.pop(name, None)
             exact = reference.build(usual.case, "float64")
-            changes = {"parameters": parameters, "reference": reference, "exact": exact}
-            tied_cases.append(replace(usual, smaller=None, **changes))
+            tied = replace(usual, parameters=parameters, reference=reference, exact=exact)
+            tied_cases.append(replace(tied, smaller=None))
         return replace(self, prepared=_with_growth(tied_cases), is_tied=True)
 
     def only(self, indices: Collection[int], *, alone: bool = False) -> CaseSet:

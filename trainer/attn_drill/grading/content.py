@@ -1,4 +1,4 @@
-"""Load the `cases.py` and the reference of a challenge, and cut out `drive` for the worker.
+"""Load the `cases.py` and the reference of a challenge, cut out `drive`, run the example.
 
 A worker process calls the learner's code through `drive`. A submission can read all memory of its
 worker, so the rest of `cases.py` (cases, names of cases, comments) must not get into the worker.
@@ -28,6 +28,10 @@ from attn_drill.packs.pack_reader import read_text, signatures, solution
 from attn_drill.worker.execution import Drive
 
 ENTRY = "drive"
+
+_MOST_TEXT = 300  # letters of an exception's message
+# Ends a sentence about a mistake in a pack that does not say how to correct it.
+CORRECT = "Correct this, then run `attn-drill pack check` again."
 
 
 def drive_source(source: str, path: str) -> str:
@@ -77,11 +81,6 @@ def _without_docstrings(statement: ast.stmt) -> ast.stmt:
         if ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return statement
-
-
-_MOST_TEXT = 300  # letters of an exception's message
-# Ends a sentence about a mistake in a pack that does not say how to correct it.
-CORRECT = "Correct this, then run `attn-drill pack check` again."
 
 
 @contextmanager

@@ -58,6 +58,10 @@ _LINE_FACTS = (
     ),
 )
 
+# The dtypes and checks of measured cases.
+MEASURED_KINDS = tuple(product(("float32", "bfloat16"), ("values", "masks")))
+_MOST_OPERATIONS = 3000  # of a realistic call, with views: about two seconds
+
 
 @dataclass(frozen=True)
 class MeasuredAnswer:
@@ -216,11 +220,6 @@ def _lines(answer: MeasuredAnswer, fact: str) -> list[int]:
     for facts in (*answer.calls, answer.realistic):
         lines.update(getattr(facts, fact, ()))
     return sorted(lines - {0})
-
-
-# The dtypes and checks of measured cases.
-MEASURED_KINDS = tuple(product(("float32", "bfloat16"), ("values", "masks")))
-_MOST_OPERATIONS = 3000  # of a realistic call, with views: about two seconds
 
 
 class _TooManyOperationsError(BaseException):

@@ -48,8 +48,7 @@ class OpenCase:
         if not isinstance(self.implementation, nn.Module) or run.initial:
             return
         values = {name: self._tensors[place] for name, place in run.parameters.items()}
-        wanted = {name: tuple(value.shape) for name, value in values.items()}
-        contract = layer_matching.contract_of(wanted)
+        contract = layer_matching.contract_of(layer_matching.shapes_of(values))
         shapes, _ = layer_matching.parameter_names(self.implementation)
         possible = layer_matching.assignments(contract, shapes)
         if not possible:
@@ -57,7 +56,7 @@ class OpenCase:
                 "The weights of the case do not fit the parameters of your module. "
                 "`attn-drill check` says why."
             )
-        layer_matching.load(self.implementation, contract, possible[0], values)
+        layer_matching.load_weights(self.implementation, contract, possible[0], values)
 
     @property
     def inputs(self) -> dict[str, Any]:

@@ -37,6 +37,19 @@ CASES: Item = ("content", "cases")
 _AND = " and "  # between the ids of a pair
 _SAMPLED = ("also right", "mistake", "pair")  # a quick check takes a sample of these
 
+FEWEST_MISTAKES = 12
+FEWEST_ALSO_RIGHT = 4
+FEWEST_STEPS = 2
+_IGNORED = re.compile(r"\..*|__pycache__")  # files of editors, Python and version control
+# An author may hide a folder with an underscore.
+_USED = re.compile(
+    r"challenges/(rules\.toml|_questions/[^/]+\.toml|_(?!questions/).*)"
+    r"|challenges/[^/]+/(challenge\.toml|stub\.py|cases\.py|prompt(\.[a-z]{2})?\.md)"
+    r"|solutions/[^/]+/(solution\.py|mistakes\.toml|follow_up\.toml|also_right/[^/]+\.py)"
+)
+_BLOCK = re.compile(r"^```[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_COMMENT = re.compile(r"\s*#.*")
+
 
 @dataclass(frozen=True)
 class Row:
@@ -92,20 +105,6 @@ def sample_items(
         challenge: [item for item in some if item[0] not in _SAMPLED or next(places) % every == 0]
         for challenge, some in all_items.items()
     }
-
-
-FEWEST_MISTAKES = 12
-FEWEST_ALSO_RIGHT = 4
-FEWEST_STEPS = 2
-_IGNORED = re.compile(r"\..*|__pycache__")  # files of editors, Python and version control
-# An author may hide a folder with an underscore.
-_USED = re.compile(
-    r"challenges/(rules\.toml|_questions/[^/]+\.toml|_(?!questions/).*)"
-    r"|challenges/[^/]+/(challenge\.toml|stub\.py|cases\.py|prompt(\.[a-z]{2})?\.md)"
-    r"|solutions/[^/]+/(solution\.py|mistakes\.toml|follow_up\.toml|also_right/[^/]+\.py)"
-)
-_BLOCK = re.compile(r"^```[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
-_COMMENT = re.compile(r"\s*#.*")
 
 
 def misplaced_files(root: Path) -> list[str]:

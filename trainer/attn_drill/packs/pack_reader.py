@@ -40,6 +40,8 @@ PACKAGE = Path(__file__).resolve().parents[1]
 # A table with the empty line under it, or the place before a list.
 _TABLE_OR_LIST = re.compile(r"^(?:\|.*\n)+\n|^(?=- )", re.MULTILINE)
 
+_DTYPE = re.compile(r"torch\.(float|int|uint|bfloat|complex)\d+|torch\.bool")
+
 
 class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The keys of `challenge.toml`."""
@@ -320,11 +322,11 @@ def content_digest(challenge: Challenge) -> str:
     return digest.hexdigest()
 
 
-_DTYPE = re.compile(r"torch\.(float|int|uint|bfloat|complex)\d+|torch\.bool")
-
-
 def signatures(challenge: Challenge) -> tuple[Signature, ...]:
-    """Return the signatures of the stub's functions, constructors and public methods."""
+    """Return the interface that a submission must have: signatures of functions and methods.
+
+    The stub is parsed with `ast` and never run.
+    """
     path = challenge.folder / "stub.py"
     try:
         tree = ast.parse(stub(challenge, "guided"))

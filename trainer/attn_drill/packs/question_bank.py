@@ -1,4 +1,9 @@
-"""Read the question bank of a pack: one file `challenges/_questions/<topic>.toml` per topic."""
+"""Read the questions of a pack: its question bank, and the follow-up questions of its prompts.
+
+The bank has a file `challenges/_questions/<topic>.toml` for each topic. The follow-up questions are
+the last numbered list of a prompt. Their model answers are in `solutions/<id>/follow_up.toml`, in
+the same order. They are hidden until the challenge is passed.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +48,24 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
     "bytes_of": {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "int8": 1}.__getitem__,
 }
 
+# "B" accepts bytes in any unit (KiB, MB ...), "FLOP" accepts GFLOP and so on.
+Unit = Literal["", "B", "%", "x", "FLOP"]
+_Values = Annotated[tuple[int | float | str, ...], Meta(min_length=1)]
+_NAMED = re.compile(r"\{(\w+)\}")
+
+_ITEM = re.compile(r"^(\d+)\. +(.*)$")
+_IS_ABOVE_A_LIST = re.compile(r"\s*$|#|.*[:\uff1a]\s*$")  # blank, a heading, or ends with a colon
+# A number that is no part of a name such as `v2` or `float32`.
+_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?![\d.]*\w*\()")
+_LITERAL = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
+_FIGURE = re.compile(r"^(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?) ?(%|[KMG]iB|[kMGT]?B|)$")
+_UNITS = {
+    **{"": 1.0, "%": 0.01, "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
+    **{"KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30},
+}
+# Numbers that need no formula: they count things that the sentence names.
+_PLAIN = {0.0, 1.0, 2.0}
+
 
 def evaluate(formula: str, names: Mapping[str, Value]) -> float:
     """Return the value of a formula, or raise ValueError if it is not arithmetic over these names.
@@ -74,12 +97,6 @@ def _value(node: ast.expr, names: Mapping[str, Value]) -> Value:
     raise ValueError(
         f"{ast.unparse(node)!r} is not arithmetic; use + - * / // % ** and {', '.join(_FUNCTIONS)}"
     )
-
-
-# "B" accepts bytes in any unit (KiB, MB ...), "FLOP" accepts GFLOP and so on.
-Unit = Literal["", "B", "%", "x", "FLOP"]
-_Values = Annotated[tuple[int | float | str, ...], Meta(min_length=1)]
-_NAMED = re.compile(r"\{(\w+)\}")
 
 
 class Question(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -190,20 +207,6 @@ def solve(
     for name, formula in derive.items():
         names[name] = evaluate(formula, names)
     return evaluate(answer, names), names
-
-
-_ITEM = re.compile(r"^(\d+)\. +(.*)$")
-_IS_ABOVE_A_LIST = re.compile(r"\s*$|#|.*[:\uff1a]\s*$")  # blank, a heading, or ends with a colon
-# A number that is no part of a name such as `v2` or `float32`.
-_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?![\d.]*\w*\()")
-_LITERAL = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
-_FIGURE = re.compile(r"^(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?) ?(%|[KMG]iB|[kMGT]?B|)$")
-_UNITS = {
-    **{"": 1.0, "%": 0.01, "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
-    **{"KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30},
-}
-# Numbers that need no formula: they count things that the sentence names.
-_PLAIN = {0.0, 1.0, 2.0}
 
 
 class Answer(pack_reader.Translated, forbid_unknown_fields=True, frozen=True):

@@ -1,8 +1,7 @@
-"""The processes of graders: a single process, a pool, and the jobs of `pack check`."""
+"""The processes of graders: one process, that of a session, a pool, the jobs of `pack check`."""
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import contextlib
 import os
@@ -45,6 +44,12 @@ _MAIN = "attn_drill.server"
 _END_SECONDS = 2.0
 _PATIENCE_SECONDS = 300.0  # for the import of torch, a diagnosis, or a machine that is blocked
 _TIMES_THE_LIMIT = 60  # the limit is CPU time, and many submissions may share a core
+
+_TRIES = 2
+Packs = tuple[str, ...]
+
+_Job = tuple[Challenge, tuple[Item, ...]]
+_AT_ONCE = 24  # items of a job: a server prepares the cases of a challenge again after another one
 
 
 class ServerLostError(Exception):
@@ -154,8 +159,36 @@ class ServerProcess:
         self._errors.close()
 
 
-_TRIES = 2
-Packs = tuple[str, ...]
+class AsyncClient(ServerProcess):
+    """A grading server whose replies are received as soon as they are sent.
+
+    The server starts at once, so it imports torch while the screen is drawn.
+    """
+
+    def __init__(self, *packs: Path) -> None:
+        super().__init__(packs)
+
+    async def replies(self) -> AsyncIterator[Reply]:
+        """Yield the replies as they arrive. End when the server ends."""
+        import asyncio  # noqa: PLC0415  # takes time, and only a session needs it
+
+        reader = asyncio.StreamReader()
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), self.output
+        )
+        try:
+            while True:
+                head = await reader.readexactly(HEAD_BYTES)
+                yield unpacked_reply(await reader.readexactly(body_length(head)))
+        except asyncio.IncompleteReadError:
+            return
+        finally:
+            transport.close()
+
+    def close(self, patience: float = 0.5) -> None:
+        """End the server and its workers."""
+        super().close(patience)
 
 
 class ServerPool:
@@ -259,10 +292,6 @@ def answer(packs: Packs, request: bytes) -> bytes:
     return packed(pool.ask(packs, grade))
 
 
-_Job = tuple[Challenge, tuple[Item, ...]]
-_AT_ONCE = 24  # items of a job: a server prepares the cases of a challenge again after another one
-
-
 def check_pack(
     packs: Sequence[Path],
     seeds: Sequence[int],
@@ -317,33 +346,3 @@ def check_pack(
     order = [(challenge.id, *item) for challenge, some in wanted.items() for item in some]
     places = {item: place for place, item in enumerate(order)}
     return sorted(rows, key=lambda row: places.get((row.challenge, row.kind, row.name), -1))
-
-
-class AsyncClient(ServerProcess):
-    """A grading server whose replies are received as soon as they are sent.
-
-    The server starts at once, so it imports torch while the screen is drawn.
-    """
-
-    def __init__(self, *packs: Path) -> None:
-        super().__init__(packs)
-
-    async def replies(self) -> AsyncIterator[Reply]:
-        """Yield the replies as they arrive. End when the server ends."""
-        reader = asyncio.StreamReader()
-        loop = asyncio.get_running_loop()
-        transport, _ = await loop.connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), self.output
-        )
-        try:
-            while True:
-                head = await reader.readexactly(HEAD_BYTES)
-                yield unpacked_reply(await reader.readexactly(body_length(head)))
-        except asyncio.IncompleteReadError:
-            return
-        finally:
-            transport.close()
-
-    def close(self, patience: float = 0.5) -> None:
-        """End the server and its workers."""
-        super().close(patience)

@@ -1,4 +1,13 @@
-"""Observe one call from inside torch: count its cost, or record the results of its lines."""
+"""Observe one call from inside torch: count its cost, or record the results of its lines.
+
+A dispatch mode of torch sees every operation of this thread, below `vmap`, `einsum` and compiled
+functions. The counts and records are evidence about honest code and not proof: code that wants to
+hide its work can do so, for example in a thread.
+
+`Meter` counts tensor operations, products and memory. `Recorder` records the results of each line
+of a file, with the lines and the results they were made from. A trace of the file's own frames
+records Python numbers and returned values.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +45,18 @@ _ENTERING = frozenset(
     "lift_fresh".split()
 )
 _MOST_DEPTH = 200  # frames that are searched
+
+MOST_STEPS = 2_500
+MOST_BYTES = 16 << 20
+MOST_STEP_BYTES = 1 << 20
+_MOST_NUMBER = 1 << 62
+# The numbers of other operations are sizes and axes.
+_WITH_NUMBERS = frozenset(
+    "add add_ sub sub_ rsub mul mul_ div div_ pow pow_ masked_fill masked_fill_ where full fill "
+    "fill_ full_like clamp clamp_ clamp_min clamp_max maximum addmm baddbmm native_layer_norm "
+    "floor_divide remainder tril triu".split()
+)
+_OWN_GRADIENT = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]  # a classmethod
 
 
 class Meter(DispatchMode):
@@ -179,47 +200,6 @@ def flops_of(name: str, arguments: Sequence[Any]) -> int:
         axes = zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
         return 2 * math.prod(0 if 0 in sizes else max(sizes) for sizes in axes)
     return 0
-
-
-def tensors_in(value: Any) -> list[Tensor]:
-    """Return the strided tensors in nested lists, tuples and dicts, in order."""
-    tensors: list[Tensor] = []
-    waiting = [value]
-    opened: set[int] = set()  # a list may contain itself
-    while waiting:  # a recursion would take twice as long
-        part = waiting.pop()
-        if isinstance(part, Tensor):
-            if part.layout is torch.strided:
-                tensors.append(part)
-        elif isinstance(part, (list, tuple, dict)) and id(part) not in opened:
-            opened.add(id(part))
-            waiting.extend(reversed([*(part.values() if isinstance(part, dict) else part)]))
-    return tensors
-
-
-def lines_of(frame: FrameType | None, path: str, most: int) -> tuple[int, ...]:
-    """Return the lines of a file that run in a frame and its callers, innermost first."""
-    lines: list[int] = []
-    for _ in range(_MOST_DEPTH):
-        if frame is None or len(lines) == most:
-            break
-        if frame.f_code.co_filename == path:
-            lines.append(frame.f_lineno)
-        frame = frame.f_back
-    return tuple(lines)
-
-
-MOST_STEPS = 2_500
-MOST_BYTES = 16 << 20
-MOST_STEP_BYTES = 1 << 20
-_MOST_NUMBER = 1 << 62
-# The numbers of other operations are sizes and axes.
-_WITH_NUMBERS = frozenset(
-    "add add_ sub sub_ rsub mul mul_ div div_ pow pow_ masked_fill masked_fill_ where full fill "
-    "fill_ full_like clamp clamp_ clamp_min clamp_max maximum addmm baddbmm native_layer_norm "
-    "floor_divide remainder tril triu".split()
-)
-_OWN_GRADIENT = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]  # a classmethod
 
 
 class Recorder(DispatchMode):
@@ -446,3 +426,31 @@ def _tensors(value: Any) -> list[Tensor]:
         for tensor in tensors_in(value)
         if tensor.is_cpu and not tensor.is_nested and not tensor.is_quantized
     ]
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    """Return the strided tensors in nested lists, tuples and dicts, in order."""
+    tensors: list[Tensor] = []
+    waiting = [value]
+    opened: set[int] = set()  # a list may contain itself
+    while waiting:  # a recursion would take twice as long
+        part = waiting.pop()
+        if isinstance(part, Tensor):
+            if part.layout is torch.strided:
+                tensors.append(part)
+        elif isinstance(part, (list, tuple, dict)) and id(part) not in opened:
+            opened.add(id(part))
+            waiting.extend(reversed([*(part.values() if isinstance(part, dict) else part)]))
+    return tensors
+
+
+def lines_of(frame: FrameType | None, path: str, most: int) -> tuple[int, ...]:
+    """Return the lines of a file that run in a frame and its callers, innermost first."""
+    lines: list[int] = []
+    for _ in range(_MOST_DEPTH):
+        if frame is None or len(lines) == most:
+            break
+        if frame.f_code.co_filename == path:
+            lines.append(frame.f_lineno)
+        frame = frame.f_back
+    return tuple(lines)

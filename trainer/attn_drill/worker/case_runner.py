@@ -235,7 +235,9 @@ class CaseRunner:
                 continue
             if case.assignment is not None and not case.run.initial:
                 values = self._tensors_of(case.run.parameters)
-                layer_matching.load(case.implementation, case.contract, case.assignment, values)
+                layer_matching.load_weights(
+                    case.implementation, case.contract, case.assignment, values
+                )
             self.hooks.start_run(case.index)
             _seed(self.request.random_seed)  # a run alone repeats a run among others
             if case.recorder is None:
@@ -466,7 +468,7 @@ class CaseRunner:
             return
         by_name = {name: computed[name] for name in wanted}
         if case.assignment is not None:
-            by_name |= layer_matching.by_contract(
+            by_name |= layer_matching.gradients_by_contract(
                 case.contract,
                 case.assignment,
                 computed,

@@ -1,4 +1,4 @@
-"""Run one case on an implementation.
+"""Run one case on an implementation, and put the exceptions of its code into words.
 
 The worker runs a submission with this code, and the grader runs the reference with the same code.
 """
@@ -28,6 +28,15 @@ from attn_drill.worker.protocol import CallFailure, FrameData, cap
 from attn_drill.worker.returns import UnexpectedReturnError
 
 Drive = Callable[[Any, Any], dict[str, Tensor]]
+
+_FUNCTIONS: WeakKeyDictionary[nn.Module, SimpleNamespace] = WeakKeyDictionary()
+
+_TOO_MUCH = {
+    errno.ENOSPC: f"it wrote more than the {FOLDER_BYTES >> 20} MiB that a submission may write",
+    errno.EFBIG: f"it wrote a file of more than {FILE_BYTES >> 20} MiB, which no submission may",
+}
+_REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOSYS)
+_MOST_CAUSES = 8
 
 
 @dataclass(frozen=True)
@@ -84,9 +93,6 @@ def build(
     if len(entry) == 1:
         return namespace[entry[0]]
     return SimpleNamespace(**{name: namespace[name] for name in entry})
-
-
-_FUNCTIONS: WeakKeyDictionary[nn.Module, SimpleNamespace] = WeakKeyDictionary()
 
 
 def functions_of(module: nn.Module) -> Any:
@@ -316,14 +322,6 @@ class GuardedCall:
         return CallFailure(
             phase, cap(type(error).__name__, 200), cap(text), frames, is_out_of_memory(error)
         )
-
-
-_TOO_MUCH = {
-    errno.ENOSPC: f"it wrote more than the {FOLDER_BYTES >> 20} MiB that a submission may write",
-    errno.EFBIG: f"it wrote a file of more than {FILE_BYTES >> 20} MiB, which no submission may",
-}
-_REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOSYS)
-_MOST_CAUSES = 8
 
 
 def refused_action(error: BaseException) -> str:

@@ -4,8 +4,8 @@ The fork server must know nothing, because a worker can read all memory that the
 the time of the fork. So the fork server is forked from a process that was started with a clean
 environment and without arguments (`attn_drill.server`), and before any reference is loaded. The
 grader and the fork server communicate over a socket pair, so there is no address to which a
-submission could connect, and no worker inherits the socket. A worker has only pipes. `forkserver`
-is the code of the fork server itself.
+submission could connect, and no worker inherits the socket. A worker has only pipes. The code of
+the fork server itself is in `_forkserver`.
 """
 
 from __future__ import annotations
@@ -46,6 +46,10 @@ _GONE_SECONDS = 5.0
 _PIPE_BYTES = 1 << 20
 _ANSWER_SECONDS = 120.0  # of silence, then it is lost
 
+# The process id of a fork server, and the grader's end of the control socket.
+Started = tuple[int, socket.socket]
+_prepared: list[Started] = []
+
 
 @dataclass(frozen=True)
 class WorkerEnd:
@@ -83,11 +87,6 @@ class ForkServerLostError(GraderError):
 
     A new fork server can do the same work again.
     """
-
-
-# The process id of a fork server, and the grader's end of the control socket.
-Started = tuple[int, socket.socket]
-_prepared: list[Started] = []
 
 
 def prepare() -> None:

@@ -1,12 +1,14 @@
 """Find the role of each of the learner's layers: by its name if the name is known, else by shape.
 
-This module works with names and shapes only, without tensors. A *role* is one projection of the
-contract: `q`, `k`, `v`, `o`, or the name of a layer that is none of the four. A layer of the
-learner's may hold several roles, stacked by rows (`qkv_proj`).
+A *role* is one projection of the contract: `q`, `k`, `v`, `o`, or the name of a layer that is none
+of the four. A layer of the learner's may hold several roles, stacked by rows (`qkv_proj`).
 
 If the contract's layers are in parts of the module, the role has the path of the part:
 `blocks.0.attn.q`. Such layers are found by the last two parts of their names, and by the numbers in
 front of these: `h.0.attn.c_attn` holds q, k and v of `blocks.0.attn`.
+
+`load_weights` copies the grader's weights into the layers, and `gradients_by_contract` splits and
+joins their gradients.
 """
 
 from __future__ import annotations
@@ -417,7 +419,7 @@ def shapes_of(tensors: Mapping[str, Tensor]) -> dict[str, Shape]:
     return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
 
 
-def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+def parameter_names(module: nn.Module) -> tuple[dict[str, Shape], dict[str, str]]:
     """Return the parameters of a module by name, and the names that share a parameter.
 
     Parameters of lazy layers are left out, because they have no shape before the first call.
@@ -428,7 +430,7 @@ def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict
         `k_proj.weight` -> `q_proj.weight` if one layer serves as both.
     """
     first: dict[int, str] = {}
-    shapes: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, Shape] = {}
     again: dict[str, str] = {}
     for name, parameter in module.named_parameters(remove_duplicate=False):
         if is_lazy(parameter):
@@ -441,7 +443,7 @@ def parameter_names(module: nn.Module) -> tuple[dict[str, tuple[int, ...]], dict
     return shapes, again
 
 
-def load(
+def load_weights(
     module: nn.Module, contract: Contract, assignment: Assignment, values: Mapping[str, Tensor]
 ) -> None:
     """Copy weights into the module's own parameters.
@@ -462,18 +464,14 @@ def load(
                 parameter = parameters.get(f"{path}.{suffix}")
                 names = [f"{contract.atoms[role].layer}.{suffix}" for role in roles]
                 if parameter is not None and all(name in values for name in names):
-                    parts = [
-                        _rows(values[name], contract.atoms[role])
-                        for name, role in zip(names, roles, strict=True)
-                    ]
+                    parts: list[Tensor] = []
+                    for name, role in zip(names, roles, strict=True):
+                        atom = contract.atoms[role]
+                        parts.append(values[name][atom.start : atom.start + atom.rows])
                     parameter.copy_(parts[0] if len(parts) == 1 else torch.cat(parts))
 
 
-def _rows(value: Tensor, atom: Atom) -> Tensor:
-    return value if atom.rows == len(value) else value[atom.start : atom.start + atom.rows]
-
-
-def by_contract(
+def gradients_by_contract(
     contract: Contract,
     assignment: Assignment,
     gradients: Mapping[str, Tensor | None],

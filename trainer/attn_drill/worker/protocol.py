@@ -1,4 +1,6 @@
-"""The messages between grader and worker, and their encoding: JSON and raw tensor bytes, no pickle.
+"""The messages between grader and worker, their encoding, and the worker's ends of the pipes.
+
+A message is encoded as JSON and raw tensor bytes, never as a pickle.
 
 A frame has a header length of 4 bytes, a JSON header, and the tensors one after another, each
 padded to a multiple of 8 bytes. A message in the pipe has a kind of 1 byte, a length of 8 bytes and
@@ -80,6 +82,11 @@ DTYPES: dict[str, torch.dtype] = {
     )
 }
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+Places = Annotated[list[Index], msgspec.Meta(max_length=50)]
+
+HEAD_BYTES = 9  # one byte for the kind, eight bytes for the length
+_CHUNK = 1 << 20
 
 
 def name_of(dtype: torch.dtype) -> str:
@@ -201,9 +208,6 @@ class HeldFact(msgspec.Struct, frozen=True):
 
     line: Index
     size: Count
-
-
-Places = Annotated[list[Index], msgspec.Meta(max_length=50)]
 
 
 class Facts(msgspec.Struct):
@@ -522,31 +526,6 @@ def message(kind: bytes, payload: bytes) -> bytes:
     return kind + struct.pack("<Q", len(payload)) + payload
 
 
-def mark(part: str) -> bytes:
-    """Return a mark for the printed output of a submission.
-
-    The grader finds by the marks which part of the run printed a text.
-
-    Args:
-        part: `import`, the index of a run for its first call, or "" for other calls.
-    """
-    return b"\0" + part.encode() + b"\0"
-
-
-def cap(text: str, most: int = MOST_TEXT) -> str:
-    r"""Return a text that is short enough to send, without surrogates.
-
-    >>> cap("abcdef", 3), cap("a\ud800b")
-    ('abc …', 'a?b')
-    """
-    clean = text[:most].encode("utf-8", "replace").decode("utf-8")
-    return clean if len(text) <= most else clean + " …"
-
-
-HEAD_BYTES = 9  # one byte for the kind, eight bytes for the length
-_CHUNK = 1 << 20
-
-
 def payload_bytes(head: bytes | bytearray) -> int:
     """Return the length of the payload that follows the head of a message."""
     length: int = struct.unpack_from("<Q", head, 1)[0]
@@ -554,7 +533,11 @@ def payload_bytes(head: bytes | bytearray) -> int:
 
 
 class Channel:
-    """A worker's ends of its two pipes."""
+    """A worker's ends of its two pipes: requests in, replies out.
+
+    They are pipes and not sockets, because a pipe can carry only bytes, in order. A socket could
+    also carry descriptors.
+    """
 
     def __init__(self, requests: int, replies: int) -> None:
         self._requests, self._replies = requests, replies
@@ -589,3 +572,24 @@ def write_all(descriptor: int, data: bytes) -> None:
             rest = rest[os.write(descriptor, rest) :]
         except BlockingIOError:
             select.select([], [descriptor], [])
+
+
+def mark(part: str) -> bytes:
+    """Return a mark for the printed output of a submission.
+
+    The grader finds by the marks which part of the run printed a text.
+
+    Args:
+        part: `import`, the index of a run for its first call, or "" for other calls.
+    """
+    return b"\0" + part.encode() + b"\0"
+
+
+def cap(text: str, most: int = MOST_TEXT) -> str:
+    r"""Return a text that is short enough to send, without surrogates.
+
+    >>> cap("abcdef", 3), cap("a\ud800b")
+    ('abc …', 'a?b')
+    """
+    clean = text[:most].encode("utf-8", "replace").decode("utf-8")
+    return clean if len(text) <= most else clean + " …"
