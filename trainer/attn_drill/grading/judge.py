@@ -383,10 +383,15 @@ def _placeholders(source: str, required: Collection[str]) -> Iterator[str]:
         returns = any(isinstance(node, ast.Return) for node in ast.walk(function))
         if isinstance(last, ast.Raise) and _PLACEHOLDER.match(ast.unparse(last)) and not returns:
             yield f"{function.name} raises NotImplementedError (line {last.lineno})"
-        texts = [node.value for node in function.body if isinstance(node, ast.Expr)]
-        without_text = [node for node in function.body if not isinstance(node, ast.Pass | ast.Expr)]
-        if not without_text and all(isinstance(text, ast.Constant) for text in texts):
+        if all(map(_does_nothing, function.body)):
             yield f"{function.name} is empty"
+
+
+def _does_nothing(statement: ast.stmt) -> bool:
+    """Return whether a statement is `pass`, `...` or a text alone."""
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant)
+    return isinstance(statement, ast.Pass)
 
 
 def _methods_of_torch(comparison: Comparison) -> Iterator[str]:

@@ -120,14 +120,13 @@ class Worker(Hooks):
         return None if self.reply.load_failure else module.__dict__
 
     def _has_entries(self, namespace: dict[str, Any]) -> bool:
-        self.reply.defined = [
-            cap(name, 80)
-            for name, value in namespace.items()
-            if isinstance(name, str)
-            and not name.startswith("__")
-            and getattr(value, "__module__", None) == MODULE_NAME
-            and callable(value)
-        ][:40]
+        defined: list[str] = []
+        for name, value in namespace.items():
+            if not isinstance(name, str) or name.startswith("__"):
+                continue
+            if getattr(value, "__module__", None) == MODULE_NAME and callable(value):
+                defined.append(cap(name, 80))
+        self.reply.defined = defined[:40]
         problems = {name: self._problem_of(name, namespace) for name in self.request.entry}
         self.reply.not_callable = {name: problem for name, problem in problems.items() if problem}
         return not self.reply.not_callable
