@@ -8,7 +8,7 @@ import pytest
 
 from attn_drill.exercises.interview_plan import InterviewPlan, Stage, StageState, state_of
 from attn_drill.exercises.interview_score import ProblemRow, score_parts, score_sheet
-from attn_drill.packs.follow_up import FollowUp
+from attn_drill.packs.question_bank import FollowUp
 from attn_drill.practice.facts import QuestionAnswered, StageAttempted
 from tests.support.interview import BY_ID, EVENTS, PLAN, attempted
 

@@ -3,8 +3,7 @@
 import json
 from dataclasses import replace
 
-from attn_drill.model.report import Report
-from attn_drill.model.report_codec import to_object
+from attn_drill.model.report import Report, to_object
 from attn_drill.report.report_json import error_to_json, to_json
 
 

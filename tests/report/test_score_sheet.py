@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from attn_drill.exercises.interview_score import QuestionRow, ScoreSheet
-from attn_drill.packs.follow_up import FollowUp
+from attn_drill.packs.question_bank import FollowUp
 from attn_drill.report.pages import score_sheet_page
 from attn_drill.report.score_sheet import render
 from tests.support.html_page import Page

@@ -2,7 +2,7 @@
 
 from attn_drill.exercises.interview_plan import InterviewPlan, InterviewState, Stage, StageState
 from attn_drill.exercises.interview_score import ProblemRow, QuestionRow, ScorePart, ScoreSheet
-from attn_drill.packs.follow_up import FollowUp
+from attn_drill.packs.question_bank import FollowUp
 from tests.support.interview import attempted
 
 HOSTILE = (

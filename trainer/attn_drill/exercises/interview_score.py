@@ -18,7 +18,7 @@ from attn_drill.exercises.interview_plan import (
 )
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.words import plural
-from attn_drill.packs.follow_up import FollowUp
+from attn_drill.packs.question_bank import FollowUp
 
 _FAILED_IS_WORTH = 0.5
 _HELP_COSTS = 0.25

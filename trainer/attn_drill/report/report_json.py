@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from attn_drill.model.report import Report
-from attn_drill.model.report_codec import SCHEMA, to_object
+from attn_drill.model.report import SCHEMA, Report, to_object
 
 
 def to_json(report: Report) -> str:
