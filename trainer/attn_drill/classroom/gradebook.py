@@ -36,27 +36,11 @@ from attn_drill.classroom.result_store import (
     write_atomically,
 )
 from attn_drill.classroom.roster import StudentIndex
-from attn_drill.model.checks import CHECK_ORDER, Status
+from attn_drill.model.checks import WEIGHTS, Status
 from attn_drill.model.errors import DrillError
 from attn_drill.model.report import Report
 from attn_drill.packs.toml import as_toml, key_error, read_toml, suggestion
 
-# Right values are the point of a challenge. Checks that only show that a file can be graded bring
-# no points, and the absence of forbidden code brings none either. So a student who hands in the
-# stub unchanged gets 0 points.
-WEIGHTS: Mapping[str, float] = dict.fromkeys(CHECK_ORDER, 0.0) | {
-    "shapes": 0.2,
-    "dtype": 0.2,
-    "values": 4.0,
-    "masks": 3.0,
-    "gradients": 2.0,
-    "train/eval": 1.0,
-    "properties": 1.0,
-    "bad sizes": 1.0,
-    "vectorised": 1.0,
-    "memory": 1.0,
-    "work": 1.0,
-}
 # Each of these checks compares values itself. An answer with wrong values that is fast, has the
 # right shape or refuses bad sizes is still wrong, so every other check counts as far as the values
 # are right.

@@ -89,7 +89,7 @@ class AssignedChallenge:
     """One challenge of an assignment."""
 
     challenge: str
-    # By check. All other checks have the weights of `gradebook.WEIGHTS`.
+    # By check. All other checks have the weights of `checks.WEIGHTS`.
     weights: Mapping[str, float] = field(default_factory=dict)
     worth: float = 1.0  # relative to the other challenges
 

@@ -144,7 +144,7 @@ CHECKS = (
         looks_at=lambda prepared: prepared.case.probe == "work" and prepared.case.limit is not None,
     ),
 )
-assert tuple(check.name for check in CHECKS) == CHECK_ORDER
+assert tuple(check.name for check in CHECKS) == CHECK_ORDER, "see WEIGHTS in model/checks.py"
 
 
 def due_checks(comparison: Comparison) -> list[str]:
