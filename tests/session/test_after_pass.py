@@ -6,7 +6,7 @@ from pathlib import Path
 from attn_drill.model.lesson import Lesson, OtherAnswer
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
-from attn_drill.session._after_pass import AfterPass, after_pass
+from attn_drill.session._practice_model import AfterPass, after_pass
 from tests.support.session import GQA
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from attn_drill.session._dialogs import Confirm, Help
+from attn_drill.session._drill_app import Confirm, Help
 from attn_drill.session._practice_model import ACTIONS
 from tests.support.session import drive, screen, until, words
 

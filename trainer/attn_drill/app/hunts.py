@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from random import Random
 
-from attn_drill.app.start_challenge import hand_out
+from attn_drill.app.answer import hand_out
 from attn_drill.exercises import planted_mistakes
 from attn_drill.model.challenge import Challenge, Mistake
 from attn_drill.model.errors import DrillError

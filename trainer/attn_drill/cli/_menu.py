@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from attn_drill.app.start_challenge import is_review_under_way, recommended
+from attn_drill.app.answer import is_review_under_way
 from attn_drill.cli._command_line import Desk
 from attn_drill.cli._practise import review_challenge, start_challenge
 from attn_drill.model.errors import DrillError
@@ -18,11 +18,11 @@ from attn_drill.packs.question_bank import read_bank
 from attn_drill.practice.facts import Started
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import path_of, progress_of, rated_reviews
-from attn_drill.practice.schedule import AgendaEntry, agenda
+from attn_drill.practice.schedule import AgendaEntry, agenda, recommended
 from attn_drill.practice.statistics import Stats, statistics
 
 if TYPE_CHECKING:
-    from attn_drill.session.menu_screen import MenuChoice
+    from attn_drill.session import MenuChoice
 
 
 def menu(context: typer.Context) -> None:
@@ -51,7 +51,7 @@ def menu(context: typer.Context) -> None:
 
 def _choose(desk: Desk, notice: str) -> tuple[Stats, MenuChoice | None]:
     """Let the learner choose. Return the statistics and the choice."""
-    from attn_drill.session.menu_screen import Menu, choose
+    from attn_drill.session import Menu, choose
 
     catalogue, journal, now = desk.packs.catalogue(), desk.journal, time.time()
     challenges, facts = catalogue.challenges, journal.facts()

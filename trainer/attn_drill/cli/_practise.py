@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from attn_drill.app.open_packs import settings
-from attn_drill.app.start_challenge import (
+from attn_drill.app.answer import (
     hand_out,
     hand_out_afresh,
     handed_out_level,
     is_review_under_way,
-    language,
-    next_challenge,
     prompt_text,
 )
+from attn_drill.app.open_packs import settings
 from attn_drill.app.warn import say
 from attn_drill.cli._command_line import Desk
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.words import plural
 from attn_drill.packs.stub_levels import Level
 from attn_drill.practice.progress import since_start
+from attn_drill.practice.schedule import next_challenge
 
 if TYPE_CHECKING:
-    from attn_drill.session.model import Purpose
+    from attn_drill.practice.facts import Purpose
 
 
 def start_challenge(
@@ -109,8 +108,7 @@ def practise(
             as in the settings, else only if the stub was handed out at the level guided.
         level: ask the learner first whether to begin again with a stub of this level.
     """
-    from attn_drill.session.model import SessionRequest
-    from attn_drill.session.practice_screen import run_session
+    from attn_drill.session import SessionRequest, run_session
 
     packs, journal = desk.packs, desk.journal
     while True:
@@ -128,7 +126,7 @@ def practise(
             purpose=purpose,
             packs=packs.roots(),
             challenges=tuple(packs.catalogue().challenges),
-            language=language(),
+            language=settings().language,
             level=level,
         )
         result = run_session(request, journal)

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from attn_drill.app.answer import hand_out_afresh, handed_out_level
 from attn_drill.app.open_packs import settings
-from attn_drill.app.start_challenge import hand_out_afresh, handed_out_level
 from attn_drill.app.warn import say
 from attn_drill.cli._command_line import ChallengeId, Desk, StubFolder, Watch, complete_id
 from attn_drill.model.errors import DrillError

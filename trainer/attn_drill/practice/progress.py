@@ -127,6 +127,11 @@ def progress_of(facts: Sequence[Fact]) -> dict[str, ChallengeProgress]:
     return progress
 
 
+def passed_challenges(facts: Sequence[Fact]) -> set[str]:
+    """Return the ids of the challenges that were passed."""
+    return {name for name, progress in progress_of(facts).items() if progress.state == "passed"}
+
+
 def _replaced(facts: Iterable[Fact]) -> set[str]:
     """Return the ids of the attempts that do not count."""
     return {fact.attempt for fact in facts if isinstance(fact, Replaced)}

@@ -3,22 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
 
-from attn_drill.app.start_challenge import handed_out_level
+from attn_drill.app.answer import handed_out_level
+from attn_drill.app.grade_file import record_diagnosis, write_attempt
 from attn_drill.exercises.interview_plan import values_of_attempt
+from attn_drill.model.challenge import Challenge
 from attn_drill.model.report import Report
+from attn_drill.packs.pack_reader import built_in_pack
 from attn_drill.packs.stub_levels import Level
 from attn_drill.practice import facts
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import since_start
-from attn_drill.practice.record_attempt import record_diagnosis, write_attempt
 from attn_drill.practice.schedule import RATINGS, item_of
-from attn_drill.session.model import Ending, SessionRequest, SessionResult
+from attn_drill.report.words import Stage
 
+Ending = Literal["quit", "next", "interrupted"]
 Clock = Callable[[], float]
 
 _PAUSE_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """The place of a session in a mock interview."""
+
+    stage_number: int  # from 1
+    stage_count: int
+    # Of the whole interview when the session begins; negative if the time is up.
+    seconds_left: float
+    opening: str  # the text of the opening page
+    # Records an event of this problem, from its type and its values.
+    record: Callable[..., None]
+
+
+@dataclass(frozen=True)
+class SessionRequest:
+    """A challenge to practise in a session, and the rules of the session."""
+
+    challenge: Challenge
+    path: Path  # absolute
+    prompt: str  # Markdown
+    seconds_before: float
+    # The limit next to the clock: the par time, or the time that an interview leaves.
+    par_seconds: float
+    # How much of the diagnosis a report shows at once. The key w shows more.
+    stage: Stage = "cause"
+    purpose: facts.Purpose = "practice"
+    # The folders of all known packs. A submission sees none of them.
+    packs: tuple[Path, ...] = field(default_factory=lambda: (built_in_pack(),))
+    challenges: tuple[Challenge, ...] = ()  # in the order of the packs
+    language: str = "en"
+    # In an interview the clock starts when the learner closes the opening page.
+    sitting: Sitting | None = None
+    # The text that was handed out, if it is no stub. It is not graded.
+    untouched: str = ""
+    # The ids of the mistakes of a bug hunt. A pass shows them.
+    hunted: tuple[str, ...] = ()
+    # False if nothing is graded before the learner hands in.
+    is_graded: bool = True
+    # The level that the learner asked for, if the file that is there has another.
+    level: Level | None = None
+
+
+@dataclass(frozen=True)
+class SessionResult:
+    """The result of a session."""
+
+    ending: Ending  # "interrupted" after Ctrl-C
+    passed: bool
+    seconds: float
+    attempts: int
+    graded: str | None = None  # the text with the last verdict
 
 
 class Stopwatch:

@@ -19,10 +19,9 @@ from attn_drill.practice.facts import QuestionsLeft
 from attn_drill.report.lesson_text import render_follow_up
 from attn_drill.report.score_sheet import minutes, render
 from attn_drill.report.words import WRONG
-from attn_drill.session._drill_app import run_screen
-from attn_drill.session._widgets import KeyLine
+from attn_drill.session._drill_app import KeyLine, run_screen
+from attn_drill.session._session_record import Ending
 from attn_drill.session.interviews import Interview
-from attn_drill.session.model import Ending
 
 _TIME_IS_UP = "The time is up; you can still answer, and overtime is noted."
 _REVEAL = ("enter", "show a model answer")

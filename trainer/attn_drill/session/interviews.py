@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from attn_drill.app import hunts
-from attn_drill.app.grade_file import fresh_seed
+from attn_drill.app.grade_file import fresh_seed, record_attempt
 from attn_drill.app.hunts import continued, hunt_task
-from attn_drill.app.start_challenge import language
+from attn_drill.app.open_packs import settings
 from attn_drill.app.warn import warn
 from attn_drill.exercises import interview_plan as planning
 from attn_drill.exercises.interview_plan import (
@@ -48,11 +48,10 @@ from attn_drill.practice.facts import InterviewBegan
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.learner_files import read_source, write_new
 from attn_drill.practice.progress import counted_attempts, rated_reviews, since_start
-from attn_drill.practice.record_attempt import record_diagnosis, write_attempt
 from attn_drill.practice.schedule import items
 from attn_drill.report.score_sheet import minutes
 from attn_drill.report.words import near
-from attn_drill.session.model import Ending, SessionRequest, SessionResult, Sitting
+from attn_drill.session._session_record import Ending, SessionRequest, SessionResult, Sitting
 from attn_drill.session.practice_screen import run_session
 
 # Grades a text, with the ids of the mistakes that were planted in it.
@@ -315,11 +314,15 @@ class _Problem:
             except (DrillError, GraderError) as error:
                 note = f"Your file could not be graded: {error}"
             else:
-                now = self.run.wall()
-                recorded = write_attempt(
-                    journal, self.challenge, report, code, now, result.seconds, self.purpose
+                record_attempt(
+                    journal,
+                    self.challenge,
+                    report,
+                    code,
+                    self.purpose,
+                    now=self.run.wall(),
+                    seconds=result.seconds,
                 )
-                record_diagnosis(journal, recorded.attempt, report, now)
                 record(facts.StageAttempted, **values_of_attempt(report))
         since = since_start(journal.facts(subject=self.challenge.id), in_interview=True)
         if since.hint > self.state.hints:  # from `attn-drill hint` in another window
@@ -348,7 +351,7 @@ def last_interview(journal: Journal, catalogue: Catalogue) -> Interview | None:
 def _interview(
     journal: Journal, catalogue: Catalogue, name: str, began: float, plan: InterviewPlan
 ) -> Interview:
-    questions, _ = read_follow_ups(tuple(catalogue.challenges), language())
+    questions, _ = read_follow_ups(tuple(catalogue.challenges), settings().language)
     asked = planned_questions(plan, questions)
     challenges = {challenge.id: challenge for challenge in catalogue.challenges}
     events = recorded_events(journal, name)
@@ -366,7 +369,7 @@ def plan_interview(
     """Return the plan of an interview, without its folder. With bugs, it is a debugging round."""
     challenges = catalogue.challenges
     mains = planning.main_problems(challenges, topic)
-    questions, troubles = read_follow_ups(tuple(challenges), language())
+    questions, troubles = read_follow_ups(tuple(challenges), settings().language)
     warn(troubles)
     now, facts, seed = time.time(), journal.facts(), fresh_seed()
     familiarity = planning.familiarity(

@@ -18,8 +18,7 @@ from attn_drill.model.words import plural
 from attn_drill.practice.schedule import AgendaEntry, in_days
 from attn_drill.practice.statistics import Stats
 from attn_drill.report.words import QUIET, RIGHT, WRONG
-from attn_drill.session._drill_app import run_screen
-from attn_drill.session._widgets import KeyLine
+from attn_drill.session._drill_app import KeyLine, run_screen
 
 _ABOUT = "Write attention in PyTorch from memory. A hidden grader judges every save."
 _WIDE = 60  # columns; narrower screens leave the times out

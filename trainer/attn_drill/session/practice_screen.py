@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import ClassVar
 
@@ -17,15 +18,16 @@ from textual.widgets import Static
 from attn_drill.model.errors import DrillError
 from attn_drill.practice.journal import Journal
 from attn_drill.server.client import AsyncClient
-from attn_drill.session._dialogs import Confirm, Help
-from attn_drill.session._drill_app import LEAST_SIZE, WIDE, run_screen
+from attn_drill.server.messages import Prepare, Reply, Request
+from attn_drill.session._drill_app import LEAST_SIZE, WIDE, Confirm, Help, KeyLine, run_screen
 from attn_drill.session._editor import find_editor, mark_of, run_editor, saves
-from attn_drill.session._grading_link import GradingLink
-from attn_drill.session._practice_model import ACTIONS, PracticeModel
-from attn_drill.session._widgets import KeyLine, ReportPane, TaskPane, TopLine
-from attn_drill.session.model import SessionRequest, SessionResult
+from attn_drill.session._practice_model import ACTIONS, Ended, PracticeModel
+from attn_drill.session._session_record import SessionRequest, SessionResult
+from attn_drill.session._widgets import ReportPane, TaskPane, TopLine
 
 _ADVICE = "Your file and the journal are whole. Go on with --no-watch."
+# The most processes in one session, and the pause before each of them except the first.
+_MOST_PROCESSES, _REST_SECONDS = 5, 1.0
 
 
 def run_session(request: SessionRequest, journal: Journal) -> SessionResult:
@@ -37,6 +39,36 @@ def run_session(request: SessionRequest, journal: Journal) -> SessionResult:
     finally:
         link.close()
     return result if result is not None else model.result("interrupted")
+
+
+class GradingLink:
+    """Sends requests to a grading process and yields its replies."""
+
+    def __init__(self, challenge: str, connect: Callable[[], AsyncClient]) -> None:
+        self._challenge, self._connect = challenge, connect
+        self._start()  # so that it imports torch while the screen is drawn
+
+    def _start(self) -> None:
+        self.client = self._connect()
+        self.client.send(Prepare(self._challenge))
+
+    def send(self, request: Request) -> None:
+        """Send a request. If the process is gone, `replies` says so."""
+        self.client.send(request)
+
+    async def replies(self) -> AsyncIterator[Reply | Ended]:
+        """Yield all replies, and `Ended` each time a process ends."""
+        for process_number in range(1, _MOST_PROCESSES + 1):
+            async for reply in self.client.replies():
+                yield reply
+            yield Ended(self.client.last_words(), process_number == _MOST_PROCESSES)
+            self.client.close()
+            if process_number < _MOST_PROCESSES:
+                await asyncio.sleep(_REST_SECONDS)
+                self._start()
+
+    def close(self) -> None:
+        self.client.close()
 
 
 class PracticeScreen(Screen[SessionResult]):
