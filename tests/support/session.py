@@ -24,8 +24,8 @@ from attn_drill.practice.journal import Journal
 from attn_drill.server.client import AsyncClient
 from attn_drill.session._drill_app import DrillApp
 from attn_drill.session._practice_model import PracticeModel
+from attn_drill.session._practice_screen import GradingLink, PracticeScreen
 from attn_drill.session._session_record import SessionRequest
-from attn_drill.session.practice_screen import GradingLink, PracticeScreen
 from tests.support.fake_grader import FakeGrader
 from tests.support.paths import ROOT, SOURCE
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -18,13 +18,12 @@ from attn_drill.model.report import Report, Trace
 from attn_drill.packs import pack_reader
 from attn_drill.packs.follow_up import FollowUp, follow_ups
 from attn_drill.packs.mistakes import read_mistakes
-from attn_drill.packs.pack_reader import other_answers
 from attn_drill.packs.stub_levels import Level
 from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.learner_files import read_source, write_afresh
 from attn_drill.practice.progress import counted_attempts
-from attn_drill.practice.schedule import RATINGS, next_steps
+from attn_drill.practice.schedule import next_steps
 from attn_drill.report.lesson_text import (
     name_in_words,
     render_answer,
@@ -54,6 +53,17 @@ from attn_drill.session._session_record import (
     clock_text,
 )
 
+_SEARCHING = "Looking for the cause …"
+_DOCTOR = "`attn-drill doctor` shows more; q leaves."
+_HELP_COSTS = "It costs a quarter of this problem's points for work without help."
+_WHY_LABELS: dict[Stage | None, str] = {
+    "line": "the line",
+    "question": "a question",
+    "cause": "the mistake",
+}
+_MOST_ATTEMPTS, _MOST_MISTAKES = 4, 5  # on the pages after a pass
+
+Page = Literal["report", "trace", "answers", "questions"]
 # The phases of a session, each with its own line of keys.
 Phase = Literal["writing", "failed", "passed", "question", "interview"]
 
@@ -114,21 +124,6 @@ def key_line(phase: Phase, working: set[str]) -> list[Action]:
     return [ACTIONS[name] for name in (*names, *_LAST)]
 
 
-_SEARCHING = "Looking for the cause …"
-_DOCTOR = "`attn-drill doctor` shows more; q leaves."
-_WHY_LABELS: dict[Stage | None, str] = {
-    "line": "the line",
-    "question": "a question",
-    "cause": "the mistake",
-}
-Page = Literal["report", "trace", "answers", "questions"]
-_HELP_COSTS = "It costs a quarter of this problem's points for work without help."
-
-
-_MOST_ATTEMPTS = 4
-_MOST_MISTAKES = 5
-
-
 @dataclass(frozen=True)
 class Ended:
     """A grading process has ended, with this last line on stderr. After the last, none follows."""
@@ -172,11 +167,10 @@ class AfterPass:
             if attempt.purpose != "hunt"
         ]
         pages: list[AnswerPage] = []
+        lesson = self.lesson or Lesson(is_measured=False)
         try:
-            others = self.lesson.others if self.lesson is not None else ()
-            cost = self.lesson.own if self.lesson is not None else None
-            for answer in others or other_answers(self.challenge):
-                render = partial(render_answer, answer, self.source, cost)
+            for answer in lesson.others or pack_reader.other_answers(self.challenge):
+                render = partial(render_answer, answer, self.source, lesson.own)
                 pages.append(AnswerPage(name_in_words(answer), render))
             counts = Counter(name for attempt in attempts for name in attempt.mistakes)
             pages.append(_mistakes_page(self.challenge, counts))
@@ -189,11 +183,6 @@ class AfterPass:
                 sources.append((f"{attempt.verdict} {when}", attempt.source))
         render_last = partial(render_attempts, sources[-_MOST_ATTEMPTS:])
         return [*pages, AnswerPage("your last attempts", render_last)]
-
-    def go_on_from(self, earlier: AfterPass) -> None:
-        """Take over the open question and the ratings from an earlier pass."""
-        self.question_index, self.ratings = earlier.question_index, earlier.ratings
-        self.is_revealed = earlier.is_revealed
 
     @property
     def question(self) -> FollowUp | None:
@@ -210,15 +199,17 @@ class AfterPass:
             self.ratings[self.question_index] = rating
             self.question_index, self.is_revealed = self.question_index + 1, False
 
-    def ratings_in_words(self) -> str:
-        """Return how many answers got each rating, e.g. "3 good, 1 hard"."""
-        counts = Counter(self.ratings.values())
-        return ", ".join(
-            f"{counts[rating]} {RATINGS[rating - 1]}" for rating in sorted(counts, reverse=True)
-        )
 
-
-def after_pass(challenge: Challenge, source: str, next_line: str, language: str) -> AfterPass:
+def after_pass(
+    challenge: Challenge,
+    source: str,
+    next_line: str,
+    language: str,
+    earlier: AfterPass | None = None,
+) -> AfterPass:
+    """Return the state after a pass. It goes on with the questions of an earlier pass."""
+    if earlier is not None:
+        return replace(earlier, source=source, next_line=next_line, lesson=None, page_index=0)
     try:
         questions = tuple(entry for entry in follow_ups(challenge, language) if entry.answer)
     except PackError:
@@ -290,10 +281,8 @@ class PracticeModel:
         if self.is_grading:
             return "grading …"
         if self.unfinished is not None:
-            reason = self.unfinished.unfinished
-            if reason.startswith("is not finished"):
-                return "not finished"
-            return reason.partition(",")[0]
+            reason = self.unfinished.unfinished.partition(",")[0]
+            return "not finished" if reason.startswith("is not finished") else reason
         if self.report is None:
             return "not graded yet"
         statuses = list(self.report.statuses().values())
@@ -418,9 +407,7 @@ class PracticeModel:
             # The grade has its own line.
             shown = "" if self.record.grade_text else clock
             line = next_steps(request.challenge, request.challenges, self.journal, now, shown)
-            self.after = after_pass(request.challenge, source, line, request.language)
-            if earlier is not None:
-                self.after.go_on_from(earlier)
+            self.after = after_pass(request.challenge, source, line, request.language, earlier)
         self._ask_for_lesson()
 
     def _ask_for_lesson(self) -> None:
@@ -471,55 +458,41 @@ class PracticeModel:
 
     def refusal(self, name: str) -> str:
         """Return why an action does nothing now, or "" if it does something."""
-        return next((sentence for is_so, sentence in self._refusals(name) if is_so), "")
-
-    def _refusals(self, name: str) -> Iterator[tuple[bool, str]]:
-        """Yield the conditions under which an action does nothing, each with its sentence."""
-        report, after, request = self.report, self.after, self.request
-        if name in ("again", "why", "trace"):
-            yield (
-                not request.is_graded,
-                "Nothing is graded in this interview before you hand in (n).",
-            )
-        if name in ("why", "trace"):
-            nothing = f"Nothing is graded yet: save your answer in {self.file_name} first."
-            yield report is None, nothing
+        report, after, record = self.report, self.after, self.record
+        if name in ("again", "why", "trace") and not self.request.is_graded:
+            return "Nothing is graded in this interview before you hand in (n)."
+        if name in ("why", "trace") and report is None:
+            return f"Nothing is graded yet: save your answer in {self.file_name} first."
         match name:
-            case "hint":
-                yield not self.record.has_hint, "There is no further hint: all are below the task."
-            case "why" if report is not None:
-                is_passed = report.verdict == "passed"
-                yield is_passed, "All checks pass, so there is no mistake to name."
-                yield self.is_searching, _SEARCHING
-                nothing = "The report shows all that is known; t shows the result of each line."
-                yield next_stage(report, self.stage) is None, nothing
-            case "again" | "trace":
-                yield not self.is_warm, "The grader is still starting; it grades your file then."
-                is_unloaded = report is not None and report.statuses().get("loads") == "failed"
-                nothing = "The file could not be loaded, so no line ran; the report says why."
-                yield name == "trace" and is_unloaded, nothing
-                nothing = "The file is being graded; press t again when the verdict is there."
-                yield name == "trace" and self.is_grading, nothing
-            case "reset":
-                yield request.purpose == "hunt", "A hunt has no stub to go back to."
-            case "next":
-                is_open = not self.record.passed and request.sitting is None
-                yield is_open, "The next challenge comes when this one is passed; q leaves."
-            case "answers" | "questions":
-                nothing = "Other answers and the follow-up questions come after the pass."
-                yield after is None, nothing
-                is_empty = after is not None and not after.questions
-                nothing = "The pack has no answers to follow-up questions."
-                yield name == "questions" and is_empty, nothing
-            case "reveal":
-                is_open = self._is_question_shown and after is not None and not after.is_revealed
-                yield not is_open, "There is no answer to show: f shows the follow-up questions."
-            case "rate" if self._is_question_shown and after is not None:
-                nothing = "Press Enter first: it shows the answer that you rate."
-                yield not after.is_revealed, nothing
-            case "rate":
-                nothing = "There is no grade to change: a grade comes with the first pass."
-                yield not self.record.can_overrule, nothing
+            case "hint" if not record.has_hint:
+                return "There is no further hint: all are below the task."
+            case "why" if report is not None and report.verdict == "passed":
+                return "All checks pass, so there is no mistake to name."
+            case "why" if self.is_searching:
+                return _SEARCHING
+            case "why" if report is not None and next_stage(report, self.stage) is None:
+                return "The report shows all that is known; t shows the result of each line."
+            case "again" | "trace" if not self.is_warm:
+                return "The grader is still starting; it grades your file then."
+            case "trace" if report is not None and report.statuses().get("loads") == "failed":
+                return "The file could not be loaded, so no line ran; the report says why."
+            case "trace" if self.is_grading:
+                return "The file is being graded; press t again when the verdict is there."
+            case "reset" if self.request.purpose == "hunt":
+                return "A hunt has no stub to go back to."
+            case "next" if not record.passed and self.request.sitting is None:
+                return "The next challenge comes when this one is passed; q leaves."
+            case "answers" | "questions" if after is None:
+                return "Other answers and the follow-up questions come after the pass."
+            case "questions" if after is not None and not after.questions:
+                return "The pack has no answers to follow-up questions."
+            case "reveal" if not self._is_question_shown or (after and after.is_revealed):
+                return "There is no answer to show: f shows the follow-up questions."
+            case "rate" if self._is_question_shown and after and not after.is_revealed:
+                return "Press Enter first: it shows the answer that you rate."
+            case "rate" if not self._is_question_shown and not record.can_overrule:
+                return "There is no grade to change: a grade comes with the first pass."
+        return ""
 
     def question(self, name: str) -> str:
         """Return the question that the learner answers before an action, or ""."""

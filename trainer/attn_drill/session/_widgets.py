@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 from textual.app import ComposeResult
@@ -10,6 +12,7 @@ from textual.widgets import Static
 
 from attn_drill.model.report import Report
 from attn_drill.practice.journal import Journal
+from attn_drill.practice.schedule import RATINGS
 from attn_drill.report.lesson_text import prompt_markdown, render_follow_up, render_notes
 from attn_drill.report.question_text import describe_mistakes
 from attn_drill.report.terminal import render, render_trace
@@ -162,7 +165,9 @@ def render_questions(after: AfterPass) -> RenderableType:
     if (question := after.question) is not None:
         title = f"Question {question.number} of {len(after.questions)}"
         return render_follow_up(question, title, is_revealed=after.is_revealed)
+    counts = Counter(after.ratings.values())
+    words = [f"{counts[rating]} {RATINGS[rating - 1]}" for rating in sorted(counts, reverse=True)]
     return Text(
-        f"All {len(after.questions)} follow-up questions are rated: {after.ratings_in_words()}. "
+        f"All {len(after.questions)} follow-up questions are rated: {', '.join(words)}. "
         "They come back in `attn-drill review`; f closes this page."
     )

@@ -51,8 +51,8 @@ from attn_drill.practice.progress import counted_attempts, rated_reviews, since_
 from attn_drill.practice.schedule import items
 from attn_drill.report.score_sheet import minutes
 from attn_drill.report.words import near
+from attn_drill.session._practice_screen import run_session
 from attn_drill.session._session_record import Ending, SessionRequest, SessionResult, Sitting
-from attn_drill.session.practice_screen import run_session
 
 # Grades a text, with the ids of the mistakes that were planted in it.
 Grade = Callable[[Challenge, str, Path, tuple[str, ...]], Report]
