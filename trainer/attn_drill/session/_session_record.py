@@ -24,6 +24,8 @@ Ending = Literal["quit", "next", "interrupted"]
 Clock = Callable[[], float]
 
 _PAUSE_SECONDS = 3600.0
+# A failed attempt counts if the learner saves no other text within this time after the verdict.
+SETTLE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -117,10 +119,6 @@ def clock_text(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-# A failed attempt counts if the learner saves no other text within this time after the verdict.
-SETTLE_SECONDS = 5.0
-
-
 class SessionRecord:
     """The attempts, the hints and the grade of one session, and their entries in the journal.
 
@@ -139,8 +137,8 @@ class SessionRecord:
         self.attempts = 0
         self.passed = False
         self.grade_text = ""
-        before = journal.facts(subject=self._challenge.id)
-        self._hint_level = since_start(before, in_interview=self._is_interview).hint
+        earlier = journal.facts(subject=self._challenge.id)
+        self._hint_level = since_start(earlier, in_interview=self._is_interview).hint
         self._graded: str | None = None
         self._review_id: str | None = None
         self._attempt_id: str | None = None
