@@ -62,9 +62,8 @@ def find_answer(
     started = path_of(journal.facts(Started, subject=challenge.id))
     default = here if here.exists() or started is None else started
     if file is not None:
-        text = _text(challenge, file)
         is_default = default.exists() and default.samefile(file)
-        return LearnerAnswer(challenge, file, text, is_default)
+        return LearnerAnswer(challenge, file, _text(challenge, file), is_default)
     if not default.exists():
         pack_option = packs.pack_option(challenge)
         name_it = f"`attn-drill check {challenge.id} FILE{pack_option}`"
@@ -97,11 +96,8 @@ def prompt_text(challenge: Challenge) -> str:
 def hand_out(challenge: Challenge, path: Path, journal: Journal, level: Level | None) -> bool:
     """Write the stub to `path` unless the learner's work is there; return whether it is there.
 
-    Work that is under way in this file continues: its clock and its hints stay. An untouched stub
-    of another level is replaced.
-
-    Args:
-        level: of the stub; None: the level of the file that is there, else that of the settings.
+    Work that is under way continues: its clock and its hints stay. An untouched stub of another
+    level is replaced. No `level` is that of the file that is there, else that of the settings.
     """
     if path.is_dir():
         raise DrillError(
@@ -136,10 +132,7 @@ def _is_untouched(challenge: Challenge, path: Path) -> bool:
 def hand_out_afresh(
     challenge: Challenge, path: Path, journal: Journal, level: Level
 ) -> Path | None:
-    """Write the stub to `path`; return the new name of the file that was there, if there was one.
-
-    If the stub cannot be written, the old file stays in its place.
-    """
+    """Write the stub to `path`; return the new name of a file that was there, else None."""
     old_file = write_afresh(path, pack_reader.stub(challenge, level))
     journal.add(Started(challenge.id, time.time(), path=str(path.resolve()), level=level))
     return old_file

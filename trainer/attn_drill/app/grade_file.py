@@ -17,16 +17,7 @@ from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.lesson import Lesson
 from attn_drill.model.report import Report, Trace
 from attn_drill.model.words import plural
-from attn_drill.practice.facts import (
-    Attempted,
-    Diagnosed,
-    Fact,
-    Hunted,
-    Purpose,
-    Rating,
-    Reviewed,
-    StageBegan,
-)
+from attn_drill.practice import facts
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts, progress_of, since_start
 from attn_drill.practice.schedule import RATINGS, grade, item_of
@@ -78,7 +69,7 @@ def fresh_seed() -> int:
 
 def last_seed(journal: Journal, challenge: Challenge) -> int:
     """Return the seed of the last attempt, or a fresh seed if there was no attempt."""
-    attempts = journal.facts(Attempted, subject=challenge.id)
+    attempts = journal.facts(facts.Attempted, subject=challenge.id)
     seeds = [attempt.seed for attempt in attempts if attempt.purpose != "hunt"]
     return seeds[-1] if seeds else fresh_seed()
 
@@ -163,20 +154,16 @@ def trace_file(
 
 def hunted_mistakes(journal: Journal, challenge: Challenge, path: Path) -> tuple[str, ...]:
     """Return the ids of the mistakes that a hunt put into this file; () for any other file."""
-    hunt = journal.last(Hunted, subject=challenge.id)
+    hunt = journal.last(facts.Hunted, subject=challenge.id)
     return hunt.mistakes if hunt and Path(hunt.path) == path.resolve() else ()
 
 
 @dataclass(frozen=True)
 class RecordedAttempt:
-    """The ids of the journal entries for one report.
+    """The ids of the journal entries for one report, and the grade in words."""
 
-    `attempt` is None for an unfinished file, which the journal does not keep. `review` is None
-    unless this was the first pass since the stub or the hunt was handed out.
-    """
-
-    attempt: str | None
-    review: str | None = None
+    attempt: str | None  # None for an unfinished file, which the journal does not keep
+    review: str | None = None  # of the first pass since the stub or the hunt was handed out
     graded: str = ""
 
 
@@ -187,7 +174,7 @@ def write_attempt(
     source: str,
     now: float,
     seconds: float | None,
-    purpose: Purpose,
+    purpose: facts.Purpose,
 ) -> RecordedAttempt:
     """Record a verdict, unless the file is unfinished. Grade the first pass since the last start.
 
@@ -197,20 +184,19 @@ def write_attempt(
     """
     if report.unfinished:
         return RecordedAttempt(None)
-    facts = journal.facts(subject=challenge.id)
-    since = since_start(facts, in_interview=purpose == "interview")
+    history = journal.facts(subject=challenge.id)
+    since = since_start(history, in_interview=purpose == "interview")
     if seconds is None and since.started_at is not None:
         seconds = since.seconds_at(now)
-    graded: tuple[Rating, str] | None = None
-    if report.verdict == "passed":
-        if purpose == "hunt":
-            graded = _grade_of_hunt(facts)
-        elif not since.passed and seconds is None:
-            graded = 3, "no stub was handed out"
-        elif not since.passed and seconds is not None:
+    graded: tuple[facts.Rating, str] | None = None
+    if report.verdict == "passed" and purpose == "hunt":
+        graded = _grade_of_hunt(history)
+    elif report.verdict == "passed" and not since.passed:
+        graded = 3, "no stub was handed out"
+        if seconds is not None:
             graded = grade(since, seconds, challenge.minutes * 60.0)
     attempt = journal.add(
-        Attempted(
+        facts.Attempted(
             challenge.id,
             now,
             seed=report.seed or 0,
@@ -226,19 +212,22 @@ def write_attempt(
     if graded is None:
         return RecordedAttempt(attempt)
     rating, reason = graded
-    review = journal.add(Reviewed(item_of(challenge.id), now, rating=rating, reason=reason))
+    review = journal.add(facts.Reviewed(item_of(challenge.id), now, rating=rating, reason=reason))
     return RecordedAttempt(attempt, review, f"graded {RATINGS[rating - 1]}: {reason}")
 
 
-def _grade_of_hunt(facts: Sequence[Fact]) -> tuple[Rating, str] | None:
+def _grade_of_hunt(history: Sequence[facts.Fact]) -> tuple[facts.Rating, str] | None:
     """Return the grade of the first pass of a hunt of a challenge and the reason, or None."""
-    begun = max((fact.at for fact in facts if isinstance(fact, Hunted | StageBegan)), default=0.0)
+    begun = max(
+        (fact.at for fact in history if isinstance(fact, facts.Hunted | facts.StageBegan)),
+        default=0.0,
+    )
     verdicts = [
         attempt.verdict
-        for attempt in counted_attempts(facts)
+        for attempt in counted_attempts(history)
         if attempt.purpose == "hunt" and attempt.at >= begun
     ]
-    was_solved = any(progress.state == "passed" for progress in progress_of(facts).values())
+    was_solved = any(progress.state == "passed" for progress in progress_of(history).values())
     # The review of a challenge that was never passed begins with a pass from the stub.
     if "passed" in verdicts or not was_solved:
         return None
@@ -252,7 +241,7 @@ def record_diagnosis(journal: Journal, attempt: str | None, report: Report, now:
     diagnosis = report.diagnosis
     if diagnosis is not None and attempt is not None:
         journal.add(
-            Diagnosed(
+            facts.Diagnosed(
                 report.challenge,
                 now,
                 attempt=attempt,
@@ -267,7 +256,7 @@ def record_attempt(
     challenge: Challenge,
     report: Report,
     source: str,
-    purpose: Purpose,
+    purpose: facts.Purpose,
     *,
     now: float | None = None,
     seconds: float | None = None,

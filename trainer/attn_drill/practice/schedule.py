@@ -182,8 +182,8 @@ def next_challenge(
 ) -> Challenge | None:
     """Return the challenge to practise after `last`, or None if all are passed.
 
-    The first choice is a challenge that builds on `last`, the second a challenge whose bases are
-    all passed, the third any that is not passed. Of these, the most often asked comes first.
+    Prefer challenges that build on `last`, then those whose bases are all passed, and of these
+    the challenge that is asked most often.
     """
     passed = passed_challenges(journal.facts())
     not_passed = [challenge for challenge in challenges if challenge.id not in passed]
@@ -196,13 +196,11 @@ def next_challenge(
 def recommended(entries: Sequence[AgendaEntry]) -> AgendaEntry | None:
     """Return the challenge to do next, or None if all are passed and none is due.
 
-    A challenge that is due comes first, then a challenge that is under way. Of the new challenges
-    whose bases are all passed, the most often asked comes first, and then the challenge on which
-    the most others build.
+    Prefer a challenge that is due or under way. Else choose a new challenge whose bases are all
+    passed: the most often asked, and of these the base of the most others.
     """
-    begun = [entry for entry in entries if entry.section in ("due", "under way")]
-    if begun:
-        return begun[0]
+    if entries and entries[0].section in ("due", "under way"):
+        return entries[0]
     passed = {entry.challenge.id for entry in entries if entry.section == "passed"}
     ready = [
         entry

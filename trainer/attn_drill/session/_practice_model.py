@@ -24,26 +24,10 @@ from attn_drill.practice.journal import Journal
 from attn_drill.practice.learner_files import read_source, write_afresh
 from attn_drill.practice.progress import counted_attempts
 from attn_drill.practice.schedule import next_steps
-from attn_drill.report.lesson_text import (
-    name_in_words,
-    render_answer,
-    render_attempts,
-    render_mistakes,
-)
+from attn_drill.report import lesson_text
 from attn_drill.report.terminal import VERDICTS
 from attn_drill.report.words import Stage, next_stage, sentence, visible
-from attn_drill.server.messages import (
-    Grade,
-    Ready,
-    Refused,
-    Reply,
-    Request,
-    Taught,
-    Teach,
-    Traced,
-    TraceLines,
-    Verdict,
-)
+from attn_drill.server import messages
 from attn_drill.session._session_record import (
     Clock,
     Ending,
@@ -170,8 +154,8 @@ class AfterPass:
         lesson = self.lesson or Lesson(is_measured=False)
         try:
             for answer in lesson.others or pack_reader.other_answers(self.challenge):
-                render = partial(render_answer, answer, self.source, lesson.own)
-                pages.append(AnswerPage(name_in_words(answer), render))
+                render = partial(lesson_text.render_answer, answer, self.source, lesson.own)
+                pages.append(AnswerPage(lesson_text.name_in_words(answer), render))
             counts = Counter(name for attempt in attempts for name in attempt.mistakes)
             pages.append(_mistakes_page(self.challenge, counts))
         except PackError:
@@ -181,7 +165,7 @@ class AfterPass:
             if not sources or sources[-1][1] != attempt.source:
                 when = time.strftime("%Y-%m-%d %H:%M", time.localtime(attempt.at))
                 sources.append((f"{attempt.verdict} {when}", attempt.source))
-        render_last = partial(render_attempts, sources[-_MOST_ATTEMPTS:])
+        render_last = partial(lesson_text.render_attempts, sources[-_MOST_ATTEMPTS:])
         return [*pages, AnswerPage("your last attempts", render_last)]
 
     @property
@@ -224,7 +208,7 @@ def _mistakes_page(challenge: Challenge, counts: Counter[str]) -> AnswerPage:
     others = [words for name, words in says.items() if name not in counts]
     # Neighbours in the file are variants of each other, so take mistakes from the whole file.
     others = others[:: max(1, len(others) // _MOST_MISTAKES)]
-    content = render_mistakes(own[:_MOST_MISTAKES], others[:_MOST_MISTAKES])
+    content = lesson_text.render_mistakes(own[:_MOST_MISTAKES], others[:_MOST_MISTAKES])
     return AnswerPage("mistakes", lambda width: content)
 
 
@@ -235,7 +219,7 @@ class PracticeModel:
         self,
         request: SessionRequest,
         journal: Journal,
-        send: Callable[[Request], None],
+        send: Callable[[messages.Request], None],
         wall: Clock = time.time,
         clock: Clock = time.monotonic,
     ) -> None:
@@ -329,7 +313,7 @@ class PracticeModel:
             self._is_requested, self._sent_source = is_requested, source
             self.is_grading = True
             self.status = "Your file is graded once more, on fresh cases." if is_requested else ""
-            grade = Grade(
+            grade = messages.Grade(
                 request.challenge.id,
                 Submission(self.file_name, source),
                 id=self._request_id,
@@ -340,7 +324,7 @@ class PracticeModel:
 
     # Replies
 
-    def reply(self, reply: Reply | Ended) -> None:
+    def reply(self, reply: messages.Reply | Ended) -> None:
         """Take a reply of the grader. A reply to an earlier request is ignored."""
         is_current = getattr(reply, "id", 0) in (0, self._request_id)
         match reply:
@@ -351,22 +335,22 @@ class PracticeModel:
                 self.status = f"The grading process ended{reason}; another one starts."
                 if is_last:
                     self.status = f"The grading process keeps ending{reason}. {_DOCTOR}"
-            case Ready():
+            case messages.Ready():
                 self.is_warm = True
                 if self.request.is_graded:
                     self.status = f"Every save of {self.file_name} is graded."
                     self.look()
                 else:
                     self.status = "Nothing is graded before you hand in (n)."
-            case Verdict(report=report, is_final=is_final) if is_current:
+            case messages.Verdict(report=report, is_final=is_final) if is_current:
                 self._take_verdict(report, is_final=is_final)
-            case Traced(trace=trace) if is_current:
+            case messages.Traced(trace=trace) if is_current:
                 self.trace = trace
                 self._show("trace")
                 self._ask_for_lesson()  # the trace has ended a measurement
-            case Taught(lesson=lesson) if is_current and self.after is not None:
+            case messages.Taught(lesson=lesson) if is_current and self.after is not None:
                 self.after.lesson = lesson
-            case Refused(sentence=words) if is_current:
+            case messages.Refused(sentence=words) if is_current:
                 if self.after is not None and self.after.lesson is None and not self.is_grading:
                     self.after.lesson = Lesson(is_measured=False)
                 self.is_grading = False
@@ -416,7 +400,7 @@ class PracticeModel:
             return
         submission = Submission(self.file_name, self.after.source)
         seed = self.report.seed or 0
-        self._send(Teach(self.request.challenge.id, submission, seed, id=self._request_id))
+        self._send(messages.Teach(self.request.challenge.id, submission, seed, id=self._request_id))
 
     # Keys
 
@@ -539,7 +523,7 @@ class PracticeModel:
                 self.status = "Tracing …"
                 seed, challenge = self.report.seed or 0, self.request.challenge.id
                 submission = Submission(self.file_name, self.source or "")
-                self._send(TraceLines(challenge, submission, seed, id=self._request_id))
+                self._send(messages.TraceLines(challenge, submission, seed, id=self._request_id))
             case "answers" if (after := self.after) is not None:
                 after.page_index = after.page_index + 1 if self.page == "answers" else 0
                 is_past = after.page_index >= len(after.pages(self.journal))

@@ -84,9 +84,7 @@ class SessionResult:
 class Stopwatch:
     """Counts the seconds at work. A pause of more than an hour counts as one hour."""
 
-    def __init__(
-        self, clock: Clock, seconds_before: float = 0.0, *, is_running: bool = True
-    ) -> None:
+    def __init__(self, clock: Clock, seconds_before: float = 0.0, is_running: bool = True) -> None:
         self._clock, self._seconds = clock, seconds_before
         self._since = clock() if is_running else None  # the last sign of work
 
@@ -131,9 +129,7 @@ class SessionRecord:
         self._request, self._journal = request, journal
         self._wall, self._clock = wall, clock
         self._challenge = request.challenge
-        self.stopwatch = Stopwatch(
-            clock, request.seconds_before, is_running=request.sitting is None
-        )
+        self.stopwatch = Stopwatch(clock, request.seconds_before, not self._is_interview)
         self.attempts = 0
         self.passed = False
         self.grade_text = ""
@@ -164,8 +160,7 @@ class SessionRecord:
         self._hint_level += 1
         self._tell_interview(facts.StageHinted, level=self._hint_level)
         if not self._is_interview:
-            hinted = facts.Hinted(self._challenge.id, self._wall(), level=self._hint_level)
-            self._journal.add(hinted)
+            self._add(facts.Hinted, level=self._hint_level)
 
     def show_mistake(self) -> None:
         self._tell_interview(facts.MistakeShown)
@@ -180,9 +175,7 @@ class SessionRecord:
         if self._attempt_id is None or verdict_at is None:
             return
         if self._clock() - verdict_at < SETTLE_SECONDS:
-            self._journal.add(
-                facts.Replaced(self._challenge.id, self._wall(), attempt=self._attempt_id)
-            )
+            self._add(facts.Replaced, attempt=self._attempt_id)
             self.attempts -= 1
             self._tell_interview(facts.StageReplaced)
 
@@ -222,10 +215,8 @@ class SessionRecord:
     def overrule(self, rating: int) -> None:
         """Replace the grade of the pass by the own rating, 1 to 4."""
         if self._review_id is not None:
-            item = item_of(self._challenge.id)
-            self._journal.add(
-                facts.Overruled(item, self._wall(), review=self._review_id, rating=rating)
-            )
+            item, now = item_of(self._challenge.id), self._wall()
+            self._journal.add(facts.Overruled(item, now, review=self._review_id, rating=rating))
             self.grade_text = f"graded {RATINGS[rating - 1]}, as you say"
 
     def restart(self, level: Level) -> None:
@@ -239,10 +230,7 @@ class SessionRecord:
         self._verdict_at = None
         self._hint_level = 0
         if not self._is_interview:
-            path = str(self._request.path)
-            self._journal.add(
-                facts.Started(self._challenge.id, self._wall(), path=path, level=level)
-            )
+            self._add(facts.Started, path=str(self._request.path), level=level)
             self.stopwatch = Stopwatch(self._clock)
 
     def result(self, ending: Ending) -> SessionResult:
@@ -253,6 +241,10 @@ class SessionRecord:
     @property
     def _is_interview(self) -> bool:
         return self._request.sitting is not None
+
+    def _add(self, kind: type[facts.Fact], **values: Any) -> None:
+        """Add a fact about the challenge to the journal."""
+        self._journal.add(kind(self._challenge.id, self._wall(), **values))
 
     def _tell_interview(self, kind: type[facts.StageEvent], **values: Any) -> None:
         """Record an event of the interview. Do nothing outside an interview."""

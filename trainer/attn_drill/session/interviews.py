@@ -15,14 +15,9 @@ from attn_drill.app.grade_file import fresh_seed, record_attempt
 from attn_drill.app.open_packs import settings
 from attn_drill.app.warn import warn
 from attn_drill.exercises import interview_plan as planning
+from attn_drill.exercises import planted_mistakes
 from attn_drill.exercises.interview_plan import InterviewPlan, InterviewState, Stage, StageState
 from attn_drill.exercises.interview_score import ScoreSheet, score_sheet
-from attn_drill.exercises.planted_mistakes import (
-    hunt_file_text,
-    in_words,
-    mistakes_by_ids,
-    strip_comments,
-)
 from attn_drill.model.challenge import Challenge, Mistake
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.report import Report
@@ -122,7 +117,7 @@ class Interview:
         before, repaired = self.challenge(index - 1), self.state.stages[index - 1]
         code = repaired.code
         if code is None or repaired.result is None or repaired.result.verdict != "passed":
-            code = strip_comments(pack_reader.solution(before))
+            code = planted_mistakes.strip_comments(pack_reader.solution(before))
         return hunts.continued(before, challenge, code)
 
 
@@ -130,13 +125,13 @@ def first_text(challenge: Challenge, stage: Stage) -> str:
     """Return the text of the first stage: a stub, or a reference with bugs."""
     if not stage.bugs:
         return pack_reader.stub(challenge)
-    mistakes = mistakes_by_ids(challenge, stage.bugs)
+    mistakes = planted_mistakes.mistakes_by_ids(challenge, stage.bugs)
     if mistakes is None:
         raise DrillError(
             f"{challenge.id} no longer has the bugs {', '.join(stage.bugs)} of this interview. "
             "Begin another interview with `attn-drill interview --fresh`."
         )
-    return hunt_file_text(challenge, mistakes, with_commands=False)
+    return planted_mistakes.hunt_file_text(challenge, mistakes, with_commands=False)
 
 
 def recorded_events(journal: Journal, interview: str) -> list[facts.InterviewEvent]:
@@ -339,7 +334,7 @@ class _Problem:
             lines.append(f"  then {questions}, {_rounded(plan.question_seconds)}")
         rules = _GRADED_RULES if plan.is_graded else _UNGRADED_RULES
         if plan.is_graded and self.stage.bugs:
-            many, them = in_words(len(self.stage.bugs))
+            many, them = planted_mistakes.in_words(len(self.stage.bugs))
             rules = _DEBUGGING_RULES.format(many=many, them=them)
         place = f"Problem {self.index + 1} of {len(plan.stages)}, {self.stage.role}"
         paragraphs = [
