@@ -91,7 +91,7 @@ def test_reply_to_an_earlier_request_is_ignored(practice: Practice) -> None:
     assert practice.model.report is None
     practice.answer()
     assert practice.model.state_text == "PASSED 2/2"
-    assert practice.model.result("quit").attempts == 1
+    assert practice.model.record.result("quit").attempts == 1
 
 
 def test_refusal_is_shown_and_a_save_is_graded_again(practice: Practice) -> None:
@@ -329,7 +329,7 @@ def test_reset_keeps_the_old_file_and_forgets_the_verdict(practice: Practice) ->
     assert practice.path.read_text() == pack_reader.stub(GQA)
     practice.answer()
     assert (practice.model.report, practice.model.state_text) == (None, "not graded yet")
-    assert practice.model.result("quit").attempts == 1
+    assert practice.model.record.result("quit").attempts == 1
 
 
 def test_reset_gives_the_level_that_was_asked_for(file: Path, home: Path) -> None:
@@ -467,7 +467,7 @@ def test_clock_of_an_interview_starts_after_the_opening_page(file: Path, home: P
     practice.model.begin()
     practice.answer()
     practice.clock.now += 20
-    assert practice.model.result("next").seconds == 320.0
+    assert practice.model.record.result("next").seconds == 320.0
     assert practice.model.seconds_left == 1780.0
 
 
@@ -497,7 +497,7 @@ def test_interview_records_events_as_they_happen(file: Path, home: Path) -> None
     practice.clock.now += 1
     practice.save("wrong 2")
     practice.press("hint", "why", "why")
-    assert practice.model.result("next").graded == "wrong 2"
+    assert practice.model.record.result("next").graded == "wrong 2"
     assert [name for name, _ in events] == [
         "StageAttempted",
         "StageReplaced",

@@ -218,10 +218,8 @@ def write_attempt(
 
 def _grade_of_hunt(history: Sequence[facts.Fact]) -> tuple[facts.Rating, str] | None:
     """Return the grade of the first pass of a hunt of a challenge and the reason, or None."""
-    begun = max(
-        (fact.at for fact in history if isinstance(fact, facts.Hunted | facts.StageBegan)),
-        default=0.0,
-    )
+    starts = [fact.at for fact in history if isinstance(fact, facts.Hunted | facts.StageBegan)]
+    begun = max(starts, default=0.0)
     verdicts = [
         attempt.verdict
         for attempt in counted_attempts(history)

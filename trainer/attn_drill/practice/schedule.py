@@ -6,6 +6,7 @@ computed from the reviews in the journal, so journals can be merged in any order
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -290,7 +291,7 @@ def due_forms(
 ) -> list[tuple[ReviewPart, ...]]:
     """Return the forms of each due item, the longest due first.
 
-    Leave out questions and lines, which belong to the quiz, and items that no pack has, where
+    Leave out questions and lines, which belong to the quiz, and items that no pack has:
     `follow_ups` are the follow-up questions of the packs.
     """
     by_id = {challenge.id: challenge for challenge in challenges}
@@ -308,20 +309,15 @@ def due_forms(
 
 def due_follow_ups(scheduled: Iterable[ScheduledItem], now: float) -> dict[str, int]:
     """Return the number of due follow-up questions of each challenge."""
-    counts: dict[str, int] = {}
-    for item in scheduled:
-        challenge = follow_up_challenge(item.name)
-        if challenge is not None and item.is_due(now):
-            counts[challenge] = counts.get(challenge, 0) + 1
-    return counts
+    due = [follow_up_challenge(item.name) for item in scheduled if item.is_due(now)]
+    return Counter(challenge for challenge in due if challenge is not None)
 
 
 def review_plan(due: Iterable[tuple[ReviewPart, ...]], minutes: int) -> ReviewPlan:
     """Choose a form for each due item, given by its forms, so that the review fits the minutes.
 
     The challenge that has been due longest, and fits, is written in full. Then each item gets its
-    longest light form that fits, the longest due first. If time remains, more challenges are
-    written in full.
+    longest light form that fits. If time remains, more challenges are written in full.
     """
     forms = [*due]
     rewrites = [parts[0] for parts in forms if parts[0].form == "rewrite"]
@@ -338,11 +334,10 @@ def review_plan(due: Iterable[tuple[ReviewPart, ...]], minutes: int) -> ReviewPl
     for part in rewrites:
         if put(part):
             break
-    for first, *others in forms:
-        light = others if first.form == "rewrite" else [first]
-        for part in light:
-            if first.item in plan or put(part):
-                break
+    for parts in forms:
+        for part in parts:
+            if part.form != "rewrite" and part.item not in plan:
+                put(part)
     for part in rewrites:
         put(part)
     in_order = [plan[parts[0].item] for parts in forms if parts[0].item in plan]

@@ -23,6 +23,11 @@ from attn_drill.report.code_text import grid
 from attn_drill.report.words import QUIET
 from attn_drill.session._practice_model import ACTIONS
 
+T = TypeVar("T")
+
+WIDE = 110  # least width at which task and report are side by side
+LEAST_SIZE = (40, 10)  # columns and lines of a terminal in which a learner can work
+
 
 def theme(shade: Literal["dark", "light"] | None, environment: Mapping[str, str]) -> str:
     """Return the name of the Textual theme, by default that of the terminal's background."""
@@ -31,12 +36,6 @@ def theme(shade: Literal["dark", "light"] | None, environment: Mapping[str, str]
         background = environment.get("COLORFGBG", "").rpartition(";")[2]
         shade = "light" if background in ("7", "15") else "dark"
     return f"textual-{shade}"
-
-
-T = TypeVar("T")
-
-WIDE = 110  # least width at which task and report are side by side
-LEAST_SIZE = (40, 10)  # columns and lines of a terminal in which a learner can work
 
 
 class DrillApp(App[Any]):
@@ -75,8 +74,7 @@ class DrillApp(App[Any]):
 def run_screen(screen: Screen[T], advice: str) -> T | None:
     """Show a screen on this terminal, and return its result; None after an interrupt.
 
-    Raises:
-        GraderError: if the screen fails, with `advice` as the next step. The terminal is restored.
+    If the screen fails, restore the terminal and raise a GraderError with this advice.
     """
     app = DrillApp(screen)
     result: T | None = app.run()

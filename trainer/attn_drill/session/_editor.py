@@ -99,8 +99,9 @@ def run_editor(command: list[str], path: Path) -> str:
     old_handler = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
         code = subprocess.run([*command, str(path)], check=False).returncode
-    except OSError as error:
-        return f"{name} could not be started: {error.strerror or error}. {_ADVICE}"
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        return f"{name} could not be started: {reason}. {_ADVICE}"
     finally:
         signal.signal(signal.SIGINT, old_handler or signal.SIG_DFL)
     if code == 0:

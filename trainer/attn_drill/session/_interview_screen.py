@@ -24,17 +24,16 @@ from attn_drill.session._session_record import Ending
 from attn_drill.session.interviews import Interview
 
 _TIME_IS_UP = "The time is up; you can still answer, and overtime is noted."
+_ADVICE = (
+    "`attn-drill interview --resume` goes on, `attn-drill interview --sheet` prints a score sheet."
+)
 _REVEAL = ("enter", "show a model answer")
 
 
 def ask_and_score(interview: Interview, score: Callable[[], ScoreSheet]) -> Ending:
     """Ask the open questions, then show the score sheet. Return "next" if the sheet was shown."""
     screen = EndScreen(interview, score)
-    ending = run_screen(
-        screen,
-        "`attn-drill interview --resume` goes on, `attn-drill interview --sheet` prints a score "
-        "sheet.",
-    )
+    ending = run_screen(screen, _ADVICE)
     return ending if ending is not None else screen.ended("interrupted")
 
 

@@ -73,6 +73,8 @@ class MenuScreen(Screen[MenuChoice]):
         super().__init__()
         self.menu = menu
         self._choices: dict[str, MenuChoice] = {}  # by the id of the row
+        names = [*_MORE, *(entry.challenge.id for entry in menu.entries)]
+        self._longest = max(map(len, names))
 
     def compose(self) -> ComposeResult:
         stats = self.menu.stats
@@ -159,10 +161,6 @@ class MenuScreen(Screen[MenuChoice]):
             due = "" if entry.item is None else f", due {in_days(entry.item.due_at, self.menu.now)}"
             return f"best {max(1, round(best / 60))} min{due}"
         return f"{challenge.level:<6} {challenge.minutes:>3} min"
-
-    @property
-    def _longest(self) -> int:
-        return max(map(len, [*_MORE, *(entry.challenge.id for entry in self.menu.entries)]))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         chosen = self._under_the_cursor()

@@ -30,10 +30,8 @@ from attn_drill.report.words import Stage, next_stage, sentence, visible
 from attn_drill.server import messages
 from attn_drill.session._session_record import (
     Clock,
-    Ending,
     SessionRecord,
     SessionRequest,
-    SessionResult,
     clock_text,
 )
 
@@ -100,12 +98,6 @@ _ORDER: dict[Phase, tuple[str, ...]] = {
     "question": ("reveal", "rate", "questions"),
     "interview": ("next", "why", "hint", "pane", "edit"),
 }
-
-
-def key_line(phase: Phase, working: set[str]) -> list[Action]:
-    """Return at most five of the actions that do something now, the next step first."""
-    names = [name for name in _ORDER[phase] if name in working][: _MOST_SHOWN - len(_LAST)]
-    return [ACTIONS[name] for name in (*names, *_LAST)]
 
 
 @dataclass(frozen=True)
@@ -272,9 +264,6 @@ class PracticeModel:
         statuses = list(self.report.statuses().values())
         return f"{VERDICTS[self.report.verdict]} {statuses.count('passed')}/{len(statuses)}"
 
-    def result(self, ending: Ending) -> SessionResult:
-        return self.record.result(ending)
-
     # Saves
 
     def begin(self) -> None:
@@ -398,9 +387,8 @@ class PracticeModel:
         """Let the grader measure the answer, unless the lesson is there."""
         if self.after is None or self.after.lesson is not None or self.report is None:
             return
-        submission = Submission(self.file_name, self.after.source)
-        seed = self.report.seed or 0
-        self._send(messages.Teach(self.request.challenge.id, submission, seed, id=self._request_id))
+        answer, seed = Submission(self.file_name, self.after.source), self.report.seed or 0
+        self._send(messages.Teach(self.request.challenge.id, answer, seed, id=self._request_id))
 
     # Keys
 
@@ -421,9 +409,10 @@ class PracticeModel:
         return is_visible and self.after is not None and self.after.question is not None
 
     def shown_keys(self) -> list[tuple[str, str]]:
-        """Return the keys to show, each with its label. The first of them is the next step."""
-        working = {name for name in ACTIONS if not self.refusal(name)}
-        return [(action.key, self._label(action)) for action in key_line(self.phase, working)]
+        """Return at most five keys, each with its label. The first of them is the next step."""
+        working = [name for name in _ORDER[self.phase] if not self.refusal(name)]
+        names = [*working[: _MOST_SHOWN - len(_LAST)], *_LAST]
+        return [(ACTIONS[name].key, self._label(ACTIONS[name])) for name in names]
 
     def _label(self, action: Action) -> str:
         match action.name:

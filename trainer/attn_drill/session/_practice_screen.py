@@ -30,6 +30,14 @@ _ADVICE = "Your file and the journal are whole. Go on with --no-watch."
 _MOST_PROCESSES, _REST_SECONDS = 5, 1.0
 
 
+# The keys of the actions that `action_press` runs, as Textual names them.
+_KEYS = {
+    name: action.bound or action.key
+    for name, action in ACTIONS.items()
+    if name not in ("rate", "shade", "leave")
+}
+
+
 def run_session(request: SessionRequest, journal: Journal) -> SessionResult:
     """Show a session on this terminal until the learner leaves."""
     link = GradingLink(request.challenge.id, partial(AsyncClient, *request.packs))
@@ -38,7 +46,7 @@ def run_session(request: SessionRequest, journal: Journal) -> SessionResult:
         result = run_screen(PracticeScreen(model, link), _ADVICE)
     finally:
         link.close()
-    return result if result is not None else model.result("interrupted")
+    return result if result is not None else model.record.result("interrupted")
 
 
 class GradingLink:
@@ -77,14 +85,8 @@ class PracticeScreen(Screen[SessionResult]):
     BINDINGS: ClassVar[list[BindingType]] = [
         # Textual binds Tab too, and would move the focus to a hidden pane. So Tab has priority.
         *(
-            Binding(
-                action.bound or action.key,
-                f"press('{action.name}')",
-                show=False,
-                priority=action.key == "tab",
-            )
-            for action in ACTIONS.values()
-            if action.name not in ("rate", "shade", "leave")
+            Binding(keys, f"press('{name}')", show=False, priority=name == "pane")
+            for name, keys in _KEYS.items()
         ),
         *(Binding(str(rating), f"rate({rating})", show=False) for rating in range(1, 5)),
         Binding("shift+tab", "press('pane')", show=False, priority=True),
@@ -207,7 +209,7 @@ class PracticeScreen(Screen[SessionResult]):
             case "edit":
                 self._edit()
             case "next":
-                self.dismiss(self.model.result("next"))
+                self.dismiss(self.model.record.result("next"))
                 return
             case "help":
                 working = {name for name in ACTIONS if not self.model.refusal(name)}
@@ -231,34 +233,25 @@ class PracticeScreen(Screen[SessionResult]):
             self.action_leave()
 
     def action_leave(self) -> None:
-        self.dismiss(self.model.result("quit"))
+        self.dismiss(self.model.record.result("quit"))
 
     def _edit(self) -> None:
         """Open the file in the learner's editor, which gets the whole terminal."""
         path = self.model.request.path
         before = mark_of(path)
-        try:
-            editor = find_editor(os.environ)
-        except DrillError as error:
-            self.model.status = str(error)
-            return
         trouble = ""
         try:
+            editor = find_editor(os.environ)
             with self.app.suspend():
-                # After an exception in this block the screen would not come back.
-                try:
-                    trouble = run_editor(editor, path)
-                except Exception as error:
-                    trouble = (
-                        f"The editor could not be run ({type(error).__name__}: {error}). "
-                        "Edit the file in another window."
-                    )
+                trouble = run_editor(editor, path)
+            if not trouble and mark_of(path) == before:
+                trouble = f"{editor[0]} has ended; {path.name} is unchanged."
+        except DrillError as error:
+            trouble = str(error)
         except SuspendNotSupported:
             trouble = (
                 "An editor cannot run in this terminal. "
                 "Edit the file in another window and save it there."
             )
-        if not trouble and mark_of(path) == before:
-            trouble = f"{editor[0]} has ended; {path.name} is unchanged."
         self.model.status = trouble
         self.model.look()

@@ -26,27 +26,23 @@ class TopLine(Static):
     """The challenge, the verdict and the clock."""
 
     def show(self, model: PracticeModel) -> None:
-        request = model.request
+        request, left = model.request, model.seconds_left
         seconds = model.record.stopwatch.seconds
         is_over = seconds > request.par_seconds
-        time = f"{clock_text(seconds)} of {clock_text(request.par_seconds)}"
-        time += " over" * is_over
+        limit = clock_text(request.par_seconds) + " over" * is_over
+        time = Text(f"{clock_text(seconds)} of {limit}", style=WRONG if is_over else "")
         verdict = Text(model.state_text, style=QUIET)
         if model.report is not None and not model.is_grading and model.unfinished is None:
             verdict.style = f"bold {RIGHT if model.report.verdict == 'passed' else WRONG}"
-        parts = [
-            Text(request.challenge.id, style="bold"),
-            verdict,
-            Text(time, style=WRONG if is_over else ""),
-            Text(request.path.name, style=QUIET),
-        ]
-        if request.sitting is not None:
-            left = clock_text(abs(model.seconds_left))
-            left += " left" if model.seconds_left >= 0 else " over"
-            style = f"bold {WRONG}" if model.seconds_left < 0 else "bold"
-            place = f"{request.sitting.stage_number} of {request.sitting.stage_count}"
-            parts.insert(0, Text(f"{place} · {left}", style=style))
-            parts[3] = Text("this problem ").append_text(parts[3])
+        parts = [Text(request.challenge.id, style="bold"), verdict]
+        if (sitting := request.sitting) is not None:
+            place = f"{sitting.stage_number} of {sitting.stage_count} · {clock_text(abs(left))}"
+            whole = Text(f"{place} left", style="bold")
+            if left < 0:
+                whole = Text(f"{place} over", style=f"bold {WRONG}")
+            parts.insert(0, whole)
+            time = Text("this problem ").append_text(time)
+        parts += [time, Text(request.path.name, style=QUIET)]
         self.update(side_by_side(parts, self.app.size.width - 2))
 
 
