@@ -255,7 +255,6 @@ def record_attempt(
     report: Report,
     source: str,
     purpose: facts.Purpose,
-    *,
     now: float | None = None,
     seconds: float | None = None,
 ) -> str:

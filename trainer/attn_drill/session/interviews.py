@@ -153,9 +153,8 @@ def _interview(
 ) -> Interview:
     questions, _ = read_follow_ups(tuple(catalogue.challenges), settings().language)
     asked = planning.planned_questions(plan, questions)
-    challenges = {challenge.id: challenge for challenge in catalogue.challenges}
-    events = recorded_events(journal, name)
-    return Interview(name, began, plan, asked, challenges, journal, events)
+    by_id = {challenge.id: challenge for challenge in catalogue.challenges}
+    return Interview(name, began, plan, asked, by_id, journal, recorded_events(journal, name))
 
 
 def plan_interview(
@@ -322,8 +321,8 @@ class _Problem:
         plan, seconds_left = self.run.plan, self.run.seconds_left
         time_left = f"The {plan.minutes} minutes are over. You can go on, and overtime is noted."
         if seconds_left > 0:
-            total = f"{plan.minutes}:00 min"
-            time_left = f"The whole interview: {minutes(seconds_left)} of {total} are left."
+            left = f"{minutes(seconds_left)} of {plan.minutes}:00 min are left"
+            time_left = f"The whole interview: {left}."
         lines = []
         for index, stage in enumerate(plan.stages):
             # The title of a later problem would give that problem away.
@@ -382,15 +381,8 @@ class _Problem:
             except (DrillError, GraderError) as error:
                 note = f"Your file could not be graded: {error}"
             else:
-                record_attempt(
-                    journal,
-                    self.challenge,
-                    report,
-                    code,
-                    self.purpose,
-                    now=self.run.wall(),
-                    seconds=result.seconds,
-                )
+                now, seconds = self.run.wall(), result.seconds
+                record_attempt(journal, self.challenge, report, code, self.purpose, now, seconds)
                 record(facts.StageAttempted, **planning.values_of_attempt(report))
         since = since_start(journal.facts(subject=self.challenge.id), in_interview=True)
         if since.hint > self.state.hints:  # from `attn-drill hint` in another window
