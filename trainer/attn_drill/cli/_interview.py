@@ -81,8 +81,7 @@ def _hold(run: Interview, packs: KnownPacks) -> None:
     from attn_drill.report.pages import score_sheet_page
     from attn_drill.report.score_sheet import headline
     from attn_drill.report.words import near
-    from attn_drill.session import ask_and_score
-    from attn_drill.session.interviews import SHEET_NAME, sheet_of, solve_problems
+    from attn_drill.session.interviews import SHEET_NAME, ask_and_score, sheet_of, solve_problems
 
     def finish() -> ScoreSheet:
         run.finish()

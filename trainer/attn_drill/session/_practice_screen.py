@@ -28,8 +28,6 @@ from attn_drill.session._widgets import ReportPane, TaskPane, TopLine
 _ADVICE = "Your file and the journal are whole. Go on with --no-watch."
 # The most processes in one session, and the pause before each of them except the first.
 _MOST_PROCESSES, _REST_SECONDS = 5, 1.0
-
-
 # The keys of the actions that `action_press` runs, as Textual names them.
 _KEYS = {
     name: action.bound or action.key
