@@ -1,12 +1,6 @@
 """Tests of the analysis of a learner's source."""
 
-import ast
-
-import pytest
-
 from attn_drill.diagnosis._source_lines import (
-    argument_of,
-    function_around,
     function_lines,
     function_name,
     gives_a_constant,
@@ -44,18 +38,6 @@ def shares(x, dim, other=None):
 a = shares(scores, -1)
 b = shares(scores, other=c, dim=axis)
 """
-
-
-@pytest.mark.parametrize(
-    ("call", "name", "given"), [(4, "dim", "-1"), (5, "dim", "axis"), (4, "other", None)]
-)
-def test_argument_of_a_call(call: int, name: str, given: str | None) -> None:
-    """An argument is given by its place or by its name."""
-    tree = ast.parse(CALLS)
-    function = function_around(tree, 3)
-    assert function is not None
-    found = argument_of(tree, function, name, call)
-    assert (None if found is None else ast.unparse(found)) == given
 
 
 def test_call_that_gives_a_constant() -> None:

@@ -98,19 +98,20 @@ def _opposite(matching: Matching, outputs: Iterable[str]) -> Node | None:
 
     Such a mask is no wrong value, because a mask has two notations.
     """
+    graph, reference = matching.graph, matching.right.graphs[0]
     for name in outputs:
-        node = matching.graph.outputs.get(name)
-        right = matching.right.graphs[0].outputs.get(name)
-        if node is None or right is None or node.value is None or right.value is None:
+        if name not in graph.outputs or name not in reference.outputs:
             continue
-        are_boolean = node.value.dtype == right.value.dtype == torch.bool
-        if not are_boolean or not torch.equal(node.value, ~right.value):
+        node, value = graph.outputs[name], graph.outputs[name].value
+        right = reference.outputs[name].value
+        if value is None or right is None or not value.dtype == right.dtype == torch.bool:
             continue
-        while node.parents and (node.is_layout or node.operation == "repeat"):
-            if not node.parents[0].lines:
-                break
-            node = node.parents[0]
-        return node
+        if torch.equal(value, ~right):
+            while node.is_layout or node.operation == "repeat":
+                if not node.parents or not node.parents[0].lines:
+                    break
+                node = node.parents[0]
+            return node
     return None
 
 

@@ -41,12 +41,17 @@ def generic_error(agreement: Agreement) -> str | None:
 
     descriptions = []
     alone = case_set.only([first.index], alone=True)
-    for description, inputs, parameters in _variations(alone):
+    (prepared,) = alone.prepared
+    variations = [
+        *((words, _unchanged, change) for words, change in _changed_weights(prepared.parameters)),
+        *((words, change, _unchanged) for words, change in _changed_inputs(prepared.inputs)),
+    ]
+    for words, inputs, parameters in variations:
         if not explains(alone.altered(inputs, parameters), first, 0):
             continue
         altered = case_set.altered(inputs, parameters)
         if all(explains(altered, observed, observed.index) for observed in certain):
-            descriptions.append(description)
+            descriptions.append(f"this is the output you get {words}")
     return descriptions[0] if len(descriptions) == 1 else None
 
 
@@ -65,15 +70,6 @@ def _exchanges_true_and_false(agreement: Agreement) -> bool:
     return True
 
 
-def _variations(alone: CaseSet) -> Iterator[tuple[str, Change, Change]]:
-    """Yield every change that is possible for a case, as words, of its inputs, of its weights."""
-    (prepared,) = alone.prepared
-    for words, change in _changed_weights(prepared.parameters):
-        yield f"this is the output you get {words}", _unchanged, change
-    for words, change in _changed_inputs(prepared.inputs):
-        yield f"this is the output you get {words}", change, _unchanged
-
-
 def _changed_weights(parameters: Mapping[str, Tensor]) -> Iterator[_Variation]:
     biases = [name for name in parameters if name.endswith(".bias")]
     for name in biases:
@@ -84,8 +80,9 @@ def _changed_weights(parameters: Mapping[str, Tensor]) -> Iterator[_Variation]:
     for layer in layers:
         name, shape = f"{layer}.weight", parameters[f"{layer}.weight"].shape
         if len(shape) == 2 and shape[0] == shape[1]:
-            nothing = {name: _identity, f"{layer}.bias": torch.zeros_like}
-            yield f"without {layer}", _changed(nothing)
+            identity = torch.eye(shape[0], dtype=parameters[name].dtype)
+            nothing = {name: lambda _, identity=identity: identity}
+            yield f"without {layer}", _changed({**nothing, f"{layer}.bias": torch.zeros_like})
             yield f"if the weight of {layer} is transposed", _changed({name: torch.t})
     for first, second in combinations(layers, 2):
         if parameters[f"{first}.weight"].shape == parameters[f"{second}.weight"].shape:
@@ -118,13 +115,11 @@ def _swapped_in_all_calls(first: str, second: str) -> Change:
         pairs: dict[str, str] = {}
         for name in values:
             other = f"{name.removesuffix(first)}{second}"
-            if (name != first and not name.endswith(f"_{first}")) or other not in values:
-                continue
-            # A tensor that is given twice is named by the other input. It stays as it is.
-            is_alias = isinstance(values[name], str) and values[name] == other
-            is_named = isinstance(values[other], str) and values[other] == name
-            if not is_alias and not is_named:
-                pairs[name] = other
+            if (name == first or name.endswith(f"_{first}")) and other in values:
+                # A tensor that is given twice is named by the other input. It stays as it is.
+                texts = [value for value in (values[name], values[other]) if isinstance(value, str)]
+                if name not in texts and other not in texts:
+                    pairs[name] = other
         return _swapped(pairs)(values)
 
     return swap
@@ -132,10 +127,6 @@ def _swapped_in_all_calls(first: str, second: str) -> Change:
 
 def _unchanged(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return values
-
-
-def _identity(weight: Tensor) -> Tensor:
-    return torch.eye(*weight.shape, dtype=weight.dtype)
 
 
 def _changed(by_name: Mapping[str, Any]) -> Change:

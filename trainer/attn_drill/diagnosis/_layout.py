@@ -117,7 +117,6 @@ def hold_same_values(
     """Return whether two tensors are the same in an honest layout. Empty tensors never are.
 
     Args:
-        sizes: the value of every letter.
         may_swap: whether axes of equal size may be swapped.
     """
     if not core.entries or not other.entries:
@@ -167,12 +166,7 @@ def equal(tensor: Tensor, other: Tensor) -> bool:
 def layouts_of_shape(
     tensor: Tensor, shape: tuple[int, ...], sizes: Mapping[str, int], *, may_swap: bool = True
 ) -> Iterator[Tensor]:
-    """Yield a tensor in every honest layout of this shape.
-
-    Args:
-        sizes: the value of every letter.
-        may_swap: whether axes of equal size may be swapped.
-    """
+    """Yield a tensor in every honest layout of this shape; axes of equal size may be swapped."""
     letters = tuple(sizes.items())
     pieces = [_splits(size, letters) for size in tensor.shape]
     wanted_pieces = [_splits(size, letters) for size in shape]
@@ -225,7 +219,7 @@ def _orders(
         return
     sizes = [size for part in wanted for size in part]
     for order in permutations(range(len(atoms))):
-        if any(atoms[axis] != size for axis, size in zip(order, sizes, strict=True)):
+        if [atoms[axis] for axis in order] != sizes:
             continue
         axes = iter(order)
         groups = [list(islice(axes, len(part))) for part in wanted]

@@ -59,14 +59,12 @@ def have_same_gradients(comparison: Comparison, other: Comparison, case: str | N
     scale = max(result.expected.gradient_scale, max(sizes, default=0.0) * RELATIVE[dtype])
     for name in reply.gradients.keys() | other_reply.gradients.keys():
         value, other_value = result.gradient(name), others[0].gradient(name)
+        # A missing gradient equals a gradient of zeros: a part of a fused layer has zeros, and a
+        # separate layer has no gradient.
         if value is None or other_value is None:
-            # A missing gradient equals a gradient of zeros: a part of a fused layer has zeros, and
-            # a separate layer has no gradient.
-            present = other_value if value is None else value
-            is_same = present is None or not bool(present.any())
-        else:
-            is_same = is_equal(value, other_value, dtype, scale)
-        if not is_same:
+            if any(each is not None and bool(each.any()) for each in (value, other_value)):
+                return False
+        elif not is_equal(value, other_value, dtype, scale):
             return False
     return True
 
@@ -88,15 +86,7 @@ Loops = Callable[[str | None], frozenset[Fraction]]
 
 
 class MistakeSearch:
-    """The search for the single known mistake of one submission.
-
-    Args:
-        agreement: compares the submission with patched references.
-        judgement: of the submission.
-        first: the first failure of the submission.
-        grade: runs a patched reference in a worker and judges it.
-        loops: returns the growth ratios of loops.
-    """
+    """The search for the single known mistake of one submission; `first` is its first failure."""
 
     def __init__(
         self, agreement: Agreement, judgement: Judgement, first: Outcome, grade: Grade, loops: Loops
@@ -243,15 +233,14 @@ class MistakeSearch:
         """
         references, agreement = self.references, self.agreement
         stored = _count_stores(references.source)
-        agreeing = []
-        for mistake in references.mistakes:
-            ids = (mistake,)
-            if (
-                _count_stores(references.patched(ids) or "") > stored
-                and all(agreement.is_right(ids, wrong.index) for wrong in agreement.wrong_cases)
-                and self._agrees_in_turn(ids)
-            ):
-                agreeing.append(ids)
+        candidates = [(mistake,) for mistake in references.mistakes]
+        agreeing = [
+            ids
+            for ids in candidates
+            if _count_stores(references.patched(ids) or "") > stored
+            if all(agreement.is_right(ids, wrong.index) for wrong in agreement.wrong_cases)
+            if self._agrees_in_turn(ids)
+        ]
         return references.only_candidate(agreeing)
 
     def _agrees_in_turn(self, ids: Ids) -> bool:
@@ -299,8 +288,8 @@ def _count_stores(source: str) -> int:
                 count += 1
             case ast.Attribute(attr="setdefault") | ast.Global() | ast.Nonlocal():
                 count += 1
-            case ast.FunctionDef():
-                count += len(node.decorator_list)
+            case ast.FunctionDef(decorator_list=decorators):
+                count += len(decorators)
     return count
 
 
@@ -314,10 +303,7 @@ _LARGEST = 1e6  # of the entries that are added
 def find_pair(agreement: Agreement, operations: int) -> Ids:
     """Return the first two mistakes that together agree with all cases; () if none do.
 
-    Args:
-        agreement: compares the submission with patched references.
-        operations: the number of operations of the reference in a case. It limits the number
-            of pairs that are tried.
+    The number of operations of the reference in a case limits the number of pairs that are tried.
     """
     before = agreement.references.case_count
     for pair in islice(_pairs(agreement), _MOST_RUN // (_BUILD + operations)):

@@ -45,11 +45,7 @@ class RecordedCase:
         return dict(self.case_set.cases[0].sizes)
 
     def matching(self, mistaken: ValueGraph | None = None) -> Matching:
-        """Return the graph of the submission, matched with the graphs of right answers.
-
-        Args:
-            mistaken: the graph of the reference with the known mistake.
-        """
+        """Match the submission with right answers, and with the reference with its mistake."""
         return Matching(self.graph, self.right, mistaken)
 
 
@@ -63,9 +59,7 @@ def recorded_case(
     """Read the recorded run of a case; None if the worker could not record it.
 
     Args:
-        index: of the case, from 0.
         alone: the case alone, which the worker recorded.
-        right_graphs: of the reference, then of the other right answers.
         comparison: of all cases.
     """
     if worker_result.how != "replied" or len(worker_result.reply.runs) != 1:

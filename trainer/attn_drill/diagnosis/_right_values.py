@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import torch
-from torch import Tensor
 
 from attn_drill.diagnosis._layout import hold_same_values
 from attn_drill.diagnosis._value_graph import Node, ValueGraph, have_same_value
@@ -40,69 +39,44 @@ class ReferenceIndex:
         self._found: dict[tuple[Node, bool], bool] = {}
         self._near_nodes: dict[Node, list[Node]] = {}
 
-    def look_ahead(self, graph: ValueGraph) -> None:
-        """Find similar values for all nodes of a graph together, which is many times faster."""
-        waiting = [
-            node
-            for node in graph.nodes
-            if node.features is not None and node not in self._near_nodes
-        ]
+    def look_ahead(self, nodes: Iterable[Node]) -> None:
+        """Find similar values for many nodes together, which is many times faster."""
+        waiting = [node for node in nodes if node.features and node not in self._near_nodes]
         for start in range(0, len(waiting), _AT_ONCE):
-            self._look_up(waiting[start : start + _AT_ONCE])
-
-    def _look_up(self, nodes: Sequence[Node]) -> None:
-        near: list[list[Node]] = [[] for _ in nodes]
-        if self.nodes:
-            figures = [node.features for node in nodes if node.features is not None]
-            for row, column in self._close(figures).nonzero().tolist():
-                near[row].append(self.nodes[column])
-        self._near_nodes.update(zip(nodes, near, strict=True))
+            some = waiting[start : start + _AT_ONCE]
+            figures = torch.tensor([node.features for node in some], dtype=torch.float64)[:, None]
+            room = 1e-3 * torch.maximum(self._table[:, 1:2], figures[:, :, 1:2])
+            is_near = ((self._table[:, :4] - figures[:, :, :4]).abs() <= room).all(dim=2)
+            is_near &= (self._table[:, 4] - figures[:, :, 4]).abs() < 1e-9
+            self._near_nodes.update((node, []) for node in some)
+            for row, column in is_near.nonzero().tolist():
+                self._near_nodes[some[row]].append(self.nodes[column])
 
     def has(self, node: Node, *, may_swap: bool = True) -> bool:
         """Return whether the index has the value of a node in an honest layout.
 
         Args:
-            node: the node to look up.
             may_swap: whether axes of equal size may be swapped.
         """
         if node.is_number:
             return node.value is not None and (node.is_float, node.scalar) in self._scalars
-        if node.features is None or node.core is None:
+        core, key = node.core, (node, may_swap)
+        if node.features is None or core is None:
             return False
-        key = node, may_swap
         if key not in self._found:
-            self._found[key] = self._has(node, may_swap)
+            self.look_ahead([node])
+            self._found[key] = any(
+                other.core and hold_same_values(core, other.core, self.sizes, may_swap=may_swap)
+                for other in self._near_nodes[node]
+            )
         return self._found[key]
-
-    def _has(self, node: Node, may_swap: bool) -> bool:
-        if node not in self._near_nodes:
-            self._look_up([node])
-        for other in self._near_nodes[node]:
-            if node.core is None or other.core is None:
-                continue
-            if hold_same_values(node.core, other.core, self.sizes, may_swap=may_swap):
-                return True
-        return False
-
-    def _close(self, features: Iterable[tuple[float, ...]]) -> Tensor:
-        """Return bool [features, nodes], true if features are close to those of a node."""
-        table = torch.tensor([*features], dtype=torch.float64)[:, None]
-        room = 1e-3 * torch.maximum(self._table[:, 1:2], table[:, :, 1:2])
-        is_near = ((self._table[:, :4] - table[:, :, :4]).abs() <= room).all(dim=2)
-        return is_near & ((self._table[:, 4] - table[:, :, 4]).abs() < 1e-9)
 
 
 _LARGE = 1000  # different formulas often give a smaller integer by chance
 
 
 class Matching:
-    """The graph of a submission, matched with the graphs of right answers.
-
-    Args:
-        graph: the graph of the submission.
-        right: the values of right answers, the reference first.
-        mistaken: the graph of the reference with the known mistake, if a mistake is known.
-    """
+    """The graph of a submission, matched with the values of right answers and of a mistake."""
 
     def __init__(
         self, graph: ValueGraph, right: ReferenceIndex, mistaken: ValueGraph | None = None
@@ -111,7 +85,7 @@ class Matching:
         self._wrong = ReferenceIndex([] if mistaken is None else [mistaken], right.sizes)
         self._of_reference = ReferenceIndex(right.graphs[:1], right.sizes)
         for index in (right, self._wrong):
-            index.look_ahead(graph)
+            index.look_ahead(graph.nodes)
 
     @property
     def sizes(self) -> Mapping[str, int]:

@@ -31,9 +31,7 @@ def most_informative_case(
     of the first wrong part.
 
     Args:
-        wrong: the cases with wrong results.
-        first: the first failure.
-        failed: the numbers, from 1, of all cases that fail the same check.
+        failed: the numbers, from 1, of all cases that fail the same check as `first`.
     """
     case_set = references.case_set
     candidates = [observed for observed in wrong if _values_of(observed, case_set) is not None]
@@ -53,11 +51,8 @@ def most_informative_case(
         if graph is None:
             return -1.0
         leading = graph.leading_to_outputs  # leaves out random draws of a constructor
-        different = {
-            tuple(f"{figure:.4g}" for figure in node.features)
-            for node in leading
-            if node.lines and node.features is not None
-        }
+        figures = [node.features for node in leading if node.lines and node.features is not None]
+        different = {tuple(f"{figure:.4g}" for figure in each) for each in figures}
         share = min(1.0, _LONG / len(leading)) * (_EXPLAINED if first.number == index + 1 else 1.0)
         return len(different) * share - 8 * coinciding_sizes(case_set.cases[index])
 
@@ -72,11 +67,8 @@ def case_of_the_mask(
 ) -> int | None:
     """Return the index of the case in which the mask is read; None if no case shows it.
 
-    A case of the check `masks` comes first, then a case with cached keys, then the telling case.
-
-    Args:
-        wrong: the cases with wrong results.
-        telling: the index of the most informative case.
+    A case of the check `masks` comes first, then a case with cached keys, then the most informative
+    case, whose index is `telling`.
     """
     case_set = references.case_set
     indices = []

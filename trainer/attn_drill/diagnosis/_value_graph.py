@@ -193,20 +193,19 @@ def graph_of(run_reply: RunReply, tensors: Sequence[Tensor]) -> ValueGraph:
     """
     nodes: list[Node] = []
     for index, step in enumerate(run_reply.steps):
-        nodes.append(
-            Node(
-                index=index,
-                lines=tuple(step.lines),
-                operation=step.operation,
-                value=_value_of(step, tensors),
-                parents=tuple(nodes[place] for place in step.parents if 0 <= place < index),
-                name=step.name,
-                written=nodes[step.written] if 0 <= step.written < index else None,
-                entries=step.entries,
-                is_cut=step.is_cut,
-                numbers=tuple(step.numbers),
-            )
+        node = Node(
+            index=index,
+            lines=tuple(step.lines),
+            operation=step.operation,
+            value=_value_of(step, tensors),
+            parents=tuple(nodes[place] for place in step.parents if 0 <= place < index),
+            name=step.name,
+            written=nodes[step.written] if 0 <= step.written < index else None,
+            entries=step.entries,
+            is_cut=step.is_cut,
+            numbers=tuple(step.numbers),
         )
+        nodes.append(node)
     outputs = {
         name: nodes[place] for name, place in run_reply.made_by.items() if 0 <= place < len(nodes)
     }
@@ -244,11 +243,7 @@ def content_graph(
 
 
 def right_graphs(case_set: CaseSet) -> list[ValueGraph]:
-    """Run the reference, then the other right answers of the pack, on the only case of a set.
-
-    Leave out answers with other outputs, because their layers were assigned wrongly. Leave out
-    scripted answers, because a scripted answer takes as long as all others together.
-    """
+    """Run the reference, then the other right answers of the pack, on the only case of a set."""
     challenge = case_set.challenge
     path = str(challenge.solutions / "solution.py")
     reference = content_graph(case_set, solution(challenge), path)
@@ -259,18 +254,20 @@ def right_graphs(case_set: CaseSet) -> list[ValueGraph]:
     purpose: Purpose = "tensors" if reference.outputs else "lines"
     for other_path in also_right(challenge):
         source = read_text(other_path)
-        if "torch.jit" in source:
-            continue
-        graph = content_graph(case_set, source, str(other_path), purpose)
-        if graph is not None and not any(
-            _differ(graph.outputs[name].value, reference.outputs[name].value)
-            for name in graph.outputs.keys() & reference.outputs.keys()
-        ):
-            graphs.append(graph)
+        # A scripted answer takes as long as all others together.
+        if "torch.jit" not in source:
+            graph = content_graph(case_set, source, str(other_path), purpose)
+            if graph is not None and _have_same_outputs(graph, reference):
+                graphs.append(graph)
     return graphs
 
 
-def _differ(value: Tensor | None, other: Tensor | None) -> bool:
-    if value is None or other is None:
-        return False
-    return value.shape != other.shape or not equal(value, other)
+def _have_same_outputs(graph: ValueGraph, reference: ValueGraph) -> bool:
+    """Return whether outputs are equal; they are not if layers were assigned wrongly."""
+    for name in graph.outputs.keys() & reference.outputs.keys():
+        value, right = graph.outputs[name].value, reference.outputs[name].value
+        if value is None or right is None:
+            continue
+        if value.shape != right.shape or not equal(value, right):
+            return False
+    return True
