@@ -175,16 +175,22 @@ def has_same_shapes(behaviour: Behaviour, other: Behaviour) -> bool:
     return kinds == other_kinds
 
 
-def are_equal(
-    outputs: Mapping[str, Tensor | str],
-    others: Mapping[str, Tensor | str],
+def are_alike(
+    first: Behaviour | None,
+    second: Behaviour | None,
     dtype: str,
     scales: Mapping[str, float] | None = None,
 ) -> bool:
-    """Return whether each output equals the other output of its name, up to rounding."""
+    """Return whether two behaviours both raise, or have equal outputs up to rounding."""
+    if first is None or second is None:
+        return first is second
+    if (first.failure is None) != (second.failure is None):
+        return False
+    if first.outputs.keys() != second.outputs.keys():
+        return False
     return all(
-        is_equal(value, others.get(name), dtype, (scales or {}).get(name, 0.0))
-        for name, value in outputs.items()
+        is_equal(value, second.outputs[name], dtype, (scales or {}).get(name, 0.0))
+        for name, value in first.outputs.items()
     )
 
 
@@ -254,25 +260,16 @@ class Agreement:
 
     def is_like(self, observed: Observed, other: Behaviour | None) -> bool:
         """Return whether the submission has the other behaviour on a case, up to rounding."""
-        behaviour = observed.behaviour
-        if other is None or (behaviour.failure is None) != (other.failure is None):
-            return False
-        if behaviour.failure is not None:
-            return True
-        if behaviour.outputs.keys() != other.outputs.keys():
-            return False
         # Float32 may lose more than usual, for example in tables of large positions.
         expected = self.case_set.prepared[observed.index].expected.outputs
         factor = _LOSSES / RELATIVE[observed.dtype]
         scales = {name: factor * output.lost for name, output in expected.items()}
-        return are_equal(behaviour.outputs, other.outputs, observed.dtype, scales)
+        return are_alike(observed.behaviour, other, observed.dtype, scales)
 
     def is_right(self, ids: Ids, index: int) -> bool:
         """Return whether the reference with these mistakes is right on a case."""
         right, other = self.references.behaviour((), index), self.references.behaviour(ids, index)
-        if right is None or other is None or other.failure is not None:
-            return False
-        return are_equal(right.outputs, other.outputs, self.case_set.cases[index].dtype)
+        return right is not None and are_alike(right, other, self.case_set.cases[index].dtype)
 
     def raises_the_same(self, ids: Ids) -> bool:
         """Return whether mistakes raise the submission's exceptions in all its wrong cases."""

@@ -29,8 +29,6 @@ def generic_error(agreement: Agreement) -> str | None:
     """
     if not agreement.wrong_cases or agreement.wrong_cases[0].behaviour.failure is not None:
         return None
-    if _exchanges_true_and_false(agreement):
-        return "True and False are exchanged: every wrong output is exactly the opposite"
     references, first = agreement.references, agreement.wrong_cases[0]
     case_set = references.case_set
     certain = [observed for observed in agreement.observed_cases if not observed.is_random]
@@ -53,21 +51,6 @@ def generic_error(agreement: Agreement) -> str | None:
         if all(explains(altered, observed, observed.index) for observed in certain):
             descriptions.append(f"this is the output you get {words}")
     return descriptions[0] if len(descriptions) == 1 else None
-
-
-def _exchanges_true_and_false(agreement: Agreement) -> bool:
-    """Return whether every output of every wrong case is boolean and the opposite of the right."""
-    for observed in agreement.wrong_cases:
-        right = agreement.references.behaviour((), observed.index)
-        if right is None or right.outputs.keys() != observed.behaviour.outputs.keys():
-            return False
-        for name, value in right.outputs.items():
-            actual = observed.behaviour.outputs[name]
-            if not isinstance(value, Tensor) or not isinstance(actual, Tensor):
-                return False
-            if not value.dtype == actual.dtype == torch.bool or not torch.equal(actual, ~value):
-                return False
-    return True
 
 
 def _changed_weights(parameters: Mapping[str, Tensor]) -> Iterator[_Variation]:

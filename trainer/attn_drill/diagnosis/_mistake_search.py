@@ -15,7 +15,7 @@ from attn_drill.diagnosis._behaviour import (
     RELATIVE,
     Agreement,
     Observed,
-    are_equal,
+    are_alike,
     is_equal,
     observe,
 )
@@ -254,10 +254,7 @@ class MistakeSearch:
         for observed in self.agreement.observed_cases:
             if cases[observed.index].probe is not None:
                 continue
-            behaviour, other = observed.behaviour, others.get(observed.index)
-            if other is None or (behaviour.failure is None) != (other.failure is None):
-                return False
-            if not are_equal(behaviour.outputs, other.outputs, observed.dtype):
+            if not are_alike(observed.behaviour, others.get(observed.index), observed.dtype):
                 return False
         return True
 

@@ -18,7 +18,6 @@ from attn_drill.diagnosis._source_lines import (
     function_around,
     gives_a_constant,
     innermost_loop,
-    line_of_tuple,
     lines_of_node,
 )
 from attn_drill.diagnosis._value_graph import Node, ValueGraph, have_same_value, leading_to
@@ -267,7 +266,7 @@ class NamedMistake:
             is_missing: whether the mistake only leaves out operations.
         """
         if first is None:
-            return self._line_without_wrong_value()
+            return self._line_of_new_value()
         line = line_of_number(self.recorded, self._made, self.source)
         if line is None:
             wrong_source = patch_all(self._reference, [self._mistake], "")
@@ -280,21 +279,6 @@ class NamedMistake:
         if line is None and not is_missing:
             line = self._line_of_result(first)
         return line
-
-    def _line_without_wrong_value(self) -> int | None:
-        """Return the line that makes a value of the changed lines; None if none does.
-
-        The value is wrong, or the reference has no such operation, for example a write in place.
-        """
-        usual = {node.operation for node in self.recorded.reference.nodes}
-        for node in self._made:
-            is_usual = node.operation in usual
-            if not node.is_comparable or (is_usual and not self._is_other_value(node)):
-                continue
-            for own in self.recorded.graph.nodes:
-                if self._is_twin(node, own) and (is_usual or own.operation not in usual):
-                    return own.line
-        return self._line_of_new_value()
 
     def gap(self) -> tuple[int, int] | None:
         """Return the lines around a missing operation; None if no operation is missing.
@@ -369,18 +353,18 @@ class NamedMistake:
             if len(wanted) > 1 and all(
                 any(self._is_twin(node, own) for own in nodes) for node in wanted
             ):
-                return line_of_tuple(self.source, lines[0]) if is_return else lines[0]
+                return lines[0]
         return None
 
     def _line_of_result(self, first: FirstWrong) -> int | None:
         """Return the line of the file whose result is the wrong result of a changed line.
 
         A line that calls a function has the result of the function. If a line and a line inside its
-        call have this result, the line inside is returned, unless the changed line is such a call.
+        call have this result, the line inside is returned.
         A line after the first wrong value does not count, unless the mistake makes this value too
         before its changed lines, and the line is in the same call.
         """
-        depth, graph = depth_of(self.mistaken, self._patched), self.recorded.graph
+        graph = self.recorded.graph
         # A softmax without a mask, for example, if the mistake hides the weights after the softmax.
         start = min((node.index for node in self._made), default=0)
         earlier = [node for node in self.mistaken.nodes[:start] if self._is_other_value(node)]
@@ -391,9 +375,8 @@ class NamedMistake:
             is_in_time = node.index <= first.node.index or lines == inner
             is_in_time |= is_made_before and lines[1:] == inner[1:]
             if not is_in_time and inner[-len(lines) :] == lines:
-                # The call may be the mistake itself, if the changed line is a call too, or if it
-                # gives a constant, for example the axis of a softmax.
-                is_in_time = bool(depth) or gives_a_constant(self.source, lines[0], inner[0])
+                # The mistake may be a constant that the call gives, like the axis of a softmax.
+                is_in_time = gives_a_constant(self.source, lines[0], inner[0])
             if is_in_time:
                 results.append((lines, node))
         for lines, node in _results(self.mistaken):
@@ -404,10 +387,8 @@ class NamedMistake:
             if any(self._is_twin(other, node) for other in others):
                 continue  # the line changes nothing, so a step is missing
             found = [own for own, value in results if self._is_twin(node, value)]
-            if found and depth is None:
+            if found:
                 return max(found, key=len)[0]
-            if found and depth is not None:
-                return min(found, key=lambda own: abs(len(own) - depth))[0]
         return None
 
 

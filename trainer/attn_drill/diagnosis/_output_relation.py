@@ -31,9 +31,11 @@ def relation(actual: Tensor, right: Tensor, dims: str, sizes: Sizes) -> str | No
         dims: the named dimensions of `right`, e.g. "B L (H D)"; "" if they are unknown.
         sizes: the value of every letter.
     """
-    actual, right = actual.detach().to(torch.float64), right.detach().to(torch.float64)
     if actual.numel() != right.numel() or actual.numel() < 4:
         return None
+    if actual.dtype == right.dtype == torch.bool and torch.equal(actual, ~right):
+        return "True and False are exchanged: this is exactly the opposite of the right result"
+    actual, right = actual.detach().to(torch.float64), right.detach().to(torch.float64)
     if not bool(actual.isfinite().all() and right.isfinite().all()):
         return None
     letters, lengths = _split_axes(dims, right.shape, sizes)

@@ -55,30 +55,6 @@ def gradient_cut_line(source: str, line: int) -> int:
     return line
 
 
-def line_of_tuple(source: str, line: int) -> int:
-    """Return the line that makes a tuple which the statement at a line returns by its name.
-
-    Return the line itself if it returns no such tuple. A tuple leaves no trace in a run.
-    """
-    tree = ast.parse(source)
-    nodes = list(ast.walk(function_around(tree, line) or tree))
-    returned = {
-        name.id
-        for node in nodes
-        if isinstance(node, ast.Return) and line in lines_of_node(node)
-        for name in ast.walk(node)
-        if isinstance(name, ast.Name)
-    }
-    made = [
-        node.lineno
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Tuple)
-        and any(isinstance(target, ast.Name) and target.id in returned for target in node.targets)
-    ]
-    return max(made, default=line)
-
-
 def first_division(source: str, entry: str) -> int | None:
     """Return the line of the first division in a class; None if there is none.
 

@@ -32,7 +32,7 @@ from attn_drill.diagnosis._mistake_search import MistakeSearch, failures, find_p
 from attn_drill.diagnosis._named_line import NamedMistake, is_omission, line_by_text
 from attn_drill.diagnosis._output_relation import relation
 from attn_drill.diagnosis._recorded_case import RecordedCase, Reruns, recorded_case
-from attn_drill.diagnosis._source_lines import function_lines, line_of_tuple
+from attn_drill.diagnosis._source_lines import function_lines
 from attn_drill.diagnosis._telling_case import case_of_the_mask, most_informative_case
 from attn_drill.diagnosis.patched_references import Ids, PatchedReferences, kept
 from attn_drill.diagnosis.repairs import repair_of
@@ -400,9 +400,7 @@ class _Diagnosis:
             lines = *by_text[0], is_omission(reference, mistakes[0])
         elif len(mistakes) == 1:
             lines = self._lines_by_values(mistakes[0], place, first_wrong)
-        if lines is None and first_wrong and first_wrong.node.operation == "return":
-            line = line_of_tuple(source, first_wrong.node.line)
-            lines = line, line, False
+
         if lines is None or (not by_text and lines[1] == found):
             return None
         start, line, is_missing = lines

@@ -14,10 +14,10 @@ from itertools import combinations
 
 from torch import Tensor
 
-from attn_drill.diagnosis._behaviour import Agreement, are_equal
+from attn_drill.diagnosis._behaviour import Agreement, are_alike
 from attn_drill.diagnosis._recorded_case import Reruns
 from attn_drill.diagnosis._source_lines import lines_of_node
-from attn_drill.diagnosis.patched_references import Behaviour, Ids, PatchedReferences
+from attn_drill.diagnosis.patched_references import Ids, PatchedReferences
 from attn_drill.grading.case_set import CaseSet, load_training
 from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.grader import Judgement
@@ -86,7 +86,7 @@ def _differ(references: PatchedReferences, choices: list[Ids]) -> bool:
         pairs = [
             (ids, other)
             for ids, other in pairs
-            if _is_alike(
+            if are_alike(
                 references.behaviour(ids, index), references.behaviour(other, index), dtype
             )
         ]
@@ -104,14 +104,6 @@ def telling_cases(case_set: CaseSet) -> list[int]:
             ranked.append((counts[case.part], index))
             counts[case.part] += 1
     return [index for _, index in sorted(ranked)]
-
-
-def _is_alike(first: Behaviour | None, second: Behaviour | None, dtype: str) -> bool:
-    if first is None or second is None:
-        return first is second
-    if first.failure is not None or second.failure is not None:
-        return (first.failure is None) == (second.failure is None)
-    return are_equal(first.outputs, second.outputs, dtype)
 
 
 def _parts(
