@@ -7,9 +7,8 @@ import math
 import torch
 from torch import Tensor
 
-from attn_drill.diagnosis._layout import layouts_of_shape
 from attn_drill.diagnosis._recorded_case import RecordedCase
-from attn_drill.diagnosis._value_graph import Node, ValueGraph
+from attn_drill.diagnosis._value_graph import Node, ValueGraph, layouts_of_shape
 from attn_drill.grading.pictures import rows_of
 from attn_drill.model.report import AttentionWeights, EffectiveMask
 
@@ -121,8 +120,9 @@ def _rows(heads: Tensor) -> tuple[tuple[tuple[float | None, ...], ...], ...]:
     )
 
 
-_ROUNDING = 1e-3  # of a sum of weights
-_LEAST = 1e-25  # if a weight is smaller, a zero among the weights may be such a weight, rounded
+_ROUNDING = 1e-3
+# If a weight is smaller, a zero among the weights may be such a weight, rounded.
+_LEAST = 1e-25
 
 
 def effective_mask(recorded: RecordedCase) -> EffectiveMask | None:

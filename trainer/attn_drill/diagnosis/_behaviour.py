@@ -27,12 +27,12 @@ _EXTREME = 1e9
 class Observed:
     """The behaviour of a submission in one case."""
 
-    index: int  # of the case, from 0
-    dtype: str  # of the case
+    index: int
+    dtype: str
     behaviour: Behaviour  # outputs or exception
     # Another call on the same inputs gives other values.
     is_random: bool
-    is_wrong: bool  # a right answer gives another result
+    is_wrong: bool
     # The result differs from the right result by more than rounding, so the case can distinguish a
     # known mistake from a right answer.
     is_clear: bool
@@ -201,7 +201,8 @@ class Likeness(IntEnum):
     """How far a patched reference behaves like a submission in one case."""
 
     DIFFERENT = 0
-    POSSIBLE = 1  # the case decides nothing: both draw at random, or rounding decides
+    # The case decides nothing: both draw at random, or rounding decides.
+    POSSIBLE = 1
     SAME = 2
 
 

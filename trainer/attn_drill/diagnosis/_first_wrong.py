@@ -12,7 +12,7 @@ from itertools import filterfalse
 
 import torch
 
-from attn_drill.diagnosis._right_values import Matching
+from attn_drill.diagnosis._recorded_case import Matching
 from attn_drill.diagnosis._value_graph import (
     Node,
     comparable_parents,
@@ -31,7 +31,7 @@ _KINDS = {
 class FirstWrong:
     """The first wrong value of a submission."""
 
-    node: Node  # the value
+    node: Node
     # The lines of the file in the call stack, innermost first, without lines that make right values
     # for another caller.
     lines: tuple[int, ...]
@@ -75,7 +75,7 @@ def _first_node(matching: Matching, outputs: Iterable[str]) -> Node | None:
         made = [node for node in matching.graph.computed if node.lines]
         known = next(filter(matching.is_known_wrong, made), None)
         if known is None and made and all(map(matching.is_right, made[:-1])):
-            return made[-1]  # the wrong output itself
+            return made[-1]
         return known
     wrong = [node for node in sorted(region) if node.lines]
     comparable = [node for node in wrong if node.is_comparable]

@@ -9,8 +9,7 @@ from attn_drill.diagnosis._first_wrong import FirstWrong, first_wrong
 from attn_drill.diagnosis._milestones import MilestoneProgress
 from attn_drill.diagnosis._named_line import depth_of, is_omission, patched_lines
 from attn_drill.diagnosis._output_relation import relation
-from attn_drill.diagnosis._recorded_case import RecordedCase, Reruns
-from attn_drill.diagnosis._right_values import Matching
+from attn_drill.diagnosis._recorded_case import Matching, RecordedCase, Reruns
 from attn_drill.diagnosis._source_lines import (
     Growth,
     blamed_line,
@@ -101,7 +100,8 @@ class Locator:
         missed = progress.missed.node.value if progress and progress.missed else None
         related = None if missed is None else relation(value, missed, "", sizes)
         if related is not None and related.startswith("these are"):
-            related = f"at the marked line, {related}"  # the output itself may have other numbers
+            # The output itself may have other numbers.
+            related = f"at the marked line, {related}"
         place = replace(
             place,
             made=name_shape(tuple(value.shape), sizes),
@@ -118,8 +118,7 @@ class Locator:
 
     def place_of_other_failure(self) -> Diagnosis:
         """Return the line to blame for a failure that is not a wrong value."""
-        first = self._judgement.report.first_failure()
-        line: int | None = None
+        first, line = self._judgement.report.first_failure(), None
         if first is None:
             return Diagnosis()
         if first.frames:
@@ -137,18 +136,12 @@ class Locator:
             alone = self._case_set.only([first.number - 1])
             for graph in graphs_of(self._reruns.run(alone, "lines")):
                 line = line_of_rounded_angle(graph)
-        return (
-            Diagnosis()
-            if line is None
-            else Diagnosis(first_line=self.frame(line), case=first.number)
-        )
+        if line is None:
+            return Diagnosis()
+        return Diagnosis(first_line=self.frame(line), case=first.number)
 
     def place_of_draw(self, index: int) -> Diagnosis:
-        """Return the line that draws at random in a case in eval mode, with a sentence about it.
-
-        Args:
-            index: of the case, from 0. Two equal calls of this case gave different values.
-        """
+        """Return the line that draws at random in a case in eval mode, with a sentence about it."""
         line = self._recorded_line("train/eval", index)
         if line is None:
             return Diagnosis()
@@ -170,17 +163,14 @@ class Locator:
     def loop_growth(self, source: str | None) -> Growth:
         """Return the lines that run more often in the larger case of the failed growth probe.
 
-        Args:
-            source: the text of a patched reference; None for the submission.
+        The lines are those of a patched reference, or of the submission if `source` is None.
         """
         first = self._judgement.report.first_failure()
-        number = first.number if first is not None else None
-        pair = self._case_set.only([(number or 0) - 1])
-        graphs = graphs_of(
-            self._reruns.run(pair, "lines")
-            if source is None
-            else self._references.run(pair, source, "lines")
-        )
+        pair = self._case_set.only([first.number - 1 if first and first.number else -1])
+        if source is None:
+            graphs = graphs_of(self._reruns.run(pair, "lines"))
+        else:
+            graphs = graphs_of(self._references.run(pair, source, "lines"))
         return growth(*graphs) if len(graphs) == 2 else Growth(None, frozenset())
 
 

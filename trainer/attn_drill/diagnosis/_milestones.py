@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from attn_drill.diagnosis._right_values import ReferenceIndex
+from attn_drill.diagnosis._recorded_case import ReferenceIndex
 from attn_drill.diagnosis._value_graph import Node, ValueGraph, leading_to
 from attn_drill.model.challenge import Mistake
 
@@ -69,7 +69,7 @@ class MilestoneProgress(NamedTuple):
     """The milestones that a submission reached."""
 
     last: Milestone | None  # before the first missed milestone
-    missed: Milestone | None  # the first
+    missed: Milestone | None
     cleared: tuple[str, ...]  # topics and layers that are ruled out
 
 

@@ -146,7 +146,7 @@ def _names_set(node: ast.AST) -> set[str]:
 
 
 _COMMENT = re.compile(r"\s*#.*$")
-_Line = tuple[int, str]  # the number and the text
+_Line = tuple[int, str]
 
 
 def is_omission(reference: str, mistake: Mistake) -> bool:
@@ -161,7 +161,7 @@ def _operations(source: str) -> Counter[str]:
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(ast.Name("float") | ast.Attribute(ast.Name("math"))):
-                continue  # a number
+                continue
             case ast.Call():
                 found[ast.unparse(node.func)] += 1
             case ast.BinOp() | ast.AugAssign():
@@ -259,12 +259,7 @@ class NamedMistake:
         self._made = [node for node in mistaken.nodes if node.line in self._patched]
 
     def line(self, first: FirstWrong | None, *, is_missing: bool) -> int | None:
-        """Return the line of the mistake; None if the first wrong value shows it as well.
-
-        Args:
-            first: the first wrong value of the file, if there is one.
-            is_missing: whether the mistake only leaves out operations.
-        """
+        """Return the line of the mistake; None if the first wrong value shows it as well."""
         if first is None:
             return self._line_of_new_value()
         line = line_of_number(self.recorded, self._made, self.source)
@@ -350,9 +345,8 @@ class NamedMistake:
             by_visit.setdefault((own.lines, own.operation == "return"), []).append(own)
         for (lines, is_return), nodes in by_visit.items():
             wanted = [node for node in parts if (node.operation == "return") == is_return]
-            if len(wanted) > 1 and all(
-                any(self._is_twin(node, own) for own in nodes) for node in wanted
-            ):
+            twins = [node for node in wanted if any(self._is_twin(node, own) for own in nodes)]
+            if len(wanted) > 1 and twins == wanted:
                 return lines[0]
         return None
 

@@ -98,7 +98,8 @@ _NOT_COUNTED = frozenset(
     "number return split split_with_sizes unsafe_split chunk unbind tensor_split".split()
 )
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
-Place = tuple[tuple[int, ...], str]  # lines of the file, innermost first, and the operation
+# Lines of the file, innermost first, and the operation.
+Place = tuple[tuple[int, ...], str]
 
 
 @dataclass(frozen=True)

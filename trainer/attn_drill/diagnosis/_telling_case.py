@@ -12,9 +12,10 @@ from attn_drill.diagnosis.patched_references import PatchedReferences
 from attn_drill.grading.case_set import CaseSet
 from attn_drill.model.report import Outcome
 
-_MOST_CONSIDERED = 6  # cases whose worth is measured
+_MOST_CONSIDERED = 6
 _LONG = 120  # nodes; a longer graph takes longer to compare
-_STEEP = 50.0  # a number that makes steep scores, whose small weights become 0
+# A number that makes steep scores, whose small weights become 0.
+_STEEP = 50.0
 _EXPLAINED = 2.0  # factor of the worth of the case that the report explains
 
 

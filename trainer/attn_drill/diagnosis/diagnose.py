@@ -19,7 +19,6 @@ from weakref import WeakKeyDictionary
 from attn_drill.diagnosis._attention_weights import attention_weights, effective_mask
 from attn_drill.diagnosis._behaviour import Agreement
 from attn_drill.diagnosis._first_wrong import FirstWrong, wrong_entries
-from attn_drill.diagnosis._generic_errors import generic_error
 from attn_drill.diagnosis._locate import Locator, Place
 from attn_drill.diagnosis._milestones import (
     MilestoneProgress,
@@ -28,7 +27,7 @@ from attn_drill.diagnosis._milestones import (
     progress,
     topics_of,
 )
-from attn_drill.diagnosis._mistake_search import MistakeSearch, failures, find_pair
+from attn_drill.diagnosis._mistake_search import MistakeSearch, failures, find_pair, generic_error
 from attn_drill.diagnosis._named_line import NamedMistake, is_omission, line_by_text
 from attn_drill.diagnosis._output_relation import relation
 from attn_drill.diagnosis._recorded_case import RecordedCase, Reruns, recorded_case
@@ -88,8 +87,7 @@ class Diagnoser:
     def diagnose(self, judgement: Judgement, known: Ids = ()) -> Diagnosis | None:
         """Return where and why a submission failed; None if it passed or was never called.
 
-        Also returns None, with a warning, if the diagnosis itself fails. The verdict does not
-        depend on the diagnosis.
+        Also returns None, with a warning, if the diagnosis itself fails.
 
         Args:
             known: the mistake to name, if it is known already; () searches for it.
@@ -148,13 +146,7 @@ class Diagnoser:
 def diagnose(
     references: PatchedReferences, judgement: Judgement, reruns: Reruns, known: Ids = ()
 ) -> Diagnosis | None:
-    """Return where and why a submission failed; None if it passed or was never called.
-
-    Args:
-        references: the patched references on the judged cases.
-        reruns: runs the submission again.
-        known: the mistake to name, if it is known already; () searches for it.
-    """
+    """Return where and why a submission failed; None if it passed or was never called."""
     first = _failure_to_explain(judgement)
     if first is None:
         return None
@@ -356,9 +348,7 @@ class _Diagnosis:
     def _place(self, ids: Ids, mistakes: Sequence[Mistake]) -> Place:
         """Return the line that is found without the text of the mistakes.
 
-        Args:
-            ids: of the mistakes, in an order in which they can be patched.
-            mistakes: the named mistakes, in the order of their lines.
+        The ids are in an order in which they can be patched.
         """
         if self._keeps_state:
             return Diagnosis(layout=_KEEPS_STATE), None
@@ -480,16 +470,13 @@ class _Diagnosis:
         number, mismatch = self._first.number, self._first.mismatch
         if number is None or mismatch is None or mismatch.kind not in ("value", "shape"):
             return None
-        comparison = self._judgement.comparison
-        result = comparison.result_of(number - 1)
-        if result is None:
+        result = self._judgement.comparison.result_of(number - 1)
+        if result is None or mismatch.tensor not in result.expected.outputs:
             return None
-        expected = result.expected.outputs.get(mismatch.tensor)
+        expected = result.expected.outputs[mismatch.tensor].value
         value = result.value_of(result.reply.outputs.get(mismatch.tensor))
-        if expected is None or value is None:
-            return None
         dims = result.case.dims.get(mismatch.tensor, "")
-        return relation(value, expected.value, dims, dict(result.case.sizes))
+        return None if value is None else relation(value, expected, dims, dict(result.case.sizes))
 
     def _mask(self) -> EffectiveMask | None:
         """Return the mask of the submission; None if it cannot be read."""

@@ -42,7 +42,8 @@ FINITE_FILL = "finite fill"  # an id that stands for a finite fill instead of -i
 Graded = tuple[Comparison, Report]
 _MINUS_INFINITY = re.compile(r"""float\(["']-inf["']\)|-(math|torch)\.inf\b""")
 _Method = TypeVar("_Method", bound=Callable[..., Any])
-_LASTING = ("passed", "failed", "not-allowed")  # verdicts that do not depend on machine load
+# Verdicts that do not depend on machine load.
+_LASTING = ("passed", "failed", "not-allowed")
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class PatchedReferences:
         try:
             if code is not None:
                 exec(code, names)
-        except Exception:  # there is no behaviour to compare
+        except Exception:
             return None
         return None if code is None else names
 
@@ -173,7 +174,7 @@ class PatchedReferences:
         """Return the result of each call that must be refused, as `refusal` names it."""
         try:
             result = self.run(replace(self.case_set, prepared=()), self.patched(ids) or "", "grade")
-        except PackError:  # the patched reference cannot be imported
+        except PackError:
             return ()
         return refusals(Comparison(self.case_set, result))
 

@@ -80,7 +80,8 @@ def are_distinct(references: PatchedReferences, planted: Ids) -> bool:
 
 def _differ(references: PatchedReferences, choices: list[Ids]) -> bool:
     """Return whether the cases tell all of these choices apart."""
-    pairs = list(combinations(choices, 2))  # of choices that behave alike in all cases so far
+    # Choices that behave alike in all cases so far.
+    pairs = list(combinations(choices, 2))
     for index in telling_cases(references.case_set):
         dtype = references.case_set.cases[index].dtype
         pairs = [

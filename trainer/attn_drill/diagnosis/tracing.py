@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from attn_drill.diagnosis._milestones import milestones
-from attn_drill.diagnosis._right_values import ReferenceIndex
+from attn_drill.diagnosis._recorded_case import ReferenceIndex
 from attn_drill.diagnosis._value_graph import (
     Node,
     ValueGraph,
