@@ -261,7 +261,7 @@ class NamedMistake:
     def line(self, first: FirstWrong | None, *, is_missing: bool) -> int | None:
         """Return the line of the mistake; None if the first wrong value shows it as well."""
         if first is None:
-            return self._line_of_new_value()
+            return self._line_of_equal_value(is_new=False)
         line = line_of_number(self.recorded, self._made, self.source)
         if line is None:
             wrong_source = patch_all(self._reference, [self._mistake], "")
@@ -270,7 +270,7 @@ class NamedMistake:
         if line is None:
             line = self._line_of_parts(first)
         if line is None and self.recorded.right.has(first.node):  # in another layout
-            line = self._line_of_new_value()
+            line = self._line_of_equal_value(is_new=True)
         if line is None and not is_missing:
             line = self._line_of_result(first)
         return line
@@ -284,18 +284,20 @@ class NamedMistake:
         if not is_omission(self._reference, self._mistake):
             return None
         left_out = lines_of(self._reference, self._mistake)
+        missing = [node for node in self.recorded.reference.nodes if node.line in left_out]
+        given = [parent for node in missing for parent in node.parents]
         nodes = self.recorded.graph.nodes
-        for node in self.recorded.reference.nodes:
-            for given in node.parents if node.line in left_out else ():
-                if given.line in left_out or not given.is_comparable:
-                    continue
-                values = {own for own in nodes if self._is_twin(given, own)}
-                if given.is_input:
-                    values = {own for own in nodes if own.operation == given.operation}
-                before = min(values).line if values else 0
-                for user in nodes:
-                    if user.line not in (0, before) and values & {*user.parents}:
-                        return before or user.line, user.line
+        for operand in given:
+            if operand.line in left_out or not operand.is_comparable:
+                continue
+            if operand.is_input:
+                values = [own for own in nodes if own.operation == operand.operation]
+            else:
+                values = [own for own in nodes if self._is_twin(operand, own)]
+            before = values[0].line if values else 0
+            for user in nodes:
+                if user.line not in (0, before) and not set(values).isdisjoint(user.parents):
+                    return before or user.line, user.line
         return None
 
     def _is_other_value(self, node: Node) -> bool:
@@ -310,16 +312,19 @@ class NamedMistake:
             return node.scalar == own.scalar
         return have_same_value(node, own, self.recorded.sizes)
 
-    def _line_of_new_value(self) -> int | None:
+    def _line_of_equal_value(self, *, is_new: bool) -> int | None:
         """Return the line that makes a value of the changed lines as no right answer makes it.
 
-        This finds values with few different entries, and right values in a wrong layout. Right
-        answers may make the value by another operation, for example zeros for another sum.
+        This finds values with few different entries, and right values in a wrong layout.
+
+        Args:
+            is_new: whether no right answer may have the value. Otherwise right answers may make it
+                by another operation, for example zeros for another sum.
         """
         right = [node for graph in self.recorded.right_graphs for node in graph.nodes]
         for node in self._made:
             makers = {other.operation for other in right if _is_equal(node, other)}
-            if node.entries < 2 or node.operation in makers:
+            if node.entries < 2 or node.operation in makers or (is_new and makers):
                 continue
             for own in self.recorded.graph.nodes:
                 if own.lines and own.operation not in makers and _is_equal(node, own):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import torch
 
@@ -102,8 +102,7 @@ _LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.D
 Place = tuple[tuple[int, ...], str]
 
 
-@dataclass(frozen=True)
-class Growth:
+class Growth(NamedTuple):
     """The lines that run more often in a large case than in a small case."""
 
     # The first line that runs more often; None if there is none.

@@ -35,13 +35,16 @@ def most_informative_case(
         failed: the numbers, from 1, of all cases that fail the same check as `first`.
     """
     case_set = references.case_set
-    candidates = [observed for observed in wrong if _values_of(observed, case_set) is not None]
-    candidates = [each for each in candidates if each.index + 1 in failed] or candidates
-    candidates = [each for each in candidates if not each.is_random] or candidates
-    for part in case_set.challenge.parts:
-        if of_part := [each for each in candidates if case_set.cases[each.index].part == part]:
-            candidates = of_part
-            break
+    parts = case_set.challenge.parts
+
+    def preference(observed: Observed) -> tuple[bool, bool, int]:
+        part = case_set.cases[observed.index].part
+        place = parts.index(part) if part in parts else len(parts)
+        return observed.index + 1 not in failed, observed.is_random, place
+
+    comparable = [observed for observed in wrong if _values_of(observed, case_set) is not None]
+    best = min(map(preference, comparable), default=None)
+    candidates = [observed for observed in comparable if preference(observed) == best]
 
     def rank(index: int) -> tuple[bool, int]:
         return first.number != index + 1, coinciding_sizes(case_set.cases[index])
