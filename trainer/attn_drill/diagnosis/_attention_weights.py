@@ -178,11 +178,8 @@ def _is_hidden_later(recorded: RecordedCase, should_be_seen: Tensor) -> bool:
 def compare_masks(seen: Tensor, should_be_seen: Tensor, cached: int, number: int) -> EffectiveMask:
     """Return two masks and their difference in words.
 
-    Args:
-        seen: bool [B, H, Lq, Lk], true for the keys that each query attends to.
-        should_be_seen: the same of the reference.
-        cached: the number of keys in the cache; they are the first.
-        number: of the case, from 1.
+    Both masks are bool [B, H, Lq, Lk], true for the keys that each query attends to. The first
+    `cached` keys are in the cache. The number is that of the case.
     """
     wrong = (seen != should_be_seen).flatten(2).any(dim=2)  # [B, H]
     if not bool(wrong.any()):

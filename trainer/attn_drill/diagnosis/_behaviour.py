@@ -213,6 +213,7 @@ class Agreement:
         self.references, self.comparison = references, comparison
         self.case_set = comparison.case_set
         self.observed_cases = observe(comparison)
+        self.random = {each.index for each in self.observed_cases if each.is_random}
         # A right answer gives another result in these cases.
         self.wrong_cases = [each for each in self.observed_cases if each.is_wrong]
         # An exception alone may have many reasons.

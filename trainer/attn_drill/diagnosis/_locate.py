@@ -52,11 +52,7 @@ class Locator:
         progress: MilestoneProgress | None,
         mistakes: Sequence[Mistake] = (),
     ) -> Place | None:
-        """Return the line that made the first wrong value; None if it cannot be found.
-
-        Args:
-            mistaken: the graph of the reference with the named mistakes, if there are any.
-        """
+        """Return the line that made the first wrong value; None if it cannot be found."""
         reference, sizes = self._references.source, recorded.sizes
         matching = recorded.matching(mistaken)
         first = first_wrong(matching, recorded.wrong_outputs)

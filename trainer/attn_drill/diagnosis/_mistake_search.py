@@ -201,10 +201,8 @@ class MistakeSearch:
             return False
         if without_numbers(other.message) != without_numbers(first.message):
             return False
-        random = {each.index for each in self.agreement.observed_cases if each.is_random}
-        if first.number - 1 not in random and not have_same_gradients(
-            self._comparison, comparison, first.case
-        ):
+        is_random = first.number - 1 in self.agreement.random
+        if not is_random and not have_same_gradients(self._comparison, comparison, first.case):
             return False
         if first.check == "vectorised":
             ratios = self._loops(self.references.patched(ids))
@@ -401,7 +399,7 @@ def generic_error(agreement: Agreement) -> str | None:
         return None
     references, first = agreement.references, agreement.wrong_cases[0]
     case_set = references.case_set
-    certain = [observed for observed in agreement.observed_cases if not observed.is_random]
+    certain = [each for each in agreement.observed_cases if not each.is_random]
 
     def explains(altered: CaseSet, observed: Observed, index: int) -> bool:
         names = references.namespace(())

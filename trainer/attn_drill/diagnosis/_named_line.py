@@ -109,10 +109,7 @@ def line_of_condition(
 def _line_that_skips(source: str, line: int, visited: set[int]) -> int | None:
     """Return the line that decides that a block before a line does not run.
 
-    The block sets a variable that the line reads.
-
-    Args:
-        visited: the lines of the file that made a result.
+    The block sets a variable that the line reads. It has none of the visited lines.
     """
     tree = ast.parse(source)
     nodes = list(ast.walk(function_around(tree, line) or tree))
@@ -180,7 +177,6 @@ def line_by_text(
     and after the gap, or the line before it twice if the gap is at the end of a block.
 
     Args:
-        source: the text of the file.
         is_planted: whether a bug hunt put the mistake into the file. Then lines that were moved
             count too, and so do lines that were left out.
     """
@@ -238,12 +234,7 @@ def patched_lines(reference: str, mistake: Mistake) -> Collection[int]:
 
 
 class NamedMistake:
-    """A named mistake in a recorded case of a file.
-
-    Args:
-        mistaken: the graph of the reference with the mistake, in the same case.
-        source: the text of the file.
-    """
+    """A named mistake in a recorded case of a file, whose text is `source`."""
 
     def __init__(
         self,
@@ -304,6 +295,12 @@ class NamedMistake:
         """Return whether a value can be compared and the right answers do not compute it."""
         return node.is_comparable and not self.recorded.right.has(node, may_swap=False)
 
+    def _is_wrong(self, own: Node) -> bool:
+        """Return whether a line of the file makes another value than right answers, NaN or +inf."""
+        if not own.lines or own.value is None:
+            return False
+        return self._is_other_value(own) or not bool((own.value < torch.inf).all())
+
     def _is_twin(self, node: Node, own: Node) -> bool:
         """Return whether a line of the file makes the value of a node."""
         if not own.lines or own.is_number != node.is_number:
@@ -319,14 +316,17 @@ class NamedMistake:
 
         Args:
             is_new: whether no right answer may have the value. Otherwise right answers may make it
-                by another operation, for example zeros for another sum.
+                by another operation, for example zeros for another sum, and the line is not after
+                the first wrong value.
         """
+        nodes = self.recorded.graph.nodes
+        early = list(takewhile(lambda own: not self._is_wrong(own), nodes))
         right = [node for graph in self.recorded.right_graphs for node in graph.nodes]
         for node in self._made:
             makers = {other.operation for other in right if _is_equal(node, other)}
             if node.entries < 2 or node.operation in makers or (is_new and makers):
                 continue
-            for own in self.recorded.graph.nodes:
+            for own in early if makers else nodes:
                 if own.lines and own.operation not in makers and _is_equal(node, own):
                     line, *calls = own.lines
                     is_chosen = calls and gives_a_constant(self.source, calls[0], line)

@@ -161,12 +161,7 @@ def recorded_case(
     worker_result: WorkerResult,
     comparison: Comparison,
 ) -> RecordedCase | None:
-    """Read the recorded run of a case; None if the worker could not record it.
-
-    Args:
-        alone: the case alone, which the worker recorded.
-        comparison: of all cases.
-    """
+    """Read the run of a case that a worker recorded alone; None if it could not record it."""
     if worker_result.how != "replied" or len(worker_result.reply.runs) != 1:
         return None
     graph = graph_of(worker_result.reply.runs[0], worker_result.tensors)

@@ -163,9 +163,7 @@ def blamed_line(
 ) -> int | None:
     """Return the first line that does what a check forbids; None if there is none.
 
-    Args:
-        limit: the number of entries that makes a tensor too large, for "memory".
-        reference: the graph of the reference, for "train/eval".
+    For the check "memory", the limit is the number of entries that makes a tensor too large.
     """
     if check == "train/eval":
         return _line_of_draw(graph, reference)

@@ -29,10 +29,7 @@ def most_informative_case(
 
     The report explains this case. So it is a failed case of the first failed check, if one of these
     can be compared. If a challenge has parts, a part uses the parts before it, so the case is one
-    of the first wrong part.
-
-    Args:
-        failed: the numbers, from 1, of all cases that fail the same check as `first`.
+    of the first wrong part. The numbers in `failed` are those of all cases that fail the check.
     """
     case_set = references.case_set
     parts = case_set.challenge.parts

@@ -59,9 +59,8 @@ class Diagnoser:
     def report(self, judgement: Judgement, planted: Ids = ()) -> Report:
         """Return the report of a judgement, with a diagnosis if the submission failed.
 
-        Args:
-            planted: the ids of the mistakes that a bug hunt put into the file. The report then has
-                the progress of the repair, and the diagnosis names one of those that are left.
+        If a bug hunt planted mistakes in the file, the report has the progress of the repair, and
+        the diagnosis names one of those that are left.
         """
         report, started = judgement.report, time.monotonic()
         if planted:
@@ -272,9 +271,9 @@ class _Diagnosis:
     @cached_property
     def _telling_index(self) -> int | None:
         failed = {
-            outcome.number
-            for outcome in self._judgement.report.outcomes
-            if outcome.status == "failed" and outcome.check == self._first.check and outcome.number
+            number
+            for check, number, _ in failures(self._judgement.report)
+            if number and check == self._first.check
         }
         wrong = self._reported.wrong_cases
         return most_informative_case(self._references, wrong, self._first, failed)
@@ -305,8 +304,7 @@ class _Diagnosis:
             return recorded
         # A submission that seems to draw at random may keep state from an earlier call. If it does
         # not, the recorded call shows nothing about the graded call.
-        random = {each.index for each in self._reported.observed_cases if each.is_random}
-        return None if index in random else recorded
+        return None if index in self._reported.random else recorded
 
     def _recorded_in(self, index: int, *, of_all_answers: bool = False) -> RecordedCase | None:
         """Return the submission's graph in a case; None if it was not recorded.
@@ -352,16 +350,14 @@ class _Diagnosis:
         """
         if self._keeps_state:
             return Diagnosis(layout=_KEEPS_STATE), None
-        recorded = self._recorded
+        recorded, index = self._recorded, (self._first.number or 0) - 1
         if recorded is not None:
             mistaken = self._references.graph(ids, recorded.index) if ids else None
             place = self._locator.place_of_wrong_value(recorded, mistaken, self._progress, mistakes)
-            return place or (self._locator.place_of_other_failure(), None)
-        for observed in self._reported.observed_cases:
-            is_explained = self._first.number == observed.index + 1
-            is_eval = self._case_set.cases[observed.index].mode == "eval"
-            if is_explained and is_eval and observed.is_random:
-                return self._locator.place_of_draw(observed.index), None
+            if place is not None:
+                return place
+        elif index in self._reported.random and self._case_set.cases[index].mode == "eval":
+            return self._locator.place_of_draw(index), None
         return self._locator.place_of_other_failure(), None
 
     def _named_place(
