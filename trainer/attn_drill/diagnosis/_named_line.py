@@ -252,7 +252,7 @@ class NamedMistake:
     def line(self, first: FirstWrong | None, *, is_missing: bool) -> int | None:
         """Return the line of the mistake; None if the first wrong value shows it as well."""
         if first is None:
-            return self._line_of_equal_value(is_new=False)
+            return self._line_without_wrong_value()
         line = line_of_number(self.recorded, self._made, self.source)
         if line is None:
             wrong_source = patch_all(self._reference, [self._mistake], "")
@@ -265,6 +265,21 @@ class NamedMistake:
         if line is None and not is_missing:
             line = self._line_of_result(first)
         return line
+
+    def _line_without_wrong_value(self) -> int | None:
+        """Return the line that makes a value of the changed lines; None if none does.
+
+        The value is wrong, or the reference has no such operation, for example a write in place.
+        """
+        usual = {node.operation for node in self.recorded.reference.nodes}
+        for node in self._made:
+            is_usual = node.operation in usual
+            if not node.is_comparable or (is_usual and not self._is_other_value(node)):
+                continue
+            for own in self.recorded.graph.nodes:
+                if self._is_twin(node, own) and (is_usual or own.operation not in usual):
+                    return own.line
+        return self._line_of_equal_value(is_new=False)
 
     def gap(self) -> tuple[int, int] | None:
         """Return the lines around a missing operation; None if no operation is missing.

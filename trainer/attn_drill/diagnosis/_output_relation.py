@@ -29,7 +29,6 @@ def relation(actual: Tensor, right: Tensor, dims: str, sizes: Sizes) -> str | No
 
     Args:
         dims: the named dimensions of `right`, e.g. "B L (H D)"; "" if they are unknown.
-        sizes: the value of every letter.
     """
     if actual.numel() != right.numel() or actual.numel() < 4:
         return None

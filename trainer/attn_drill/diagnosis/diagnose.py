@@ -307,12 +307,7 @@ class _Diagnosis:
         return None if index in self._reported.random else recorded
 
     def _recorded_in(self, index: int, *, of_all_answers: bool = False) -> RecordedCase | None:
-        """Return the submission's graph in a case; None if it was not recorded.
-
-        Args:
-            index: of the case, from 0.
-            of_all_answers: whether it is compared with all right answers, not with the reference.
-        """
+        """Return the submission's graph in a case, to compare with the reference or all answers."""
         finish = self._begin_recording(index)
         # The right graphs are computed here while the worker runs.
         if of_all_answers:

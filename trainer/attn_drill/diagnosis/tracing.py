@@ -92,9 +92,6 @@ def trace_of_run(
 ) -> Trace:
     """Return the trace of the only case of a set, which a worker recorded.
 
-    Args:
-        case_number: the number of the case in its challenge, from 1.
-
     Raises:
         DrillError: if the worker could not record anything.
     """
