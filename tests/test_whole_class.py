@@ -25,7 +25,6 @@ import pytest
 
 from tests.support.classroom import soon
 from tests.support.cli import drill
-from tests.support.lms_readers import blackboard_grades, canvas_grades, moodle_grades
 from tests.support.paths import SOURCE
 from tests.support.whole_class import (
     BLACKBOARD,
@@ -36,6 +35,9 @@ from tests.support.whole_class import (
     PLAIN,
     TABLES,
     Upload,
+    blackboard_grades,
+    canvas_grades,
+    moodle_grades,
 )
 
 Row = dict[str, str]

@@ -14,9 +14,7 @@ from attn_drill.diagnosis.patched_references import PatchedReferences
 from attn_drill.grading.case_set import load_case_set
 from attn_drill.grading.comparison import Comparison
 from attn_drill.packs import pack_reader
-from tests.support.case_runs import caught_by, patched
-from tests.support.plain_attention import ROTARY
-from tests.support.suites import STAYS, Patch
+from tests.support.casekit import ROTARY, STAYS, Patch, caught_by, patched
 
 PROJECTED = "        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)\n"
 AXIS = "        angles = angles[:, None]\n"

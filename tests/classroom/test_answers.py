@@ -7,7 +7,7 @@ import pytest
 
 from attn_drill.classroom.collect import collect, collect_single
 from attn_drill.model.challenge import Challenge
-from tests.support.collect import (
+from tests.support.classroom import (
     CACHE,
     GQA,
     ONE,

@@ -9,7 +9,7 @@ from attn_drill.classroom.collect import Collected, collect, collect_single
 from attn_drill.classroom.records import Student
 from attn_drill.classroom.roster import read_roster
 from attn_drill.model.errors import DrillError
-from tests.support.collect import (
+from tests.support.classroom import (
     GQA,
     ONE,
     Files,

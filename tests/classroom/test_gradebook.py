@@ -24,7 +24,7 @@ from attn_drill.classroom.records import (
     StudentSubmission,
 )
 from attn_drill.classroom.result_store import ClassRecord, Mark, ResultStore
-from tests.support.class_results import class_record, result
+from tests.support.classroom import class_record, result
 
 DUE, DAY = 1_800_000_000.0, 86_400.0
 TWO = Assignment(

@@ -15,7 +15,7 @@ from attn_drill.classroom import handed_in
 from attn_drill.classroom.handed_in import HandedIn, files_in, inside, single_file
 from attn_drill.model.errors import DrillError
 from attn_drill.practice.learner_files import MOST_SOURCE_BYTES
-from tests.support.collect import Files, write_files, write_zip
+from tests.support.classroom import Files, write_files, write_zip
 
 TEXT = b"x = 1\n"
 

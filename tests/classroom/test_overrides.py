@@ -10,7 +10,7 @@ from attn_drill.classroom.gradebook import Entry, append_entry, decided_file, re
 from attn_drill.classroom.records import Override
 from attn_drill.classroom.result_store import ClassRecord
 from attn_drill.model.errors import DrillError
-from tests.support.class_results import assignment, class_record
+from tests.support.classroom import assignment, class_record
 
 BY_HAND = """\
 # Appeals of week 3

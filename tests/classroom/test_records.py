@@ -1,7 +1,7 @@
 """Tests of the values of a class that are computed from others."""
 
 from attn_drill.classroom.records import Lateness, StudentResult, StudentSubmission
-from tests.support.class_results import grade_of, outcome, result
+from tests.support.classroom import grade_of, outcome, result
 
 
 def test_line_is_that_of_the_diagnosis_otherwise_of_the_first_failure() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from attn_drill.classroom.records import Gradebook, Override, Student, StudentResult
 from attn_drill.classroom.summary import CheckRate, ClassSummary, distribution, summarise
-from tests.support.class_results import (
+from tests.support.classroom import (
     EVERYONE,
     INVERTED,
     NO_SCALE,

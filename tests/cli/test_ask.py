@@ -25,8 +25,7 @@ from attn_drill.packs.follow_up import FollowUp
 from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
-from tests.support.cli import GQA
-from tests.support.typing_lines import type_lines
+from tests.support.cli import GQA, type_lines
 
 QUESTION = FindLine(
     item="line:a:b", topic="t", text="Which?", explanation="So.", code="a\nb", lines=(2,)

@@ -21,8 +21,7 @@ from attn_drill.practice.facts import Attempted
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts, rated_reviews, since_start
 from attn_drill.sandbox.isolation import descendants
-from tests.support.cli import TILED, drill
-from tests.support.menu import BUILT_IN
+from tests.support.cli import BUILT_IN, TILED, drill
 from tests.support.paths import SOURCE, TINY_PACK
 
 # A challenge that is graded three times as fast as gqa.

@@ -9,7 +9,7 @@ import pytest
 
 from attn_drill.packs.pack_reader import built_in_pack
 from tests.support import forked
-from tests.support.autograder import run
+from tests.support.cli import run
 from tests.support.paths import TINY_PACK
 
 

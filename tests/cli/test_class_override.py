@@ -13,7 +13,7 @@ from attn_drill.classroom.records import AssignedChallenge, Assignment
 from attn_drill.classroom.result_store import ResultStore, write_record
 from attn_drill.cli._class_commands import override
 from attn_drill.model.errors import DrillError
-from tests.support.class_results import class_record, result
+from tests.support.classroom import class_record, result
 
 app = typer.Typer()
 app.command()(override)

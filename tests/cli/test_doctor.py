@@ -8,7 +8,7 @@ import pytest
 
 from attn_drill.packs import pack_reader
 from tests.support.cli import drill
-from tests.support.known_packs import BUILT_IN, install_pack, make_pack
+from tests.support.packs import BUILT_IN, install_pack, make_pack
 
 
 def test_doctor_shows_versions_and_isolation(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 
 from attn_drill.report.heads_text import as_object
 from tests.support.cli import drill
-from tests.support.heads import facts, random_weights
+from tests.support.tools import facts, random_weights
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from attn_drill.packs import pack_reader
 from attn_drill.packs.pack_reader import other_answers
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews, since_start
-from tests.support.cli import GQA, drill
-from tests.support.menu import record_pass
+from tests.support.cli import GQA, drill, record_pass
 
 
 def test_each_call_shows_the_next_hint(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from attn_drill.practice.facts import Hunted
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts
 from tests.support.cli import drill
-from tests.support.hunt import BY_ID
+from tests.support.exercises import BY_ID
 
 
 @pytest.mark.sampled(3)

@@ -16,8 +16,7 @@ from attn_drill.practice.progress import counted_attempts, rated_reviews
 from attn_drill.session.interviews import recorded_events
 from attn_drill.session.model import SessionResult
 from tests.support import forked
-from tests.support.session import read_until, terminal
-from tests.support.session_interview import CHALLENGES
+from tests.support.session import CHALLENGES, read_until, terminal
 
 
 def drill(

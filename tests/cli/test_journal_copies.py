@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from tests.support.cli import drill
-from tests.support.exchange import FACTS, filled_journal
-from tests.support.journal import ROOT
+from tests.support.journal import FACTS, ROOT, filled_journal
 
 LINES = ROOT / "tests" / "practice" / "journal_4.jsonl"
 

@@ -9,7 +9,7 @@ import pytest
 
 from attn_drill.packs import pack_reader
 from tests.support.cli import drill
-from tests.support.known_packs import make_pack
+from tests.support.packs import make_pack
 
 
 @pytest.mark.parametrize("columns", [44, 70, 80, 100, 120])

@@ -14,7 +14,7 @@ from typer.main import get_command
 from attn_drill.cli.commands import app
 from attn_drill.packs import pack_reader
 from tests.support.cli import drill
-from tests.support.known_packs import BANK, BUILT_IN, make_pack
+from tests.support.packs import BANK, BUILT_IN, make_pack
 from tests.support.paths import SOURCE
 
 

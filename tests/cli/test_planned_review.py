@@ -16,10 +16,8 @@ from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
 from attn_drill.practice.review_plan import Form, ReviewPart, ReviewPlan
-from tests.support.cli import drill
-from tests.support.known_packs import make_pack
-from tests.support.menu import record_pass
-from tests.support.typing_lines import type_lines
+from tests.support.cli import drill, record_pass, type_lines
+from tests.support.packs import make_pack
 
 
 @pytest.fixture

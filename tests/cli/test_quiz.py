@@ -17,11 +17,10 @@ from attn_drill.packs.follow_up import follow_ups
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
 from tests.support import forked
-from tests.support.cli import GQA, drill
-from tests.support.known_packs import make_pack
-from tests.support.menu import record_pass
+from tests.support.cli import GQA, drill, record_pass
+from tests.support.exercises import POOL
+from tests.support.packs import make_pack
 from tests.support.paths import SOURCE
-from tests.support.quiz import POOL
 
 PROMPT = rb"\n[^\n]*(?:line|bytes|percent|factor|FLOPs|number|a-[a-h]): $"
 

@@ -10,8 +10,7 @@ from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts, rated_reviews
-from tests.support.cli import drill
-from tests.support.menu import BUILT_IN, record_pass
+from tests.support.cli import BUILT_IN, drill, record_pass
 
 
 def test_review_hands_out_the_longest_due_challenge(tmp_path: Path, home: Path) -> None:

@@ -9,8 +9,7 @@ import pytest
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Started
 from attn_drill.practice.journal import Journal
-from tests.support.cli import GQA, drill
-from tests.support.menu import BUILT_IN
+from tests.support.cli import BUILT_IN, GQA, drill
 from tests.support.session import RIGHT, WRONG, read_until, terminal
 
 

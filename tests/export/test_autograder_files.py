@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from attn_drill.export.autograder import FAILED, RUN_AUTOGRADER, SETUP
-from tests.support.autograder import run
+from tests.support.cli import run
 
 RESULTS = {"score": 72.7, "output": "first: failed – ✗", "tests": []}
 

@@ -22,7 +22,7 @@ from attn_drill.export._class_page import class_html
 from attn_drill.model.report import Diagnosis
 from attn_drill.report.class_words import VERDICTS
 from attn_drill.report.words import visible
-from tests.support.class_results import (
+from tests.support.classroom import (
     EVERYONE,
     HOSTILE_NAMES,
     INVERTED,
@@ -38,8 +38,7 @@ from tests.support.class_results import (
     student_grade,
     ungraded,
 )
-from tests.support.html_page import Page
-from tests.support.pages import class_page
+from tests.support.pages import Page, class_page
 
 TWO = ("first", "second")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

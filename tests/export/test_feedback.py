@@ -17,7 +17,7 @@ from attn_drill.classroom.records import (
 )
 from attn_drill.export.feedback import feedback_html, feedback_path, feedback_zip
 from attn_drill.report.words import visible
-from tests.support.class_results import (
+from tests.support.classroom import (
     CHECKS,
     FAILED,
     HOSTILE_NAMES,
@@ -28,8 +28,8 @@ from tests.support.class_results import (
     student_grade,
     ungraded,
 )
-from tests.support.html_page import Page
-from tests.support.lms_readers import canvas_student_id, moodle_participant
+from tests.support.pages import Page
+from tests.support.whole_class import canvas_student_id, moodle_participant
 
 LATE = Lateness(True, 1e9, 9e8, is_extended=True, days=2, penalty=20.0)
 

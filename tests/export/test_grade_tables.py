@@ -19,7 +19,7 @@ from attn_drill.classroom.records import (
 from attn_drill.export.tables import ENCODING, grades_by_challenge_csv, grades_csv
 from attn_drill.export.to_look_at import Reason
 from attn_drill.report.words import visible
-from tests.support.class_results import EVERYONE, FAILED, SETTLE, grade_of, result, ungraded
+from tests.support.classroom import EVERYONE, FAILED, SETTLE, grade_of, result, ungraded
 
 
 def rows(results: list[StudentResult]) -> list[dict[str, str]]:

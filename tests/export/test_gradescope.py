@@ -16,7 +16,7 @@ from attn_drill.classroom.records import (
 )
 from attn_drill.export.feedback import gradescope_object
 from attn_drill.model.checks import CHECK_ORDER
-from tests.support.class_results import (
+from tests.support.classroom import (
     EVERYONE,
     FAILED,
     SHOWN,

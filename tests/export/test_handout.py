@@ -1,7 +1,6 @@
 """Tests of the page that students get with an assignment."""
 
-from tests.support.html_page import Page
-from tests.support.pages import handout_page
+from tests.support.pages import Page, handout_page
 
 
 def test_page_has_the_rules_of_the_assignment() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from attn_drill.export.writers import junit_xml
 from attn_drill.report.words import visible
-from tests.support import class_results
-from tests.support.class_results import EVERYONE, FAILED, SETTLE, ungraded
+from tests.support import classroom
+from tests.support.classroom import EVERYONE, FAILED, SETTLE, ungraded
 
 
 def test_several_submissions_of_the_same_name_are_an_error() -> None:
@@ -67,7 +67,7 @@ def test_failure_has_the_messages_of_all_cases() -> None:
 
 def test_submission_that_did_not_pass_has_a_failed_test() -> None:
     """If no check failed, the verdict is a failed test."""
-    nothing_failed = class_results.result("Ann", verdict="failed", skipped=("values",))
+    nothing_failed = classroom.result("Ann", verdict="failed", skipped=("values",))
     root = ElementTree.fromstring(junit_xml([nothing_failed]))
     assert root.get("failures") == "1"
     assert root.find("testsuite/testcase[@name='verdict']/failure") is not None

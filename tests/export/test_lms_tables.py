@@ -17,8 +17,8 @@ from attn_drill.classroom.records import (
     StudentGrade,
 )
 from attn_drill.export.tables import LmsTable, lms_table
-from tests.support.class_results import grade_of, result
-from tests.support.lms_readers import blackboard_grades, canvas_grades, moodle_grades, table
+from tests.support.classroom import grade_of, result
+from tests.support.whole_class import blackboard_grades, canvas_grades, moodle_grades, table
 
 CANVAS_ROW = {
     "Student": "Lee, Ana",

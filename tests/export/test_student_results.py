@@ -13,7 +13,7 @@ from attn_drill.export.feedback import feedback_html, gradescope_object
 from attn_drill.export.student_results import as_text, with_failure, with_report, with_trouble
 from attn_drill.model.checks import Verdict
 from attn_drill.model.report import Diagnosis, Frame, Outcome, Report
-from tests.support.class_results import CHECKS, NO_SCALE, assignment, make_gradebook
+from tests.support.classroom import CHECKS, NO_SCALE, assignment, make_gradebook
 
 BARE = StudentResult(student="ana", challenge="first", file="ana.py", score=0.0)
 # Options, commands and names that only a person at the command line understands.

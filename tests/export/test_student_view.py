@@ -10,7 +10,7 @@ from attn_drill.export.feedback import ChallengeView, student_view
 from attn_drill.export.student_results import with_trouble
 from attn_drill.model.checks import CHECK_ORDER
 from attn_drill.report.words import visible
-from tests.support.class_results import (
+from tests.support.classroom import (
     CHECKS,
     FAILED,
     NO_SCALE,

@@ -9,7 +9,7 @@ import pytest
 
 from attn_drill.classroom.records import Gradebook, Student
 from attn_drill.export.writers import WRITERS, GradedClass
-from tests.support.class_results import (
+from tests.support.classroom import (
     assignment,
     grade_of,
     make_class,

@@ -2,7 +2,7 @@
 
 from attn_drill.grading.case_set import calls_for
 from attn_drill.grading.grader import Grader
-from tests.support.checks import GQA
+from tests.support.grading import GQA
 
 
 def test_a_case_is_called_with_and_without_gradients_on_other_values(grader: Grader) -> None:

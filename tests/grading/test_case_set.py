@@ -5,8 +5,8 @@ import torch
 from attn_drill.grading.case_set import load_case_set
 from attn_drill.grading.grader import Grader
 from attn_drill.worker.protocol import Request, decode
-from tests.support.checks import GQA
 from tests.support.diagnosis import CHALLENGES, SEED
+from tests.support.grading import GQA
 
 
 def test_seed_determines_the_request() -> None:

@@ -10,7 +10,7 @@ from attn_drill.grading.case_set import load_case_set
 from attn_drill.grading.content import load_content, load_module
 from attn_drill.model.errors import GraderError, PackError
 from attn_drill.packs import pack_reader
-from tests.support.checks import GQA
+from tests.support.grading import GQA
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,16 @@ import pytest
 
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
-from tests.support.checks import BUGS, assert_fails_first, grade
-from tests.support.grading import report_of
-from tests.support.judged import with_mistakes
+from tests.support.grading import (
+    BUGS,
+    CHECKED,
+    assert_fails_first,
+    grade,
+    report_of,
+    strict_pack,
+    with_mistakes,
+)
 from tests.support.paths import TINY_PACK
-from tests.support.strict_pack import CHECKED, strict_pack
 
 PREFIX_SUM = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 

@@ -13,7 +13,7 @@ from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.report import Report
 from attn_drill.packs import pack_reader
-from tests.support.case_runs import patched
+from tests.support.casekit import patched
 from tests.support.grading import report_of
 
 PACK = pack_reader.built_in_pack()

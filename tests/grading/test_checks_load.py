@@ -10,9 +10,15 @@ from attn_drill.model.challenge import Parameter, Signature
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import patch, read_mistakes
 from attn_drill.worker.protocol import FoundParameter
-from tests.support.checks import GQA, assert_fails_first, failed_outcomes, grade
-from tests.support.grading import report_of
-from tests.support.strict_pack import CHECKED, strict_pack
+from tests.support.grading import (
+    CHECKED,
+    GQA,
+    assert_fails_first,
+    failed_outcomes,
+    grade,
+    report_of,
+    strict_pack,
+)
 
 DROPOUT = "self.dropout = nn"
 TEMPERATURE = "self.temperature = nn.Parameter(torch.ones(1))\n        self.dropout = nn"

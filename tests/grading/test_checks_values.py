@@ -6,9 +6,13 @@ import pytest
 
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
-from tests.support.checks import assert_fails_first, failed_outcomes, grade
-from tests.support.grading import report_of
-from tests.support.running import grade_prefix_sum
+from tests.support.grading import (
+    assert_fails_first,
+    failed_outcomes,
+    grade,
+    grade_prefix_sum,
+    report_of,
+)
 
 RETURN = "return self.o_proj(merged)"
 SHAPE = "batch, length, d_model = x.shape"

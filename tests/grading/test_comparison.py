@@ -9,10 +9,8 @@ from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Submission
 from attn_drill.packs import pack_reader
-from tests.support.checks import GQA, SOLUTION
-from tests.support.grading import report_of
+from tests.support.grading import GQA, RIGHT_SUM, SOLUTION, grade_prefix_sum, report_of
 from tests.support.paths import TINY_PACK
-from tests.support.running import RIGHT_SUM, grade_prefix_sum
 
 SIGNS = pack_reader.find_challenge(TINY_PACK, "signs")
 COUNT = "int((x > 0).sum())"

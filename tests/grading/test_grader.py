@@ -18,11 +18,16 @@ from attn_drill.model.limits import Limits
 from attn_drill.packs import pack_reader
 from attn_drill.worker.protocol import SubmittedFile
 from attn_drill.worker.worker_client import WorkerRun
-from tests.support.checks import GQA, SOLUTION, grade
-from tests.support.grading import report_of
-from tests.support.judged import with_tied_head
+from tests.support.grading import (
+    GQA,
+    RIGHT_SUM,
+    SOLUTION,
+    grade,
+    grade_prefix_sum,
+    report_of,
+    with_tied_head,
+)
 from tests.support.paths import TESTS, TINY_PACK
-from tests.support.running import RIGHT_SUM, grade_prefix_sum
 
 PREFIX_SUM = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 UNNAMED_LAYERS = (GQA.solutions / "also_right" / "unnamed_layers.py").read_text(encoding="utf-8")

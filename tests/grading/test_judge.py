@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 
 from attn_drill.grading.grader import Grader
-from tests.support.checks import BUGS, failed_outcomes, grade, passed_checks
+from tests.support.grading import BUGS, failed_outcomes, grade, passed_checks
 
 
 def test_later_checks_are_skipped_with_the_reason(grader: Grader) -> None:

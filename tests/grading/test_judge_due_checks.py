@@ -6,7 +6,7 @@ from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.grader import Grader
 from attn_drill.grading.judge import CHECKS
 from attn_drill.worker.worker_client import WorkerResult
-from tests.support.checks import BUGS, GQA, failed_outcomes, grade, passed_checks
+from tests.support.grading import BUGS, GQA, failed_outcomes, grade, passed_checks
 
 ROWS = {check.name: check for check in CHECKS}
 

@@ -13,9 +13,9 @@ from attn_drill.model.limits import Limits
 from attn_drill.packs import pack_reader
 from attn_drill.packs.pack_reader import other_answers
 from attn_drill.worker.worker_client import SupersededError
+from tests.support.grading import RIGHT_SUM
 from tests.support.lessons import ANSWERS, COMPARED, SEED, challenge_of, compared, kinds_with_lines
 from tests.support.paths import TINY_PACK
-from tests.support.running import RIGHT_SUM
 
 SUMS = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 MASKS = challenge_of("masks")

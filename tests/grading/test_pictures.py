@@ -15,7 +15,7 @@ from attn_drill.grading._tolerance import allowed, compare_values
 from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.pictures import error_maps, off_by, patterns, rows_of, with_pictures
 from attn_drill.model.report import ErrorMap, Mismatch, Outcome
-from tests.support.comparing import mismatch
+from tests.support.grading import mismatch
 
 SIZES = {"B": 2, "L": 5, "H": 3, "D": 4}
 DIMS = "B L (H D)"

@@ -5,7 +5,7 @@ import math
 import torch
 
 from attn_drill.grading.grader import Grader
-from tests.support.checks import GQA
+from tests.support.grading import GQA
 
 
 def test_only_floating_inputs_get_gradients(grader: Grader) -> None:

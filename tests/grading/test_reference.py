@@ -13,7 +13,7 @@ from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
 from attn_drill.worker.execution import build
-from tests.support.checks import GQA
+from tests.support.grading import GQA
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 

@@ -6,7 +6,7 @@ import torch
 from attn_drill.grading.grader import Grader
 from attn_drill.grading.reference import ReplayedDropout, kept_weights
 from attn_drill.packs import pack_reader
-from tests.support.checks import failed_outcomes, grade
+from tests.support.grading import failed_outcomes, grade
 
 # Hand-written dropout on the weights, in place of `self.dropout(weights)`.
 KEEP = "(torch.rand_like(weights) >= self.dropout.p)"

@@ -5,7 +5,7 @@ import pytest
 from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.packs import pack_reader
-from tests.support.checks import BUGS, GQA, SOLUTION
+from tests.support.grading import BUGS, GQA, SOLUTION
 
 MHA = pack_reader.find_challenge(pack_reader.built_in_pack(), "mha")
 ABOUT_VALUES = ("values", "masks", "gradients", "train/eval", "properties")

@@ -9,7 +9,7 @@ from attn_drill.grading.judge import due_checks
 from attn_drill.model.limits import Limits
 from attn_drill.packs import pack_reader
 from attn_drill.worker.worker_client import WorkerResult
-from tests.support.running import grade_prefix_sum
+from tests.support.grading import grade_prefix_sum
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from attn_drill.grading._tolerance import allowed, compare_dropout, compare_values
-from tests.support.comparing import mismatch
+from tests.support.grading import mismatch
 
 
 def test_counts_and_places_of_differences() -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attn_drill.grading._tolerance import allowed, loss, lower_dtype
-from tests.support.comparing import mismatch
+from tests.support.grading import mismatch
 
 
 @pytest.mark.parametrize(

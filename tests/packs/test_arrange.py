@@ -11,7 +11,7 @@ from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import patch, read_mistakes
 from attn_drill.packs.stub_levels import arranged, completed, shuffled_pieces, wrong_piece
-from tests.support.arranged import (
+from tests.support.packs import (
     Pieces,
     comments_under,
     functions_of,

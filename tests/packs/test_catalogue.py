@@ -10,7 +10,7 @@ import pytest
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import catalogue, pack_reader
 from attn_drill.packs.catalogue import KnownPacks
-from tests.support.known_packs import BUILT_IN, install_pack, make_pack
+from tests.support.packs import BUILT_IN, install_pack, make_pack
 
 
 def pack_of(known_packs: KnownPacks, challenge_id: str) -> Path:

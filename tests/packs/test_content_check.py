@@ -10,7 +10,7 @@ import pytest
 from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader
 from attn_drill.packs.content_check import misplaced_files, stub_problems, text_problems
-from tests.support.levels import GUIDED, STANDARD
+from tests.support.packs import GUIDED, STANDARD
 from tests.support.paths import TINY_PACK
 
 BUILT_IN = pack_reader.built_in_pack()

@@ -19,7 +19,7 @@ from attn_drill.packs.mistakes import (
     readable_mistakes,
     statements_of,
 )
-from tests.support.known_packs import make_pack
+from tests.support.packs import make_pack
 
 SOURCE = """\
 @cache

@@ -6,7 +6,7 @@ import pytest
 
 from attn_drill.model.errors import PackError
 from attn_drill.packs.question_bank import read_bank, read_topic
-from tests.support.known_packs import BANK, make_pack
+from tests.support.packs import BANK, make_pack
 
 
 def test_banks_of_several_packs_are_joined(tmp_path: Path) -> None:

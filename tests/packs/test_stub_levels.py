@@ -7,7 +7,7 @@ import pytest
 from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader
 from attn_drill.packs.stub_levels import LEVELS, at_level, steps
-from tests.support.levels import GUIDED, STANDARD
+from tests.support.packs import GUIDED, STANDARD
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 BLANK = """import torch  # a comment after code stays

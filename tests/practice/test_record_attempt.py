@@ -20,9 +20,9 @@ from attn_drill.practice.record_attempt import (
     record_diagnosis,
     write_attempt,
 )
-from tests.support.fake_grader import report_on
 from tests.support.journal import Open
 from tests.support.journal import attempt as past_attempt
+from tests.support.session import report_on
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 

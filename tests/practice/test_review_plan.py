@@ -10,7 +10,7 @@ from attn_drill.practice.review_plan import (
     review_plan,
 )
 from attn_drill.practice.schedule import items
-from tests.support.stats import DAY, NOW, PACK, challenge, review
+from tests.support.journal import DAY, NOW, PACK, challenge, review
 
 LONG, SHORT, SHORTER = (
     challenge_forms(challenge("long", minutes=40)),

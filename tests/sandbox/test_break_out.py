@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from attn_drill.sandbox import break_out
-from tests.support.sandbox import linux
+from tests.support.isolation import linux
 
 # A process without a sandbox can always do these things.
 ALWAYS_POSSIBLE = {

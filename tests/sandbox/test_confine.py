@@ -25,10 +25,16 @@ from attn_drill.worker.protocol import SubmittedFile
 from attn_drill.worker.selftest import run_selftest
 from attn_drill.worker.worker_client import WorkerRun
 from tests.support.grading import report_of
-from tests.support.isolation import grade, grader_by
+from tests.support.isolation import (
+    HIDDEN,
+    grade,
+    grader_by,
+    linux,
+    needs_bubblewrap,
+    needs_kernel,
+    wait_until,
+)
 from tests.support.paths import TINY_PACK
-from tests.support.sandbox import HIDDEN, linux, needs_bubblewrap, needs_kernel
-from tests.support.waiting import wait_until
 
 # The kernel can send a signal of any kind to the owner of a pipe, and the owner may be any process.
 # So a pipe could be a way around the refused signals.

@@ -33,11 +33,12 @@ from tests.support.isolation import (
     SUMS,
     grade,
     grader_by,
+    linux,
     message_of,
+    needs_bubblewrap,
+    wait_until,
     without_time,
 )
-from tests.support.sandbox import linux, needs_bubblewrap
-from tests.support.waiting import wait_until
 
 
 def test_used_bytes_of_empty_and_missing_folders(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from attn_drill.sandbox import confine
+from tests.support.isolation import HIDDEN
 from tests.support.paths import TINY_PACK
-from tests.support.sandbox import HIDDEN
 
 
 def allows(allowed: list[str], path: Path) -> bool:

@@ -8,7 +8,7 @@ from itertools import chain
 import pytest
 
 from attn_drill.sandbox._system_calls import ALLOWED, RULES, SECCOMP
-from tests.support.syscalls import ALLOW, KILL, OWN, REFUSE, verdict_on
+from tests.support.isolation import ALLOW, KILL, OWN, REFUSE, verdict_on
 
 
 def test_only_the_listed_call_numbers_pass(machine: str, code: bytes) -> None:

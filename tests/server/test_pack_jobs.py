@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from attn_drill.packs import pack_reader
-from attn_drill.packs.content_check import items
-from tests.support.pack_check import checked
+from attn_drill.packs.content_check import Row, items
+from attn_drill.server.clients import check_pack
 from tests.support.paths import TINY_PACK
 
 
@@ -15,6 +15,14 @@ from tests.support.paths import TINY_PACK
 def pack(tmp_path: Path) -> Path:
     """Copy the tiny pack, so that a test can break it."""
     return Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
+
+
+def checked(root: Path, processes: int) -> list[Row]:
+    """Check a pack with two seeds and return all rows in order."""
+    challenges = pack_reader.read_pack(root)
+    wanted = {challenge: items(challenge) for challenge in challenges}
+    packs = [root, pack_reader.built_in_pack()]
+    return check_pack(packs, [1, 2], processes, wanted)
 
 
 @pytest.mark.thorough

@@ -16,8 +16,8 @@ from attn_drill.session._after_pass import (
     render_lesson,
     render_questions,
 )
-from tests.support.display import lines_of
 from tests.support.journal import attempt
+from tests.support.report import lines_of
 from tests.support.session import GQA
 
 TITLES = ["the reference", *(answer.name for answer in other_answers(GQA)[1:])]

@@ -6,7 +6,7 @@ import pytest
 
 from attn_drill.server.messages import Prepare, Ready
 from attn_drill.session._grading_link import Ended, GradingLink
-from tests.support.fake_grader import FakeGrader
+from tests.support.session import FakeGrader
 
 
 def test_process_that_keeps_ending_is_not_replaced_for_ever(

@@ -9,8 +9,7 @@ import torch
 
 from attn_drill.model.errors import DrillError
 from attn_drill.tools.attention_heads import heads_of
-from tests.support.compare import reference
-from tests.support.heads import facts, random_weights
+from tests.support.tools import facts, random_weights, reference
 
 
 def test_entropy_and_distance_by_hand() -> None:

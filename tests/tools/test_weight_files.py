@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 from attn_drill.model.errors import DrillError
 from attn_drill.tools.attention_heads import MOST_BYTES, read_weights
-from tests.support.heads import random_weights
+from tests.support.tools import random_weights
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16], ids=str)

@@ -19,7 +19,7 @@ from attn_drill.sandbox.isolation import (
 )
 from attn_drill.worker.protocol import SubmittedFile
 from attn_drill.worker.worker_client import WorkerRun
-from tests.support.grading import report_of
+from tests.support.grading import RIGHT_SUM, grade_prefix_sum, report_of
 from tests.support.isolation import (
     RIGHT,
     SOURCE,
@@ -28,11 +28,11 @@ from tests.support.isolation import (
     family,
     grade,
     grader_by,
+    linux,
     message_of,
+    needs_bubblewrap,
     without_time,
 )
-from tests.support.running import RIGHT_SUM, grade_prefix_sum
-from tests.support.sandbox import linux, needs_bubblewrap
 
 # The tests with the kernel's isolation find the same faults first.
 LIMITS = pytest.param("limits", marks=pytest.mark.thorough)

@@ -20,7 +20,7 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 from attn_drill.grading.grader import Grader
 from attn_drill.worker._meter import measured
 from attn_drill.worker.library_calls import LibraryCalls, NotAllowedError
-from tests.support.running import RIGHT_SUM, grade_prefix_sum
+from tests.support.grading import RIGHT_SUM, grade_prefix_sum
 
 Q = torch.randn(2, 3, 4, 8)
 X = torch.randn(2, 5, 8)

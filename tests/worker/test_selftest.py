@@ -7,7 +7,7 @@ import pytest
 from attn_drill.sandbox import confine
 from attn_drill.sandbox.isolation import Isolation
 from attn_drill.worker.selftest import SelfTestResult, run_selftest
-from tests.support.sandbox import HIDDEN, linux, needs_bubblewrap, needs_kernel
+from tests.support.isolation import HIDDEN, linux, needs_bubblewrap, needs_kernel
 
 # Only a sandbox prevents these actions.
 ONLY_BY_SANDBOX = {

@@ -1,7 +1,7 @@
 """The work of a worker on one request."""
 
 from attn_drill.grading.grader import Grader
-from tests.support.running import grade_prefix_sum
+from tests.support.grading import grade_prefix_sum
 
 
 def test_a_table_cached_by_length_is_not_a_loop(grader: Grader) -> None:

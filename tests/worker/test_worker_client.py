@@ -11,7 +11,7 @@ import pytest
 from attn_drill.grading.grader import Grader
 from attn_drill.worker.protocol import SubmittedFile
 from attn_drill.worker.worker_client import WorkerRun
-from tests.support.running import RIGHT_SUM, grade_prefix_sum
+from tests.support.grading import RIGHT_SUM, grade_prefix_sum
 
 
 @pytest.mark.sampled(3)

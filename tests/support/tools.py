@@ -1,9 +1,15 @@
-"""Attention weights and their facts for tests of `heads`."""
+"""Helpers for tests of the tools."""
+
+from __future__ import annotations
+
+import runpy
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from attn_drill.tools.attention_heads import HeadFacts, describe, heads_of
+from tests.support.paths import ROOT
 
 
 def facts(
@@ -19,3 +25,8 @@ def random_weights(*leading: int, length: int = 7, seed: int = 0) -> Tensor:
     draw = torch.Generator().manual_seed(seed)
     scores = torch.randn(*leading, length, length, generator=draw, dtype=torch.float64)
     return torch.softmax(2 * scores, dim=-1)
+
+
+def reference(folder: str) -> dict[str, Any]:
+    """Return the names that the reference of a challenge defines."""
+    return runpy.run_path(str(ROOT / "solutions" / folder / "solution.py"))
