@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.classroom.records import AssignedChallenge, Assignment, Student, StudentSubmission
+from attn_drill.classroom.records import (
+    AssignedChallenge,
+    Assignment,
+    Lateness,
+    Student,
+    StudentResult,
+    StudentSubmission,
+)
 from attn_drill.classroom.result_store import (
     CLASS_FILE,
     ClassRecord,
@@ -25,7 +32,7 @@ from attn_drill.classroom.result_store import (
 )
 from attn_drill.export.student_results import with_report, with_trouble
 from attn_drill.model.errors import DrillError, GraderError
-from tests.support.classroom import BARE, TINY, WRONG_SUM, submission
+from tests.support.classroom import BARE, TINY, WRONG_SUM, grade_of, outcome, result, submission
 from tests.support.grading import report_of
 
 
@@ -132,3 +139,23 @@ def test_record_of_a_class_survives_the_disk(tmp_path: Path) -> None:
         (tmp_path / CLASS_FILE).write_text(unreadable)
         with pytest.raises(DrillError, match=r"class\.json is no record .* Name another folder"):
             read_record(tmp_path)
+
+
+def test_line_is_that_of_the_diagnosis_otherwise_of_the_first_failure() -> None:
+    """Without a report there is none."""
+    failure = outcome("runs", "failed", "a", "no", line=7)
+    assert result("Ann", verdict="failed", failed=("values",)).line == 34
+    assert result("Ann", verdict="error", outcomes=(failure,), diagnosis=None).line == 7
+    assert result("Ann").line is None
+    assert StudentResult(student="Ann", challenge="first", file="").line is None
+
+
+def test_time_is_unknown_only_if_it_matters() -> None:
+    """There must be a due time, a file that can be read, and no mark of the system."""
+    due = Lateness(due=1e9)
+    assert grade_of(result("Ann"), lateness=due).has_unknown_time
+    assert not grade_of(result("Ann"), lateness=Lateness()).has_unknown_time
+    assert not grade_of(result("Ann"), "It is empty.", lateness=due).has_unknown_time
+    assert not grade_of(result("Ann"), lateness=Lateness(True, due=1e9)).has_unknown_time
+    marked = StudentSubmission("Ann", "first", "f.py", None, has_late_marks=True)
+    assert not grade_of(result("Ann"), lateness=due, submission=marked).has_unknown_time

@@ -1,11 +1,19 @@
 """The grader's tolerance: no wrong answer passes, and no right answer is refused."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
+from torch import Tensor
 
-from attn_drill.grading._tolerance import allowed, loss, lower_dtype
+from attn_drill.grading._tolerance import (
+    allowed,
+    compare_dropout,
+    compare_values,
+    loss,
+    lower_dtype,
+)
 from tests.support.grading import mismatch
 
 
@@ -70,3 +78,148 @@ def test_loss_is_measured_in_the_lower_dtype() -> None:
     """The lower dtype of float64 is float32. Other dtypes are their own lower dtype."""
     lower = [lower_dtype(dtype) for dtype in ("float64", "float32", "bfloat16")]
     assert lower == ["float32", "float32", "bfloat16"]
+
+
+def test_counts_and_places_of_differences() -> None:
+    """The report has the largest and the first difference, and the affected indices of each dim."""
+    expected = torch.zeros(2, 3, 8, dtype=torch.float64) + 1
+    actual = expected.clone()
+    actual[1, 2, 4:6] = 3
+    actual[1, 0, 5] = 9
+    found = mismatch(expected, actual, dims="B L (H D)", B=2, L=3, H=2, D=4)
+    assert found is not None
+    assert (found.mismatched, found.total) == (3, 48)
+    assert found.max_abs_error == 8
+    assert found.max_abs_error_index == (1, 0, 5)
+    assert found.first is not None
+    assert found.first.index[:2] == (1, 0)
+    assert {affected.dim: affected.wrong for affected in found.affected} == {
+        "B": (1,),
+        "L": (0, 2),
+        "H": (1,),
+        "D": (0, 1),
+    }
+
+
+def test_nan_is_the_largest_difference() -> None:
+    """NaN ranks above every finite difference, and the report gives no size for it."""
+    found = mismatch(torch.ones(3), torch.tensor([50.0, math.nan, 1.0]))
+    assert found is not None
+    assert found.max_abs_error is None
+    assert found.max_abs_error_index == (1,)
+    assert found.actual_summary is not None
+    assert found.actual_summary.not_finite == 1
+
+
+def test_scalars_and_booleans_are_compared() -> None:
+    """A tensor without dims and a mask are compared like other tensors."""
+    assert mismatch(torch.tensor(1.0), torch.tensor(2.0)) is not None
+    assert mismatch(torch.tensor([True, False]), torch.tensor([True, False])) is None
+    found = mismatch(torch.tensor([True, False]), torch.tensor([True, True]))
+    assert found is not None
+    assert found.mismatched == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int64])
+def test_booleans_and_integers_have_no_tolerance(dtype: torch.dtype) -> None:
+    """Every difference is refused."""
+    expected = torch.tensor([[1, 0], [0, 1]]).to(dtype)
+    opposite = expected.logical_not().to(dtype)
+    bound = allowed(expected, "float32", 0.0)
+    sizes = {"Lq": 2, "Lk": 2}
+    assert compare_values("mask", "Lq Lk", sizes, expected, expected.clone(), bound) is None
+    found = compare_values("mask", "Lq Lk", sizes, expected, opposite, bound)
+    assert found is not None
+    assert (found.mismatched, found.max_abs_error) == (4, 1.0)
+
+
+P = 0.3  # the probability of dropping
+Change = Callable[[Tensor, Tensor], Tensor]  # of the weights and of the kept entries
+
+
+def dropout_trouble(change: Change) -> str | None:
+    """Return the message on weights [B, L, H, copy, K] that `change(weights, keep)` returns.
+
+    `keep` has a copy axis of size 1.
+    """
+    sizes = {"B": 2, "L": 9, "H": 3, "copy": 2, "K": 9}
+    generator = torch.Generator().manual_seed(3)
+    drawn = torch.rand(2, 9, 3, 1, 9, generator=generator, dtype=torch.float64)
+    weights = drawn.softmax(-1).expand(2, 9, 3, 2, 9)
+    keep = torch.rand(2, 9, 3, 1, 9, generator=generator) >= P
+    bound = allowed(weights.flatten(2), "float32", 0)
+    actual = change(weights, keep).flatten(2)
+    return compare_dropout("B L (H copy K)", sizes, weights.flatten(2), actual, bound, P)
+
+
+def repeated(keep: Tensor, axis: int) -> Tensor:
+    """Return `keep` with the first index of an axis copied over the second index."""
+    first, rest = keep.narrow(axis, 0, 1), keep.narrow(axis, 2, keep.shape[axis] - 2)
+    return torch.cat([first, first, rest], axis)
+
+
+def test_right_dropout_is_accepted() -> None:
+    """Each weight is 0 or divided by 1 - p, independently."""
+    assert dropout_trouble(lambda w, keep: w * keep / (1 - P)) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        pytest.param(lambda w, keep: w, "nothing is dropped", id="none"),
+        pytest.param(lambda w, keep: w * keep, "divided by 1 - p", id="not rescaled"),
+        pytest.param(lambda w, keep: w * keep / P, "neither 0 nor", id="rescaled by p"),
+        pytest.param(lambda w, keep: w * ~keep / (1 - P), "must be 30%", id="p is the share kept"),
+        pytest.param(
+            lambda w, keep: w * torch.nn.functional.dropout(torch.ones_like(w), P),
+            "dropped independently",
+            id="on the output",
+        ),
+        pytest.param(
+            lambda w, keep: w * keep[:1] / (1 - P),
+            "several indices of B",
+            id="one pattern for the batch",
+        ),
+        pytest.param(
+            lambda w, keep: w * keep[:, :, :1] / (1 - P),
+            "several indices of H",
+            id="one pattern for all heads",
+        ),
+        pytest.param(
+            lambda w, keep: w * repeated(keep, 2) / (1 - P),
+            "several indices of H",
+            id="one pattern for a group",
+        ),
+        pytest.param(
+            lambda w, keep: w * keep[:, :1] / (1 - P), "several indices of L", id="whole keys"
+        ),
+        # If heads share a pattern, two rows can also be equal by chance.
+        pytest.param(
+            lambda w, keep: w * repeated(keep, 1)[:, :, :1] / (1 - P),
+            "several indices of H",
+            id="one pattern for all heads, with equal rows",
+        ),
+        pytest.param(
+            lambda w, keep: w * keep / (1 - P) * 1.01, "neither 0 nor", id="another factor"
+        ),
+    ],
+)
+def test_wrong_dropout_is_refused(change: Change, says: str) -> None:
+    """Each kind of wrong dropout has its own message."""
+    trouble = dropout_trouble(change)
+    assert trouble is not None
+    assert says in trouble
+
+
+def test_masked_weight_must_be_0_under_dropout() -> None:
+    """A small weight at a masked position is refused."""
+    weights = torch.tensor([0.1] * 10 + [0.0] * 2, dtype=torch.float64).expand(2, 9, 3, 12)
+    bound = allowed(weights, "float32", 0)
+    generator = torch.Generator().manual_seed(1)
+    dropped = weights * (torch.rand(2, 9, 3, 12, generator=generator) >= P) / (1 - P)
+    sizes = {"B": 2, "L": 9, "H": 3, "K": 12}
+    assert compare_dropout("B L H K", sizes, weights, dropped, bound, P) is None
+    leaking = dropped + 0.01 * (weights == 0)
+    trouble = compare_dropout("B L H K", sizes, weights, leaking, bound, P)
+    assert trouble is not None
+    assert "a masked position has a weight other than 0" in trouble

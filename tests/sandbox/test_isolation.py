@@ -18,6 +18,7 @@ from attn_drill.grading.grader import Grader
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
 from attn_drill.sandbox import isolation
+from attn_drill.sandbox.environment import clean_environment
 from attn_drill.sandbox.isolation import (
     children,
     chosen_isolation,
@@ -433,3 +434,20 @@ def test_other_systems_have_only_limits(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("ATTN_DRILL_ISOLATION", raising=False)
     monkeypatch.setattr(isolation.sys, "platform", "darwin")
     assert chosen_isolation() == "limits"
+
+
+def test_only_known_variables_reach_a_launched_process() -> None:
+    """Only variables that Python and the system's loader need stay."""
+    environment = {
+        "PATH": "/bin",
+        "LANG": "C",
+        "HOME": "/home/ana",
+        "API_KEY": "1",
+        "SSH_AUTH_SOCK": "x",
+        "PYTHONSTARTUP": "y",
+    }
+    assert clean_environment(environment) == {
+        "PATH": "/bin",
+        "LANG": "C",
+        "OMP_NUM_THREADS": "1",
+    }

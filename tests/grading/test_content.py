@@ -1,5 +1,6 @@
-"""Broken `cases.py` files and references are reported as errors of the pack."""
+"""Broken content is an error of the pack; `drive`, and examples."""
 
+import builtins
 import sys
 import types
 from pathlib import Path
@@ -7,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from attn_drill.grading.case_set import load_case_set
-from attn_drill.grading.content import load_content, load_module
+from attn_drill.grading.content import drive_source, load_content, load_module
+from attn_drill.grading.examples import WrongExample, wrong_examples
 from attn_drill.model.errors import GraderError, PackError
 from attn_drill.packs import pack_reader
 from tests.support.grading import GQA
@@ -189,3 +191,104 @@ def test_content_of_a_challenge_is_loaded() -> None:
         "GroupedQueryAttention.__init__",
         "GroupedQueryAttention.forward",
     ]
+
+
+CASES = '''"""Cases of a challenge."""
+import math
+import secrets as unused
+
+HALF, SECRET = 0.5, "secret"
+OTHER = "other"
+
+
+class Scaled:
+    """A helper."""
+
+    factor = math.sqrt(4.0) * HALF
+
+
+def scaled(x):
+    """Return x scaled."""
+    return x * Scaled.factor  # a comment
+
+
+def cases(draw):
+    yield OTHER
+
+
+def drive(implementation, given):
+    """Call the implementation."""
+    return {"out": implementation(scaled(given))}
+'''
+
+
+def test_cut_has_everything_that_drive_needs() -> None:
+    """Helpers of helpers are included, so the cut runs without the rest of the file."""
+    names: dict[str, object] = {}
+    exec(drive_source(CASES, "cases.py"), names)
+    drive = names["drive"]
+    assert callable(drive)
+    assert drive(lambda x: x + 1, 3.0) == {"out": 4.0}
+
+
+@pytest.mark.parametrize("text", ["cases", "OTHER", "unused", "a comment", "Return x", "A helper"])
+def test_cut_has_nothing_else(text: str) -> None:
+    """A submission can read the cut in the memory of its worker."""
+    assert text not in drive_source(CASES, "cases.py")
+
+
+def test_last_definition_of_a_helper_is_the_valid_one() -> None:
+    """All statements that bind a name are included, in the order of the file."""
+    source = "def f(x):\n    return 1\ndef f(x):\n    return 2\ndrive = f\n"
+    names: dict[str, object] = {}
+    exec(drive_source(source, "cases.py"), names)
+    assert names["drive"](None) == 2  # type: ignore[operator]
+
+
+def test_file_without_drive_is_refused() -> None:
+    """A `drive` inside another function does not count."""
+    with pytest.raises(PackError, match=r"pack/cases\.py defines no `drive` at its top level"):
+        drive_source("def cases():\n    def drive():\n        pass\n", "pack/cases.py")
+
+
+PROMPT = """# A sum
+
+```python
+>>> total(torch.ones(2))
+tensor(2.)
+>>> y = total(torch.rand(2))  # drawn from seed 0
+>>> round(float(y), 2)
+1.26
+```
+
+Text.
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("", "", []),
+        ("tensor(2.)", "tensor(3.)", [WrongExample(4, "total(torch.ones(2))", "tensor(2.)")]),
+        (
+            ">>> total",
+            ">>> totl",
+            [WrongExample(4, "totl(torch.ones(2))", "NameError: name 'totl'")],
+        ),
+        ("tensor(2.)\n", "", [WrongExample(4, "total(torch.ones(2))", "tensor(2.)")]),
+    ],
+    ids=["right", "wrong result", "exception", "no result"],
+)
+def test_wrong_example_is_found(old: str, new: str, wrong: list[WrongExample]) -> None:
+    """It has the line of the prompt and the real result."""
+    found = wrong_examples(PROMPT.replace(old, new, 1), {"total": lambda x: x.sum()})
+    assert [(example.line, example.source) for example in found] == [
+        (example.line, example.source) for example in wrong
+    ]
+    assert all(example.result.startswith(wrong[0].result) for example in found)
+
+
+def test_examples_leave_no_name_behind() -> None:
+    """Python keeps a value that it displays as `_`, for all modules."""
+    wrong_examples("```\n>>> 1 + 1\n2\n```\n", {})
+    assert not hasattr(builtins, "_")
