@@ -26,6 +26,7 @@ import pytest
 from tests.support.classroom import soon
 from tests.support.cli import drill
 from tests.support.paths import SOURCE
+from tests.support.rows import each_row
 from tests.support.whole_class import (
     BLACKBOARD,
     CANVAS,
@@ -524,16 +525,16 @@ def small(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        pytest.param(["--out", "class/grades"], r"class/grades.*inside", id="results in the class"),
-        pytest.param(["--out", "class"], "inside|same", id="results over the class"),
-        pytest.param(["--roster", "none.csv"], r"none\.csv", id="no such roster"),
-        pytest.param(["--roster", "names.csv"], r"id.*name.*email", id="roster with one column"),
-        pytest.param(["--write", "csv,excel"], "excel.*canvas", id="unknown format"),
-        pytest.param(["--assignment", "weights.toml"], "one of the two", id="two assignments"),
-    ],
+@each_row(
+    "arguments, message",
+    {
+        "results in the class": (["--out", "class/grades"], r"class/grades.*inside"),
+        "results over the class": (["--out", "class"], "inside|same"),
+        "no such roster": (["--roster", "none.csv"], r"none\.csv"),
+        "roster with one column": (["--roster", "names.csv"], r"id.*name.*email"),
+        "unknown format": (["--write", "csv,excel"], "excel.*canvas"),
+        "two assignments": (["--assignment", "weights.toml"], "one of the two"),
+    },
 )
 def test_wrong_use_is_refused(small: Path, arguments: list[str], message: str) -> None:
     """The exit code is 2, stderr has one sentence, and no result is written."""

@@ -28,6 +28,7 @@ from attn_drill.model.case import Refusal
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
 from tests.support.paths import TINY_PACK
+from tests.support.rows import each_row
 
 
 def maker() -> CaseMaker:
@@ -157,7 +158,6 @@ def test_growth_makes_one_case_with_two_sizes() -> None:
     small, large = {"B": 2, "L": 3, "H": 4, "D": 5}, {"B": 7, "L": 9}
     (few,) = suites.growth(maker(), "everything", small, large, mask="L L")
     many = few.larger
-    assert many is not None
     assert few.sizes == {"B": 2, "L": 3, "H": 4, "D": 5, "M": 20}
     assert many.sizes == {"B": 7, "L": 9, "H": 4, "D": 5, "M": 20}
     assert few.probe == many.probe == "vectorised"
@@ -259,25 +259,25 @@ def test_every_row_is_bad_and_different() -> None:
             assert (refusal.arguments["d_model"] // refusal.arguments["num_heads"]) % 2 == 0  # type: ignore[operator]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "refuses",
-    [
-        pytest.param(lambda m, h, g: m % g or h % g, id="d_model % num_kv_heads"),
-        pytest.param(lambda m, h, g: m % h or m % g, id="d_model % num_kv_heads for the groups"),
-        pytest.param(lambda m, h, g: m % h > 1 or h % g, id="a remainder of 1, heads"),
-        pytest.param(lambda m, h, g: m % h or h % g > 1, id="a remainder of 1, groups"),
-        pytest.param(lambda m, h, g: m % h or g > h, id="only too many groups"),
-        pytest.param(lambda m, h, g: m < h or h % g, id="only too small"),
-        pytest.param(lambda m, h, g: m % h and h % g, id="only both"),
-        pytest.param(lambda m, h, g: m % h, id="heads alone"),
-        pytest.param(lambda m, h, g: h % g, id="groups alone"),
-        pytest.param(lambda m, h, g: m % g, id="d_model by groups alone"),
-        pytest.param(lambda m, h, g: (m % h and m % g) or h % g, id="d_model by either"),
-        pytest.param(lambda m, h, g: m % h or (h % g and m % g), id="groups by either"),
-        pytest.param(lambda m, h, g: m % 2 or h % g, id="d_model odd"),
-        pytest.param(lambda m, h, g: m % h or h % 2 != g % 2, id="parity of groups"),
-        pytest.param(lambda m, h, g: m % h or (h % g and g < h), id="too many groups pass"),
-    ],
+    {
+        "d_model % num_kv_heads": lambda m, h, g: m % g or h % g,
+        "d_model % num_kv_heads for the groups": lambda m, h, g: m % h or m % g,
+        "a remainder of 1, heads": lambda m, h, g: m % h > 1 or h % g,
+        "a remainder of 1, groups": lambda m, h, g: m % h or h % g > 1,
+        "only too many groups": lambda m, h, g: m % h or g > h,
+        "only too small": lambda m, h, g: m < h or h % g,
+        "only both": lambda m, h, g: m % h and h % g,
+        "heads alone": lambda m, h, g: m % h,
+        "groups alone": lambda m, h, g: h % g,
+        "d_model by groups alone": lambda m, h, g: m % g,
+        "d_model by either": lambda m, h, g: (m % h and m % g) or h % g,
+        "groups by either": lambda m, h, g: m % h or (h % g and m % g),
+        "d_model odd": lambda m, h, g: m % 2 or h % g,
+        "parity of groups": lambda m, h, g: m % h or h % 2 != g % 2,
+        "too many groups pass": lambda m, h, g: m % h or (h % g and g < h),
+    },
 )
 def test_wrong_check_accepts_a_row(refuses: Callable[[int, int, int], int]) -> None:
     """Each lambda is a check that differs from the contract."""

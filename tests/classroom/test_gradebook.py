@@ -44,6 +44,7 @@ from attn_drill.model.checks import CHECK_ORDER, Verdict
 from attn_drill.model.errors import DrillError
 from attn_drill.model.report import Diagnosis, Outcome, Report
 from tests.support.classroom import assignment, class_record, result
+from tests.support.rows import each_row
 
 DUE, DAY = 1_800_000_000.0, 86_400.0
 TWO = Assignment(
@@ -302,16 +303,16 @@ def test_times_are_shown_in_the_zone_of_the_assignment() -> None:
     assert lateness(0.0, utc_offset=3600.0).utc_offset == 3600.0
 
 
-@pytest.mark.parametrize(
-    ("after", "days", "penalty"),
-    [
-        pytest.param(-1, 0, 0, id="early"),
-        pytest.param(0, 0, 0, id="at the due time"),
-        pytest.param(1, 1, 10, id="a second late"),
-        pytest.param(DAY, 1, 10, id="exactly a day late"),
-        pytest.param(DAY + 1, 2, 20, id="the second day has begun"),
-        pytest.param(30 * DAY, 30, 100, id="the penalty takes all points at most"),
-    ],
+@each_row(
+    "after, days, penalty",
+    {
+        "early": (-1, 0, 0),
+        "at the due time": (0, 0, 0),
+        "a second late": (1, 1, 10),
+        "exactly a day late": (DAY, 1, 10),
+        "the second day has begun": (DAY + 1, 2, 20),
+        "the penalty takes all points at most": (30 * DAY, 30, 100),
+    },
 )
 def test_each_started_day_costs_the_penalty(after: float, days: int, penalty: float) -> None:
     """The days count from the due time."""
@@ -494,21 +495,21 @@ def points(
     return score(report(shares, verdict, diagnosis), assigned, assignment)
 
 
-@pytest.mark.parametrize(
-    ("shares", "expected"),
-    [
-        pytest.param(ALL, 100.0, id="everything"),
-        pytest.param(ALL | {"masks": 0.0}, 80.5, id="12.4 of 15.4"),
-        pytest.param(ALL | {"masks": 0.5}, 90.3, id="13.9 of 15.4: half of the cases with masks"),
-        pytest.param(ALL | {"values": 0.5}, 72.7, id="2 lost, and half of 4.4 that need values"),
-        pytest.param(ALL | {"values": 0.0}, 45.5, id="7 of 15.4"),
-        pytest.param({"values": 1.0, "masks": 0.0}, 57.1, id="4 of 7: the due checks count"),
-        pytest.param({"loads": 1.0, "values": 0.0}, 0.0, id="loading brings nothing"),
-        pytest.param({"values": 1.0, "from scratch": 0.0}, 100.0, id="a check without weight"),
-        pytest.param({"masks": 0.5, "shapes": 1.0}, 53.1, id="1.7 of 3.2: no check of values"),
-        pytest.param({"loads": 1.0}, 0.0, id="no due check has a weight"),
-        pytest.param({}, 0.0, id="no check is due"),
-    ],
+@each_row(
+    "shares, expected",
+    {
+        "everything": (ALL, 100.0),
+        "12.4 of 15.4": (ALL | {"masks": 0.0}, 80.5),
+        "13.9 of 15.4: half of the cases with masks": (ALL | {"masks": 0.5}, 90.3),
+        "2 lost, and half of 4.4 that need values": (ALL | {"values": 0.5}, 72.7),
+        "7 of 15.4": (ALL | {"values": 0.0}, 45.5),
+        "4 of 7: the due checks count": ({"values": 1.0, "masks": 0.0}, 57.1),
+        "loading brings nothing": ({"loads": 1.0, "values": 0.0}, 0.0),
+        "a check without weight": ({"values": 1.0, "from scratch": 0.0}, 100.0),
+        "1.7 of 3.2: no check of values": ({"masks": 0.5, "shapes": 1.0}, 53.1),
+        "no due check has a weight": ({"loads": 1.0}, 0.0),
+        "no check is due": ({}, 0.0),
+    },
 )
 def test_default_weights(shares: dict[str, float], expected: float) -> None:
     """The expected points were computed by hand."""
@@ -533,16 +534,14 @@ def test_check_that_looks_at_no_values_needs_right_values(check: str) -> None:
     assert points({"values": 0.5, check: 1.0}, {"values": 1.0, check: 1.0}) == 50.0
 
 
-@pytest.mark.parametrize(
-    ("weights", "shares", "expected"),
-    [
-        pytest.param({"values": 1}, {"values": 1.0, "masks": 0.0}, 25.0, id="masks keep 3"),
-        pytest.param(
-            {"masks": 0}, {"values": 1.0, "masks": 0.0}, 100.0, id="a check that costs nothing"
-        ),
-        pytest.param({"from scratch": 4}, {"values": 1.0, "from scratch": 0.0}, 50.0, id="new"),
-        pytest.param({"values": 0}, {"values": 1.0}, 0.0, id="no weights"),
-    ],
+@each_row(
+    "weights, shares, expected",
+    {
+        "masks keep 3": ({"values": 1}, {"values": 1.0, "masks": 0.0}, 25.0),
+        "a check that costs nothing": ({"masks": 0}, {"values": 1.0, "masks": 0.0}, 100.0),
+        "new": ({"from scratch": 4}, {"values": 1.0, "from scratch": 0.0}, 50.0),
+        "no weights": ({"values": 0}, {"values": 1.0}, 0.0),
+    },
 )
 def test_changed_weights(
     weights: dict[str, float], shares: dict[str, float], expected: float
@@ -558,16 +557,14 @@ def test_verdict_can_decide_alone() -> None:
     assert points({"values": 0.5}, verdict="timeout") == 50.0
 
 
-@pytest.mark.parametrize(
-    ("shares", "diagnosis", "expected"),
-    [
-        pytest.param({"values": 0.1}, NO_SCALE, 60.0, id="the only mistake"),
-        pytest.param({"values": 0.9}, NO_SCALE, 90.0, id="more points from the checks"),
-        pytest.param({"values": 0.1}, None, 10.0, id="no mistake is named"),
-        pytest.param(
-            {"values": 0.1}, Diagnosis(mistakes=NO_SCALE.mistakes), 10.0, id="it is not proved"
-        ),
-    ],
+@each_row(
+    "shares, diagnosis, expected",
+    {
+        "the only mistake": ({"values": 0.1}, NO_SCALE, 60.0),
+        "more points from the checks": ({"values": 0.9}, NO_SCALE, 90.0),
+        "no mistake is named": ({"values": 0.1}, None, 10.0),
+        "it is not proved": ({"values": 0.1}, Diagnosis(mistakes=NO_SCALE.mistakes), 10.0),
+    },
 )
 def test_answer_with_one_mistake_has_at_least_the_points_for_it(
     shares: dict[str, float], diagnosis: Diagnosis | None, expected: float
@@ -610,19 +607,17 @@ def test_score_stays_between_0_and_100() -> None:
         assert points({**shares, due[0]: 1.0}, weights) >= before
 
 
-@pytest.mark.parametrize(
-    ("by_challenge", "expected"),
-    [
-        pytest.param({"gqa": 100.0, "mha": 100.0}, 100.0, id="everything"),
-        pytest.param({"gqa": 50.0, "mha": 0.0}, 33.3, id="worth 2 of 3"),
-        pytest.param({"gqa": 0.0, "mha": 50.0}, 16.7, id="worth 1 of 3"),
-        pytest.param({"gqa": 100.0, "mha": None}, None, id="the grader failed"),
-        pytest.param({"gqa": 100.0}, None, id="not graded yet"),
-        pytest.param(
-            {"gqa": 50.0, "mha": 0.0, "sdpa": 100.0}, 33.3, id="other challenges do not count"
-        ),
-        pytest.param({"gqa": 0.0, "mha": 0.0}, 0.0, id="a total of 0"),
-    ],
+@each_row(
+    "by_challenge, expected",
+    {
+        "everything": ({"gqa": 100.0, "mha": 100.0}, 100.0),
+        "worth 2 of 3": ({"gqa": 50.0, "mha": 0.0}, 33.3),
+        "worth 1 of 3": ({"gqa": 0.0, "mha": 50.0}, 16.7),
+        "the grader failed": ({"gqa": 100.0, "mha": None}, None),
+        "not graded yet": ({"gqa": 100.0}, None),
+        "other challenges do not count": ({"gqa": 50.0, "mha": 0.0, "sdpa": 100.0}, 33.3),
+        "a total of 0": ({"gqa": 0.0, "mha": 0.0}, 0.0),
+    },
 )
 def test_total_is_weighted_by_worth(
     by_challenge: dict[str, float | None], expected: float | None

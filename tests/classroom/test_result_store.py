@@ -108,7 +108,6 @@ def test_file_of_a_result_holds_the_whole_report(grader: object) -> None:
     assert (result.student, result.verdict, result.score) == ("ana", "failed", 12.5)
     read = decode_result(text)
     assert encode_result(read) == text
-    assert read.report is not None
     assert read.report.first_failure().message == report.first_failure().message
     assert result.text.startswith("FAILED  prefix-sum")
     assert "LIKELY" not in result.text

@@ -21,6 +21,7 @@ from tests.support import forked
 from tests.support.classroom import class_record, result
 from tests.support.cli import run
 from tests.support.paths import TINY_PACK
+from tests.support.rows import each_row
 
 COMMAND = ["class", "handout", "week.toml", "--pack", str(TINY_PACK), "--out", "out"]
 
@@ -55,13 +56,13 @@ def test_wrong_assignment_is_refused(tmp_path: Path, weights: str, message: str)
 
 @pytest.mark.sampled(2)
 @pytest.mark.thorough
-@pytest.mark.parametrize(
+@each_row(
     "is_right",
-    [
-        pytest.param(None, id="not run"),
-        pytest.param(True, id="right", marks=pytest.mark.thorough),
-        pytest.param(False, id="wrong", marks=pytest.mark.thorough),
-    ],
+    {
+        "not run": None,
+        "right": pytest.param(True, marks=pytest.mark.thorough),
+        "wrong": pytest.param(False, marks=pytest.mark.thorough),
+    },
 )
 def test_autograder_includes_the_challenge_of_a_course(
     tmp_path: Path, is_right: bool | None

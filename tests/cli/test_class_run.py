@@ -66,7 +66,6 @@ def test_record_has_everything_that_resume_needs(options: SavedOptions, tmp_path
     run = begun(options)
     record = read_record(Path("out"))
     assert record == run.record
-    assert record is not None
     saved = record.options
     assert (saved.folder, saved.challenge) == (str(tmp_path / "class"), "prefix-sum")
     assert (saved.packs, saved.write) == ([str(TINY_PACK)], ["csv", "html"])
@@ -175,7 +174,6 @@ def test_outputs_of_several_challenges_are_written(
     assert "11 results" in printed
     assert f"written: {tmp_path / 'results'}, {tmp_path / 'grades.csv'}, " in printed
     marks = read_record(tmp_path)
-    assert marks is not None
     assert set(marks.marks) == {student.name for student in record.students}
 
 

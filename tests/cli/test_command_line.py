@@ -25,6 +25,7 @@ from attn_drill.sandbox.isolation import children
 from tests.support.cli import BUILT_IN, GQA, drill
 from tests.support.packs import BANK, make_pack
 from tests.support.paths import SOURCE
+from tests.support.rows import each_row
 
 ROWS = [["a", "10", "new", "A title of several words that is long"], ["bcd", "5", "old", ""]]
 
@@ -175,39 +176,30 @@ def test_a_grading_server_starts_before_the_command_line_is_read(
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        pytest.param(["check", "gqq"], "Did you mean gqa", id="unknown id"),
-        pytest.param(["check", "gqa"], "attn-drill start gqa", id="no file yet"),
-        pytest.param(
+@each_row(
+    "arguments, says",
+    {
+        "unknown id": (["check", "gqq"], "Did you mean gqa"),
+        "no file yet": (["check", "gqa"], "attn-drill start gqa"),
+        "no time": (
             ["check", "gqa", "gqa.py", "--time-limit", "0"],
             "Invalid value for '--time-limit'",
-            id="no time",
         ),
-        pytest.param(
+        "no memory": (
             ["check", "gqa", "gqa.py", "--memory-limit", "1"],
             "Invalid value for '--memory-limit'",
-            id="no memory",
         ),
-        pytest.param(
-            ["check", "gqa", "gqa.py", "--seed", "-1"], "--seed is -1", id="negative seed"
-        ),
-        pytest.param(
-            ["check", "gqa", "gqa.py", "--case", "99"],
-            "--case 99 does not exist",
-            id="no such case",
-        ),
-        pytest.param(
+        "negative seed": (["check", "gqa", "gqa.py", "--seed", "-1"], "--seed is -1"),
+        "no such case": (["check", "gqa", "gqa.py", "--case", "99"], "--case 99 does not exist"),
+        "seed that is not a number": (
             ["check", "gqa", "gqa.py", "--seed", "x"],
             "'x' is not a valid int",
-            id="seed that is not a number",
         ),
-        pytest.param(["hint"], "Missing argument", id="no id"),
-        pytest.param(["chekc"], "No such command 'chekc'", id="no such command"),
-        pytest.param(["start", "gqq"], "Did you mean gqa", id="start unknown"),
-        pytest.param(["pack", "check", "/nowhere"], "challenges cannot be read", id="no pack"),
-    ],
+        "no id": (["hint"], "Missing argument"),
+        "no such command": (["chekc"], "No such command 'chekc'"),
+        "start unknown": (["start", "gqq"], "Did you mean gqa"),
+        "no pack": (["pack", "check", "/nowhere"], "challenges cannot be read"),
+    },
 )
 def test_usage_error_exits_with_2_and_one_sentence(
     tmp_path: Path, arguments: list[str], says: str

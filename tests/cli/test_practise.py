@@ -221,7 +221,6 @@ def test_start_and_reset_take_a_level(tmp_path: Path, home: Path, level: str) ->
     assert text == pack_reader.stub(gqa, level)  # type: ignore[arg-type]
     assert ("-> [B, H, L, D]" in text) == (level == "guided")
     start = Journal(home).last(Started, subject="gqa")
-    assert start is not None
     assert start.level == level
     drill("reset", "gqa", "--level", "guided", cwd=tmp_path)
     assert (tmp_path / "gqa.py").read_text() == pack_reader.stub(gqa, "guided")

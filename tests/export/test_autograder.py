@@ -15,6 +15,7 @@ from attn_drill.model.errors import DrillError
 from attn_drill.packs.pack_reader import find_challenge
 from tests.support.cli import run
 from tests.support.paths import TINY_PACK
+from tests.support.rows import each_row
 
 RESULTS = {"score": 72.7, "output": "first: failed – ✗", "tests": []}
 
@@ -66,15 +67,15 @@ def test_results_of_grade_are_copied(tmp_path: Path) -> None:
     assert {path.name for path in (root / "results").iterdir()} == {"results.json"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "grade",
-    [
-        pytest.param("exit 3", id="it fails"),
-        pytest.param(write_results(RESULTS) + "\n  exit 3", id="it fails after it wrote"),
-        pytest.param("true", id="it writes nothing"),
-        pytest.param('kill -9 "$$"', id="it is killed"),
-        pytest.param('mkdir -p "$made/results.json"', id="a folder instead of the file"),
-    ],
+    {
+        "it fails": "exit 3",
+        "it fails after it wrote": write_results(RESULTS) + "\n  exit 3",
+        "it writes nothing": "true",
+        "it is killed": 'kill -9 "$$"',
+        "a folder instead of the file": 'mkdir -p "$made/results.json"',
+    },
 )
 def test_results_without_a_score_if_grade_fails(tmp_path: Path, grade: str) -> None:
     """Students see that the grader failed, and the teacher's log has the cause."""

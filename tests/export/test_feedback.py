@@ -50,6 +50,7 @@ from tests.support.classroom import (
     ungraded,
 )
 from tests.support.pages import Page
+from tests.support.rows import each_row
 from tests.support.whole_class import canvas_student_id, moodle_participant
 
 LATE = Lateness(True, 1e9, 9e8, is_extended=True, days=2, penalty=20.0)
@@ -146,36 +147,31 @@ def test_text_is_never_markup(name: str) -> None:
     assert not parsed.named("a")
 
 
-@pytest.mark.parametrize(
-    ("student", "path"),
-    [
-        pytest.param(Student("Ana Lee", upload="ana.py"), "Ana Lee.html", id="a plain file"),
-        pytest.param(
+@each_row(
+    "student, path",
+    {
+        "a plain file": (Student("Ana Lee", upload="ana.py"), "Ana Lee.html"),
+        "Canvas": (
             Student("Ana", system="canvas", system_id="101", upload="leeana_101_5551_gqa.py"),
             "leeana_101_5551_feedback.html",
-            id="Canvas",
         ),
-        pytest.param(
+        "Canvas, late": (
             Student("Ana", system="canvas", upload="leeana_LATE_101_5551_my_gqa-1.py"),
             "leeana_LATE_101_5551_feedback.html",
-            id="Canvas, late",
         ),
-        pytest.param(
+        "a folder of Moodle": (
             Student("Ana", system="moodle", upload="Ana Lee_12345_assignsubmission_file"),
             "Ana Lee_12345_assignsubmission_file_/feedback.html",
-            id="a folder of Moodle",
         ),
-        pytest.param(
+        "a file of Moodle": (
             Student("Ana", system="moodle", upload="Ana Lee_12345_assignsubmission_file_gqa.py"),
             "Ana Lee_12345_assignsubmission_file_/feedback.html",
-            id="a file of Moodle",
         ),
-        pytest.param(
+        "Blackboard": (
             Student("Ana", system="blackboard", system_id="alee", upload="W_alee_attempt_2026.py"),
             "alee/feedback.html",
-            id="Blackboard",
         ),
-    ],
+    },
 )
 def test_each_system_finds_its_student_by_the_path(student: Student, path: str) -> None:
     """The path begins like the path of the submission."""

@@ -20,6 +20,7 @@ from tests.support.classroom import (
     student_grade,
     ungraded,
 )
+from tests.support.rows import each_row
 
 ONE = assignment()
 
@@ -107,30 +108,27 @@ def broken(check: str, message: str, line: int, **more: object) -> StudentResult
     return result("Ann", outcomes=outcomes, diagnosis=None, **about)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        pytest.param(
+@each_row(
+    "found, words",
+    {
+        "colon": (
             broken("loads", "SyntaxError: expected ':' at line 2", 2),
             "a colon is missing at line 2",
-            id="colon",
         ),
-        pytest.param(
+        "last line": (
             broken("runs", "NameError: name 'y'", 4),
             "the error is in the last line: NameError: name 'y'",
-            id="last line",
         ),
-        pytest.param(
+        "time limit": (
             broken("runs", "it took too long", 1, verdict="timeout"),
             VERDICTS["timeout"][1],
-            id="time limit",
         ),
-        pytest.param(broken("runs", "NameError: name 'y'", 3), "", id="another line"),
-        pytest.param(broken("runs", "NotImplementedError: write it", 4), "", id="unchanged stub"),
-        pytest.param(broken("values", "3 of 4 differ", 4, verdict="failed"), "", id="wrong values"),
-        pytest.param(result("Ann"), "", id="passed"),
-        pytest.param(ungraded(), "", id="not graded"),
-    ],
+        "another line": (broken("runs", "NameError: name 'y'", 3), ""),
+        "unchanged stub": (broken("runs", "NotImplementedError: write it", 4), ""),
+        "wrong values": (broken("values", "3 of 4 differ", 4, verdict="failed"), ""),
+        "passed": (result("Ann"), ""),
+        "not graded": (ungraded(), ""),
+    },
 )
 def test_small_slips_are_near_misses(found: StudentResult, words: str) -> None:
     """A slip costs nearly all points, so a person should see it."""

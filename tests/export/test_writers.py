@@ -103,7 +103,6 @@ def test_several_submissions_of_the_same_name_are_an_error() -> None:
     assert suite.get("name") == "bob: first"
     assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
     error = suite.find("testcase/error")
-    assert error is not None
     assert error.get("message") == SETTLE
 
 
@@ -140,14 +139,12 @@ def test_failure_has_the_messages_of_all_cases() -> None:
     suite = ElementTree.fromstring(junit_xml([FAILED]))[0]
     cases = {case.get("name"): case for case in suite.findall("testcase")}
     failure = cases["values"].find("failure")
-    assert failure is not None
     assert (
         failure.get("message")
         == "padding mask: 300 of 672 values of out differ (45%); the inputs are SECRET-INPUT"
     )
     assert (failure.text or "").splitlines()[1].startswith("causal: ")
     skipped = cases["gradients"].find("skipped")
-    assert skipped is not None
     assert skipped.get("message") == "incomplete"
     assert not list(cases["shapes"])
 

@@ -21,6 +21,7 @@ from tests.support.grading import (
     with_mistakes,
 )
 from tests.support.paths import TINY_PACK
+from tests.support.rows import each_row
 
 PREFIX_SUM = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 
@@ -50,18 +51,15 @@ MATRIX = "x @ torch.ones(x.shape[-1], x.shape[-1], dtype=x.dtype).triu()"
 CUMSUM = "torch.cumsum(x, dim=-1)"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
-    [
-        pytest.param(f"return {MATRIX}", id="always"),
-        pytest.param(
-            f"return {CUMSUM} if torch.is_grad_enabled() else {MATRIX}", id="without gradients"
+    {
+        "always": f"return {MATRIX}",
+        "without gradients": f"return {CUMSUM} if torch.is_grad_enabled() else {MATRIX}",
+        "a tensor that grows": (
+            f"grown = x.new_empty(0)\n    grown.resize_(x.shape[-1] ** 2)\n    return {CUMSUM}"
         ),
-        pytest.param(
-            f"grown = x.new_empty(0)\n    grown.resize_(x.shape[-1] ** 2)\n    return {CUMSUM}",
-            id="a tensor that grows",
-        ),
-    ],
+    },
 )
 def test_large_tensor_is_refused(grader: Grader, body: str) -> None:
     """A large tensor is found, also if a small tensor grows."""

@@ -13,149 +13,133 @@ from attn_drill.grading.examples import WrongExample, wrong_examples
 from attn_drill.model.errors import GraderError, PackError
 from attn_drill.packs import pack_reader
 from tests.support.grading import GQA
+from tests.support.rows import each_row
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "error", "says"),
-    [
-        pytest.param(
+@each_row(
+    "file, old, new, error, says",
+    {
+        "no drive": (
             "challenges/prefix_sum/cases.py",
             "def drive",
             "def driven",
             PackError,
             "defines no `drive`",
-            id="no drive",
         ),
-        pytest.param(
+        "wrong dims": (
             "challenges/prefix_sum/cases.py",
             'outputs={"out": "B L"}',
             'outputs={"out": "L B"}',
             PackError,
             "the reference gives",
-            id="wrong dims",
         ),
-        pytest.param(
+        "cases() raises": (
             "challenges/prefix_sum/cases.py",
             'case("forwards", B=3, L=5, **forwards)',
             "1 / 0",
             PackError,
             r"cases\.py, line \d+: cases\(\) raises ZeroDivisionError",
-            id="cases() raises",
         ),
-        pytest.param(
+        "wrong output name": (
             "challenges/prefix_sum/cases.py",
             'return {"out"',
             'return {"other"',
             PackError,
             "names \\['out'\\], but drive returns \\['other'\\]",
-            id="wrong output name",
         ),
-        pytest.param(
+        "plain input from the stream of values": (
             "challenges/prefix_sum/cases.py",
             '"reverse": reverse',
             '"reverse": float(draw.normal())',
             PackError,
             "draws a plain input",
-            id="plain input from the stream of values",
         ),
-        pytest.param(
+        "broken cases": (
             "challenges/prefix_sum/cases.py",
             '"""Cases',
             "1/0\n'''Cases",
             PackError,
             "cannot be loaded",
-            id="broken cases",
         ),
-        pytest.param(
+        "cases that end the process": (
             "challenges/prefix_sum/cases.py",
             "from attn_drill",
             "import sys\nsys.exit(3)\nfrom attn_drill",
             PackError,
             r"cases\.py, line 4: the file cannot be loaded: SystemExit",
-            id="cases that end the process",
         ),
-        pytest.param(
+        "unknown letter": (
             "challenges/prefix_sum/cases.py",
             'outputs={"out": "B L"}',
             'outputs={"out": "B Q"}',
             PackError,
             r"cases\.py: case 'forwards': .* Q, which has no size",
-            id="unknown letter",
         ),
-        pytest.param(
+        "no case": (
             "challenges/prefix_sum/cases.py",
             "case = CaseMaker",
             "yield 'forwards'\n    case = CaseMaker",
             PackError,
             "yields an object of the type str",
-            id="no case",
         ),
-        pytest.param(
+        "no cases": (
             "challenges/prefix_sum/cases.py",
             "def cases(draw):",
             "def cases(draw):\n    return\n\n\ndef others(draw):",
             PackError,
             r"cases\(\) returns None",
-            id="no cases",
         ),
-        pytest.param(
+        "unknown keyword": (
             "challenges/prefix_sum/cases.py",
             'yield case("forwards", B=3, L=5, **forwards)',
             'yield case("forwards", B=3, L=5, gradient=False, **forwards)',
             PackError,
             r"line \d+: .* gradient=False is neither a size nor an argument",
-            id="unknown keyword",
         ),
-        pytest.param(
+        "no refusal": (
             "challenges/prefix_sum/cases.py",
             "def cases(draw):",
             "def refusals():\n    yield 3\n\n\ndef cases(draw):",
             PackError,
             r"refusals\(\) yields an object of the type int",
-            id="no refusal",
         ),
-        pytest.param(
+        "no names of outputs": (
             "challenges/prefix_sum/cases.py",
             'return {"out": prefix_sum(given.x, reverse=True) if given.reverse else '
             "prefix_sum(given.x)}",
             "return prefix_sum(given.x)",
             PackError,
             "drive returns an object of the type Tensor. Return the outputs by name",
-            id="no names of outputs",
         ),
-        pytest.param(
+        "two outputs": (
             "solutions/prefix_sum/solution.py",
             "return torch.cumsum(x, dim=-1)",
             "return torch.cumsum(x, dim=-1), x",
             PackError,
             "out of the reference has the type tuple",
-            id="two outputs",
         ),
-        pytest.param(
+        "another name": (
             "solutions/prefix_sum/solution.py",
             "def prefix_sum",
             "def prefix_sums",
             PackError,
             r"solution\.py defines no prefix_sum",
-            id="another name",
         ),
-        pytest.param(
+        "broken reference": (
             "solutions/prefix_sum/solution.py",
             "torch.cumsum(x, dim=-1)",
             "torch.nope(x)",
             GraderError,
             r"solution\.py, line \d+: the reference of prefix-sum fails on case",
-            id="broken reference",
         ),
-        pytest.param(
+        "NaN from the reference": (
             "solutions/prefix_sum/solution.py",
             "return torch.cumsum(x, dim=-1)",
             "return x / 0 * 0",
             GraderError,
             "not finite",
-            id="NaN from the reference",
         ),
-    ],
+    },
 )
 def test_broken_content_is_an_error_of_the_pack(
     pack: Path, file: str, old: str, new: str, error: type[Exception], says: str

@@ -16,6 +16,7 @@ from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
 from attn_drill.worker.execution import build
 from tests.support.grading import GQA, failed_outcomes, grade
+from tests.support.rows import each_row
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 
@@ -163,23 +164,15 @@ def changes(line: str, backward: str) -> tuple[tuple[str, str], tuple[str, str]]
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize(
+@each_row(
     "line",
-    [
-        pytest.param(
-            "weights = nn.functional.dropout(weights, self.dropout.p, self.training)",
-            id="F.dropout",
-        ),
-        pytest.param(
-            f"{IF_TRAINING}weights = weights * {KEEP} / {PASSED}", id="a mask of zeros and ones"
-        ),
-        pytest.param(f"{IF_TRAINING}weights = weights * {BERNOULLI}", id="bernoulli"),
-        pytest.param(
-            f"{IF_TRAINING}weights = weights.masked_fill(~{KEEP}, 0.0) / {PASSED}",
-            id="masked_fill",
-        ),
-        pytest.param(OWN_FUNCTION, id="an autograd function"),
-    ],
+    {
+        "F.dropout": "weights = nn.functional.dropout(weights, self.dropout.p, self.training)",
+        "a mask of zeros and ones": f"{IF_TRAINING}weights = weights * {KEEP} / {PASSED}",
+        "bernoulli": f"{IF_TRAINING}weights = weights * {BERNOULLI}",
+        "masked_fill": f"{IF_TRAINING}weights = weights.masked_fill(~{KEEP}, 0.0) / {PASSED}",
+        "an autograd function": OWN_FUNCTION,
+    },
 )
 def test_right_dropout_passes(grader: Grader, line: str) -> None:
     """The gradient has the same entries dropped and scaled as the output."""
@@ -189,25 +182,17 @@ def test_right_dropout_passes(grader: Grader, line: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    ("line", "backward"),
-    [
-        pytest.param(
-            f"{IF_TRAINING}weights.data = weights.data * {KEEP} / {PASSED}",
-            RIGHT_BACKWARD,
-            id="data",
-        ),
-        pytest.param(IF_TRAINING + IN_NO_GRAD, RIGHT_BACKWARD, id="no_grad"),
-        pytest.param(IF_TRAINING + STRAIGHT_THROUGH, RIGHT_BACKWARD, id="straight through"),
-        pytest.param(
-            IF_TRAINING + SCALED_FORWARD_ONLY,
-            RIGHT_BACKWARD,
-            id="scaled in the forward pass only",
-        ),
-        pytest.param(OWN_FUNCTION, "gradient * keep", id="not scaled in the backward pass"),
-        pytest.param(OWN_FUNCTION, NEW_DRAW, id="a new draw in the backward pass"),
-        pytest.param(OWN_FUNCTION, "gradient", id="no dropout in the backward pass"),
-    ],
+@each_row(
+    "line, backward",
+    {
+        "data": (f"{IF_TRAINING}weights.data = weights.data * {KEEP} / {PASSED}", RIGHT_BACKWARD),
+        "no_grad": (IF_TRAINING + IN_NO_GRAD, RIGHT_BACKWARD),
+        "straight through": (IF_TRAINING + STRAIGHT_THROUGH, RIGHT_BACKWARD),
+        "scaled in the forward pass only": (IF_TRAINING + SCALED_FORWARD_ONLY, RIGHT_BACKWARD),
+        "not scaled in the backward pass": (OWN_FUNCTION, "gradient * keep"),
+        "a new draw in the backward pass": (OWN_FUNCTION, NEW_DRAW),
+        "no dropout in the backward pass": (OWN_FUNCTION, "gradient"),
+    },
 )
 def test_wrong_backward_pass_is_refused(grader: Grader, line: str, backward: str) -> None:
     """The forward pass of these submissions is right."""
@@ -232,8 +217,6 @@ def test_gradients_depend_on_the_dropped_weights(grader: Grader, challenge_id: s
         gradients_under = prepared.reference.gradients_under
         all_kept = gradients_under(prepared, name, weights)
         half_kept = gradients_under(prepared, name, half)
-        assert all_kept is not None
-        assert half_kept is not None
         (value,) = {"v_proj.weight", "qkv_proj.weight"} & half_kept.gradients.keys()
         gradients = (all_kept.gradients[value].value, half_kept.gradients[value].value)
         assert not torch.allclose(*gradients)

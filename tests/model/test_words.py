@@ -8,6 +8,7 @@ from attn_drill.model.case import Case, axes
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.checks import CHECK_ORDER, Status, status_of_each
 from attn_drill.model.words import in_bytes, in_count
+from tests.support.rows import each_row
 
 
 def test_file_name_of_the_learner_follows_the_folder() -> None:
@@ -35,13 +36,13 @@ def test_size_of_a_grouped_axis_is_the_product_of_its_letters() -> None:
     assert case.output_shape("loss") == axes("") == ()
 
 
-@pytest.mark.parametrize(
-    ("statuses", "expected"),
-    [
-        pytest.param(("passed", "passed"), "passed", id="all passed"),
-        pytest.param(("passed", "skipped"), "skipped", id="one skipped"),
-        pytest.param(("failed", "skipped", "passed"), "failed", id="one failed"),
-    ],
+@each_row(
+    "statuses, expected",
+    {
+        "all passed": (("passed", "passed"), "passed"),
+        "one skipped": (("passed", "skipped"), "skipped"),
+        "one failed": (("failed", "skipped", "passed"), "failed"),
+    },
 )
 def test_worst_status_counts(statuses: tuple[Status, ...], expected: Status) -> None:
     """One failed outcome fails the check; a check passes only if all its outcomes passed."""

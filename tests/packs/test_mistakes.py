@@ -21,6 +21,7 @@ from attn_drill.packs.mistakes import (
     statements_of,
 )
 from tests.support.packs import make_pack
+from tests.support.rows import each_row
 
 SOURCE = """\
 @cache
@@ -79,14 +80,14 @@ def test_patch_changes_only_the_named_text() -> None:
     assert list(lines_of(SOURCE, mistake("        x\n        + x\n"))) == [4, 5]
 
 
-@pytest.mark.parametrize(
-    ("mistakes", "message"),
-    [
-        pytest.param([mistake("absent")], "found 0 times", id="not there"),
-        pytest.param([mistake("total = ")], "found 2 times", id="twice"),
-        pytest.param([mistake("return", "(")], "with mistake 'return' does not", id="syntax"),
-        pytest.param([mistake("total = 9"), mistake("= 9")], "found 0 times", id="overlapping"),
-    ],
+@each_row(
+    "mistakes, message",
+    {
+        "not there": ([mistake("absent")], "found 0 times"),
+        "twice": ([mistake("total = ")], "found 2 times"),
+        "syntax": ([mistake("return", "(")], "with mistake 'return' does not"),
+        "overlapping": ([mistake("total = 9"), mistake("= 9")], "found 0 times"),
+    },
 )
 def test_mistake_that_does_not_fit_is_refused(mistakes: list[Mistake], message: str) -> None:
     """A mistake must apply exactly once, and the result must compile."""

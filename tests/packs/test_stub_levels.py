@@ -32,6 +32,7 @@ from tests.support.packs import (
     wrong_in,
 )
 from tests.support.paths import TINY_PACK
+from tests.support.rows import each_row
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 BLANK = """import torch  # a comment after code stays
@@ -238,25 +239,20 @@ def test_code_of_the_stub_is_no_piece() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("was", "now", "text"),
-    [
-        pytest.param("row * SCALE", "row / SCALE", "    row = row / SCALE", id="in a loop"),
-        pytest.param(
-            "if row > 0:",
-            "if row < 0:  # no",
-            "    if row < 0:\n        row = row + 1",
-            id="condition",
-        ),
-        pytest.param("for row in x:", "for row in x[1:]:", "for row in x[1:]:", id="loop"),
-        pytest.param("return total", "", None, id="removed piece"),
-        pytest.param("total = 0", "total = 0\n        x = 1", None, id="added piece"),
-        pytest.param("SCALE = 2", "SCALE = 3", None, id="outside of functions"),
-        pytest.param("def forward(self, x)", "def forward(self, x=1)", None, id="signature"),
-        pytest.param("total = 0", "total = (", None, id="no Python"),
-        pytest.param("not there", "x", None, id="not in the reference"),
-        pytest.param("# a comment\n        total", "total", None, id="comment only"),
-    ],
+@each_row(
+    "was, now, text",
+    {
+        "in a loop": ("row * SCALE", "row / SCALE", "    row = row / SCALE"),
+        "condition": ("if row > 0:", "if row < 0:  # no", "    if row < 0:\n        row = row + 1"),
+        "loop": ("for row in x:", "for row in x[1:]:", "for row in x[1:]:"),
+        "removed piece": ("return total", "", None),
+        "added piece": ("total = 0", "total = 0\n        x = 1", None),
+        "outside of functions": ("SCALE = 2", "SCALE = 3", None),
+        "signature": ("def forward(self, x)", "def forward(self, x=1)", None),
+        "no Python": ("total = 0", "total = (", None),
+        "not in the reference": ("not there", "x", None),
+        "comment only": ("# a comment\n        total", "total", None),
+    },
 )
 def test_mistake_makes_a_wrong_piece(was: str, now: str, text: str | None) -> None:
     """Only a mistake that changes exactly one piece makes one."""

@@ -36,6 +36,7 @@ from tests.support.isolation import (
     wait_until,
 )
 from tests.support.paths import TINY_PACK
+from tests.support.rows import each_row
 
 # The kernel can send a signal of any kind to the owner of a pipe, and the owner may be any process.
 # So a pipe could be a way around the refused signals.
@@ -90,71 +91,51 @@ REFUSED = "tried to use the network, to start a process, or to do something else
 
 @linux
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("body", "says"),
-    [
-        pytest.param("import socket; socket.socket()", REFUSED, id="socket"),
-        pytest.param(
-            "import socket; socket.socketpair()",
-            REFUSED,
-            id="socketpair",
-        ),
-        pytest.param("os.fork()", REFUSED, id="fork"),
-        pytest.param(
-            "import subprocess; subprocess.run(['true'])",
-            REFUSED,
-            id="subprocess",
-        ),
-        pytest.param("os.execv('/bin/true', ['true'])", REFUSED, id="exec"),
-        pytest.param(
+@each_row(
+    "body, says",
+    {
+        "socket": ("import socket; socket.socket()", REFUSED),
+        "socketpair": ("import socket; socket.socketpair()", REFUSED),
+        "fork": ("os.fork()", REFUSED),
+        "subprocess": ("import subprocess; subprocess.run(['true'])", REFUSED),
+        "exec": ("os.execv('/bin/true', ['true'])", REFUSED),
+        "multiprocessing": (
             "import multiprocessing as m; p = m.Process(target=print); p.start()",
             REFUSED,
-            id="multiprocessing",
         ),
-        pytest.param("os.kill(os.getppid(), 9)", REFUSED, id="kill the fork server"),
-        pytest.param(
+        "kill the fork server": ("os.kill(os.getppid(), 9)", REFUSED),
+        "the fork server's environment": (
             "open(f'/proc/{os.getppid()}/environ').read()",
             "tried to read or change /proc/",
-            id="the fork server's environment",
         ),
-        pytest.param(
+        "the fork server's memory": (
             "open(f'/proc/{os.getppid()}/mem', 'rb')",
             "tried to read or change /proc/",
-            id="the fork server's memory",
         ),
-        pytest.param("os.listdir('/')", "tried to read or change /,", id="the root"),
-        pytest.param(
+        "the root": ("os.listdir('/')", "tried to read or change /,"),
+        "the home": (
             f"os.listdir({str(Path.home())!r})",
             f"tried to read or change {Path.home()},",
-            id="the home",
         ),
-        pytest.param("open('/etc/passwd')", "tried to read or change /etc/passwd,", id="passwd"),
-        pytest.param(
+        "passwd": ("open('/etc/passwd')", "tried to read or change /etc/passwd,"),
+        "write to /tmp": (
             "open('/tmp/attn-drill-leak', 'w')",
             "tried to read or change /tmp/attn-drill-leak,",
-            id="write to /tmp",
         ),
-        pytest.param(
-            "os.memfd_create('x')",
-            REFUSED,
-            id="memory outside the limit",
-        ),
-        pytest.param(
+        "memory outside the limit": ("os.memfd_create('x')", REFUSED),
+        "a solution": (
             f"open({str(pack_reader.built_in_pack() / 'solutions/gqa/solution.py')!r})",
             "tried to read or change /",
-            id="a solution",
         ),
-        pytest.param(
+        "its own solution": (
             f"open({str(TINY_PACK / 'solutions/prefix_sum/solution.py')!r})",
             "tried to read or change /",
-            id="its own solution",
         ),
-        pytest.param(
+        "the engine": (
             f"os.listdir({str(pack_reader.PACKAGE)!r})",
             f"tried to read or change {pack_reader.PACKAGE},",
-            id="the engine",
         ),
-    ],
+    },
 )
 def test_forbidden_actions_are_refused(grader: Grader, body: str, says: str) -> None:
     """The error names the forbidden action and quotes the system's error. The grader lives on."""
@@ -165,159 +146,91 @@ def test_forbidden_actions_are_refused(grader: Grader, body: str, says: str) -> 
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize(
+@each_row(
     "body",
-    [
-        pytest.param("open('note.txt', 'w').write('x')", id="its own folder"),
-        pytest.param("import tempfile; tempfile.TemporaryFile().write(b'x')", id="tempfile"),
-        pytest.param(
-            "import threading; t = threading.Thread(target=print); t.start(); t.join()",
-            id="a thread",
+    {
+        "its own folder": "open('note.txt', 'w').write('x')",
+        "tempfile": "import tempfile; tempfile.TemporaryFile().write(b'x')",
+        "a thread": "import threading; t = threading.Thread(target=print); t.start(); t.join()",
+        "torch's threads": "if len(x) == 3:\n"
+        "        torch.set_num_threads(2)\n"
+        "        torch.randn(300, 300) @ torch.randn(300, 300)",
+        "the standard library": (
+            "import json, decimal, fractions, random, itertools, xml.dom.minidom"
         ),
-        pytest.param(
-            "if len(x) == 3:\n"
-            "        torch.set_num_threads(2)\n"
-            "        torch.randn(300, 300) @ torch.randn(300, 300)",
-            id="torch's threads",
+        "installed packages": "import numpy.polynomial.chebyshev",
+        "torch.compile, which compiles nothing here": "torch.compile(lambda y: y + 1)(x)",
+        "torch.jit": "torch.jit.script(torch.nn.Linear(2, 2))",
+        "its own source": "import inspect; assert 'cumsum' in inspect.getsource(prefix_sum)",
+        "numpy": "import numpy as np; np.linalg.svd(np.random.default_rng().random((60, 60)))",
+        "memmap": "import numpy as np; m = np.memmap('m', 'f4', 'w+', shape=9); m[:] = 1; "
+        "m.flush(); assert np.fromfile('m', 'f4').sum() == 9",
+        "torch's libraries": (
+            "torch.linalg.eigh(torch.eye(40)); torch.fft.fft(torch.ones(8)); torch.randn(3).sort()"
         ),
-        pytest.param(
-            "import json, decimal, fractions, random, itertools, xml.dom.minidom",
-            id="the standard library",
+        "torch.save and torch.load": "if len(x) == 3:\n"
+        "        torch.save(x.detach(), 'x.pt'); "
+        "assert torch.load('x.pt', mmap=True).equal(x)",
+        "a storage in a file": (
+            "torch.UntypedStorage.from_file('s', shared=True, nbytes=64).fill_(0)"
         ),
-        pytest.param("import numpy.polynomial.chebyshev", id="installed packages"),
-        pytest.param(
-            "torch.compile(lambda y: y + 1)(x)", id="torch.compile, which compiles nothing here"
+        "a loader without workers": (
+            "from torch.utils.data import DataLoader; list(DataLoader(range(9), batch_size=3))"
         ),
-        pytest.param("torch.jit.script(torch.nn.Linear(2, 2))", id="torch.jit"),
-        pytest.param(
-            "import inspect; assert 'cumsum' in inspect.getsource(prefix_sum)", id="its own source"
-        ),
-        pytest.param(
-            "import numpy as np; np.linalg.svd(np.random.default_rng().random((60, 60)))",
-            id="numpy",
-        ),
-        pytest.param(
-            "import numpy as np; m = np.memmap('m', 'f4', 'w+', shape=9); m[:] = 1; "
-            "m.flush(); assert np.fromfile('m', 'f4').sum() == 9",
-            id="memmap",
-        ),
-        pytest.param(
-            "torch.linalg.eigh(torch.eye(40)); torch.fft.fft(torch.ones(8)); torch.randn(3).sort()",
-            id="torch's libraries",
-        ),
-        pytest.param(
-            "if len(x) == 3:\n"
-            "        torch.save(x.detach(), 'x.pt'); "
-            "assert torch.load('x.pt', mmap=True).equal(x)",
-            id="torch.save and torch.load",
-        ),
-        pytest.param(
-            "torch.UntypedStorage.from_file('s', shared=True, nbytes=64).fill_(0)",
-            id="a storage in a file",
-        ),
-        pytest.param(
-            "from torch.utils.data import DataLoader; list(DataLoader(range(9), batch_size=3))",
-            id="a loader without workers",
-        ),
-        pytest.param(
-            "import copy; copy.deepcopy(torch.nn.LSTM(8, 2, "
-            "batch_first=True)).eval()(torch.ones(1, 3, 8))",
-            id="layers",
-        ),
-        pytest.param(
-            "from concurrent.futures import ThreadPoolExecutor as E\n"
-            "    with E(4) as pool:\n"
-            "        assert sum(pool.map(abs, range(-9, 9))) == 81",
-            id="a pool",
-        ),
-        pytest.param(
-            "import pathlib as p; f = p.Path('f'); f.touch(); f.touch(); "
-            "assert f.exists() and [*p.Path().glob('*')]; f.unlink()",
-            id="pathlib",
-        ),
-        pytest.param(
+        "layers": "import copy; copy.deepcopy(torch.nn.LSTM(8, 2, "
+        "batch_first=True)).eval()(torch.ones(1, 3, 8))",
+        "a pool": "from concurrent.futures import ThreadPoolExecutor as E\n"
+        "    with E(4) as pool:\n"
+        "        assert sum(pool.map(abs, range(-9, 9))) == 81",
+        "pathlib": "import pathlib as p; f = p.Path('f'); f.touch(); f.touch(); "
+        "assert f.exists() and [*p.Path().glob('*')]; f.unlink()",
+        "shutil": (
             "import os, shutil\n    os.makedirs('a/b', exist_ok=True); open('a/b/c', 'w').close()\n"
             "    shutil.copyfile('a/b/c', 'd'); shutil.move('d', 'e'); os.listdir('.'); "
-            "shutil.disk_usage('.'); shutil.rmtree('a')",
-            id="shutil",
+            "shutil.disk_usage('.'); shutil.rmtree('a')"
         ),
-        pytest.param(
-            "import tempfile\n"
-            "    with tempfile.TemporaryDirectory() as d, "
-            "tempfile.NamedTemporaryFile(dir=d) as f:\n"
-            "        f.write(b'x')",
-            id="a temporary file that is removed",
-        ),
-        pytest.param(
+        "a temporary file that is removed": "import tempfile\n"
+        "    with tempfile.TemporaryDirectory() as d, "
+        "tempfile.NamedTemporaryFile(dir=d) as f:\n"
+        "        f.write(b'x')",
+        "a file to the disk": (
             "f = open('f', 'w+b'); f.write(b'x'); f.flush(); os.fsync(f.fileno()); "
-            "os.ftruncate(f.fileno(), 0); f.close()",
-            id="a file to the disk",
+            "os.ftruncate(f.fileno(), 0); f.close()"
         ),
-        pytest.param(
-            "import sqlite3\n"
-            "    with sqlite3.connect('own.db') as d:\n"
-            "        d.execute('create table if not exists t (x)')\n"
-            "    d.close()",
-            id="sqlite3",
+        "sqlite3": "import sqlite3\n"
+        "    with sqlite3.connect('own.db') as d:\n"
+        "        d.execute('create table if not exists t (x)')\n"
+        "    d.close()",
+        "archives": "import gzip, zipfile; gzip.open('g', 'w').write(b'x'); "
+        "zipfile.ZipFile('z', 'w').writestr('x', 'y')",
+        "mmap": (
+            "import mmap; m = mmap.mmap(-1, 1 << 20); m[:2] = b'xy'; m.resize(2 << 20); m.close()"
         ),
-        pytest.param(
-            "import gzip, zipfile; gzip.open('g', 'w').write(b'x'); "
-            "zipfile.ZipFile('z', 'w').writestr('x', 'y')",
-            id="archives",
-        ),
-        pytest.param(
-            "import mmap; m = mmap.mmap(-1, 1 << 20); m[:2] = b'xy'; m.resize(2 << 20); m.close()",
-            id="mmap",
-        ),
-        pytest.param(
-            "import time, datetime; time.sleep(0.001); time.process_time(); "
-            "time.thread_time(); time.get_clock_info('time'); datetime.datetime.now()",
-            id="time",
-        ),
-        pytest.param(
-            "import locale, decimal, platform, uuid, secrets; locale.getlocale(); "
-            "platform.platform(); uuid.uuid4(); secrets.token_hex()",
-            id="the machine",
-        ),
-        pytest.param(
-            "import resource; resource.getrlimit(resource.RLIMIT_AS); "
-            "resource.getrusage(resource.RUSAGE_SELF); os.times()",
-            id="resource",
-        ),
-        pytest.param(
-            "os.cpu_count(); os.sched_getaffinity(0); os.getpid(); os.getuid(); os.uname(); "
-            "os.urandom(4); os.getgroups()",
-            id="os",
-        ),
-        pytest.param(
+        "time": "import time, datetime; time.sleep(0.001); time.process_time(); "
+        "time.thread_time(); time.get_clock_info('time'); datetime.datetime.now()",
+        "the machine": "import locale, decimal, platform, uuid, secrets; locale.getlocale(); "
+        "platform.platform(); uuid.uuid4(); secrets.token_hex()",
+        "resource": "import resource; resource.getrlimit(resource.RLIMIT_AS); "
+        "resource.getrusage(resource.RUSAGE_SELF); os.times()",
+        "os": "os.cpu_count(); os.sched_getaffinity(0); os.getpid(); os.getuid(); os.uname(); "
+        "os.urandom(4); os.getgroups()",
+        "a pipe": (
             "import select\n    r, w = os.pipe(); os.set_blocking(r, False); os.write(w, b'x')\n"
             "    assert select.select([r], [], [], 1)[0]; p = select.poll(); p.register(r); "
-            "p.poll(1); os.set_inheritable(os.dup(r), True); os.close(r); os.close(w)",
-            id="a pipe",
+            "p.poll(1); os.set_inheritable(os.dup(r), True); os.close(r); os.close(w)"
         ),
-        pytest.param(
-            "import faulthandler, io; faulthandler.dump_traceback(open('t', 'w'))",
-            id="faulthandler",
-        ),
-        pytest.param(
-            "import signal, time\n"
-            "    signal.signal(signal.SIGALRM, lambda *a: None); "
-            "signal.signal(signal.SIGUSR1, lambda *a: None)\n"
-            "    signal.setitimer(signal.ITIMER_REAL, 0.001); signal.alarm(0); "
-            "signal.raise_signal(signal.SIGUSR1); os.kill(os.getpid(), signal.SIGUSR1)\n"
-            "    import threading; signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)",
-            id="signals to itself",
-        ),
-        pytest.param(
-            "import ctypes; ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 3)()", id="a callback from C"
-        ),
-        pytest.param(
-            "import warnings, logging; logging.basicConfig(filename='log'); "
-            "logging.warning('x'); warnings.warn('x')",
-            id="logging",
-        ),
-        pytest.param("import selectors; selectors.DefaultSelector", id="selectors"),
-    ],
+        "faulthandler": "import faulthandler, io; faulthandler.dump_traceback(open('t', 'w'))",
+        "signals to itself": "import signal, time\n"
+        "    signal.signal(signal.SIGALRM, lambda *a: None); "
+        "signal.signal(signal.SIGUSR1, lambda *a: None)\n"
+        "    signal.setitimer(signal.ITIMER_REAL, 0.001); signal.alarm(0); "
+        "signal.raise_signal(signal.SIGUSR1); os.kill(os.getpid(), signal.SIGUSR1)\n"
+        "    import threading; signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)",
+        "a callback from C": "import ctypes; ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 3)()",
+        "logging": "import warnings, logging; logging.basicConfig(filename='log'); "
+        "logging.warning('x'); warnings.warn('x')",
+        "selectors": "import selectors; selectors.DefaultSelector",
+    },
 )
 def test_honest_code_still_works(grader: Grader, body: str) -> None:
     """The confinement refuses nothing that an honest submission does."""

@@ -240,7 +240,6 @@ def test_children_started_by_a_thread_are_found() -> None:
         [sys.executable, "-S", "-c", script], stdout=subprocess.PIPE, start_new_session=True
     ) as process:
         try:
-            assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"
             assert len(children(process.pid)) == 1
         finally:

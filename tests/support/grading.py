@@ -102,7 +102,6 @@ def assert_fails_first(report: Report, check: str, says: str) -> None:
     """Assert that a check fails first, and that the pattern `says` matches one of its messages."""
     assert report.verdict != "passed"
     failure = report.first_failure()
-    assert failure is not None
     assert failure.check == check, failure
     messages = [outcome.message for outcome in failed_outcomes(report) if outcome.check == check]
     assert any(re.search(says, message) for message in messages), messages

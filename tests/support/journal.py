@@ -137,10 +137,8 @@ def run_together(commands: list[list[str]]) -> list[str]:
         for command in commands
     ]
     for process in running:
-        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
     for process in running:
-        assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
     return [process.communicate()[0] for process in running]

@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 
 from attn_drill.model.errors import DrillError
 from attn_drill.tools.attention_heads import MOST_BYTES, heads_of, read_weights
+from tests.support.rows import each_row
 from tests.support.tools import facts, random_weights, reference
 
 
@@ -27,17 +28,15 @@ def test_entropy_and_distance_by_hand() -> None:
     assert (head.head_index, head.tensor, head.index, head.length, head.notes) == (0, "", (), 3, ())
 
 
-@pytest.mark.parametrize(
-    ("weights", "kind"),
-    [
-        pytest.param([[0.51, 0.49], [0.49, 0.51]], "positional", id="diagonal 0.51"),
-        pytest.param([[0.5, 0.5], [0.5, 0.5]], "global", id="diagonal 0.5, first key 0.5"),
-        pytest.param([[0, 0, 0], [0.4, 0, 0], [0.5, 0.5, 0]], "backward", id="first key 0.3"),
-        pytest.param([[0, 0.5, 0.5], [0, 0.5, 0.5], [0, 0, 1]], "forward", id="above only"),
-        pytest.param(
-            [[0.3, 0.7, 0], [0, 0.3, 0.7], [0.2, 0.5, 0.3]], "mixed", id="above twice below"
-        ),
-    ],
+@each_row(
+    "weights, kind",
+    {
+        "diagonal 0.51": ([[0.51, 0.49], [0.49, 0.51]], "positional"),
+        "diagonal 0.5, first key 0.5": ([[0.5, 0.5], [0.5, 0.5]], "global"),
+        "first key 0.3": ([[0, 0, 0], [0.4, 0, 0], [0.5, 0.5, 0]], "backward"),
+        "above only": ([[0, 0.5, 0.5], [0, 0.5, 0.5], [0, 0, 1]], "forward"),
+        "above twice below": ([[0.3, 0.7, 0], [0, 0.3, 0.7], [0.2, 0.5, 0.3]], "mixed"),
+    },
 )
 def test_class_is_the_first_whose_condition_holds(weights: list[list[float]], kind: str) -> None:
     """The bounds themselves are excluded."""
@@ -73,23 +72,18 @@ def test_picture_has_means_over_neighbouring_weights() -> None:
     assert numpy.allclose(whole.grid, weights)
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        pytest.param({(0, 1): math.nan}, ["1 of 16 weights is not finite"], id="NaN"),
-        pytest.param(
+@each_row(
+    "change, says",
+    {
+        "NaN": ({(0, 1): math.nan}, ["1 of 16 weights is not finite"]),
+        "infinite": (
             {(0, 1): math.inf, (2, 2): -math.inf},
             ["2 of 16 weights are not finite", "1 of 16 weights is negative"],
-            id="infinite",
         ),
-        pytest.param({(3, 0): 0.5}, ["1 of 4 rows does not sum to 1 (1.25)"], id="a row of 1.25"),
-        pytest.param(
-            {(3, 0): 0.5, (0, 0): 0.0},
-            ["2 of 4 rows do not sum to 1 (0.75 to 1.25)"],
-            id="two rows",
-        ),
-        pytest.param({(3, 0): 0.2505}, [], id="within rounding"),
-    ],
+        "a row of 1.25": ({(3, 0): 0.5}, ["1 of 4 rows does not sum to 1 (1.25)"]),
+        "two rows": ({(3, 0): 0.5, (0, 0): 0.0}, ["2 of 4 rows do not sum to 1 (0.75 to 1.25)"]),
+        "within rounding": ({(3, 0): 0.2505}, []),
+    },
 )
 def test_invalid_weights_are_noted(change: dict[tuple[int, int], float], says: list[str]) -> None:
     """There is a phrase with counts for each problem, and no error."""

@@ -347,7 +347,6 @@ def test_a_worker_that_sleeps_too_long_is_ended(hasty: Grader) -> None:
     report = grade_prefix_sum(hasty, RIGHT_SUM.format(body))
     assert report.verdict == "timeout"
     failure = report.first_failure()
-    assert failure is not None
     assert failure.number == 1
     assert "slept" in failure.message
 

@@ -34,7 +34,6 @@ def test_exceptions_of_all_kinds_become_failures(kind: str) -> None:
     function = function_of(f"def g():\n    raise {kind}('no')\ndef f():\n    return g()\n")
     result, failure = GuardedCall(PATH).call("forward", function)
     assert result is None
-    assert failure is not None
     assert (failure.phase, failure.type, failure.message) == ("forward", kind, "no")
     assert [(frame.line, frame.function) for frame in failure.frames] == [(4, "f"), (2, "g")]
 
@@ -46,7 +45,6 @@ def test_exception_that_cannot_be_shown_is_a_failure() -> None:
         "def f():\n    raise Bad\n"
     )
     failure = GuardedCall(PATH).call("forward", function)[1]
-    assert failure is not None
     assert (failure.type, failure.message) == ("Bad", "(its message cannot be shown)")
 
 
@@ -54,7 +52,6 @@ def test_syntax_error_has_the_line_of_the_file() -> None:
     """A syntax error has no frame of the file, so its own line is used."""
     call = GuardedCall(PATH)
     failure = call.call("import", lambda: compile("a = 1\nb = (\n", PATH, "exec"))[1]
-    assert failure is not None
     assert [(frame.line, frame.text) for frame in failure.frames] == [(2, "b = (")]
 
 
@@ -65,7 +62,6 @@ def test_unexpected_return_has_no_frames() -> None:
         raise UnexpectedReturnError("the return value must be (out, cache)")
 
     failure = GuardedCall(__file__).call("forward", raise_error)[1]
-    assert failure is not None
     assert failure.frames == []
 
 

@@ -356,7 +356,6 @@ def test_import_of_a_package_of_attention_has_the_ordinary_message(
     report = grade_prefix_sum(grader, f"{statement}\n" + RIGHT_SUM.format("pass"))
     failure = report.first_failure()
     assert report.verdict == "error"
-    assert failure is not None
     assert failure.check == "loads"
     assert "ModuleNotFoundError: No module named '" in failure.message
     assert "halted" not in failure.message

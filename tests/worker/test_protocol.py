@@ -24,6 +24,7 @@ from attn_drill.worker.protocol import (
     fill,
     message,
 )
+from tests.support.rows import each_row
 
 
 def frame(header: object, tail: bytes = b"") -> bytes:
@@ -79,34 +80,24 @@ def test_body_is_decoded() -> None:
 GOOD = json.loads(encode(Reply(), TensorTable())[4:])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "bad",
-    [
-        pytest.param(b"", id="nothing"),
-        pytest.param(b"\x01", id="one byte"),
-        pytest.param(struct.pack("<I", 1 << 31), id="a header longer than the frame"),
-        pytest.param(frame([]), id="a list"),
-        pytest.param(struct.pack("<I", 3) + b"\xff\xfe\xfd", id="not UTF-8"),
-        pytest.param(struct.pack("<I", 200_000) + b"[" * 200_000, id="nested too deeply"),
-        pytest.param(frame({**GOOD, "body": {**GOOD["body"], "runs": 5}}), id="a wrong type"),
-        pytest.param(
-            frame({**GOOD, "body": {**GOOD["body"], "defined": [1]}}), id="a wrong type inside"
-        ),
-        pytest.param(
-            frame({**GOOD, "tensors": [["float32", [3]]]}), id="a tensor without its bytes"
-        ),
-        pytest.param(frame({**GOOD, "tensors": [["float32", [-1]]]}), id="a negative size"),
-        pytest.param(
-            frame({**GOOD, "tensors": [["float32", [1 << 62, 1 << 62]]]}), id="a huge tensor"
-        ),
-        pytest.param(
-            frame({**GOOD, "tensors": [["object", [1]]]}, bytes(8)), id="an unknown dtype"
-        ),
-        pytest.param(
-            frame({**GOOD, "tensors": [["float32", [0]]] * 20_001}), id="too many tensors"
-        ),
-        pytest.param(frame({**GOOD, "tensors": [["float32", [0] * 17]]}), id="too many dims"),
-    ],
+    {
+        "nothing": b"",
+        "one byte": b"\x01",
+        "a header longer than the frame": struct.pack("<I", 1 << 31),
+        "a list": frame([]),
+        "not UTF-8": struct.pack("<I", 3) + b"\xff\xfe\xfd",
+        "nested too deeply": struct.pack("<I", 200_000) + b"[" * 200_000,
+        "a wrong type": frame({**GOOD, "body": {**GOOD["body"], "runs": 5}}),
+        "a wrong type inside": frame({**GOOD, "body": {**GOOD["body"], "defined": [1]}}),
+        "a tensor without its bytes": frame({**GOOD, "tensors": [["float32", [3]]]}),
+        "a negative size": frame({**GOOD, "tensors": [["float32", [-1]]]}),
+        "a huge tensor": frame({**GOOD, "tensors": [["float32", [1 << 62, 1 << 62]]]}),
+        "an unknown dtype": frame({**GOOD, "tensors": [["object", [1]]]}, bytes(8)),
+        "too many tensors": frame({**GOOD, "tensors": [["float32", [0]]] * 20_001}),
+        "too many dims": frame({**GOOD, "tensors": [["float32", [0] * 17]]}),
+    },
 )
 def test_other_bytes_are_refused(bad: bytes) -> None:
     """Bytes that are not a frame of this protocol raise ProtocolError and no other exception."""
