@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from attn_drill.cli.entry import will_grade
 from attn_drill.model.errors import GraderError
 from attn_drill.packs import pack_reader
 from attn_drill.sandbox.isolation import children
-from tests.support.cli import BUILT_IN, GQA, drill
+from tests.support.cli import BUILT_IN, GQA, Run, drill
 from tests.support.packs import BANK, make_pack
 from tests.support.paths import SOURCE
 from tests.support.rows import each_row
@@ -72,9 +71,6 @@ def test_colours_take_no_columns() -> None:
     coloured = list(in_columns(["id", "min", "state", "title"], ROWS, 80, {"new": "blue"}))
     assert coloured[1].startswith("a     10  \x1b[34mnew\x1b[0m    A title")
     assert coloured[2:] == list(in_columns(["id", "min", "state", "title"], ROWS, 80))[2:]
-
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -283,9 +279,7 @@ def test_shell_completes_ids(tmp_path: Path) -> None:
     assert "gqa" in done.stdout
 
 
-def test_commands_that_use_challenges_take_the_pack_option(
-    run: Callable[..., tuple[int, str, str]],
-) -> None:
+def test_commands_that_use_challenges_take_the_pack_option(run: Run) -> None:
     """The program takes it before the command's name too."""
     program = get_command(app)
     assert isinstance(program, TyperGroup)
@@ -299,9 +293,7 @@ def test_commands_that_use_challenges_take_the_pack_option(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("before", [True, False], ids=["before the command", "after it"])
-def test_every_command_without_torch_finds_the_pack(
-    before: bool, tmp_path: Path, run: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_every_command_without_torch_finds_the_pack(before: bool, tmp_path: Path, run: Run) -> None:
     """The option works before and after the command's name, and only for this call."""
     pack = make_pack(tmp_path / "mine", "extra")
     (pack / "challenges" / "_questions").mkdir()
@@ -336,7 +328,7 @@ def test_every_command_without_torch_finds_the_pack(
 
 
 def test_option_and_variable_may_name_several_packs(
-    tmp_path: Path, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All named packs are known, and a pack that was typed earlier wins."""
     first, second, third, fourth = (
@@ -364,9 +356,7 @@ def test_option_and_variable_may_name_several_packs(
     ],
     ids=" ".join,
 )
-def test_folder_that_is_not_a_pack_is_a_usage_error(
-    arguments: list[str], run: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_folder_that_is_not_a_pack_is_a_usage_error(arguments: list[str], run: Run) -> None:
     """The command exits with 2 and one sentence, even if another pack has the challenge."""
     code, _, err = run(*arguments, "--pack", "nowhere")
     assert code == 2

@@ -4,7 +4,6 @@ import contextlib
 import json
 import re
 import time
-from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -17,17 +16,14 @@ from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.practice.facts import Attempted, Diagnosed, Reviewed, Started
 from attn_drill.practice.journal import Journal
 from attn_drill.report.statistics_text import EMPTY
-from tests.support.cli import drill
+from tests.support.cli import Run, drill
 from tests.support.journal import FACTS, ROOT, filled_journal
 from tests.support.packs import make_pack
 
 
 @pytest.mark.parametrize("columns", [44, 70, 80, 100, 120])
 def test_every_challenge_has_its_title_and_its_state(
-    columns: int,
-    solved: Path,
-    run: Callable[..., tuple[int, str, str]],
-    monkeypatch: pytest.MonkeyPatch,
+    columns: int, solved: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The title is beside the id, or on a narrow terminal on the next line."""
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -56,10 +52,7 @@ def test_state_follows_the_journal(solved: Path) -> None:
 
 @pytest.mark.parametrize("columns", [44, 60, 80, 120])
 def test_list_with_a_pack_fits_the_terminal(
-    columns: int,
-    tmp_path: Path,
-    run: Callable[..., tuple[int, str, str]],
-    monkeypatch: pytest.MonkeyPatch,
+    columns: int, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The name of the pack follows the title."""
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -71,9 +64,7 @@ def test_list_with_a_pack_fits_the_terminal(
     assert "(a-pack-of-a-course)" in " ".join(lines[start : start + 3])
 
 
-def test_title_of_a_pack_is_shown_as_it_is(
-    tmp_path: Path, run: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_title_of_a_pack_is_shown_as_it_is(tmp_path: Path, run: Run) -> None:
     """Its control characters cannot act."""
     title, shown = r"a \u001b[31mb", r"a \x1b[31mb"
     pack = make_pack(tmp_path / "p", "extra")

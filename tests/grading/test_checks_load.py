@@ -9,7 +9,6 @@ from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.grader import Grader
 from attn_drill.grading.judge import due_checks
 from attn_drill.model.challenge import Parameter, Signature
-from attn_drill.model.limits import Limits
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import patch, read_mistakes
 from attn_drill.worker.protocol import FoundParameter
@@ -324,17 +323,10 @@ def test_refused_call_is_shown_as_a_learner_writes_it(grader: Grader) -> None:
     )
 
 
-@pytest.fixture
-def impatient(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> Grader:
-    """A grader with a time limit of one second."""
-    monkeypatch.setattr(grader.workers, "limits", Limits(seconds=1.0, memory_mib=512))
-    return grader
-
-
 @pytest.mark.thorough
-def test_endless_import_is_reported_with_its_line(impatient: Grader) -> None:
+def test_endless_import_is_reported_with_its_line(hasty: Grader) -> None:
     """The message says that the file was still being imported."""
-    failure = grade_prefix_sum(impatient, "x = 1\nwhile True:\n    x += 1\n").first_failure()
+    failure = grade_prefix_sum(hasty, "x = 1\nwhile True:\n    x += 1\n").first_failure()
     assert failure.check == "loads"
     assert "while the file was imported" in failure.message
     assert failure.frames[-1].line in (2, 3)

@@ -17,123 +17,93 @@ from tests.support.rows import each_row
 
 
 @each_row(
-    "file, old, new, error, says",
+    "old, new, says",
     {
-        "no drive": (
-            "challenges/prefix_sum/cases.py",
-            "def drive",
-            "def driven",
-            PackError,
-            "defines no `drive`",
-        ),
-        "wrong dims": (
-            "challenges/prefix_sum/cases.py",
-            'outputs={"out": "B L"}',
-            'outputs={"out": "L B"}',
-            PackError,
-            "the reference gives",
-        ),
+        "no drive": ("def drive", "def driven", "defines no `drive`"),
+        "wrong dims": ('outputs={"out": "B L"}', 'outputs={"out": "L B"}', "the reference gives"),
         "cases() raises": (
-            "challenges/prefix_sum/cases.py",
             'case("forwards", B=3, L=5, **forwards)',
             "1 / 0",
-            PackError,
             r"cases\.py, line \d+: cases\(\) raises ZeroDivisionError",
         ),
         "wrong output name": (
-            "challenges/prefix_sum/cases.py",
             'return {"out"',
             'return {"other"',
-            PackError,
             "names \\['out'\\], but drive returns \\['other'\\]",
         ),
         "plain input from the stream of values": (
-            "challenges/prefix_sum/cases.py",
             '"reverse": reverse',
             '"reverse": float(draw.normal())',
-            PackError,
             "draws a plain input",
         ),
-        "broken cases": (
-            "challenges/prefix_sum/cases.py",
-            '"""Cases',
-            "1/0\n'''Cases",
-            PackError,
-            "cannot be loaded",
-        ),
+        "broken cases": ('"""Cases', "1/0\n'''Cases", "cannot be loaded"),
         "cases that end the process": (
-            "challenges/prefix_sum/cases.py",
             "from attn_drill",
             "import sys\nsys.exit(3)\nfrom attn_drill",
-            PackError,
             r"cases\.py, line 4: the file cannot be loaded: SystemExit",
         ),
         "unknown letter": (
-            "challenges/prefix_sum/cases.py",
             'outputs={"out": "B L"}',
             'outputs={"out": "B Q"}',
-            PackError,
             r"cases\.py: case 'forwards': .* Q, which has no size",
         ),
         "no case": (
-            "challenges/prefix_sum/cases.py",
             "case = CaseMaker",
             "yield 'forwards'\n    case = CaseMaker",
-            PackError,
             "yields an object of the type str",
         ),
         "no cases": (
-            "challenges/prefix_sum/cases.py",
             "def cases(draw):",
             "def cases(draw):\n    return\n\n\ndef others(draw):",
-            PackError,
             r"cases\(\) returns None",
         ),
         "unknown keyword": (
-            "challenges/prefix_sum/cases.py",
             'yield case("forwards", B=3, L=5, **forwards)',
             'yield case("forwards", B=3, L=5, gradient=False, **forwards)',
-            PackError,
             r"line \d+: .* gradient=False is neither a size nor an argument",
         ),
         "no refusal": (
-            "challenges/prefix_sum/cases.py",
             "def cases(draw):",
             "def refusals():\n    yield 3\n\n\ndef cases(draw):",
-            PackError,
             r"refusals\(\) yields an object of the type int",
         ),
         "no names of outputs": (
-            "challenges/prefix_sum/cases.py",
             'return {"out": prefix_sum(given.x, reverse=True) if given.reverse else '
             "prefix_sum(given.x)}",
             "return prefix_sum(given.x)",
-            PackError,
             "drive returns an object of the type Tensor. Return the outputs by name",
         ),
+    },
+)
+def test_fault_of_the_cases_is_an_error_of_the_pack(
+    tiny_pack: Path, old: str, new: str, says: str
+) -> None:
+    """The message has the fault, and the learner is not blamed."""
+    assert_refused(tiny_pack / "challenges/prefix_sum/cases.py", old, new, PackError, says)
+
+
+@each_row(
+    "old, new, error, says",
+    {
         "two outputs": (
-            "solutions/prefix_sum/solution.py",
             "return torch.cumsum(x, dim=-1)",
             "return torch.cumsum(x, dim=-1), x",
             PackError,
             "out of the reference has the type tuple",
         ),
         "another name": (
-            "solutions/prefix_sum/solution.py",
             "def prefix_sum",
             "def prefix_sums",
             PackError,
             r"solution\.py defines no prefix_sum",
         ),
         "broken reference": (
-            "solutions/prefix_sum/solution.py",
             "torch.cumsum(x, dim=-1)",
             "torch.nope(x)",
             GraderError,
             r"solution\.py, line \d+: the reference of prefix-sum fails on case",
         ),
         "NaN from the reference": (
-            "solutions/prefix_sum/solution.py",
             "return torch.cumsum(x, dim=-1)",
             "return x / 0 * 0",
             GraderError,
@@ -141,16 +111,20 @@ from tests.support.rows import each_row
         ),
     },
 )
-def test_broken_content_is_an_error_of_the_pack(
-    pack: Path, file: str, old: str, new: str, error: type[Exception], says: str
+def test_fault_of_the_reference_is_an_error_of_the_pack(
+    tiny_pack: Path, old: str, new: str, error: type[Exception], says: str
 ) -> None:
-    """The message names the faulty file of the pack, and the learner is not blamed."""
-    path = pack / file
+    """The message names the reference."""
+    assert_refused(tiny_pack / "solutions/prefix_sum/solution.py", old, new, error, says)
+
+
+def assert_refused(path: Path, old: str, new: str, error: type[Exception], says: str) -> None:
+    """Change a file of a pack, and assert that its challenge cannot be graded."""
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
     with pytest.raises(error, match=says):
-        load_case_set(pack_reader.find_challenge(pack, "prefix-sum"), 1).expect()
+        load_case_set(pack_reader.find_challenge(path.parents[2], "prefix-sum"), 1).expect()
 
 
 def test_module_of_the_same_name_survives() -> None:

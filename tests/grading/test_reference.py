@@ -62,12 +62,12 @@ def test_shared_modules_give_the_results_of_new_modules(
         assert taken.plain == wanted.plain
 
 
-def test_plain_output_that_depends_on_rounding_is_an_error_of_the_pack(pack: Path) -> None:
+def test_plain_output_that_depends_on_rounding_is_an_error_of_the_pack(tiny_pack: Path) -> None:
     """If a lower dtype crosses a threshold, right answers would be refused."""
-    path = pack / "solutions" / "signs" / "solution.py"
+    path = tiny_pack / "solutions" / "signs" / "solution.py"
     path.write_text(path.read_text().replace("int((x > 0).sum())", "int(x.sum() * 10**6)"))
     with pytest.raises(PackError, match="rounding decides"):
-        load_case_set(pack_reader.find_challenge(pack, "signs"), 3).expect()
+        load_case_set(pack_reader.find_challenge(tiny_pack, "signs"), 3).expect()
 
 
 def value(*entries: float) -> Value:

@@ -1,6 +1,5 @@
 """Known mistakes: reading them, and patching a reference with them."""
 
-from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from attn_drill.packs.mistakes import (
     readable_mistakes,
     statements_of,
 )
+from tests.support.cli import Run
 from tests.support.packs import make_pack
 from tests.support.rows import each_row
 
@@ -42,9 +42,7 @@ def mistake(was: str, now: str = "pass") -> Mistake:
 
 
 @pytest.mark.thorough
-def test_unreadable_mistakes_are_reported(
-    tmp_path: Path, run: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_unreadable_mistakes_are_reported(tmp_path: Path, run: Run) -> None:
     """The quiz continues without these mistakes and prints one sentence."""
     pack = make_pack(tmp_path / "mine", "fine", "torn")
     (pack / "solutions" / "torn" / "mistakes.toml").write_text("[[mistake]]\n")

@@ -86,59 +86,57 @@ def first_failure(grader: Grader, body: str) -> str:
     return "" if failure is None else failure.message
 
 
-REFUSED = "tried to use the network, to start a process, or to do something else"
+@linux
+@pytest.mark.sampled(3)
+@each_row(
+    "body",
+    {
+        "socket": "import socket; socket.socket()",
+        "socketpair": "import socket; socket.socketpair()",
+        "fork": "os.fork()",
+        "subprocess": "import subprocess; subprocess.run(['true'])",
+        "exec": "os.execv('/bin/true', ['true'])",
+        "multiprocessing": "import multiprocessing as m; m.Process(target=print).start()",
+        "kill the fork server": "os.kill(os.getppid(), 9)",
+        "memory outside the limit": "os.memfd_create('x')",
+    },
+)
+def test_forbidden_actions_are_refused(grader: Grader, body: str) -> None:
+    """The error names the forbidden actions and quotes the system's error."""
+    assert_refused(
+        grader, body, "tried to use the network, to start a process, or to do something else"
+    )
+
+
+SOLUTIONS = [
+    pack_reader.built_in_pack() / "solutions/gqa/solution.py",
+    TINY_PACK / "solutions/prefix_sum/solution.py",
+]
 
 
 @linux
 @pytest.mark.sampled(3)
 @each_row(
-    "body, says",
+    "body, path",
     {
-        "socket": ("import socket; socket.socket()", REFUSED),
-        "socketpair": ("import socket; socket.socketpair()", REFUSED),
-        "fork": ("os.fork()", REFUSED),
-        "subprocess": ("import subprocess; subprocess.run(['true'])", REFUSED),
-        "exec": ("os.execv('/bin/true', ['true'])", REFUSED),
-        "multiprocessing": (
-            "import multiprocessing as m; p = m.Process(target=print); p.start()",
-            REFUSED,
-        ),
-        "kill the fork server": ("os.kill(os.getppid(), 9)", REFUSED),
-        "the fork server's environment": (
-            "open(f'/proc/{os.getppid()}/environ').read()",
-            "tried to read or change /proc/",
-        ),
-        "the fork server's memory": (
-            "open(f'/proc/{os.getppid()}/mem', 'rb')",
-            "tried to read or change /proc/",
-        ),
-        "the root": ("os.listdir('/')", "tried to read or change /,"),
-        "the home": (
-            f"os.listdir({str(Path.home())!r})",
-            f"tried to read or change {Path.home()},",
-        ),
-        "passwd": ("open('/etc/passwd')", "tried to read or change /etc/passwd,"),
-        "write to /tmp": (
-            "open('/tmp/attn-drill-leak', 'w')",
-            "tried to read or change /tmp/attn-drill-leak,",
-        ),
-        "memory outside the limit": ("os.memfd_create('x')", REFUSED),
-        "a solution": (
-            f"open({str(pack_reader.built_in_pack() / 'solutions/gqa/solution.py')!r})",
-            "tried to read or change /",
-        ),
-        "its own solution": (
-            f"open({str(TINY_PACK / 'solutions/prefix_sum/solution.py')!r})",
-            "tried to read or change /",
-        ),
-        "the engine": (
-            f"os.listdir({str(pack_reader.PACKAGE)!r})",
-            f"tried to read or change {pack_reader.PACKAGE},",
-        ),
+        "the fork server's environment": ("open(f'/proc/{os.getppid()}/environ').read()", "/proc/"),
+        "the fork server's memory": ("open(f'/proc/{os.getppid()}/mem', 'rb')", "/proc/"),
+        "the root": ("os.listdir('/')", "/,"),
+        "the home": (f"os.listdir({str(Path.home())!r})", f"{Path.home()},"),
+        "passwd": ("open('/etc/passwd')", "/etc/passwd,"),
+        "write to /tmp": ("open('/tmp/attn-drill-leak', 'w')", "/tmp/attn-drill-leak,"),
+        "a solution": (f"open({str(SOLUTIONS[0])!r})", "/"),
+        "its own solution": (f"open({str(SOLUTIONS[1])!r})", "/"),
+        "the engine": (f"os.listdir({str(pack_reader.PACKAGE)!r})", f"{pack_reader.PACKAGE},"),
     },
 )
-def test_forbidden_actions_are_refused(grader: Grader, body: str, says: str) -> None:
-    """The error names the forbidden action and quotes the system's error. The grader lives on."""
+def test_forbidden_paths_are_refused(grader: Grader, body: str, path: str) -> None:
+    """The error names the path and quotes the system's error."""
+    assert_refused(grader, body, f"tried to read or change {path}")
+
+
+def assert_refused(grader: Grader, body: str, says: str) -> None:
+    """Assert that the system refuses what `body` does, and that the grader lives on."""
     message = first_failure(grader, body)
     assert re.search(r"\[Errno (1|13|30|38)\]", message), message
     assert f"it {says}" in message

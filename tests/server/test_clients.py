@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -94,12 +93,6 @@ def test_lost_server_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     pool.open()
 
 
-@pytest.fixture
-def pack(tmp_path: Path) -> Path:
-    """Copy the tiny pack, so that a test can break it."""
-    return Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
-
-
 def checked(root: Path, processes: int) -> list[Row]:
     """Check a pack with two seeds and return all rows in order."""
     challenges = pack_reader.read_pack(root)
@@ -127,11 +120,11 @@ def test_two_processes_give_the_same_rows_as_one() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("processes", [1, 2])
-def test_fault_of_a_challenge_is_reported_once(pack: Path, processes: int) -> None:
+def test_fault_of_a_challenge_is_reported_once(tiny_pack: Path, processes: int) -> None:
     """A challenge that cannot be read has a single row with the reason. Others have all rows."""
-    path = pack / "challenges" / "prefix_sum" / "cases.py"
+    path = tiny_pack / "challenges" / "prefix_sum" / "cases.py"
     path.write_text(path.read_text().replace("def drive", "def driven"))
-    rows = checked(pack, processes)
+    rows = checked(tiny_pack, processes)
     texts, cases = [row for row in rows if row.challenge == "prefix-sum"]
     assert (texts.name, cases.name) == ("texts", "cases")
     (problem,) = cases.problems

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from attn_drill.practice.statistics import Stats
 from tests.support import forked
 from tests.support.paths import SOURCE
 
+Run = Callable[..., tuple[int, str, str]]  # the exit code, stdout and stderr of a command
 BUILT_IN = pack_reader.built_in_pack()
 GQA = pack_reader.find_challenge(BUILT_IN, "gqa")
 
