@@ -21,6 +21,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 from attn_drill.grading.grader import Grader
 from attn_drill.model.limits import Limits
 from attn_drill.packs import pack_reader
+from attn_drill.packs.scaffold import scaffold
 from attn_drill.server import clients
 from attn_drill.worker import forkserver_client
 from tests.support import forked
@@ -104,6 +105,18 @@ def hasty(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> Grader:
 def tiny_pack(tmp_path: Path) -> Path:
     """Return a copy of the tiny pack, which a test may change."""
     return Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
+
+
+@pytest.fixture(scope="module")
+def new_pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a pack that `pack new` wrote. Tests must not change this pack."""
+    return scaffold("my-pack", tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture
+def pack(new_pack: Path, tmp_path: Path) -> Path:
+    """Return a copy of the new pack, which a test may change."""
+    return Path(shutil.copytree(new_pack, tmp_path / "my-pack"))
 
 
 @pytest.fixture

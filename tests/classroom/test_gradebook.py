@@ -69,15 +69,7 @@ def graded(
     student: Student = ANA,
     **more: object,
 ) -> StudentGrade:
-    """Return the only row of a class with one student.
-
-    Args:
-        scores: the score of each challenge; None for a grading that failed.
-        overrides: the decisions of persons.
-        assignment: the assignment.
-        student: the student.
-        more: further attributes of all submissions.
-    """
+    """Return the only row of a class with one student. A score is None if the grading failed."""
     submissions = [submission("Ana", challenge, **more) for challenge in scores]
     results = [_result(challenge, score) for challenge, score in scores.items()]
     (row,) = rows(results, submissions, overrides, assignment, [student])
@@ -152,12 +144,6 @@ def test_a_challenge_that_was_not_graded_leaves_the_total_open() -> None:
     assert row.total is None
     decided = graded({"first": 100.0, "second": None}, Override("Ana", "second", 60.0))
     assert decided.total == 70.0
-
-
-def test_a_late_file_without_a_time_has_no_penalty() -> None:
-    """No penalty is taken until a person says when the file came."""
-    row = graded({"first": 100.0, "second": 100.0}, is_marked_late=True)
-    assert (row.total, row.challenges["first"].lateness.is_late) == (100.0, True)
 
 
 def test_a_student_without_files_has_an_empty_row() -> None:

@@ -31,6 +31,7 @@ from attn_drill.classroom.result_store import (
     write_record,
 )
 from attn_drill.export.student_results import with_report, with_trouble
+from attn_drill.grading.grader import Grader
 from attn_drill.model.errors import DrillError, GraderError
 from tests.support.classroom import BARE, TINY, WRONG_SUM, grade_of, outcome, result, submission
 from tests.support.grading import report_of
@@ -96,11 +97,8 @@ def test_each_challenge_has_its_own_folder(tmp_path: Path) -> None:
     assert store.path("ana", "a") != store.path("ana", "b")
 
 
-def test_file_of_a_result_holds_the_whole_report(grader: object) -> None:
+def test_file_of_a_result_holds_the_whole_report(grader: Grader) -> None:
     """The file has the object of `check --json`, the student, and the text without the mistake."""
-    from attn_drill.grading.grader import Grader
-
-    assert isinstance(grader, Grader)
     report = report_of(grader, TINY, WRONG_SUM, "ana.py", 5, diagnosed=True)
     result = with_report(replace(BARE, score=12.5), report, WRONG_SUM)
     text = encode_result(result)

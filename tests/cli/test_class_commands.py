@@ -1,7 +1,5 @@
 """The commands `class handout`, `class autograder` and `class override`."""
 
-import csv
-import io
 import os
 import shutil
 import sys
@@ -18,7 +16,7 @@ from attn_drill.cli._class_commands import override
 from attn_drill.model.errors import DrillError
 from attn_drill.packs.pack_reader import built_in_pack
 from tests.support import forked
-from tests.support.classroom import class_record, result
+from tests.support.classroom import class_record, result, table
 from tests.support.cli import run
 from tests.support.paths import TINY_PACK
 from tests.support.rows import each_row
@@ -124,9 +122,7 @@ def overrule(out: Path, *arguments: str) -> Result:
 
 def row(out: Path, student: str = "Ana Lee") -> dict[str, str]:
     """Return the row of a student in grades.csv."""
-    text = (out / "grades.csv").read_text("utf-8-sig")
-    rows = {each["student"]: each for each in csv.DictReader(io.StringIO(text, newline=""))}
-    return rows[student]
+    return {each["student"]: each for each in table(out / "grades.csv")}[student]
 
 
 def test_points_of_the_total_are_in_the_tables_at_once(out: Path) -> None:

@@ -1,8 +1,5 @@
 """The inputs of a class, and beginning and resuming a grading and its outputs."""
 
-import csv
-import io
-import json
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +12,6 @@ from attn_drill.app.open_packs import open_packs
 from attn_drill.classroom.assignment import plain_assignment
 from attn_drill.classroom.records import StudentResult
 from attn_drill.classroom.result_store import ClassRecord, ResultStore, SavedOptions, read_record
-from attn_drill.classroom.times import read_time
 from attn_drill.cli import _class_run
 from attn_drill.cli._class_outputs import write_outputs
 from attn_drill.cli._class_run import ClassInputs, ClassRun, begin, read_class
@@ -31,6 +27,7 @@ from tests.support.classroom import (
     make_class,
     named_files,
     result,
+    table,
     write_files,
 )
 from tests.support.paths import TINY_PACK
@@ -156,11 +153,6 @@ def graded(tmp_path: Path, *formats: str) -> tuple[ResultStore, ClassRecord]:
     return store, msgspec.structs.replace(record, options=options)
 
 
-def table(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a table."""
-    return list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
-
-
 def test_outputs_of_several_challenges_are_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -261,8 +253,6 @@ def test_everything_unclear_is_said_on_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Other files, strangers, times and extensions of nobody, and clashes of names."""
-    from dataclasses import replace
-
     files = named_files("ana.py", "Ana/gqa.py", "zoe.py", "notes.txt")
     folder = write_files(tmp_path / "in", files)
     (tmp_path / "roster.csv").write_text("id,name\n1,Ana\n2,Bo\n")
@@ -294,22 +284,3 @@ def test_a_clear_class_needs_no_words(tmp_path: Path, capsys: pytest.CaptureFixt
     found = inputs(write_files(tmp_path / "in", named_files("ana.py", "bo.py")))
     assert found.roster is None
     assert capsys.readouterr().err == ""
-
-
-def test_metadata_of_gradescope_lies_next_to_the_submission(tmp_path: Path) -> None:
-    """It gives the times of a single student."""
-    folder = write_files(tmp_path / "submission", named_files("gqa.py"))
-    (tmp_path / "submission_metadata.json").write_text(
-        json.dumps(
-            {
-                "created_at": "2026-12-01T10:00:00Z",
-                "assignment": {"due_date": "2026-12-01T09:00:00Z"},
-                "users": [{"name": "Ana", "email": "a@u.example", "id": 1}],
-            }
-        )
-    )
-    found = inputs(folder, single=True)
-    assert found.assignment.due == read_time("2026-12-01T09:00:00Z")
-    (submission,) = found.collected.submissions
-    assert submission.submitted == read_time("2026-12-01T10:00:00Z")
-    assert found.collected.students[0].name == "submission"

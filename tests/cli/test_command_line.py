@@ -267,18 +267,6 @@ def test_fault_of_the_settings_is_an_object_too(
     assert "`levl` is not a key" in json.loads(printed)["error"]
 
 
-def test_shell_completes_ids(tmp_path: Path) -> None:
-    """The shell gets the ids that begin with the typed letters."""
-    done = drill(
-        cwd=tmp_path,
-        code=None,
-        COMP_WORDS="attn-drill start g",
-        COMP_CWORD="2",
-        _ATTN_DRILL_COMPLETE="complete_bash",
-    )
-    assert "gqa" in done.stdout
-
-
 def test_commands_that_use_challenges_take_the_pack_option(run: Run) -> None:
     """The program takes it before the command's name too."""
     program = get_command(app)
@@ -365,7 +353,7 @@ def test_folder_that_is_not_a_pack_is_a_usage_error(arguments: list[str], run: R
 
 
 def test_completion_knows_the_packs_of_the_line(tmp_path: Path) -> None:
-    """The shell completes ids of a pack that the line names. A bad `--pack` prints nothing."""
+    """The shell completes ids, also of a pack of the line. A bad `--pack` prints nothing."""
     pack = make_pack(tmp_path / "mine", "extra")
     script = "import sys; sys.argv = ['attn-drill']; from attn_drill.cli.entry import main; main()"
 
@@ -387,5 +375,6 @@ def test_completion_knows_the_packs_of_the_line(tmp_path: Path) -> None:
 
     for line in (f"attn-drill --pack {pack} start ex", f"attn-drill start --pack {pack} ex"):
         assert completed(line).stdout.split() == ["extra"]
+    assert "gqa" in completed("attn-drill start g").stdout
     bad = completed("attn-drill --pack nowhere start ex")
     assert (bad.stdout.strip(), bad.stderr) == ("", "")

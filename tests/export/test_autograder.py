@@ -21,14 +21,9 @@ RESULTS = {"score": 72.7, "output": "first: failed – ✗", "tests": []}
 
 
 def folder_with(tmp_path: Path, grade: str) -> tuple[Path, dict[str, str]]:
-    """Write an autograder whose Python runs a piece of bash in place of `-m attn_drill`.
+    """Write an autograder whose Python runs a piece of bash. There, `$root` is its folder.
 
-    Args:
-        tmp_path: the folder for all files.
-        grade: the piece of bash. `$root` is the folder of the autograder.
-
-    Returns:
-        The folder of the autograder, and the environment for its scripts.
+    Return the folder, and the environment for its scripts.
     """
     root = tmp_path / "auto grader"
     (root / "submission").mkdir(parents=True)

@@ -297,11 +297,7 @@ def test_points_are_explained_with_the_weights_of_the_assignment() -> None:
 
 
 def in_chromium(text: str, folder: Path, target: str = "") -> tuple[str, str]:
-    """Show a page in a browser.
-
-    Returns:
-        The document after its script ran, and the messages on the browser's console.
-    """
+    """Return a page after its script ran in a browser, and the messages on the console."""
     if CHROMIUM is None:
         pytest.skip(f"no browser is installed: the page needs one of {', '.join(BROWSERS)}")
     file = folder / "report.html"

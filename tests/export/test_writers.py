@@ -1,7 +1,5 @@
 """Tests of the table of formats: each format writes its files, and removes outdated ones."""
 
-import csv
-import io
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +20,7 @@ from tests.support.classroom import (
     make_gradebook,
     result,
     student_grade,
+    table,
     ungraded,
 )
 
@@ -51,13 +50,6 @@ def graded_class(*names: str) -> GradedClass:
 
 
 ONE = assignment()
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a table, which begins with a byte order mark."""
-    text = path.read_bytes()
-    assert text.startswith(b"\xef\xbb\xbf")
-    return list(csv.DictReader(io.StringIO(text.decode("utf-8-sig"), newline="")))
 
 
 @pytest.mark.parametrize("name", WRITERS)

@@ -165,20 +165,22 @@ def test_own_backward_and_vmap_are_allowed_without_automatic_differentiation(
 PACK = pack_reader.built_in_pack()
 SEED = 21
 ATTENTION = "torch.nn.functional.scaled_dot_product_attention"
-LOOP = "tensor operations become .*there is a loop over batch, heads or positions"
-PYTHON_LOOP = "lines of Python run, .*there is a loop over batch, heads or positions"
-OUTSIDE = "values leave torch .* come back.*: the work is done outside torch"
-IS_LIBRARY = "F.scaled_dot_product_attention is called .*: write attention from scratch"
-LARGEST = "the largest tensor made has .* it must have fewer than"
-FLOPS = "floating-point operations in products; the formula gives"
+LOOP = "vectorised", "tensor operations become .*there is a loop over batch, heads or positions"
+PYTHON_LOOP = "vectorised", "lines of Python run, .*there is a loop over batch, heads or positions"
+OUTSIDE = "vectorised", "values leave torch .* come back.*: the work is done outside torch"
+IS_LIBRARY = (
+    "from scratch",
+    "F.scaled_dot_product_attention is called .*: write attention from scratch",
+)
+LARGEST = "memory", "the largest tensor made has .* it must have fewer than"
+FLOPS = "work", "floating-point operations in products; the formula gives"
 
-# Name of a breach -> challenge, a place in its reference, the text there, the check, its message.
-BREACHES: dict[str, tuple[str, str, str, str, str]] = {
+# Name of a breach -> challenge, a place in its reference, the text there, the check and its words.
+BREACHES: dict[str, tuple[str, str, str, tuple[str, str]]] = {
     "sdpa by the library": (
         "sdpa",
         "return weights @ v",
         f"return {ATTENTION}(q, k, v, attn_mask=mask)",
-        "from scratch",
         IS_LIBRARY,
     ),
     "a loop over queries": (
@@ -186,7 +188,6 @@ BREACHES: dict[str, tuple[str, str, str, str, str]] = {
         "return weights @ v",
         "return torch.stack([weights[..., i, None, :] @ v for i in range(q.shape[-2])], -3)"
         ".squeeze(-2)",
-        "vectorised",
         LOOP,
     ),
     "a round trip through numpy": (
@@ -196,35 +197,30 @@ BREACHES: dict[str, tuple[str, str, str, str, str]] = {
         "    if not out.requires_grad:\n"
         "        out = torch.from_numpy(out.double().numpy()).to(q.dtype)\n"
         "    return out",
-        "vectorised",
         OUTSIDE,
     ),
     "mha by the library": (
         "mha",
         "heads = dropped @ v",
         f"heads = {ATTENTION}(q, k, v, mask, self.dropout.p if self.training else 0.0)",
-        "from scratch",
         IS_LIBRARY,
     ),
     "a loop over the batch": (
         "mha",
         "heads = dropped @ v",
         "heads = torch.stack([one @ two for one, two in zip(dropped, v)])",
-        "vectorised",
         LOOP,
     ),
     "a loop over heads": (
         "gqa",
         "heads = weights @ v",
         "heads = torch.stack([weights[:, h] @ v[:, h] for h in range(self.num_heads)], 1)",
-        "vectorised",
         LOOP,
     ),
     "compiled library attention": (
         "gqa",
         "heads = weights @ v",
         f"heads = torch.compile({ATTENTION})(q, k, v, mask)",
-        "from scratch",
         IS_LIBRARY,
     ),
     "a list of lists in place of a tensor": (
@@ -233,7 +229,6 @@ BREACHES: dict[str, tuple[str, str, str, str, str]] = {
         "if not weights.requires_grad:\n"
         "            weights = torch.tensor(weights.tolist(), dtype=x.dtype)\n"
         "        heads = weights @ v",
-        "vectorised",
         OUTSIDE,
     ),
     "a mask by nested lists": (
@@ -241,7 +236,6 @@ BREACHES: dict[str, tuple[str, str, str, str, str]] = {
         "visible = key_pos[None, :] <= query_pos[:, None]",
         "visible = torch.tensor("
         "[[j <= i + k_len - q_len for j in range(k_len)] for i in range(q_len)])",
-        "vectorised",
         PYTHON_LOOP,
     ),
     "a mask row by row": (
@@ -250,42 +244,36 @@ BREACHES: dict[str, tuple[str, str, str, str, str]] = {
         "visible = torch.zeros(q_len, k_len, dtype=torch.bool)\n"
         "    for i in range(q_len):\n"
         "        visible[i, : i + k_len - q_len + 1] = True",
-        "vectorised",
         LOOP,
     ),
     "lengths as a list": (
         "masks",
         "real = key_pos < lengths[:, None]",
         "real = torch.tensor([[j < n for j in range(max_len)] for n in lengths.tolist()])",
-        "vectorised",
-        f"{OUTSIDE}|{PYTHON_LOOP}",
+        ("vectorised", f"{OUTSIDE[1]}|{PYTHON_LOOP[1]}"),
     ),
     "all scores at once in flash": (
         "flash",
         "scale = 1 / math.sqrt(head_dim)",
         "scale = 1 / math.sqrt(head_dim)\n    everything = q @ k.transpose(-2, -1)",
-        "memory",
         LARGEST,
     ),
     "flash by the library": (
         "flash",
         "return out.to(q.dtype)",
         f"return {ATTENTION}(q, k, v, is_causal=causal)",
-        "from scratch",
         IS_LIBRARY,
     ),
     "all blocks kept in flash": (
         "flash",
         "        row_max = new_max",
         "        row_max = new_max\n        kept = [*(kept if start else ()), weights]",
-        "memory",
-        "bytes of tensors are alive at once; there must be fewer than",
+        ("memory", "bytes of tensors are alive at once; there must be fewer than"),
     ),
     "all scores at once in linear attention": (
         "linear-attention",
         "numerators, denominators = [], []",
         "numerators, denominators = [], []\n    weights = phi_q @ phi_k.transpose(-2, -1)",
-        "memory",
         LARGEST,
     ),
     "the past projected again": (
@@ -293,7 +281,6 @@ BREACHES: dict[str, tuple[str, str, str, str, str]] = {
         "past_length = past_k.shape[2]",
         "past_length = past_k.shape[2]\n"
         "            old = self.k_proj(past_k.transpose(1, 2).flatten(2))",
-        "work",
         FLOPS,
     ),
     "old queries scored again": (
@@ -301,7 +288,6 @@ BREACHES: dict[str, tuple[str, str, str, str, str]] = {
         "scores = q @ k.transpose(-2, -1)",
         "scores = torch.cat([k[:, :, :past_length], q], 2) @ k.transpose(-2, -1)\n"
         "        scores = scores[:, :, past_length:]",
-        "work",
         FLOPS,
     ),
     "old queries scored again by hand": (
@@ -310,7 +296,6 @@ BREACHES: dict[str, tuple[str, str, str, str, str]] = {
         "rows = torch.cat([keys[:, :, :past_length], q], 2)\n"
         "        scores = (rows[..., None, :] * keys[..., None, :, :]).sum(-1)\n"
         "        scores = scores[:, :, past_length:]",
-        "work",
         FLOPS,
     ),
     "a decode step outside torch": (
@@ -319,29 +304,25 @@ BREACHES: dict[str, tuple[str, str, str, str, str]] = {
         "scores = scores / math.sqrt(self.head_dim)\n"
         "        if length == 1 and not scores.requires_grad:\n"
         "            scores = torch.from_numpy(scores.double().numpy()).to(x.dtype)",
-        "work",
-        "values leave torch or come from outside",
+        ("work", "values leave torch or come from outside"),
     ),
     "rms_norm by the library": (
         "rmsnorm",
         "return scaled.to(x.dtype)",
         "return torch.nn.functional.rms_norm(x, x.shape[-1:], self.weight.to(x.dtype), self.eps)",
-        "from scratch",
-        r"torch\.rms_norm is called .*: this challenge forbids it",
+        ("from scratch", r"torch\.rms_norm is called .*: this challenge forbids it"),
     ),
     "softmax by the library": (
         "stable-softmax",
         "return exponentials / divisor",
         "return x.softmax(dim)",
-        "from scratch",
-        r"torch\.softmax is called .*: this challenge forbids it",
+        ("from scratch", r"torch\.softmax is called .*: this challenge forbids it"),
     ),
     "softmax by logsumexp": (
         "stable-softmax",
         "return exponentials / divisor",
         "return (x - x.logsumexp(dim, keepdim=True)).exp()",
-        "from scratch",
-        r"torch\.logsumexp is called .*: this challenge forbids it",
+        ("from scratch", r"torch\.logsumexp is called .*: this challenge forbids it"),
     ),
     "cross_entropy by the library": (
         "next-token-loss",
@@ -351,8 +332,7 @@ BREACHES: dict[str, tuple[str, str, str, str, str]] = {
         " dtype=torch.long))\n"
         "    return own_loss(logits, *given, **named)\n\n\n"
         "def own_loss(logits, ",
-        "from scratch",
-        r"is called .*: this challenge forbids it",
+        ("from scratch", r"is called .*: this challenge forbids it"),
     ),
     "gradients by autograd": (
         "attention-backward",
@@ -361,15 +341,16 @@ BREACHES: dict[str, tuple[str, str, str, str, str]] = {
         "        leaf = v.detach().requires_grad_()\n"
         "        (grad_v,) = torch.autograd.grad(weights.detach() @ leaf, leaf, grad_out)\n"
         "    return grad_q, grad_k, grad_v",
-        "from scratch",
-        r"automatic differentiation \(torch\.autograd\) is called .*: this challenge forbids it",
+        (
+            "from scratch",
+            r"differentiation \(torch\.autograd\) is called .*: this challenge forbids it",
+        ),
     ),
     "layer_norm by the library": (
         "layer-norm",
         "    return out.to(x.dtype)",
         "    return torch.nn.LayerNorm(x.shape[-1], eps).to(x.dtype)(x) * weight + bias",
-        "from scratch",
-        r"torch\.layer_norm is called .*: this challenge forbids it",
+        ("from scratch", r"torch\.layer_norm is called .*: this challenge forbids it"),
     ),
 }
 
@@ -462,8 +443,8 @@ def assert_breaks(report: Report, check: str, says: str) -> None:
 @pytest.mark.parametrize("breach", BREACHES)
 def test_a_breach_is_refused_by_its_check(grader: Grader, breach: str) -> None:
     """The values are right, so only the check of this rule fails."""
-    name, was, now, check, says = BREACHES[breach]
-    assert_breaks(report_on(grader, name, was, now), check, says)
+    name, was, now, failure = BREACHES[breach]
+    assert_breaks(report_on(grader, name, was, now), *failure)
 
 
 @pytest.mark.thorough

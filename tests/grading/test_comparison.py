@@ -61,6 +61,10 @@ def test_wrong_plain_output_is_refused(
             COUNT,
             f"__import__('enum').IntEnum('Count', {{'all': {COUNT}}}).all",
         ),
+        "a subclass that cannot be shown": (
+            COUNT,
+            f"type('Count', (int,), {{'__str__': lambda self: 1 / 0}})({COUNT})",
+        ),
         "a member of an enumeration of strings": (
             '"minus"',
             "__import__('enum').StrEnum('Sign', ['minus']).minus",

@@ -272,12 +272,7 @@ def outcome_of(
 ) -> Outcome:
     """Return the failed outcome with pictures for these values of a case.
 
-    Args:
-        expected: the expected values.
-        actual: the values that the outcome is about.
-        dims: the named dimensions.
-        first: the values of the first call, if they are others.
-        fields: more fields of the outcome.
+    `first` has the values of the first call, if they are others.
     """
     sizes = dict(zip(dims.split(), expected.shape, strict=True))
     bound = torch.full(expected.shape, 1e-5, dtype=torch.float64)

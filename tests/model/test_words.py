@@ -1,4 +1,4 @@
-"""The words of the model: challenges, cases, checks and quantities."""
+"""The words of the model: challenges, cases and quantities."""
 
 from pathlib import Path
 
@@ -6,9 +6,7 @@ import pytest
 
 from attn_drill.model.case import Case, axes
 from attn_drill.model.challenge import Challenge
-from attn_drill.model.checks import CHECK_ORDER, Status, status_of_each
 from attn_drill.model.words import in_bytes, in_count
-from tests.support.rows import each_row
 
 
 def test_file_name_of_the_learner_follows_the_folder() -> None:
@@ -34,26 +32,6 @@ def test_size_of_a_grouped_axis_is_the_product_of_its_letters() -> None:
     case = Case("c", {}, {"out": "B (H D)", "loss": ""}, {"B": 2, "H": 3, "D": 5})
     assert case.output_shape("out") == (2, 15)
     assert case.output_shape("loss") == axes("") == ()
-
-
-@each_row(
-    "statuses, expected",
-    {
-        "all passed": (("passed", "passed"), "passed"),
-        "one skipped": (("passed", "skipped"), "skipped"),
-        "one failed": (("failed", "skipped", "passed"), "failed"),
-    },
-)
-def test_worst_status_counts(statuses: tuple[Status, ...], expected: Status) -> None:
-    """One failed outcome fails the check; a check passes only if all its outcomes passed."""
-    assert status_of_each(("values", status) for status in statuses) == {"values": expected}
-
-
-def test_statuses_are_in_the_order_of_the_checks() -> None:
-    """The order of the outcomes does not matter, and checks without outcomes are absent."""
-    outcomes: list[tuple[str, Status]] = [(name, "passed") for name in reversed(CHECK_ORDER)]
-    assert tuple(status_of_each(outcomes)) == CHECK_ORDER
-    assert tuple(status_of_each(outcomes[2:5])) == CHECK_ORDER[-5:-2]
 
 
 MIB = 1 << 20

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.packs.scaffold import scaffold
-
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -14,9 +12,3 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
     return folder
-
-
-@pytest.fixture(scope="module")
-def new_pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a pack that `pack new` wrote. Tests must not change this pack."""
-    return scaffold("my-pack", tmp_path_factory.mktemp("made"))

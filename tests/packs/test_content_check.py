@@ -1,7 +1,6 @@
 """Misplaced files and wrong texts of a pack are named with the next step."""
 
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -27,12 +26,6 @@ BUILT_IN = pack_reader.built_in_pack()
 CHALLENGES = pack_reader.read_pack(BUILT_IN)
 CHALLENGE, SOLUTION = "challenges/attention_pooling", "solutions/attention_pooling"
 Change = Callable[[Path], object]
-
-
-@pytest.fixture
-def pack(new_pack: Path, tmp_path: Path) -> Path:
-    """Return a copy of the new pack, which a test may change."""
-    return Path(shutil.copytree(new_pack, tmp_path / "my-pack"))
 
 
 def write(name: str, text: str = "") -> Change:

@@ -283,120 +283,75 @@ def test_a_refused_call_is_refused_with_any_arguments(machine: str, code: bytes)
 HIGH = 1 << 32  # the kernel reads 32 bits of an int, so the upper half makes no difference
 
 
+# The second argument of fcntl and ioctl, and the first argument of clone and prctl.
+ALLOWED_FIRST: dict[str, tuple[int, ...]] = {
+    "fcntl": (0, 1, 2, 3, 4, 5, 6, 1030, 1 + HIGH),
+    "ioctl": (
+        0x5401,
+        0x802C542A,
+        0x5413,
+        0x541B,
+        0x5421,
+        0x5450,
+        0x5451,
+        0x40049409,
+        0x5401 + HIGH,
+    ),
+    "clone": (0x003D0F00, 0x007D0F00, 0x003D0F00 + HIGH),
+    "prctl": (3, 15, 16, 21, 39, 51, 64, 0x53564D41),
+}
+REFUSED_FIRST: dict[str, tuple[int, ...]] = {
+    "fcntl": (
+        # F_SETLKW, F_SETOWN, F_GETOWN, F_SETSIG, F_GETSIG, F_SETOWN_EX, F_GETOWN_EX, F_OFD_GETLK,
+        # F_OFD_SETLK, F_OFD_SETLKW
+        *(7, 8, 9, 10, 11, 15, 16, 36, 37, 38, 8 + HIGH),
+        # F_SETLEASE, F_GETLEASE, F_NOTIFY, F_DUPFD_QUERY, F_CREATED_QUERY, F_CANCELLK,
+        # F_SETPIPE_SZ, F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS, F_GET_RW_HINT, F_SET_RW_HINT,
+        # F_GET_FILE_RW_HINT, F_SET_FILE_RW_HINT, F_SETDELEG
+        *(*range(1024, 1030), *range(1031, 1045), 1024 + HIGH),
+    ),
+    "ioctl": (
+        # FIOASYNC, FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCSCTTY, TCSETS, TIOCLINUX, TIOCCONS
+        *(0x5452, 0x8901, 0x8902, 0x5412, 0x540E, 0x5402, 0x541C, 0x541D),
+        # FS_IOC_SETFLAGS, FS_IOC_GETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FICLONERANGE,
+        # FIDEDUPERANGE, FIFREEZE, FITRIM, FS_IOC_ENABLE_VERITY, FS_IOC_SET_ENCRYPTION_POLICY
+        *(0x40086602, 0x80086601, 0x401C5820, 0x40087602, 0x4020940D, 0xC0189436),
+        *(0xC0045877, 0xC0185879, 0x40806685, 0x800C6613, 0x40086602 + HIGH, HIGH, 0),
+    ),
+    "clone": (
+        # No flags, SIGCHLD, the flags of vfork, a thread with separate files, with a new user,
+        # mount or process namespace, traced, with the same parent as the caller
+        *(0, 17, 0x4111, 0x003D0B00, 0x103D0F00, 0x003F0F00, 0x203D0F00, 0x003D2F00, 0x003D8F00),
+        *(0x00010000, 0x00010900, 0xFFFFFFFF, HIGH, 0x003D0F11),
+    ),
+    "prctl": (
+        # PDEATHSIG, DUMPABLE, KEEPCAPS, TIMING, SECCOMP, CAPBSET_DROP, TSC, SECUREBITS, TIMERSLACK,
+        # TASK_PERF_EVENTS, MCE_KILL, SET_MM, CHILD_SUBREAPER, NO_NEW_PRIVS, THP_DISABLE,
+        # CAP_AMBIENT, SPECULATION, IO_FLUSHER, SYSCALL_USER_DISPATCH, SCHED_CORE, MDWE, PTRACER
+        *(1, 4, 8, 14, 22, 24, 26, 28, 29, 31, 32, 33, 35, 36, 38, 41, 47, 53, 57, 59, 62, 65),
+        *(0x59616D61, 0, 1 + HIGH, 0xFFFFFFFF),
+    ),
+}
 ARGUMENTS: list[tuple[str, list[int], bool]] = [
-    *[("fcntl", [3, command], True) for command in (0, 1, 2, 3, 4, 5, 6, 1030, 1 + HIGH)],
-    # F_SETLKW, F_SETOWN, F_GETOWN, F_SETSIG, F_GETSIG, F_SETOWN_EX, F_GETOWN_EX, F_OFD_GETLK,
-    # F_OFD_SETLK, F_OFD_SETLKW
-    *[
-        ("fcntl", [3, command], False)
-        for command in (7, 8, 9, 10, 11, 15, 16, 36, 37, 38, 8 + HIGH)
-    ],
-    # F_SETLEASE, F_GETLEASE, F_NOTIFY, F_DUPFD_QUERY, F_CREATED_QUERY, F_CANCELLK, F_SETPIPE_SZ,
-    # F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS, F_GET_RW_HINT, F_SET_RW_HINT, F_GET_FILE_RW_HINT,
-    # F_SET_FILE_RW_HINT, F_SETDELEG
-    *[
-        ("fcntl", [3, command], False)
-        for command in (*range(1024, 1030), *range(1031, 1045), 1024 + HIGH)
-    ],
-    *[
-        ("ioctl", [3, command], True)
-        for command in (
-            0x5401,
-            0x802C542A,
-            0x5413,
-            0x541B,
-            0x5421,
-            0x5450,
-            0x5451,
-            0x40049409,
-            0x5401 + HIGH,
-        )
-    ],
-    # FIOASYNC, FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCSCTTY, TCSETS, TIOCLINUX, TIOCCONS
-    *[
-        ("ioctl", [3, command], False)
-        for command in (0x5452, 0x8901, 0x8902, 0x5412, 0x540E, 0x5402, 0x541C, 0x541D)
-    ],
-    # FS_IOC_SETFLAGS, FS_IOC_GETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FICLONERANGE,
-    # FIDEDUPERANGE, FIFREEZE, FITRIM, FS_IOC_ENABLE_VERITY, FS_IOC_SET_ENCRYPTION_POLICY
-    *[
-        ("ioctl", [3, command], False)
-        for command in (0x40086602, 0x80086601, 0x401C5820, 0x40087602, 0x4020940D, 0xC0189436)
-    ],
-    *[
-        ("ioctl", [3, command], False)
-        for command in (0xC0045877, 0xC0185879, 0x40806685, 0x800C6613, 0x40086602 + HIGH, HIGH, 0)
-    ],
-    *[("clone", [flags], True) for flags in (0x003D0F00, 0x007D0F00, 0x003D0F00 + HIGH)],
-    # No flags, SIGCHLD, the flags of vfork, a thread with separate files, with a new user, mount or
-    # process namespace, traced, with the same parent as the caller
-    *[
-        ("clone", [flags], False)
-        for flags in (
-            0,
-            17,
-            0x4111,
-            0x003D0B00,
-            0x103D0F00,
-            0x003F0F00,
-            0x203D0F00,
-            0x003D2F00,
-            0x003D8F00,
-        )
-    ],
-    *[
-        ("clone", [flags], False)
-        for flags in (0x00010000, 0x00010900, 0xFFFFFFFF, HIGH, 0x003D0F11)
-    ],
-    *[
+    *(
+        (name, [3, value] if name in ("fcntl", "ioctl") else [value], is_allowed)
+        for table, is_allowed in ((ALLOWED_FIRST, True), (REFUSED_FIRST, False))
+        for name, values in table.items()
+        for value in values
+    ),
+    *(
         (name, [pid, pid, 9], pid in (OWN, OWN + HIGH))
         for name in ("kill", "tgkill")
         for pid in (OWN, OWN + HIGH, 0, 1, -1, -OWN, OWN + 1)
-    ],
-    *[("prctl", [option], True) for option in (3, 15, 16, 21, 39, 51, 64, 0x53564D41)],
-    # PDEATHSIG, DUMPABLE, KEEPCAPS, TIMING, SECCOMP, CAPBSET_DROP, TSC, SECUREBITS, TIMERSLACK,
-    # TASK_PERF_EVENTS, MCE_KILL, SET_MM, CHILD_SUBREAPER, NO_NEW_PRIVS, THP_DISABLE, CAP_AMBIENT,
-    # SPECULATION, IO_FLUSHER, SYSCALL_USER_DISPATCH, SCHED_CORE, MDWE, PTRACER
-    *[
-        ("prctl", [option], False)
-        for option in (
-            1,
-            4,
-            8,
-            14,
-            22,
-            24,
-            26,
-            28,
-            29,
-            31,
-            32,
-            33,
-            35,
-            36,
-            38,
-            41,
-            47,
-            53,
-            57,
-            59,
-            62,
-            65,
-        )
-    ],
-    *[("prctl", [option], False) for option in (0x59616D61, 0, 1 + HIGH, 0xFFFFFFFF)],
-    *[("prlimit64", [0, 7, 0, pointer], True) for pointer in (0, 1 << 40)],
+    ),
+    ("prlimit64", [0, 7, 0, 0], True),
+    ("prlimit64", [0, 7, 0, 1 << 40], True),
     ("prlimit64", [HIGH, 7, 0, 1], True),
-    *[
-        ("prlimit64", given, False)
-        for given in (
-            [0, 7, 1, 0],
-            [0, 7, HIGH, 0],
-            [1, 7, 0, 1],
-            [OWN, 7, 0, 1],
-            [0, 7, 1 << 63, 1],
-        )
-    ],
+    ("prlimit64", [0, 7, 1, 0], False),
+    ("prlimit64", [0, 7, HIGH, 0], False),
+    ("prlimit64", [1, 7, 0, 1], False),
+    ("prlimit64", [OWN, 7, 0, 1], False),
+    ("prlimit64", [0, 7, 1 << 63, 1], False),
 ]
 
 

@@ -81,7 +81,6 @@ def test_lost_server_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(servers) == 2, "the server is used again"
         dying = {2, 3}
         found = unpacked_reply(answer(PACKS, packed(task())))
-        assert isinstance(found, Refused)
         assert "ended the grading process 2 times" in found.sentence
         assert not found.is_for_all
     finally:

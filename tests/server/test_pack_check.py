@@ -11,7 +11,6 @@ from attn_drill.diagnosis.diagnose import Diagnoser
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
 from attn_drill.packs.content_check import CASES, TEXTS, Item, Row, items, pairs
-from attn_drill.packs.scaffold import scaffold
 from attn_drill.server._pack_check import PackChecker, in_words_of
 from tests.support.diagnosis import SEED
 from tests.support.grading import diagnoser_of
@@ -19,18 +18,6 @@ from tests.support.paths import TINY_PACK
 from tests.support.rows import each_row
 
 CHALLENGE, SOLUTION = "challenges/attention_pooling", "solutions/attention_pooling"
-
-
-@pytest.fixture(scope="module")
-def new_pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a new pack. No test changes it."""
-    return scaffold("my-pack", tmp_path_factory.mktemp("made"))
-
-
-@pytest.fixture
-def pack(new_pack: Path, tmp_path: Path) -> Path:
-    """Copy the new pack, so that a test can change it."""
-    return Path(shutil.copytree(new_pack, tmp_path / "my-pack"))
 
 
 def rows_of(pack: Path, grader: Grader, wanted: Sequence[Item] | None = None) -> list[Row]:

@@ -30,7 +30,6 @@ from attn_drill.server.messages import (
     Request,
     Taught,
     Teach,
-    Traced,
     TraceLines,
     Verdict,
     read_message,
@@ -133,14 +132,11 @@ def test_failure_is_reported_before_and_after_its_diagnosis(process: Process) ->
     for request_id in (1, 2):
         process.send(grade_of("gqa", RIGHT, id=request_id))
         reply = process.reply()
-        assert isinstance(reply, Verdict)
         assert (reply.id, reply.is_final, reply.report.verdict) == (request_id, True, "passed")
         seeds.add(reply.report.seed)
     assert len(seeds) == 2
     process.send(grade_of("gqa", WRONG, id=3, seed=5))
     early, late = process.reply(), process.reply()
-    assert isinstance(early, Verdict)
-    assert isinstance(late, Verdict)
     assert not early.is_final
     assert early.report.diagnosis is None
     assert (early.report.verdict, early.report.seed) == ("failed", 5)
@@ -148,7 +144,6 @@ def test_failure_is_reported_before_and_after_its_diagnosis(process: Process) ->
     assert [mistake.id for mistake in late.report.diagnosis.mistakes] == ["no-scale"]
     process.send(TraceLines("gqa", Submission("gqa.py", WRONG), 5, id=3))
     traced = process.reply()
-    assert isinstance(traced, Traced)
     assert any(row.milestone == "k" for row in traced.trace.rows)
 
 
@@ -182,7 +177,6 @@ def test_new_request_supersedes_the_request_in_progress(process: Process) -> Non
     time.sleep(0.5)
     process.send(grade_of("gqa", WRONG, id=2))
     early = process.reply()
-    assert isinstance(early, Verdict)
     assert (early.id, early.is_final) == (2, False)
     process.send(grade_of("gqa", RIGHT, id=3))
     replies = [process.reply()]
@@ -200,7 +194,6 @@ def test_save_supersedes_the_lesson_about_the_save_before(process: Process) -> N
     process.send(Teach("gqa", Submission("answer.py", RIGHT), 1, id=1))
     process.send(grade_of("gqa", f"{RIGHT}\n", id=2))
     reply = process.reply()
-    assert isinstance(reply, Verdict)
     assert (reply.id, reply.report.verdict) == (2, "passed")
 
 
@@ -209,7 +202,6 @@ def test_invalid_request_is_refused_with_a_sentence(process: Process) -> None:
     """An unknown challenge or a file that cannot be traced is refused. Then the server goes on."""
     process.send(grade_of("gqqa", RIGHT, id=1))
     reply = process.reply()
-    assert isinstance(reply, Refused)
     assert "Did you mean gqa" in reply.sentence
     process.send(TraceLines("gqa", Submission("gqa.py", "raise ValueError"), 1, id=2))
     reply = process.reply()
@@ -248,10 +240,8 @@ def test_all_child_processes_end_with_the_server(end: str) -> None:
 def test_right_and_wrong_submissions_are_graded(server: ServerProcess) -> None:
     """The verdict of a wrong submission has a diagnosis."""
     reply = server.ask(task())
-    assert isinstance(reply, Verdict)
     assert reply.report.verdict == "passed"
     reply = server.ask(task(WRONG_SUM))
-    assert isinstance(reply, Verdict)
     assert (reply.report.verdict, reply.report.seed) == ("failed", 5)
     assert reply.report.diagnosis is not None
 
@@ -268,7 +258,6 @@ def test_lesson_is_about_a_submission_that_passes(server: ServerProcess) -> None
         assert (taught.id, taught.lesson.is_measured) == (4, True)
         assert [answer.name for answer in taught.lesson.others][:1] == ["reference"]
     refused = server.ask(Teach(last.challenge, task(WRONG_SUM).submission, 5, id=5))
-    assert isinstance(refused, Refused)
     assert (refused.id, refused.is_for_all) == (5, False)
     assert refused.sentence == "There is no lesson: the file does not pass any more."
 
@@ -289,7 +278,6 @@ def test_refusal_is_a_sentence(
 ) -> None:
     """After a refusal, the server grades the next submission."""
     reply = server.ask(task(**change))
-    assert isinstance(reply, Refused)
     assert reply.is_for_all is for_all
     assert re.search(says, reply.sentence)
     assert isinstance(server.ask(task()), Verdict)
@@ -301,12 +289,10 @@ def test_weaker_isolation_is_refused_unless_accepted(monkeypatch: pytest.MonkeyP
     weak = ServerProcess(PACKS)
     try:
         reply = weak.ask(task())
-        assert isinstance(reply, Refused)
         assert reply.is_for_all
         assert "open a network socket" in reply.sentence
         assert "--allow-weaker-isolation" in reply.sentence
         accepted = weak.ask(task(needs_isolation=False))
-        assert isinstance(accepted, Verdict)
         assert accepted.report.verdict == "passed"
     finally:
         weak.close()

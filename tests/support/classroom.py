@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -510,6 +511,13 @@ def written(folder: Path, form: str, files: Files) -> Path:
     if form == "folder":
         return write_files(folder / "in", files)
     return write_zip(folder / "in.zip", files)
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table, which begins with a byte order mark."""
+    text = path.read_bytes()
+    assert text.startswith(b"\xef\xbb\xbf")
+    return list(csv.DictReader(io.StringIO(text.decode("utf-8-sig"), newline="")))
 
 
 def check(collected: dict[str, str], expected: dict[str, str]) -> None:

@@ -28,14 +28,9 @@ GQA = pack_reader.find_challenge(BUILT_IN, "gqa")
 def drill(
     *arguments: str, cwd: Path, code: int | None = 0, given: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run attn-drill in a folder and return its output.
+    """Run attn-drill in a folder with this input, and return its output.
 
-    Args:
-        arguments: the command line without `attn-drill`.
-        cwd: the folder.
-        code: the expected exit code; None accepts every code.
-        given: the standard input.
-        environment: more environment variables.
+    The exit code must be `code`; None accepts every code.
     """
     python_path = str(SOURCE)
     variables = {**os.environ, "PYTHONPATH": python_path, **environment}
@@ -99,8 +94,7 @@ def run(
 ) -> tuple[dict[str, object], subprocess.CompletedProcess[str]]:
     """Run a copy of the script in the root folder, as Gradescope does.
 
-    Returns:
-        The student's results, and the finished process.
+    Return the student's results, and the finished process.
     """
     script = root / "run_autograder"
     script.write_text((root / "source" / "run_autograder").read_text())

@@ -44,16 +44,7 @@ class GraphBuilder:
         is_cut: bool = False,
         written: Node | None = None,
     ) -> Node:
-        """Add a node.
-
-        Args:
-            operation: torch's name, or `input x`.
-            value: the result.
-            parents: the operands.
-            lines: the lines of the file, innermost first.
-            is_cut: whether gradients were off.
-            written: the node that an in-place operation changed.
-        """
+        """Add a node. Its innermost line comes first; an in-place operation has `written` one."""
         node = Node(
             index=len(self.nodes),
             lines=lines,

@@ -227,9 +227,7 @@ def prefix_sum(x, reverse=False):
 def strict_pack(folder: Path, *, forbids: str = "") -> Challenge:
     """Write a pack whose challenge prefix-sum refuses tensors that have not two dims.
 
-    Args:
-        folder: the folder to write the pack into; it must not exist.
-        forbids: the operation of torch that the challenge forbids.
+    The challenge may also forbid an operation of torch.
     """
     shutil.copytree(TINY_PACK, folder)
     cases = folder / "challenges/prefix_sum/cases.py"

@@ -29,16 +29,7 @@ answer = "2"
 
 
 def make_pack(root: Path, *folders: str, minutes: int = 5) -> Path:
-    """Write a pack whose challenges are copies of the tiny pack's `prefix_sum`.
-
-    Args:
-        root: the folder of the pack.
-        folders: the folder name of each challenge.
-        minutes: the `minutes` of each challenge.
-
-    Returns:
-        The folder `root`.
-    """
+    """Write a pack whose challenges are copies of the tiny prefix sum, and return its folder."""
     for folder in folders:
         for part in ("challenges", "solutions"):
             shutil.copytree(TINY_PACK / part / "prefix_sum", root / part / folder)
@@ -48,13 +39,7 @@ def make_pack(root: Path, *folders: str, minutes: int = 5) -> Path:
 
 
 def install_pack(site: Path, package: str, entry_points: str) -> None:
-    """Write the metadata that an installer would write for a package.
-
-    Args:
-        site: the folder of installed packages.
-        package: the name of the package.
-        entry_points: the text of `entry_points.txt`.
-    """
+    """Write the metadata of a package into a folder of installed packages, as an installer does."""
     folder = site / f"{package}-1.0.dist-info"
     folder.mkdir(parents=True)
     (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")

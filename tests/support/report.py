@@ -43,14 +43,7 @@ def as_text(
     colour: bool = False,
     **options: Any,
 ) -> str:
-    """Return the report as text of a terminal of this width.
-
-    Args:
-        report: the report.
-        width: the columns of the terminal.
-        colour: draw with colours.
-        options: more arguments of `render`.
-    """
+    """Return the report as text of a terminal of this width. `options` are for `render`."""
     console = Console(
         width=width,
         no_color=not colour,

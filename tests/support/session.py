@@ -214,12 +214,7 @@ WRONG = RIGHT.replace("scores = scores / math.sqrt(self.head_dim)", "scores = sc
 
 
 def request_on(path: Path, **options: Any) -> SessionRequest:
-    """Return the request of a session on a file of the learner.
-
-    Args:
-        path: the learner's file.
-        options: fields of `SessionRequest`.
-    """
+    """Return the request of a session on a file of the learner, with these fields."""
     before, par = options.pop("seconds_before", 0.0), options.pop("par_seconds", 1200.0)
     return SessionRequest(GQA, path, pack_reader.prompt(GQA), before, par, **options)
 
@@ -227,13 +222,9 @@ def request_on(path: Path, **options: Any) -> SessionRequest:
 def screen_on(
     path: Path, home: Path, connect: Callable[[], AsyncClient] = FakeGrader, **options: Any
 ) -> PracticeScreen:
-    """Return the screen of a session on this file.
+    """Return the screen of a session on this file, by default with a fake grading process.
 
-    Args:
-        path: the learner's file.
-        home: the folder of the journal.
-        connect: starts a grading process; by default a fake process.
-        options: the clock, and fields of `SessionRequest`.
+    `options` has the clock, and fields of `SessionRequest`.
     """
     journal = Journal(home)
     clock = options.pop("clock", time.monotonic)
@@ -367,11 +358,7 @@ OPENING = "Stage 1 of 2, warm-up.\n\nThe clock starts when you press Enter."
 
 
 def sitting(events: list[tuple[str, dict[str, Any]]] | None = None) -> Sitting:
-    """Return the first of two problems, with half an hour left.
-
-    Args:
-        events: gets the name and the values of each event.
-    """
+    """Return the first of two problems, with half an hour left. `events` gets each event."""
     kept = [] if events is None else events
 
     def record(kind: type, **values: Any) -> None:

@@ -378,14 +378,7 @@ LINKED = "Quy Yam.py"  # leads out of the folder of submissions; the test makes 
 
 
 def _canvas(head: str, mean: str | None, total: str | None, number: int) -> dict[str, Content]:
-    """Return the files of a student for both challenges.
-
-    Args:
-        head: what Canvas writes in front of the numbers of the files, with the student's id.
-        mean: the source for masked-mean.
-        total: the source for prefix-sum.
-        number: Canvas's number of the first file.
-    """
+    """Return the files of a student for both challenges. Canvas counts files from `number` on."""
     files: dict[str, Content] = {}
     if mean is not None:
         files[f"{head}_{number}_masked_mean.py"] = MASKED_MEAN[mean]

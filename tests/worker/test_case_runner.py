@@ -23,9 +23,7 @@ PREFIX_SUM = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 class _CountedSum:
     """A prefix sum that records for each call if gradients were enabled.
 
-    Args:
-        unlike: "differs" to return other values with gradients, "fails" to raise an error with
-            gradients, or "".
+    With gradients it is `unlike` other calls: it "differs", "fails", or neither.
     """
 
     def __init__(self, unlike: str = "") -> None:

@@ -1,6 +1,5 @@
 """Exceptions of a submission become failures with the lines of its file."""
 
-import enum
 import errno
 from collections import namedtuple
 from collections.abc import Callable
@@ -10,7 +9,7 @@ import pytest
 import torch
 
 from attn_drill.worker.guarded_call import GuardedCall, is_out_of_memory
-from attn_drill.worker.returns import UnexpectedReturnError, describe, plain_value, unpack
+from attn_drill.worker.returns import UnexpectedReturnError, describe, unpack
 
 PATH = "/submission/answer.py"
 
@@ -82,15 +81,6 @@ def test_errors_of_python_and_torch_without_memory_are_recognised(
     assert is_out_of_memory(error) == is_memory
 
 
-class Colour(enum.IntEnum):
-    """An enumeration whose members are integers with another `__str__`."""
-
-    RED = 2
-
-    def __str__(self) -> str:
-        raise RuntimeError
-
-
 def test_unpack_returns_the_parts_of_a_tuple_or_list() -> None:
     """A named tuple is a tuple too."""
     pair = namedtuple("pair", "out cache")
@@ -121,17 +111,3 @@ def test_descriptions_are_short() -> None:
     assert len(describe("x" * 1000)) < 80
     assert describe(tuple(range(7))) == "a tuple of 7: (int, int, int, int, int, int, …)"
     assert describe(10**5000) == "an int"
-
-
-@pytest.mark.parametrize(
-    ("value", "plain"),
-    [
-        (Colour.RED, ("int", "2")),
-        (True, ("", "")),
-        (10**5000, ("", "")),
-    ],
-    ids=["a member of an enumeration", "a bool", "a huge int"],
-)
-def test_plain_value_of_integers_and_strings(value: object, plain: tuple[str, str]) -> None:
-    """The `__str__` of a subclass is not called."""
-    assert plain_value(value) == plain

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from attn_drill.grading._checks_counted import LOOP_GROWTH
-from attn_drill.worker._meter import Meter, flops_of, measured, tensors_in
+from attn_drill.worker._meter import Meter, measured, tensors_in
 from attn_drill.worker.protocol import RunCost
 from tests.support.rows import each_row
 
@@ -379,20 +379,3 @@ def test_a_tensor_of_another_layout_is_no_memory() -> None:
     round_list.append(round_list)
     assert tensors_in(round_list) == [X]
     assert cost_of(lambda: torch.eye(3).to_sparse().to_dense()).largest == 9
-
-
-@pytest.mark.parametrize(
-    ("name", "shapes", "flops"),
-    [
-        ("mm", ((2, 3), (3, 5)), 60),
-        ("mv", ((2, 3), (3,)), 12),
-        ("bmm", ((4, 2, 3), (4, 3, 5)), 240),
-        ("mul", ((2, 3), (2, 3)), 12),
-        ("mul", ((2, 1), (3,)), 12),
-        ("add", ((2, 3), (2, 3)), 0),
-        ("exp", ((2, 3),), 0),
-    ],
-)
-def test_flops_of_an_operation(name: str, shapes: tuple[tuple[int, ...], ...], flops: int) -> None:
-    """A multiply-add counts as two."""
-    assert flops_of(name, [torch.ones(shape) for shape in shapes]) == flops
