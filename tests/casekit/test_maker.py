@@ -162,10 +162,7 @@ def test_growth_makes_one_case_with_two_sizes() -> None:
 
 SIZES = {"B": 2, "L": 5, "H": 4, "Hkv": 2, "D": 6, "M": 24}
 FUNCTION = CaseMaker(
-    Draw(1),
-    inputs=dict.fromkeys("qkv", "B H L D"),
-    outputs={"out": "B H L D"},
-    roles=Direct(),
+    Draw(1), inputs=dict.fromkeys("qkv", "B H L D"), outputs={"out": "B H L D"}, roles=Direct()
 )
 
 
@@ -352,9 +349,7 @@ def with_realistic(tmp_path: Path) -> Callable[[str], object]:
     return realistic
 
 
-def test_challenge_may_describe_no_realistic_call(
-    with_realistic: Callable[[str], object],
-) -> None:
+def test_challenge_may_describe_no_realistic_call(with_realistic: Callable[[str], object]) -> None:
     """Then the cases alone are measured."""
     assert with_realistic("") is None
 

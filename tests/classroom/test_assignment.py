@@ -184,10 +184,7 @@ def test_wrong_key_or_value_is_refused(key: str, new: str, message: str, tmp_pat
         (f"title = x\n{GQA}", r" is not valid TOML: Invalid value \(at line 1, .*text in quotes"),
         (f"penalty = 10\n{GQA}", ", line 1: `penalty` needs a due time. Add due = 2026-12-01"),
         (f"grace = 5\n{GQA}", ", line 1: `grace` needs a due time."),
-        (
-            f"{GQA}[extensions]\nAna = 2",
-            ", line 4: `Ana` has no time after the due .* due = 20",
-        ),
+        (f"{GQA}[extensions]\nAna = 2", ", line 4: `Ana` has no time after the due .* due = 20"),
     ],
 )
 def test_wrong_file_is_refused(text: str, message: str, tmp_path: Path) -> None:

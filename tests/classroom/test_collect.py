@@ -487,12 +487,7 @@ BLACKBOARD = f"hw_eve_attempt_{DAY}"
             False,
             LmsName("blackboard", "hw_eve", "", f"x_bob_attempt_{DAY}_gqa.py", DAY),
         ),
-        (
-            "blackboard",
-            f"{BLACKBOARD}.txt",
-            False,
-            LmsName("blackboard", "hw_eve", "", "", DAY),
-        ),
+        ("blackboard", f"{BLACKBOARD}.txt", False, LmsName("blackboard", "hw_eve", "", "", DAY)),
         ("", "leeana_101_555_gqa.py", False, None),
     ],
 )

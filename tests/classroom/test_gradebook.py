@@ -430,11 +430,7 @@ def test_every_text_can_be_written_into_a_new_file(words: str, tmp_path: Path) -
         ('student = "Bob"', "", r", line 11: the key `student` is missing"),
         ('student = "Bob"', 'student = ""', ", line 12: `student`"),
         ('"Bob"', "12345", ", line 12: `student` .*text in quotes"),
-        (
-            '"Bob"',
-            '"Bo"',
-            r", line 11: No student .*'Bo'.*Correct the entry, or",
-        ),
+        ('"Bob"', '"Bo"', r", line 11: No student .*'Bo'.*Correct the entry, or"),
         ("points = 85", "", r", line 4: the key `points` is missing"),
         ("points = 85", "points = 101", ", line 6: `points` .*is 101.*<= 100"),
         ("points = 85", "points = nan", ", line 6: `points`"),

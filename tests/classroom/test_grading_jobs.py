@@ -147,8 +147,7 @@ def test_lost_cluster_is_a_sentence_and_a_lost_machine_a_refusal() -> None:
 
 
 @pytest.mark.parametrize(
-    "where",
-    ["", "dask", "dask://host", "dask://host:port", "dask://host:123456", "ray://a:1"],
+    "where", ["", "dask", "dask://host", "dask://host:port", "dask://host:123456", "ray://a:1"]
 )
 def test_unknown_executor_is_refused(where: str) -> None:
     """The sentence has the given value and the possible values."""

@@ -243,10 +243,7 @@ def test_short_line_has_empty_cells(tmp_path: Path) -> None:
     path = tmp_path / "class.csv"
     path.write_text("a,b,c\n1\n1,2,3,,\n")
     cells = [list(line.cells.items()) for line in read_csv(path, STEP).lines]
-    assert cells == [
-        [("a", "1"), ("b", ""), ("c", "")],
-        [("a", "1"), ("b", "2"), ("c", "3")],
-    ]
+    assert cells == [[("a", "1"), ("b", ""), ("c", "")], [("a", "1"), ("b", "2"), ("c", "3")]]
 
 
 @pytest.mark.parametrize(

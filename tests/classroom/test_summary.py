@@ -37,10 +37,7 @@ def test_summary_of_five_students_has_the_right_counts() -> None:
             mistakes=(NO_SCALE,),
         ),
         result("Cy", verdict="failed", failed=("values", "masks"), mistakes=(NO_SCALE, TILED)),
-        result(
-            "Di",
-            verdict=None,
-        ),
+        result("Di", verdict=None),
         result("Ed", verdict="not-allowed", failed=("from scratch",)),
     ]
     summary = summary_of(results)

@@ -77,8 +77,7 @@ def test_only_a_terminal_has_colours(no_color: str, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("lines", "result"),
-    [(["x", "7"], 7), (["x", " Quit "], None), (["q"], None), (["x"], None)],
+    ("lines", "result"), [(["x", "7"], 7), (["x", " Quit "], None), (["q"], None), (["x"], None)]
 )
 def test_typed_asks_until_a_line_has_a_meaning(
     lines: list[str], result: int | None, answer: Answer
@@ -113,13 +112,7 @@ def test_question_is_judged_and_recorded(
 
 @pytest.mark.parametrize(
     ("lines", "rating"),
-    [
-        (["", "5", "3"], 3),
-        (["my answer", "4"], 4),
-        (["q"], None),
-        (["", "q"], None),
-        ([""], None),
-    ],
+    [(["", "5", "3"], 3), (["my answer", "4"], 4), (["q"], None), (["", "q"], None), ([""], None)],
 )
 def test_follow_up_is_rated_by_the_learner(
     lines: list[str], rating: int | None, journal: Journal, answer: Answer

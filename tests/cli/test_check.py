@@ -415,12 +415,7 @@ def test_hunt_hides_the_line_and_the_mistake(why: bool | None, is_hunt: bool, st
 
 @each_row(
     "keys, parts",
-    {
-        "q": ("q", 0),
-        "escape": ("\x1b", 0),
-        "a key, then Q": (" Q", 1),
-        "all parts": ("\r w", 3),
-    },
+    {"q": ("q", 0), "escape": ("\x1b", 0), "a key, then Q": (" Q", 1), "all parts": ("\r w", 3)},
 )
 def test_key_shows_the_next_part_in_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keys: str, parts: int

@@ -335,13 +335,7 @@ def test_option_and_variable_may_name_several_packs(
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ["list"],
-        ["hint", "gqa"],
-        ["doctor"],
-        ["pack", "check"],
-        ["interview", "--fresh"],
-    ],
+    [["list"], ["hint", "gqa"], ["doctor"], ["pack", "check"], ["interview", "--fresh"]],
     ids=" ".join,
 )
 def test_folder_that_is_not_a_pack_is_a_usage_error(arguments: list[str], run: Run) -> None:

@@ -247,10 +247,7 @@ def test_canvas_columns_are_repeated() -> None:
         "Student": "    Points Possible",
         "Week 3 (555)": "100",
     }
-    assert canvas_grades(made.text) == (
-        {"Week 3 (555)": 100},
-        {"101": {"Week 3 (555)": "85.5"}},
-    )
+    assert canvas_grades(made.text) == ({"Week 3 (555)": 100}, {"101": {"Week 3 (555)": "85.5"}})
 
 
 def test_column_of_canvas_has_the_title_of_the_assignment() -> None:

@@ -68,10 +68,7 @@ def test_each_reason_has_its_kind() -> None:
         "answers": [("Hal", "a.py")],
         "zero": [
             ("Ida", "late: 3 days, −100 points"),
-            (
-                "Kim",
-                "runs: 300 of 672 values of out differ (45%); the inputs are SECRET-INPUT",
-            ),
+            ("Kim", "runs: 300 of 672 values of out differ (45%); the inputs are SECRET-INPUT"),
         ],
         "files": [("", "old/: a folder")],
     }

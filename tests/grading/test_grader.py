@@ -133,10 +133,7 @@ def before(line: str, *new_lines: str) -> tuple[str, str]:
             )
         ],
         "annotations that are classes": [
-            (
-                IMPORT,
-                "import math\ndef f(x: int): ...\nassert f.__annotations__['x'] is int",
-            )
+            (IMPORT, "import math\ndef f(x: int): ...\nassert f.__annotations__['x'] is int")
         ],
         "torch.compile": [("def forward", "@torch.compile\n    def forward")],
         "softmax in float32": [

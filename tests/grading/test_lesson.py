@@ -98,10 +98,7 @@ HARM = {
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", HARM)
 def test_harm_during_the_measurement_hurts_nothing_else(
-    grader: Grader,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    name: str,
+    grader: Grader, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str
 ) -> None:
     """The lesson has the pack's answers, nothing is printed, and the next answer is graded."""
     source = pack_reader.solution(MASKS)

@@ -223,8 +223,7 @@ def test_matrix_without_outer_dimensions_has_no_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "dims"),
-    [((4,), "L"), ((), ""), ((2, 3), ""), ((2, 3), "L"), ((2, 3), "B Lq Lk")],
+    ("shape", "dims"), [((4,), "L"), ((), ""), ((2, 3), ""), ((2, 3), "L"), ((2, 3), "B Lq Lk")]
 )
 def test_no_matrix_without_two_named_dimensions(shape: tuple[int, ...], dims: str) -> None:
     """A vector is no matrix, and a matrix without names would not be understood."""
@@ -315,11 +314,7 @@ def test_wrong_booleans_get_both_matrices() -> None:
 
 
 @each_row(
-    "expected, actual",
-    {
-        "numbers": (NUMBERS, NUMBERS + 1),
-        "booleans": (BOOLEANS, ~BOOLEANS),
-    },
+    "expected, actual", {"numbers": (NUMBERS, NUMBERS + 1), "booleans": (BOOLEANS, ~BOOLEANS)}
 )
 def test_difference_of_a_later_call_has_no_picture(expected: Tensor, actual: Tensor) -> None:
     """The first call is right, so a picture of it would show no difference."""

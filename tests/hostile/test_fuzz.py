@@ -19,15 +19,7 @@ from attn_drill.model.challenge import Submission
 from attn_drill.packs import pack_reader
 from attn_drill.report.report_json import to_json
 from attn_drill.worker._channel import HEAD_BYTES
-from attn_drill.worker.protocol import (
-    NOTE,
-    PART,
-    REPLY,
-    ProtocolError,
-    Reply,
-    decode,
-    message,
-)
+from attn_drill.worker.protocol import NOTE, PART, REPLY, ProtocolError, Reply, decode, message
 from attn_drill.worker.worker_client import WorkerRun
 from tests.support.grading import diagnoser_of, report_of
 from tests.support.paths import TINY_PACK

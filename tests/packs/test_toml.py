@@ -76,18 +76,9 @@ TWO_PARTS = "count = 1\n[[part]]\n[[part]]\n"
             TWO_PARTS + "truth = true",
             ", line 4: `truth` is not a key here. Move it to the top of the file",
         ),
-        (
-            TWO_PARTS + "level = 'x'",
-            ', line 4: `level` is "x". Write "a" or "b".',
-        ),
-        (
-            TWO_PARTS + "[part.sizes]\na = 1\nb = 'c'",
-            ', line 6: `b` is "c". Write a whole number.',
-        ),
-        (
-            TWO_PARTS + "shares = {a = 1, b = -1}",
-            ", line 4: `b` is -1. Write a number >= 0.0.",
-        ),
+        (TWO_PARTS + "level = 'x'", ', line 4: `level` is "x". Write "a" or "b".'),
+        (TWO_PARTS + "[part.sizes]\na = 1\nb = 'c'", ', line 6: `b` is "c". Write a whole number.'),
+        (TWO_PARTS + "shares = {a = 1, b = -1}", ", line 4: `b` is -1. Write a number >= 0.0."),
         ("count = 1\n[[patr]]", ", line 2: `patr` is not a key here."),
         (
             TWO_PARTS + "sizes = {a = 1, b = 2}",

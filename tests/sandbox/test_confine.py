@@ -17,10 +17,7 @@ from attn_drill.model.challenge import Submission
 from attn_drill.model.errors import GraderError
 from attn_drill.packs import pack_reader
 from attn_drill.sandbox import confine, isolation
-from attn_drill.sandbox.isolation import (
-    Isolation,
-    descendants,
-)
+from attn_drill.sandbox.isolation import Isolation, descendants
 from attn_drill.worker._forkserver import NOT_CONFINED
 from attn_drill.worker.protocol import SubmittedFile
 from attn_drill.worker.selftest import run_selftest

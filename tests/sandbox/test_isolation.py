@@ -436,8 +436,4 @@ def test_only_known_variables_reach_a_launched_process() -> None:
         "SSH_AUTH_SOCK": "x",
         "PYTHONSTARTUP": "y",
     }
-    assert clean_environment(environment) == {
-        "PATH": "/bin",
-        "LANG": "C",
-        "OMP_NUM_THREADS": "1",
-    }
+    assert clean_environment(environment) == {"PATH": "/bin", "LANG": "C", "OMP_NUM_THREADS": "1"}

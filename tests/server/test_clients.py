@@ -13,14 +13,7 @@ from attn_drill.packs import pack_reader
 from attn_drill.packs.content_check import Row, items
 from attn_drill.server import clients as pool_module
 from attn_drill.server.clients import ServerProcess, answer, check_pack, pool
-from attn_drill.server.messages import (
-    Refused,
-    Reply,
-    Request,
-    Verdict,
-    packed,
-    unpacked_reply,
-)
+from attn_drill.server.messages import Refused, Reply, Request, Verdict, packed, unpacked_reply
 from tests.support.classroom import PACKS, soon, task
 from tests.support.paths import ROOT, SOURCE, TINY_PACK
 

@@ -159,11 +159,7 @@ def test_verdict_equals_that_of_the_check_command(process: Process) -> None:
             pass
         path = Path(os.environ["ATTN_DRILL_HOME"]).parent / challenge.file_name
         path.write_text(source)
-        done = forked.run(
-            ["check", name, str(path), "--seed", "11", "--json"],
-            ROOT,
-            os.environ,
-        )
+        done = forked.run(["check", name, str(path), "--seed", "11", "--json"], ROOT, os.environ)
         report = json.loads(done.stdout)
         assert reply.report.verdict == report["verdict"]
         assert [

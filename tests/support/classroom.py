@@ -127,10 +127,7 @@ def result(
         "task": "digest-of-the-task",
     }
     if verdict is None:
-        about_result |= {
-            "text": "",
-            "error": "the grader ran out of disk <here> & stopped\x1b[2J",
-        }
+        about_result |= {"text": "", "error": "the grader ran out of disk <here> & stopped\x1b[2J"}
     for name, value in more.items():
         (about_report if name in about_report else about_result)[name] = value
     file = str(about_report["file"])

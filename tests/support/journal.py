@@ -38,10 +38,7 @@ from attn_drill.practice.facts import (
     Started,
 )
 from attn_drill.practice.journal import Journal
-from attn_drill.practice.statistics import (
-    Stats,
-    statistics,
-)
+from attn_drill.practice.statistics import Stats, statistics
 from tests.support.paths import ROOT
 
 ROOT = ROOT

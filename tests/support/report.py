@@ -36,13 +36,7 @@ TILED = pack_reader.solution(GQA).replace(
 )
 
 
-def as_text(
-    report: Report,
-    width: int = 80,
-    *,
-    colour: bool = False,
-    **options: Any,
-) -> str:
+def as_text(report: Report, width: int = 80, *, colour: bool = False, **options: Any) -> str:
     """Return the report as text of a terminal of this width. `options` are for `render`."""
     console = Console(
         width=width,

@@ -21,8 +21,7 @@ from attn_drill.worker.protocol import FoundParameter
 from tests.support.rows import each_row
 
 ATTENTION = Signature(
-    "attention",
-    (Parameter("query"), Parameter("key"), Parameter("mask", required=False)),
+    "attention", (Parameter("query"), Parameter("key"), Parameter("mask", required=False))
 )
 
 

@@ -9,11 +9,7 @@ from torch import nn
 from attn_drill.grading.case_set import load_case_set
 from attn_drill.packs import pack_reader
 from attn_drill.worker.case_runner import CaseRunner, Hooks, KeptTensors, _is_same
-from attn_drill.worker.execution import (
-    gradients,
-    lay_out,
-    without_first_weights,
-)
+from attn_drill.worker.execution import gradients, lay_out, without_first_weights
 from attn_drill.worker.guarded_call import GuardedCall
 from tests.support.paths import TINY_PACK
 

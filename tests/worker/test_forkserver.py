@@ -17,11 +17,7 @@ import torch
 from attn_drill.grading.case_set import load_case_set
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
-from attn_drill.sandbox.isolation import (
-    FOLDER_BYTES,
-    Isolation,
-    used_bytes,
-)
+from attn_drill.sandbox.isolation import FOLDER_BYTES, Isolation, used_bytes
 from attn_drill.worker import _forkserver
 from attn_drill.worker.case_runner import CaseRunner
 from attn_drill.worker.protocol import Request, SubmittedFile, decode

@@ -83,10 +83,7 @@ ATTENTION: dict[str, tuple[Callable[[], object], set[str]]] = {
     "torch.compile": (lambda: torch.compile(ALIAS, backend="eager")(Q, Q, Q), {SDPA}),
     "vmap": (lambda: torch.vmap(ALIAS)(Q, Q, Q), {SDPA}),
     "map": (lambda: list(map(ALIAS, Q, Q, Q)), {SDPA}),
-    "torch.ops.aten": (
-        lambda: torch.ops.aten.scaled_dot_product_attention(Q, Q, Q),
-        {SDPA},
-    ),
+    "torch.ops.aten": (lambda: torch.ops.aten.scaled_dot_product_attention(Q, Q, Q), {SDPA}),
     "with gradients": (lambda: ALIAS(Q.clone().requires_grad_(), Q, Q).sum().backward(), {SDPA}),
     "in a checkpoint": (
         lambda: torch.utils.checkpoint.checkpoint(
