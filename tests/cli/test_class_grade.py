@@ -398,7 +398,7 @@ def interrupt(process: "subprocess.Popen[str]") -> tuple[int, str, float]:
     return process.returncode, errors, time.monotonic() - began
 
 
-@pytest.mark.thorough  # tests/classroom/test_executors.py needs no processes
+@pytest.mark.thorough  # tests/classroom/test_grading_jobs.py needs no processes
 def test_cluster_gives_the_same_results(tmp_path: Path) -> None:
     """A class is graded on a real Dask scheduler with two workers, and one worker is killed."""
     write_mixed_class(tmp_path / "class")

@@ -13,6 +13,15 @@ from tests.support.cli import Run
 from tests.support.packs import BUILT_IN, install_pack, make_pack
 
 
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder on sys.path, for installed packages."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    return folder
+
+
 def pack_of(known_packs: KnownPacks, challenge_id: str) -> Path:
     """Return the pack in which `find` finds a challenge. The catalogue must agree."""
     found = known_packs.find(challenge_id)

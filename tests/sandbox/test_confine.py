@@ -25,9 +25,12 @@ from attn_drill.worker.worker_client import WorkerRun
 from tests.support.grading import report_of
 from tests.support.isolation import (
     HIDDEN,
+    SOURCE,
+    SUMS,
     grade,
     grader_by,
     linux,
+    message_of,
     needs_bubblewrap,
     needs_kernel,
     wait_until,
@@ -62,25 +65,9 @@ def test_a_pipe_cannot_signal_the_fork_server(how: Isolation) -> None:
     wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in started))
 
 
-RIGHT = (
-    "import os, sys, torch\n"
-    "def prefix_sum(x, reverse=False):\n"
-    "    {}\n"
-    "    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
-)
-
-
 def first_failure(grader: Grader, body: str) -> str:
     """Return the message about a prefix sum that runs `body` first, or "" if it passes."""
-    report = report_of(
-        grader,
-        pack_reader.find_challenge(TINY_PACK, "prefix-sum"),
-        RIGHT.format(body),
-        "prefix_sum.py",
-        3,
-    )
-    failure = report.first_failure()
-    return "" if failure is None else failure.message
+    return message_of(report_of(grader, SUMS, SOURCE.format(body), "prefix_sum.py", 3))
 
 
 @linux
@@ -267,9 +254,8 @@ def no_verdict(how: Isolation = "kernel") -> str:
 
     A submission that ran would have a verdict, whatever it does.
     """
-    challenge = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
     with Grader([TINY_PACK], isolation=how) as grader, pytest.raises(GraderError) as caught:
-        report_of(grader, challenge, RIGHT.format("pass"), "prefix_sum.py", 7)
+        report_of(grader, SUMS, SOURCE.format("pass"), "prefix_sum.py", 7)
     return str(caught.value)
 
 
@@ -348,9 +334,7 @@ def test_a_submission_cannot_pretend_that_it_is_not_confined(grader: Grader) -> 
     message = first_failure(grader, f"os._exit({NOT_CONFINED})")
     assert str(NOT_CONFINED) in message
     source = f"import os\nos._exit({NOT_CONFINED})\n"
-    report = report_of(
-        grader, pack_reader.find_challenge(TINY_PACK, "prefix-sum"), source, "prefix_sum.py", 3
-    )
+    report = report_of(grader, SUMS, source, "prefix_sum.py", 3)
     assert report.verdict == "error"
 
 
@@ -365,19 +349,19 @@ STARTS_MANY = """import subprocess, time
 @pytest.mark.parametrize("way", ["children", "orphans"])
 def test_processes_of_one_worker_do_not_end_another(way: str) -> None:
     """With limits only, a submission may start processes; its own worker alone ends for them."""
-    source = RIGHT.format(STARTS_MANY)
+    source = SOURCE.format(STARTS_MANY)
     if way == "orphans":
         started = "subprocess.Popen(['sleep', '30'])"
         assert started in source
         source = source.replace(started, "os.system('sleep 30 &')")
     with Grader([TINY_PACK], isolation="limits") as grader:
-        case_set = grader.case_set(pack_reader.find_challenge(TINY_PACK, "prefix-sum"), 7)
+        case_set = grader.case_set(SUMS, 7)
         workers = grader.workers
         waiting = WorkerRun(workers._fork_server, case_set.request(), workers.limits)
         ended = workers.run(case_set, Submission("a.py", source))
         assert ended.how == "died"
         assert re.search(r"it started \d+ processes; a submission may start none", ended.reason)
-        waiting.submit(SubmittedFile("b.py", RIGHT.format("pass")))
+        waiting.submit(SubmittedFile("b.py", SOURCE.format("pass")))
         assert workers.finish(waiting).how == "replied"
         pid = workers._fork_server._pid
         wait_until(lambda: list(descendants(pid)) == [])
