@@ -121,8 +121,8 @@ def test_one_broken_challenge_does_not_stop_the_others(pack: Path, tmp_path: Pat
         bad,
         (
             ("challenges/torn/challenge.toml", "line 1: `title` is 1. Write text in quotes."),
-            ("solutions/attention_pooling/solution.py", "is missing. Add it."),
             ("solutions/attention_pooling/also_right", "has 0 files"),
+            ("solutions/attention_pooling/solution.py", "is missing. Add it."),
             ("solutions/attention_pooling/mistakes.toml", "is missing. Add it."),
             ("solutions/attention_pooling/follow_up.toml", "is missing. Add it."),
             ("solutions/gqa/also_right", "has 0 files"),
