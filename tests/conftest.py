@@ -2,7 +2,9 @@
 
 import gc
 import os
+import shutil
 import signal
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import count
@@ -19,9 +21,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Limits
 from attn_drill.packs import pack_reader
+from attn_drill.packs.scaffold import scaffold
 from attn_drill.server import clients
 from attn_drill.worker import forkserver_client
 from tests.support import forked
+from tests.support.cli import Run
 from tests.support.paths import TINY_PACK
 
 # A fork server in a fresh interpreter takes a second to import torch. For most tests it does not
@@ -88,3 +92,45 @@ def grader() -> Iterator[Grader]:
     """
     with Grader([pack_reader.built_in_pack(), TINY_PACK], Limits(seconds=60.0)) as shared_grader:
         yield shared_grader
+
+
+@pytest.fixture
+def hasty(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> Grader:
+    """Return the grader with a time limit of one second."""
+    monkeypatch.setattr(grader.workers, "limits", Limits(seconds=1.0, memory_mib=512))
+    return grader
+
+
+@pytest.fixture
+def tiny_pack(tmp_path: Path) -> Path:
+    """Return a copy of the tiny pack, which a test may change."""
+    return Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
+
+
+@pytest.fixture(scope="module")
+def new_pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a pack that `pack new` wrote. Tests must not change this pack."""
+    return scaffold("my-pack", tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture
+def pack(new_pack: Path, tmp_path: Path) -> Path:
+    """Return a copy of the new pack, which a test may change."""
+    return Path(shutil.copytree(new_pack, tmp_path / "my-pack"))
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return a function that runs a command without torch in this process."""
+    from attn_drill.cli import commands
+
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["attn-drill", *arguments])
+        code = commands.run()
+        return code, *capsys.readouterr()
+
+    return command

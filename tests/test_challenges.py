@@ -17,7 +17,8 @@ from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import patch, read_mistakes
 from attn_drill.packs.pack_reader import signatures
 from attn_drill.server._pack_check import in_words
-from tests.support.arranged import (
+from tests.support.grading import diagnoser_of, report_of
+from tests.support.packs import (
     another_order,
     pieces_in_file,
     right_order,
@@ -25,7 +26,6 @@ from tests.support.arranged import (
     with_wrong,
     wrong_in,
 )
-from tests.support.grading import diagnoser_of, report_of
 
 SEEDS = (1, secrets.randbelow(1 << 31))
 # Styles that the contract allows in every challenge, as changes to all references with the line.

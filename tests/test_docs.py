@@ -104,7 +104,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "roster.csv").write_text("id,name\n1,Ana Lee\n2,Bob\n")
     (tmp_path / "times.csv").write_text("student,submitted\nAna Lee,2026-12-02 10:00\n")
     assignment = re.search(r"```toml\n(.*?)```", text_of("docs/classroom.md"), re.DOTALL)
-    assert assignment is not None
     (tmp_path / "assignment.toml").write_text(assignment.group(1))
     return tmp_path
 
@@ -168,7 +167,6 @@ def test_every_command_runs(document: str, slow: bool, folder: Path) -> None:
 def test_worked_example_is_the_real_report(folder: Path) -> None:
     """The report in the document is what `check` prints, and the correction passes."""
     example = re.search(r"```text\n( LIKELY.*?)```", text_of("docs/reports.md"), re.DOTALL)
-    assert example is not None
     challenge = pack_reader.find_challenge(pack_reader.built_in_pack(), "kv-cache")
     right, now = pack_reader.solution(challenge), "everything.tril()"
     was = "everything.tril(diagonal=past_length)"
@@ -196,7 +194,6 @@ def test_every_command_of_the_table_exists() -> None:
     named = set()
     for row in re.findall(r"^\| `attn-drill [^`]*`.*", text_of("docs/practice.md"), re.MULTILINE):
         words = re.match(r"\| `attn-drill((?: [a-z]+)*)", row)
-        assert words is not None
         named.add(words[1].strip())
         text = forked.run([*words[1].split(), "--help"], ROOT, os.environ).stdout
         for option in re.findall(r"--[a-z][a-z-]+", row):

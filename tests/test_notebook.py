@@ -112,7 +112,6 @@ def test_report_on_a_wrong_cell_has_line_and_cause(notebook: Notebook) -> None:
     assert result.text.endswith("\na hint           !attn-drill hint gqa")
     assert not re.search(r"attn-drill (check|trace|repro)", result.text)
     match = re.search(r"^this case again  (%%drill gqa --seed 3 --case \d+)$", result.text, re.M)
-    assert match is not None
     again = notebook.drilled(f"{match[1]} --no-why\n{TILED}").text
     assert ", case 1 alone  seed 3" in again
     assert "The key heads are tiled" not in again

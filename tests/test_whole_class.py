@@ -25,8 +25,8 @@ import pytest
 
 from tests.support.classroom import soon
 from tests.support.cli import drill
-from tests.support.lms_readers import blackboard_grades, canvas_grades, moodle_grades
 from tests.support.paths import SOURCE
+from tests.support.rows import each_row
 from tests.support.whole_class import (
     BLACKBOARD,
     CANVAS,
@@ -36,6 +36,9 @@ from tests.support.whole_class import (
     PLAIN,
     TABLES,
     Upload,
+    blackboard_grades,
+    canvas_grades,
+    moodle_grades,
 )
 
 Row = dict[str, str]
@@ -468,7 +471,9 @@ def test_every_command_ends_well(graded: Graded) -> None:
 def test_resumed_grading_keeps_early_results(plain: Graded) -> None:
     """An interrupted grading leaves whole results, and --resume does not touch them."""
     assert 3 <= len(plain.early) < 20
-    assert f"{len(plain.early)} of 20 have a result" in plain.commands["interrupted"].stderr
+    said = plain.commands["interrupted"].stderr
+    assert f"Interrupted: {len(plain.early)} of 20 have a result" in said
+    assert "To continue: attn-drill class grade --resume grades" in said
     later = {result["student"]: result for result in plain.later}
     for result in plain.early:
         assert result["id"]
@@ -522,16 +527,14 @@ def small(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        pytest.param(["--out", "class/grades"], r"class/grades.*inside", id="results in the class"),
-        pytest.param(["--out", "class"], "inside|same", id="results over the class"),
-        pytest.param(["--roster", "none.csv"], r"none\.csv", id="no such roster"),
-        pytest.param(["--roster", "names.csv"], r"id.*name.*email", id="roster with one column"),
-        pytest.param(["--write", "csv,excel"], "excel.*canvas", id="unknown format"),
-        pytest.param(["--assignment", "weights.toml"], "one of the two", id="two assignments"),
-    ],
+@each_row(
+    "arguments, message",
+    {
+        "results over the class": (["--out", "class"], "inside|same"),
+        "no such roster": (["--roster", "none.csv"], r"none\.csv"),
+        "roster with one column": (["--roster", "names.csv"], r"id.*name.*email"),
+        "two assignments": (["--assignment", "weights.toml"], "one of the two"),
+    },
 )
 def test_wrong_use_is_refused(small: Path, arguments: list[str], message: str) -> None:
     """The exit code is 2, stderr has one sentence, and no result is written."""

@@ -19,7 +19,7 @@ from attn_drill.practice.facts import Attempted, Hunted
 from attn_drill.practice.journal import Journal
 from attn_drill.server.clients import ServerProcess
 from attn_drill.server.messages import Grade
-from tests.support.known_packs import BUILT_IN, install_pack, make_pack
+from tests.support.packs import BUILT_IN, install_pack, make_pack
 
 
 @pytest.fixture

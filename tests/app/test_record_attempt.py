@@ -20,8 +20,8 @@ from attn_drill.practice.facts import (
 )
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts, rated_reviews
-from tests.support.fake_grader import report_on
 from tests.support.journal import attempt as past_attempt
+from tests.support.session import report_on
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 

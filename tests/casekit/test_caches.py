@@ -10,9 +10,7 @@ import pytest
 from attn_drill.casekit import CachedMaker, Case, Draw, Projected, caches
 from attn_drill.grading.content import drive_source
 from attn_drill.packs import pack_reader
-from tests.support.case_runs import caught_by, patched
-from tests.support.plain_attention import CACHED
-from tests.support.suites import STAYS, Patch
+from tests.support.casekit import CACHED, STAYS, Patch, caught_by, patched
 
 SIZES = {"B": 2, "H": 8, "Hkv": 4, "D": 6}
 SEEN = "        scores = scores.masked_fill(~seen, -torch.inf)\n"

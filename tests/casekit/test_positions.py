@@ -7,16 +7,13 @@ from functools import cache
 from typing import Any
 
 import pytest
-import torch
 
 from attn_drill.casekit import Case, Draw, Projected, RotaryMaker, SecondCall, positions, suites
 from attn_drill.diagnosis.patched_references import PatchedReferences
 from attn_drill.grading.case_set import load_case_set
 from attn_drill.grading.comparison import Comparison
 from attn_drill.packs import pack_reader
-from tests.support.case_runs import caught_by, patched
-from tests.support.plain_attention import ROTARY
-from tests.support.suites import STAYS, Patch
+from tests.support.casekit import ROTARY, STAYS, Patch, caught_by, patched
 
 PROJECTED = "        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)\n"
 AXIS = "        angles = angles[:, None]\n"
@@ -171,7 +168,6 @@ def test_positions_follow_the_mask_unless_given() -> None:
         case("scattered", positions="scattered", **SIZES).inputs["position_ids"],
         case("below 23", positions=23, **{**SIZES, "T": 40}).inputs["position_ids"],
     ):
-        assert isinstance(given, torch.Tensor)
         assert given.shape == (3, 5)
         assert (given.amin(-1).tolist(), given.amax(-1).tolist()) == ([0] * 3, [22] * 3)
 
@@ -207,7 +203,6 @@ def test_steep_scores_are_at_one_position() -> None:
     cases = list(suites.steep_scores(maker(), **SIZES))
     for case in cases:
         lines = case.inputs["position_ids"]
-        assert isinstance(lines, torch.Tensor)
         assert bool((lines == lines[:, :1]).all())
         assert int(lines.min()) >= 1
     assert caught_by(cases, drive, ROTARY, ROTARY) == set()
@@ -228,7 +223,6 @@ def test_growth_sets_table_sizes_if_there_are_tables(rows: str) -> None:
     assert [probe.init["rope_base"] for probe in probes] == [123.0, 321.0, 231.0]
     assert [probe.sizes["L"] for probe in probes] == [3, 17, 33]
     for probe in probes:
-        assert probe.larger is not None
         assert probe.larger.sizes["L"] > probe.sizes["L"]
         assert ("T" in probe.sizes) == bool(rows)
 

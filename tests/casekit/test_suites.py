@@ -12,10 +12,20 @@ from typing import Any
 import pytest
 
 from attn_drill.casekit import Case, CaseMaker, Draw, Projected, suites
-from tests.support.case_runs import caught_by, patched
-from tests.support.plain_attention import ATTENTION, SEPARATE
-from tests.support.suites import MASK, SIZES, STAYS, Patch, drive, mask_is, with_maximum
-from tests.support.suites import TABLE as OF_HEADS
+from tests.support.casekit import (
+    ATTENTION,
+    MASK,
+    SEPARATE,
+    SIZES,
+    STAYS,
+    Patch,
+    caught_by,
+    drive,
+    mask_is,
+    patched,
+    with_maximum,
+)
+from tests.support.casekit import TABLE as OF_HEADS
 
 EVERY = "torch.ones_like(mask)"
 SPAN = "mask.cummax(dim=-1).values & mask.flip(-1).cummax(dim=-1).values.flip(-1)"

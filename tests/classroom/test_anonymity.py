@@ -18,7 +18,7 @@ from attn_drill.classroom.records import (
     StudentSubmission,
 )
 from attn_drill.model.report import Outcome, Report
-from tests.support.class_results import assignment, grade_of, result, student_grade
+from tests.support.classroom import assignment, grade_of, result, student_grade
 
 STUDENTS = [
     Student("Ana Lee", id="1012", login="al77", email="ana.lee@uni.example", upload="Ana Lee.py"),

@@ -21,6 +21,7 @@ from attn_drill.classroom.records import AssignedChallenge, Assignment
 from attn_drill.model.checks import CHECK_ORDER
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
+from tests.support.rows import each_row
 
 KNOWN = partial(pack_reader.find_challenge, pack_reader.built_in_pack())
 WEEK = """
@@ -107,16 +108,16 @@ def test_file_with_only_an_id_has_default_settings(tmp_path: Path) -> None:
     assert read(tmp_path, GQA + GQA.replace("gqa", "mha")).title == "gqa, mha"
 
 
-@pytest.mark.parametrize(
-    ("due", "utc"),
-    [
-        pytest.param("2026-12-01T23:59:00+01:00", "2026-12-01T22:59:00+00:00", id="with an offset"),
-        pytest.param("2026-12-01T23:59:00Z", "2026-12-01T23:59:00+00:00", id="UTC"),
-        pytest.param("2026-12-01T23:59:00", "2026-12-01T22:59:00+00:00", id="local, in winter"),
-        pytest.param("2026-07-01 23:59:00", "2026-07-01T21:59:00+00:00", id="local, in summer"),
-        pytest.param("2026-12-01", "2026-12-01T22:59:59.999999+00:00", id="the end of a day"),
-        pytest.param("2026-03-29", "2026-03-29T21:59:59.999999+00:00", id="a day of 23 hours"),
-    ],
+@each_row(
+    "due, utc",
+    {
+        "with an offset": ("2026-12-01T23:59:00+01:00", "2026-12-01T22:59:00+00:00"),
+        "UTC": ("2026-12-01T23:59:00Z", "2026-12-01T23:59:00+00:00"),
+        "local, in winter": ("2026-12-01T23:59:00", "2026-12-01T22:59:00+00:00"),
+        "local, in summer": ("2026-07-01 23:59:00", "2026-07-01T21:59:00+00:00"),
+        "the end of a day": ("2026-12-01", "2026-12-01T22:59:59.999999+00:00"),
+        "a day of 23 hours": ("2026-03-29", "2026-03-29T21:59:59.999999+00:00"),
+    },
 )
 @pytest.mark.usefixtures("paris")
 def test_due_time_without_an_offset_is_local(due: str, utc: str, tmp_path: Path) -> None:
@@ -183,10 +184,7 @@ def test_wrong_key_or_value_is_refused(key: str, new: str, message: str, tmp_pat
         (f"title = x\n{GQA}", r" is not valid TOML: Invalid value \(at line 1, .*text in quotes"),
         (f"penalty = 10\n{GQA}", ", line 1: `penalty` needs a due time. Add due = 2026-12-01"),
         (f"grace = 5\n{GQA}", ", line 1: `grace` needs a due time."),
-        (
-            f"{GQA}[extensions]\nAna = 2",
-            ", line 4: `Ana` has no time after the due .* due = 20",
-        ),
+        (f"{GQA}[extensions]\nAna = 2", ", line 4: `Ana` has no time after the due .* due = 20"),
     ],
 )
 def test_wrong_file_is_refused(text: str, message: str, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from attn_drill.classroom import handed_in
 from attn_drill.classroom.handed_in import HandedIn, files_in, inside, single_file
 from attn_drill.model.errors import DrillError
 from attn_drill.practice.learner_files import MOST_SOURCE_BYTES
-from tests.support.collect import Files, write_files, write_zip
+from tests.support.classroom import Files, write_files, write_zip
+from tests.support.rows import each_row
 
 TEXT = b"x = 1\n"
 
@@ -97,29 +98,24 @@ def test_a_folder_and_a_zip_look_alike(form: str, tmp_path: Path) -> None:
     assert [bool(file.modified) for file in listed] == [form == "zip"] * 3
 
 
-@pytest.mark.parametrize(
-    ("member", "expected"),
-    [
-        pytest.param(Member(b"../bad.py"), r"\.\./bad.py leads out of the archive", id="upwards"),
-        pytest.param(Member(b"a/../../x.py"), "leads out of the archive", id="upwards, later"),
-        pytest.param(Member(b"/bad.py"), "leads out of the archive", id="absolute"),
-        pytest.param(Member(b"C:\\bad.py"), "leads out of the archive", id="a drive"),
-        pytest.param(Member(b"..\\bad.py"), "leads out of the archive", id="with backslashes"),
-        pytest.param(Member(b"bad.py", flags=1), "bad.py .* encrypted", id="encrypted"),
-        pytest.param(
-            Member(b"bad.py", method=12), "compressed by a method", id="bzip2, which has no limit"
-        ),
-        pytest.param(Member(b"bad.py", crc=1), "Bad CRC-32", id="a wrong checksum"),
-        pytest.param(Member(b"bad.py", b"\xff" * 9, method=8), "cannot be read", id="no deflate"),
-        pytest.param(
-            Member(b"bad.py", zeros(10 << 30), method=8, size=100), "Bad CRC-32", id="a bomb"
-        ),
-        pytest.param(
+@each_row(
+    "member, expected",
+    {
+        "upwards": (Member(b"../bad.py"), r"\.\./bad.py leads out of the archive"),
+        "upwards, later": (Member(b"a/../../x.py"), "leads out of the archive"),
+        "absolute": (Member(b"/bad.py"), "leads out of the archive"),
+        "a drive": (Member(b"C:\\bad.py"), "leads out of the archive"),
+        "with backslashes": (Member(b"..\\bad.py"), "leads out of the archive"),
+        "encrypted": (Member(b"bad.py", flags=1), "bad.py .* encrypted"),
+        "bzip2, which has no limit": (Member(b"bad.py", method=12), "compressed by a method"),
+        "a wrong checksum": (Member(b"bad.py", crc=1), "Bad CRC-32"),
+        "no deflate": (Member(b"bad.py", b"\xff" * 9, method=8), "cannot be read"),
+        "a bomb": (Member(b"bad.py", zeros(10 << 30), method=8, size=100), "Bad CRC-32"),
+        "a bomb that says its size": (
             Member(b"bad.py", zeros(10 << 30), method=8, size=0xFFFFFFFE),
             "more than 1,048,576 bytes",
-            id="a bomb that says its size",
         ),
-    ],
+    },
 )
 def test_bad_member_is_refused_alone(member: Member, expected: str, tmp_path: Path) -> None:
     """The members before and after it are read, in the zip of a class and of a student."""
@@ -153,16 +149,16 @@ def unpacked() -> Iterator[list[int]]:
 GOOD = zip_bytes(Member(b"ana.py"), Member(b"bob.py"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
-    [
-        pytest.param(b"", id="empty"),
-        pytest.param(TEXT, id="text"),
-        pytest.param(GOOD[: len(GOOD) // 2], id="cut off"),
-        pytest.param(GOOD.replace(b"PK\1\2", b"PK\1\3"), id="no table of contents"),
-        pytest.param(GOOD[:-10] + b"\xff" * 8 + GOOD[-2:], id="a table beyond the file"),
-        pytest.param(zip_bytes(Member(b"\xff.py", flags=0x800)), id="a name that is not UTF-8"),
-    ],
+    {
+        "empty": b"",
+        "text": TEXT,
+        "cut off": GOOD[: len(GOOD) // 2],
+        "no table of contents": GOOD.replace(b"PK\1\2", b"PK\1\3"),
+        "a table beyond the file": GOOD[:-10] + b"\xff" * 8 + GOOD[-2:],
+        "a name that is not UTF-8": zip_bytes(Member(b"\xff.py", flags=0x800)),
+    },
 )
 def test_broken_archive_is_refused(data: bytes, tmp_path: Path) -> None:
     """One sentence names the archive. A student's zip affects only the student."""

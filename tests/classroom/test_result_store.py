@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.classroom.records import AssignedChallenge, Assignment, Student, StudentSubmission
+from attn_drill.classroom.records import (
+    AssignedChallenge,
+    Assignment,
+    Lateness,
+    Student,
+    StudentResult,
+    StudentSubmission,
+)
 from attn_drill.classroom.result_store import (
     CLASS_FILE,
     ClassRecord,
@@ -24,8 +31,9 @@ from attn_drill.classroom.result_store import (
     write_record,
 )
 from attn_drill.export.feedback import with_report, with_trouble
+from attn_drill.grading.grader import Grader
 from attn_drill.model.errors import DrillError, GraderError
-from tests.support.classroom import BARE, TINY, WRONG_SUM, submission
+from tests.support.classroom import BARE, TINY, WRONG_SUM, grade_of, outcome, result, submission
 from tests.support.grading import report_of
 
 
@@ -89,11 +97,8 @@ def test_each_challenge_has_its_own_folder(tmp_path: Path) -> None:
     assert store.path("ana", "a") != store.path("ana", "b")
 
 
-def test_file_of_a_result_holds_the_whole_report(grader: object) -> None:
+def test_file_of_a_result_holds_the_whole_report(grader: Grader) -> None:
     """The file has the object of `check --json`, the student, and the text without the mistake."""
-    from attn_drill.grading.grader import Grader
-
-    assert isinstance(grader, Grader)
     report = report_of(grader, TINY, WRONG_SUM, "ana.py", 5, diagnosed=True)
     result = with_report(replace(BARE, score=12.5), report, WRONG_SUM)
     text = encode_result(result)
@@ -101,7 +106,6 @@ def test_file_of_a_result_holds_the_whole_report(grader: object) -> None:
     assert (result.student, result.verdict, result.score) == ("ana", "failed", 12.5)
     read = decode_result(text)
     assert encode_result(read) == text
-    assert read.report is not None
     assert read.report.first_failure().message == report.first_failure().message
     assert result.text.startswith("FAILED  prefix-sum")
     assert "LIKELY" not in result.text
@@ -132,3 +136,23 @@ def test_record_of_a_class_survives_the_disk(tmp_path: Path) -> None:
         (tmp_path / CLASS_FILE).write_text(unreadable)
         with pytest.raises(DrillError, match=r"class\.json is no record .* Name another folder"):
             read_record(tmp_path)
+
+
+def test_line_is_that_of_the_diagnosis_otherwise_of_the_first_failure() -> None:
+    """Without a report there is none."""
+    failure = outcome("runs", "failed", "a", "no", line=7)
+    assert result("Ann", verdict="failed", failed=("values",)).line == 34
+    assert result("Ann", verdict="error", outcomes=(failure,), diagnosis=None).line == 7
+    assert result("Ann").line is None
+    assert StudentResult(student="Ann", challenge="first", file="").line is None
+
+
+def test_time_is_unknown_only_if_it_matters() -> None:
+    """There must be a due time, a file that can be read, and no mark of the system."""
+    due = Lateness(due=1e9)
+    assert grade_of(result("Ann"), lateness=due).has_unknown_time
+    assert not grade_of(result("Ann"), lateness=Lateness()).has_unknown_time
+    assert not grade_of(result("Ann"), "It is empty.", lateness=due).has_unknown_time
+    assert not grade_of(result("Ann"), lateness=Lateness(True, due=1e9)).has_unknown_time
+    marked = StudentSubmission("Ann", "first", "f.py", None, has_late_marks=True)
+    assert not grade_of(result("Ann"), lateness=due, submission=marked).has_unknown_time

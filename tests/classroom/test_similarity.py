@@ -11,6 +11,7 @@ from attn_drill.classroom.similarity import LEAST_SHARE, SameText, same_text, si
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
+from tests.support.rows import each_row
 
 GQA, MHA = (
     pack_reader.find_challenge(pack_reader.built_in_pack(), name) for name in ("gqa", "mha")
@@ -30,22 +31,20 @@ def others(challenge: Challenge) -> dict[str, str]:
     return {path.stem: pack_reader.read_text(path) for path in pack_reader.also_right(challenge)}
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "is_same"),
-    [
-        pytest.param("x = 1  # a", "x  =  1", True, id="layout and comments"),
-        pytest.param('def f(a):\n    "x"\n    return a', "def g(b):\n  return b", True, id="names"),
-        pytest.param(
-            "import torch as t\nt.zeros(1)", "import torch as u\nu.zeros(1)", True, id="as"
-        ),
-        pytest.param("import torch\ntorch.sin(1)", "import torch\ntorch.cos(1)", False, id="calls"),
-        pytest.param("a = b = 1; a + b", "a = b = 1; b + b", False, id="another variable"),
-        pytest.param("x = 1", "x = 2", False, id="numbers"),
-        pytest.param("f('a')", "f('b')", True, id="messages"),
-        pytest.param("f('a->b')", "f('b->a')", False, id="patterns of axes"),
-        pytest.param("x = (", "x = (\n", True, id="not Python"),
-        pytest.param("x = (", "y = (", False, id="other text that is not Python"),
-    ],
+@each_row(
+    "first, second, is_same",
+    {
+        "layout and comments": ("x = 1  # a", "x  =  1", True),
+        "names": ('def f(a):\n    "x"\n    return a', "def g(b):\n  return b", True),
+        "as": ("import torch as t\nt.zeros(1)", "import torch as u\nu.zeros(1)", True),
+        "calls": ("import torch\ntorch.sin(1)", "import torch\ntorch.cos(1)", False),
+        "another variable": ("a = b = 1; a + b", "a = b = 1; b + b", False),
+        "numbers": ("x = 1", "x = 2", False),
+        "messages": ("f('a')", "f('b')", True),
+        "patterns of axes": ("f('a->b')", "f('b->a')", False),
+        "not Python": ("x = (", "x = (\n", True),
+        "other text that is not Python": ("x = (", "y = (", False),
+    },
 )
 def test_files_with_the_same_text_are_found(first: str, second: str, is_same: bool) -> None:
     """Names that the file makes, layout and comments do not count; everything else does."""

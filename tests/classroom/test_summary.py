@@ -4,7 +4,7 @@ import pytest
 
 from attn_drill.classroom.records import Gradebook, Override, Student, StudentResult
 from attn_drill.export._class_page import CheckRate, ClassSummary, distribution, summarise
-from tests.support.class_results import (
+from tests.support.classroom import (
     EVERYONE,
     INVERTED,
     NO_SCALE,
@@ -37,10 +37,7 @@ def test_summary_of_five_students_has_the_right_counts() -> None:
             mistakes=(NO_SCALE,),
         ),
         result("Cy", verdict="failed", failed=("values", "masks"), mistakes=(NO_SCALE, TILED)),
-        result(
-            "Di",
-            verdict=None,
-        ),
+        result("Di", verdict=None),
         result("Ed", verdict="not-allowed", failed=("from scratch",)),
     ]
     summary = summary_of(results)

@@ -25,15 +25,14 @@ from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.packs.question_bank import FollowUp
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
-from tests.support.cli import GQA
-from tests.support.typing_lines import type_lines
+from tests.support.cli import GQA, type_lines
+from tests.support.rows import each_row
 
 QUESTION = FindLine(
     item="line:a:b", topic="t", text="Which?", explanation="So.", code="a\nb", lines=(2,)
 )
 FOLLOW_UP = FollowUp("a", 1, "Why is it\nfast?", "It reads `few`\nbytes.")
 EXERCISE = gap_exercise(pack_reader.solution(GQA), read_mistakes(GQA), Random(3))
-assert EXERCISE is not None
 GAPS = EXERCISE.gaps
 ROOT = "math.sqrt(self.head_dim)"  # the right answer of a gap
 
@@ -78,8 +77,7 @@ def test_only_a_terminal_has_colours(no_color: str, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("lines", "result"),
-    [(["x", "7"], 7), (["x", " Quit "], None), (["q"], None), (["x"], None)],
+    ("lines", "result"), [(["x", "7"], 7), (["x", " Quit "], None), (["q"], None), (["x"], None)]
 )
 def test_typed_asks_until_a_line_has_a_meaning(
     lines: list[str], result: int | None, answer: Answer
@@ -114,13 +112,7 @@ def test_question_is_judged_and_recorded(
 
 @pytest.mark.parametrize(
     ("lines", "rating"),
-    [
-        (["", "5", "3"], 3),
-        (["my answer", "4"], 4),
-        (["q"], None),
-        (["", "q"], None),
-        ([""], None),
-    ],
+    [(["", "5", "3"], 3), (["my answer", "4"], 4), (["q"], None), (["", "q"], None), ([""], None)],
 )
 def test_follow_up_is_rated_by_the_learner(
     lines: list[str], rating: int | None, journal: Journal, answer: Answer
@@ -145,24 +137,23 @@ def grade() -> Any:
         yield opened
 
 
-@pytest.mark.parametrize(
-    ("line", "right", "says"),
-    [
-        pytest.param(ROOT, 1, "Right.", id="code of the reference"),
-        pytest.param("self.head_dim**0.5", 1, "Right.", id="other code that is right"),
-        pytest.param("3.3", 0, "values of out differ", id="wrong values"),
-        pytest.param(
+@each_row(
+    "line, right, says",
+    {
+        "code of the reference": (ROOT, 1, "Right."),
+        "other code that is right": ("self.head_dim**0.5", 1, "Right."),
+        "wrong values": ("3.3", 0, "values of out differ"),
+        "known mistake": (
             "self.head_dim",
             0,
             "Wrong. The scores are divided by head_dim instead of its square root. The reference",
-            id="known mistake",
         ),
-        pytest.param("foo", 0, "Wrong. NameError: name 'foo' is not defined. The", id="crash"),
-        pytest.param("self.head_dim +", 0, "That is no Python expression. Type", id="no Python"),
-        pytest.param("", 0, "That is no Python expression. Type", id="nothing"),
-        pytest.param("q", 0, "Wrong. ", id="the name of a tensor"),
-        pytest.param("quit", None, "", id="quit"),
-    ],
+        "crash": ("foo", 0, "Wrong. NameError: name 'foo' is not defined. The"),
+        "no Python": ("self.head_dim +", 0, "That is no Python expression. Type"),
+        "nothing": ("", 0, "That is no Python expression. Type"),
+        "the name of a tensor": ("q", 0, "Wrong. "),
+        "quit": ("quit", None, ""),
+    },
 )
 def test_gaps_are_graded(
     line: str, right: int | None, says: str, grade: Grade, answer: Answer

@@ -44,7 +44,6 @@ def test_submission_gets_its_points(tmp_path: Path, run: Run) -> None:
     )
     code, results = run("penalty = 10", prefix_sum=RIGHT)
     assert code == 0
-    assert results is not None
     assert results["score"] == 90.0
 
 

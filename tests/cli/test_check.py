@@ -21,9 +21,9 @@ from attn_drill.practice.facts import Attempted
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts, rated_reviews, since_start
 from attn_drill.sandbox.isolation import descendants
-from tests.support.cli import TILED, drill
-from tests.support.menu import BUILT_IN
+from tests.support.cli import BUILT_IN, TILED, drill
 from tests.support.paths import SOURCE, TINY_PACK
+from tests.support.rows import each_row
 
 # A challenge that is graded three times as fast as gqa.
 RMSNORM = pack_reader.find_challenge(BUILT_IN, "rmsnorm")
@@ -413,14 +413,9 @@ def test_hunt_hides_the_line_and_the_mistake(why: bool | None, is_hunt: bool, st
     assert stage_of(why, is_hunt=is_hunt) == stage
 
 
-@pytest.mark.parametrize(
-    ("keys", "parts"),
-    [
-        pytest.param("q", 0, id="q"),
-        pytest.param("\x1b", 0, id="escape"),
-        pytest.param(" Q", 1, id="a key, then Q"),
-        pytest.param("\r w", 3, id="all parts"),
-    ],
+@each_row(
+    "keys, parts",
+    {"q": ("q", 0), "escape": ("\x1b", 0), "a key, then Q": (" Q", 1), "all parts": ("\r w", 3)},
 )
 def test_key_shows_the_next_part_in_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keys: str, parts: int

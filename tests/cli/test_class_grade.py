@@ -1,8 +1,6 @@
 """Tests of `class grade`: outputs, resumed and interrupted gradings, and a cluster."""
 
 import contextlib
-import csv
-import io
 import json
 import os
 import random
@@ -20,7 +18,7 @@ import pytest
 from attn_drill.packs import pack_reader
 from attn_drill.sandbox.isolation import descendants
 from tests.support import forked
-from tests.support.classroom import soon
+from tests.support.classroom import soon, table
 from tests.support.paths import SOURCE, TINY_PACK
 
 # A graded class: its folder, the folder of the results, and the finished process.
@@ -76,14 +74,7 @@ def command(*arguments: object) -> list[str]:
 def grade(
     *arguments: object, code: int = 0, cwd: Path, **more: str
 ) -> "subprocess.CompletedProcess[str]":
-    """Grade a class and check the exit code.
-
-    Args:
-        arguments: the arguments of the command.
-        code: the expected exit code.
-        cwd: the current folder.
-        more: additional variables of the environment.
-    """
+    """Grade a class and check the exit code. `more` has variables of the environment."""
     words = command(*arguments)[3:]  # without the words that start Python
     process = forked.run(words, cwd, environment(**more), timeout=300)
     assert process.returncode == code, process.stdout + process.stderr
@@ -103,11 +94,6 @@ def results(out: Path) -> dict[str, dict[str, object]]:
     by_student = {result["student"]: result for result in found}
     assert len(by_student) == len(found)
     return by_student
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a table."""
-    return list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
 
 
 def verdicts(out: Path) -> dict[str, object]:
@@ -299,7 +285,6 @@ ONE = ["--challenge", "prefix-sum"]
         (["class", "--challenge", "prefix-summ"], "No challenge is called 'prefix-summ'.*prefix-s"),
         (["nowhere", *ONE], "There is no .*nowhere"),
         (["empty", *ONE], "holds no submission"),
-        (["class", *ONE, "--out", "class/grades"], "is inside the folder with the submissions"),
         (["class", *ONE, "--jobs", "0"], "--jobs.*0 is not in the range 1"),
         (["class", *ONE, "--write", "csv,pdf"], "--write names pdf; the formats are csv"),
         (["class", *ONE, "--executor", "ray://x"], "--executor is 'ray://x'"),
@@ -379,27 +364,6 @@ def test_killed_command_leaves_no_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_interrupted_grading_can_be_resumed(tmp_path: Path) -> None:
-    """Ctrl-C keeps finished results and does not wait for a submission that hangs.
-
-    The message has the next step.
-    """
-    (tmp_path / "class").mkdir()
-    (tmp_path / "class" / "a.py").write_text(RIGHT)
-    (tmp_path / "class" / "b.py").write_text(HANGS)
-    out = tmp_path / "grades"
-    process = started(tmp_path)
-    assert soon(lambda: list((out / "results").glob("a.json")))
-    code, errors, _ = interrupt(process)
-    assert code == 130
-    assert "Interrupted: 1 of 2 have a result" in errors
-    assert "To continue: attn-drill class grade --resume grades" in errors
-    (tmp_path / "class" / "b.py").write_text(WRONG)
-    grade("--resume", "grades", cwd=tmp_path)
-    assert verdicts(out) == {"a": "passed", "b": "failed"}
-
-
-@pytest.mark.thorough
 def test_interrupt_at_any_moment_ends_the_command(tmp_path: Path) -> None:
     """It takes at most three seconds, and every result is whole."""
     write_mixed_class(tmp_path / "class")
@@ -434,7 +398,7 @@ def interrupt(process: "subprocess.Popen[str]") -> tuple[int, str, float]:
     return process.returncode, errors, time.monotonic() - began
 
 
-@pytest.mark.thorough  # tests/classroom/test_executors.py needs no processes
+@pytest.mark.thorough  # tests/classroom/test_grading_jobs.py needs no processes
 def test_cluster_gives_the_same_results(tmp_path: Path) -> None:
     """A class is graded on a real Dask scheduler with two workers, and one worker is killed."""
     write_mixed_class(tmp_path / "class")

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,11 @@ from attn_drill import __version__
 from attn_drill.cli._command_line import SECTIONS
 from attn_drill.cli._commands import app
 from attn_drill.packs import pack_reader
+from tests.support.cli import Run
 from tests.support.paths import SOURCE, TESTS, TINY_PACK
 
 JOURNAL = TESTS / "practice" / "journal_4.jsonl"
 CLI = pack_reader.PACKAGE / "cli"
-Run = Callable[..., tuple[int, str, str]]
 
 
 def imported_from_cli(path: Path) -> set[str]:
@@ -55,7 +54,6 @@ def test_annotations_of_all_commands_are_evaluated() -> None:
     ]
     assert len(commands) > 20
     for command in commands:
-        assert command is not None
         assert not any(isinstance(kind, str) for kind in command.__annotations__.values()), command
 
 

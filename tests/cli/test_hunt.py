@@ -10,7 +10,8 @@ from attn_drill.practice.facts import Hunted
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts
 from tests.support.cli import drill
-from tests.support.hunt import BY_ID
+from tests.support.exercises import BY_ID
+from tests.support.rows import each_row
 
 
 @pytest.mark.sampled(3)
@@ -71,13 +72,13 @@ def test_reveal_says_that_the_pack_no_longer_has_the_mistake(tmp_path: Path, hom
     assert "it no longer has this hunt's bugs" in shown
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        pytest.param(["gqaa"], "Did you mean gqa", id="unknown"),
-        pytest.param(["gqa", "--reveal"], "No hunt in gqa is under way", id="nothing to reveal"),
-        pytest.param(["gqa", "--seed", "-1"], "-1 is not in the range x>=0", id="seed"),
-    ],
+@each_row(
+    "arguments, says",
+    {
+        "unknown": (["gqaa"], "Did you mean gqa"),
+        "nothing to reveal": (["gqa", "--reveal"], "No hunt in gqa is under way"),
+        "seed": (["gqa", "--seed", "-1"], "-1 is not in the range x>=0"),
+    },
 )
 def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
     """Exit with 2, print one sentence, and write no file."""

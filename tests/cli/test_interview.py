@@ -16,8 +16,7 @@ from attn_drill.practice.progress import counted_attempts, rated_reviews
 from attn_drill.session import SessionResult
 from attn_drill.session.interviews import recorded_events
 from tests.support import forked
-from tests.support.session import read_until, terminal
-from tests.support.session_interview import CHALLENGES
+from tests.support.session import CHALLENGES, read_until, terminal
 
 
 def drill(
@@ -77,9 +76,7 @@ def test_debugging_round_begins_with_a_file_with_bugs(tmp_path: Path, home: Path
     """The plan has the bugs and the continuation; the file has no command in it."""
     drill("--bugs", "2", "--minutes", "30", cwd=tmp_path)
     entry = Journal(home).last(InterviewBegan)
-    assert entry is not None
     plan = plan_from(entry.plan)
-    assert plan is not None
     assert [stage.role for stage in plan.stages] == ["debugging", "follow-up"]
     assert [len(stage.bugs) for stage in plan.stages] == [2, 0]
     (path,) = tmp_path.glob("interview-*/*.py")
@@ -157,11 +154,9 @@ def test_whole_interview_in_a_terminal(tmp_path: Path, home: Path) -> None:
     assert "PASSED" in again
     journal = Journal(home)
     entry = journal.last(InterviewBegan)
-    assert entry is not None
     plan = plan_from(entry.plan)
     assert plan is not None
     stage = state_of(plan, recorded_events(journal, entry.id)).stages[0]
-    assert stage.result is not None
     assert stage.result.verdict == "passed"
     assert {attempt.purpose for attempt in counted_attempts(journal.facts())} == {"interview"}
     reviews = [(review.item, review.rating) for review in rated_reviews(journal.facts())]

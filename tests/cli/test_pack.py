@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.packs.scaffold import scaffold
 from tests.support.cli import drill
 from tests.support.paths import ROOT, TINY_PACK
 
@@ -32,18 +31,6 @@ def test_pack_check_prints_a_table_and_the_broken_rules(tmp_path: Path) -> None:
 
 DOCS = (ROOT / "docs" / "packs.md").read_text()
 HEADING = "## Write a pack of your own"
-
-
-@pytest.fixture(scope="module")
-def new_pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a pack that `pack new` wrote. Tests must not change this pack."""
-    return scaffold("my-pack", tmp_path_factory.mktemp("made"))
-
-
-@pytest.fixture
-def pack(new_pack: Path, tmp_path: Path) -> Path:
-    """Return a copy of the new pack, which a test may change."""
-    return Path(shutil.copytree(new_pack, tmp_path / "my-pack"))
 
 
 def commands_of_the_docs() -> list[list[str]]:
@@ -134,8 +121,8 @@ def test_one_broken_challenge_does_not_stop_the_others(pack: Path, tmp_path: Pat
         bad,
         (
             ("challenges/torn/challenge.toml", "line 1: `title` is 1. Write text in quotes."),
-            ("solutions/attention_pooling/solution.py", "is missing. Add it."),
             ("solutions/attention_pooling/also_right", "has 0 files"),
+            ("solutions/attention_pooling/solution.py", "is missing. Add it."),
             ("solutions/attention_pooling/mistakes.toml", "is missing. Add it."),
             ("solutions/attention_pooling/follow_up.toml", "is missing. Add it."),
             ("solutions/gqa/also_right", "has 0 files"),

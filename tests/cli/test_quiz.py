@@ -17,11 +17,11 @@ from attn_drill.packs.question_bank import follow_ups
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
 from tests.support import forked
-from tests.support.cli import GQA, drill
-from tests.support.known_packs import make_pack
-from tests.support.menu import record_pass
+from tests.support.cli import GQA, drill, record_pass
+from tests.support.exercises import POOL
+from tests.support.packs import make_pack
 from tests.support.paths import SOURCE
-from tests.support.quiz import POOL
+from tests.support.rows import each_row
 
 PROMPT = rb"\n[^\n]*(?:line|bytes|percent|factor|FLOPs|number|a-[a-h]): $"
 
@@ -92,7 +92,6 @@ def test_interrupt_keeps_the_answers(tmp_path: Path, home: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as running:
-        assert running.stdin is not None
         assert running.stdout is not None
         running.stdin.write(b"?\n")
         running.stdin.flush()
@@ -160,13 +159,13 @@ def test_quiz_fits_a_narrow_terminal_and_works_in_ascii(tmp_path: Path) -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        pytest.param(["--topic", "shareing"], "Did you mean sharing", id="topic"),
-        pytest.param(["--count", "0"], "0 is not in the range 1<=x<=1000", id="none"),
-        pytest.param(["--count", "1001"], "1001 is not in the range", id="too many"),
-    ],
+@each_row(
+    "arguments, says",
+    {
+        "topic": (["--topic", "shareing"], "Did you mean sharing"),
+        "none": (["--count", "0"], "0 is not in the range 1<=x<=1000"),
+        "too many": (["--count", "1001"], "1001 is not in the range"),
+    },
 )
 def test_bad_input(arguments: list[str], says: str, tmp_path: Path) -> None:
     """Exit with 2 and print one sentence."""

@@ -7,7 +7,7 @@ import pytest
 from attn_drill.diagnosis._behaviour import in_any_order
 from attn_drill.grading.grader import Grader
 from tests.support.diagnosis import CHALLENGES
-from tests.support.judged import Judged, judged, with_mistakes
+from tests.support.grading import Judged, judged, with_mistakes
 
 SDPA = CHALLENGES["sdpa"]
 

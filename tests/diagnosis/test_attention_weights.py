@@ -6,7 +6,7 @@ import torch
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, diagnosed
-from tests.support.judged import with_mistakes
+from tests.support.grading import with_mistakes
 
 GQA = CHALLENGES["gqa"]
 HEAD_BY_HEAD = """        weights = torch.softmax(scores, dim=-1)  # [B, H, L, L]

@@ -13,10 +13,8 @@ from attn_drill.model.challenge import Submission
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.worker.worker_client import WorkerRun
-from tests.support.checks import BUGS, GQA, SOLUTION
 from tests.support.diagnosis import CHALLENGES, SEED, diagnosed
-from tests.support.grading import diagnoser_of, report_of
-from tests.support.judged import with_mistakes
+from tests.support.grading import BUGS, GQA, SOLUTION, diagnoser_of, report_of, with_mistakes
 from tests.support.paths import TESTS
 
 MOST_LINES = 8  # from the first to the last line of a span that a reader sees at once

@@ -6,7 +6,7 @@ import torch
 from attn_drill.diagnosis._first_wrong import first_wrong, wrong_entries
 from attn_drill.diagnosis._recorded_case import Matching, ReferenceIndex
 from attn_drill.diagnosis._value_graph import ValueGraph
-from tests.support.graphs import GraphBuilder
+from tests.support.diagnosis import GraphBuilder
 
 GENERATOR = torch.Generator().manual_seed(2)
 QUERY, KEY = (torch.randn(4, 4, generator=GENERATOR) for _ in range(2))

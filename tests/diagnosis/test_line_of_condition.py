@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attn_drill.diagnosis._named_line import line_of_condition
-from tests.support.graphs import GraphBuilder
+from tests.support.diagnosis import GraphBuilder
 
 CONDITION = "def f(x, past, flag):\n    if past and flag:\n        x = join(x)\n    return x * 2\n"
 LOOP = "def f(x):\n    for i in range(3):\n        x = x + i\n    return x * 2\n"

@@ -8,8 +8,7 @@ from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Submission
 from attn_drill.model.report import Diagnosis
 from tests.support.diagnosis import CHALLENGES
-from tests.support.grading import diagnoser_of
-from tests.support.judged import GPT, few_cases, judged, with_mistakes
+from tests.support.grading import GPT, diagnoser_of, few_cases, judged, with_mistakes
 
 SDPA = CHALLENGES["sdpa"]
 

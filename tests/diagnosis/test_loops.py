@@ -6,7 +6,7 @@ import torch
 
 from attn_drill.diagnosis._source_lines import growth, innermost_loop
 from attn_drill.diagnosis._value_graph import ValueGraph
-from tests.support.graphs import GraphBuilder
+from tests.support.diagnosis import GraphBuilder
 
 VALUE = torch.ones(2)
 

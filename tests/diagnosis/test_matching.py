@@ -4,7 +4,7 @@ import torch
 
 from attn_drill.diagnosis._recorded_case import Matching, ReferenceIndex
 from attn_drill.diagnosis._value_graph import Node, ValueGraph
-from tests.support.graphs import GraphBuilder
+from tests.support.diagnosis import GraphBuilder
 
 X = torch.randn(5, 3, generator=torch.Generator().manual_seed(1))
 SCALED, DOUBLED = X.exp() / 3, X.exp() * 2

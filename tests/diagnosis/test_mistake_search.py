@@ -5,7 +5,7 @@ import pytest
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, diagnosed
-from tests.support.judged import with_mistakes
+from tests.support.grading import with_mistakes
 
 
 @pytest.mark.sampled(5)

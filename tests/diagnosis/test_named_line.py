@@ -12,8 +12,7 @@ from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Mistake, Submission
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import read_mistakes
-from tests.support.grading import diagnoser_of
-from tests.support.judged import GPT, few_cases
+from tests.support.grading import GPT, diagnoser_of, few_cases
 
 SOURCE = pack_reader.solution(GPT)
 KNOWN = {mistake.id: mistake for mistake in read_mistakes(GPT)}

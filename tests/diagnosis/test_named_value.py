@@ -6,8 +6,7 @@ from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Submission
 from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, diagnosed
-from tests.support.grading import diagnoser_of
-from tests.support.judged import with_mistakes
+from tests.support.grading import diagnoser_of, with_mistakes
 
 
 @pytest.mark.parametrize(

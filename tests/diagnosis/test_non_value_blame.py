@@ -5,7 +5,7 @@ import torch
 
 from attn_drill.diagnosis._source_lines import blamed_line, line_of_rounded_angle
 from attn_drill.diagnosis._value_graph import ValueGraph
-from tests.support.graphs import GraphBuilder
+from tests.support.diagnosis import GraphBuilder
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from attn_drill.diagnosis.patched_references import Behaviour
 from attn_drill.grading.grader import Grader
 from attn_drill.model.case import Case
 from tests.support.diagnosis import CHALLENGES
-from tests.support.judged import judged, with_mistakes
+from tests.support.grading import judged, with_mistakes
 
 SDPA = CHALLENGES["sdpa"]
 

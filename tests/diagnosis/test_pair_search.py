@@ -3,7 +3,7 @@
 from attn_drill.diagnosis._mistake_search import find_pair
 from attn_drill.grading.grader import Grader
 from tests.support.diagnosis import CHALLENGES
-from tests.support.judged import judged, with_mistakes
+from tests.support.grading import judged, with_mistakes
 
 SDPA = CHALLENGES["sdpa"]
 PAIR = ("no-scale", "mask-inverted")

@@ -14,8 +14,7 @@ from attn_drill.model.challenge import Submission
 from attn_drill.model.report import Repair
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import patch_all, read_mistakes
-from tests.support.grading import diagnoser_of
-from tests.support.judged import GPT, few_cases
+from tests.support.grading import GPT, diagnoser_of, few_cases
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 SOURCE = pack_reader.solution(GPT)

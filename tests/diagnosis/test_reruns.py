@@ -9,7 +9,7 @@ from attn_drill.model.challenge import Limits
 from attn_drill.packs import pack_reader
 from attn_drill.worker.worker_client import WorkerRun
 from tests.support.diagnosis import CHALLENGES
-from tests.support.judged import judged, with_mistakes
+from tests.support.grading import judged, with_mistakes
 
 SDPA = CHALLENGES["sdpa"]
 WRONG = with_mistakes(SDPA, "no-scale")

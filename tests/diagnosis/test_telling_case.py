@@ -3,7 +3,7 @@
 from attn_drill.diagnosis._telling_case import most_informative_case
 from attn_drill.grading.grader import Grader
 from tests.support.diagnosis import CHALLENGES
-from tests.support.judged import Judged, judged, with_mistakes
+from tests.support.grading import Judged, judged, with_mistakes
 
 SDPA = CHALLENGES["sdpa"]
 

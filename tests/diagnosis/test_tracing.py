@@ -7,7 +7,7 @@ from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Submission
 from attn_drill.model.errors import DrillError
 from tests.support.diagnosis import CHALLENGES, SEED
-from tests.support.judged import with_mistakes, with_tied_head
+from tests.support.grading import with_mistakes, with_tied_head
 
 SDPA = CHALLENGES["sdpa"]
 

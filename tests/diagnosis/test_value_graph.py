@@ -9,8 +9,7 @@ from attn_drill.diagnosis._value_graph import (
     leading_to,
 )
 from attn_drill.worker.protocol import RunReply, Step
-from tests.support.diagnosis import SIZES
-from tests.support.graphs import GraphBuilder
+from tests.support.diagnosis import SIZES, GraphBuilder
 
 
 def test_invalid_steps_of_a_worker_are_ignored() -> None:

@@ -11,7 +11,7 @@ from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.packs.question_bank import Question
-from tests.support.quiz import BUILT_IN, CHALLENGES
+from tests.support.exercises import BUILT_IN, CHALLENGES
 
 COLOURS = Question(
     id="c",

@@ -19,7 +19,7 @@ from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Challenge, Mistake, Submission
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import lines_of, read_mistakes
-from tests.support.quiz import CHALLENGES
+from tests.support.exercises import CHALLENGES
 
 SMALL = '''"""A small reference."""
 

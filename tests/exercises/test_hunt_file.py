@@ -6,7 +6,7 @@ from attn_drill.exercises.planted_mistakes import hunt_file_text, write_hunt
 from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.practice.facts import Hunted
 from attn_drill.practice.journal import Journal
-from tests.support.hunt import BY_ID
+from tests.support.exercises import BY_ID
 
 GQA = BY_ID["gqa"]
 FIRST, SECOND = read_mistakes(GQA)[:2]

@@ -10,7 +10,7 @@ from attn_drill.exercises.interview_plan import InterviewPlan, Stage, StageState
 from attn_drill.exercises.interview_score import ProblemRow, score_parts, score_sheet
 from attn_drill.packs.question_bank import FollowUp
 from attn_drill.practice.facts import QuestionAnswered, StageAttempted
-from tests.support.interview import BY_ID, EVENTS, PLAN, attempted
+from tests.support.report import BY_ID, EVENTS, PLAN, attempted
 
 
 def row(weight: float, result: StageAttempted | None, **changes: Any) -> ProblemRow:

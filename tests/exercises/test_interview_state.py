@@ -21,7 +21,7 @@ from attn_drill.practice.facts import (
     StageLeft,
     StageRepaired,
 )
-from tests.support.interview import EVENTS, FIRST, PLAN, attempted
+from tests.support.report import EVENTS, FIRST, PLAN, attempted
 
 
 def test_state_adds_up_the_events() -> None:

@@ -20,7 +20,7 @@ from attn_drill.exercises.planted_mistakes import (
 from attn_drill.model.challenge import Challenge, Mistake
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import patch, patch_all, read_mistakes
-from tests.support.hunt import BY_ID, CHALLENGES, SOURCE
+from tests.support.exercises import BY_ID, CHALLENGES, SOURCE
 
 IDS = [challenge.id for challenge in CHALLENGES]
 

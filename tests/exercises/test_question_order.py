@@ -13,7 +13,7 @@ from attn_drill.model.errors import DrillError, PackError
 from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.schedule import ScheduledItem, items
-from tests.support.quiz import CHALLENGES, DAY, NAMES, POOL
+from tests.support.exercises import CHALLENGES, DAY, NAMES, POOL
 
 
 def reviewed(*names: str, now: float) -> Mapping[str, ScheduledItem]:

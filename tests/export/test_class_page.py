@@ -22,7 +22,7 @@ from attn_drill.export._class_page import class_html
 from attn_drill.model.report import Diagnosis
 from attn_drill.report.class_words import VERDICTS
 from attn_drill.report.words import visible
-from tests.support.class_results import (
+from tests.support.classroom import (
     EVERYONE,
     HOSTILE_NAMES,
     INVERTED,
@@ -38,8 +38,7 @@ from tests.support.class_results import (
     student_grade,
     ungraded,
 )
-from tests.support.html_page import Page
-from tests.support.pages import class_page
+from tests.support.pages import Page, class_page, handout_page
 
 TWO = ("first", "second")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -298,11 +297,7 @@ def test_points_are_explained_with_the_weights_of_the_assignment() -> None:
 
 
 def in_chromium(text: str, folder: Path, target: str = "") -> tuple[str, str]:
-    """Show a page in a browser.
-
-    Returns:
-        The document after its script ran, and the messages on the browser's console.
-    """
+    """Return a page after its script ran in a browser, and the messages on the console."""
     if CHROMIUM is None:
         pytest.skip(f"no browser is installed: the page needs one of {', '.join(BROWSERS)}")
     file = folder / "report.html"
@@ -347,3 +342,24 @@ def test_browser_refuses_injected_markup(tmp_path: Path) -> None:
     assert "<title>taken" not in dom
     assert complaints.count("Content Security Policy") >= 3
     assert '<input type="search"' in dom
+
+
+def test_page_has_the_rules_of_the_assignment() -> None:
+    """Rules that the assignment does not set are left out."""
+    assert "Each day late that has begun costs 10 of 100 points." in handout_page(penalty=10.0)
+    page = handout_page(seconds=2.5)
+    assert "day late" not in page
+    assert "for at most 2.5 CPU seconds" in page
+
+
+def test_page_has_each_task_with_its_points() -> None:
+    """Markdown becomes HTML without its heading, and HTML in it is shown as text."""
+    page = handout_page()
+    assert "&lt;second&gt; <small>67% of the total</small>" in page
+    assert '<th scope="col">shape</th>' in page
+    assert "<td><code>[B, L]</code></td>" in page
+    assert "The heading" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    parsed = Page(page)
+    assert len(parsed.named("table")) == 4
+    assert '<th scope="row" class="check">values</th>\n<td class="number">100.0</td>' in page

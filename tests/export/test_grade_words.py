@@ -16,7 +16,7 @@ from attn_drill.export._grade_words import (
     points_rows,
     rules,
 )
-from tests.support.class_results import CHECKS, EVERYONE, assignment, grade_of, result
+from tests.support.classroom import CHECKS, EVERYONE, assignment, grade_of, result
 
 FIRST = AssignedChallenge("first")
 

@@ -10,7 +10,7 @@ from attn_drill.export._grade_words import KINDS, by_kind, near_miss, notes_of
 from attn_drill.grading.checks_load import interface
 from attn_drill.model.challenge import Signature
 from attn_drill.report.class_words import VERDICTS
-from tests.support.class_results import (
+from tests.support.classroom import (
     CHECKS,
     SETTLE,
     assignment,
@@ -20,6 +20,7 @@ from tests.support.class_results import (
     student_grade,
     ungraded,
 )
+from tests.support.rows import each_row
 
 ONE = assignment()
 
@@ -67,10 +68,7 @@ def test_each_reason_has_its_kind() -> None:
         "answers": [("Hal", "a.py")],
         "zero": [
             ("Ida", "late: 3 days, −100 points"),
-            (
-                "Kim",
-                "runs: 300 of 672 values of out differ (45%); the inputs are SECRET-INPUT",
-            ),
+            ("Kim", "runs: 300 of 672 values of out differ (45%); the inputs are SECRET-INPUT"),
         ],
         "files": [("", "old/: a folder")],
     }
@@ -107,30 +105,27 @@ def broken(check: str, message: str, line: int, **more: object) -> StudentResult
     return result("Ann", outcomes=outcomes, diagnosis=None, **about)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        pytest.param(
+@each_row(
+    "found, words",
+    {
+        "colon": (
             broken("loads", "SyntaxError: expected ':' at line 2", 2),
             "a colon is missing at line 2",
-            id="colon",
         ),
-        pytest.param(
+        "last line": (
             broken("runs", "NameError: name 'y'", 4),
             "the error is in the last line: NameError: name 'y'",
-            id="last line",
         ),
-        pytest.param(
+        "time limit": (
             broken("runs", "it took too long", 1, verdict="timeout"),
             VERDICTS["timeout"][1],
-            id="time limit",
         ),
-        pytest.param(broken("runs", "NameError: name 'y'", 3), "", id="another line"),
-        pytest.param(broken("runs", "NotImplementedError: write it", 4), "", id="unchanged stub"),
-        pytest.param(broken("values", "3 of 4 differ", 4, verdict="failed"), "", id="wrong values"),
-        pytest.param(result("Ann"), "", id="passed"),
-        pytest.param(ungraded(), "", id="not graded"),
-    ],
+        "another line": (broken("runs", "NameError: name 'y'", 3), ""),
+        "unchanged stub": (broken("runs", "NotImplementedError: write it", 4), ""),
+        "wrong values": (broken("values", "3 of 4 differ", 4, verdict="failed"), ""),
+        "passed": (result("Ann"), ""),
+        "not graded": (ungraded(), ""),
+    },
 )
 def test_small_slips_are_near_misses(found: StudentResult, words: str) -> None:
     """A slip costs nearly all points, so a person should see it."""

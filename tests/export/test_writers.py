@@ -1,21 +1,27 @@
 """Tests of the table of formats: each format writes its files, and removes outdated ones."""
 
-import csv
-import io
+import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from attn_drill.classroom.records import Gradebook, Student
-from attn_drill.export.writers import WRITERS, GradedClass
-from tests.support.class_results import (
+from attn_drill.export.writers import WRITERS, GradedClass, junit_xml
+from attn_drill.report.words import visible
+from tests.support import classroom
+from tests.support.classroom import (
+    EVERYONE,
+    FAILED,
+    SETTLE,
     assignment,
     grade_of,
     make_class,
     make_gradebook,
     result,
     student_grade,
+    table,
+    ungraded,
 )
 
 FILES = {
@@ -44,13 +50,6 @@ def graded_class(*names: str) -> GradedClass:
 
 
 ONE = assignment()
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a table, which begins with a byte order mark."""
-    text = path.read_bytes()
-    assert text.startswith(b"\xef\xbb\xbf")
-    return list(csv.DictReader(io.StringIO(text.decode("utf-8-sig"), newline="")))
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -88,3 +87,63 @@ def test_only_the_table_of_ids_has_names_for_the_markers(tmp_path: Path) -> None
     assert {row["anonymous_id"] for row in ids} == {
         row["student"] for row in table(tmp_path / "markers" / "grades.csv")
     }
+
+
+def test_several_submissions_of_the_same_name_are_an_error() -> None:
+    """The suite has one test case with the sentence."""
+    (suite,) = ElementTree.fromstring(junit_xml([ungraded()]))
+    assert suite.get("name") == "bob: first"
+    assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
+    error = suite.find("testcase/error")
+    assert error.get("message") == SETTLE
+
+
+def test_counts_are_those_of_the_elements() -> None:
+    """Each submission is a suite, and each check is a test case."""
+    root = ElementTree.fromstring(junit_xml(EVERYONE).encode())
+    suites = root.findall("testsuite")
+    assert [suite.get("name") for suite in suites] == [
+        visible(f"{of_student.student}: first") for of_student in EVERYONE
+    ]
+    assert float(root.get("time", "")) == pytest.approx(
+        1.25 * sum(of_student.verdict is not None for of_student in EVERYONE)
+    )
+    for element in (root, *suites):
+        for kind, tag in (
+            ("tests", "testcase"),
+            ("failures", "failure"),
+            ("errors", "error"),
+            ("skipped", "skipped"),
+        ):
+            assert int(element.get(kind, "-1")) == len(list(element.iter(tag)))
+    for suite, of_student in zip(suites, EVERYONE, strict=True):
+        assert float(suite.get("time", "-1")) == (0 if of_student.verdict is None else 1.25)
+        is_green = suite.get("failures") == "0" and suite.get("errors") == "0"
+        assert is_green == (of_student.verdict == "passed")
+        if of_student.verdict is not None:
+            names = [case.get("name") for case in suite.findall("testcase")]
+            assert names == list(of_student.statuses())
+            assert suite.findtext("system-out") == visible(of_student.text, lines=True)
+
+
+def test_failure_has_the_messages_of_all_cases() -> None:
+    """The first message is the attribute, and all messages are the text."""
+    suite = ElementTree.fromstring(junit_xml([FAILED]))[0]
+    cases = {case.get("name"): case for case in suite.findall("testcase")}
+    failure = cases["values"].find("failure")
+    assert (
+        failure.get("message")
+        == "padding mask: 300 of 672 values of out differ (45%); the inputs are SECRET-INPUT"
+    )
+    assert (failure.text or "").splitlines()[1].startswith("causal: ")
+    skipped = cases["gradients"].find("skipped")
+    assert skipped.get("message") == "incomplete"
+    assert not list(cases["shapes"])
+
+
+def test_submission_that_did_not_pass_has_a_failed_test() -> None:
+    """If no check failed, the verdict is a failed test."""
+    nothing_failed = classroom.result("Ann", verdict="failed", skipped=("values",))
+    root = ElementTree.fromstring(junit_xml([nothing_failed]))
+    assert root.get("failures") == "1"
+    assert root.find("testsuite/testcase[@name='verdict']/failure") is not None

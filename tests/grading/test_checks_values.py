@@ -6,9 +6,14 @@ import pytest
 
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
-from tests.support.checks import assert_fails_first, failed_outcomes, grade
-from tests.support.grading import report_of
-from tests.support.running import grade_prefix_sum
+from tests.support.grading import (
+    assert_fails_first,
+    failed_outcomes,
+    grade,
+    grade_prefix_sum,
+    report_of,
+)
+from tests.support.rows import each_row
 
 RETURN = "return self.o_proj(merged)"
 SHAPE = "batch, length, d_model = x.shape"
@@ -39,127 +44,99 @@ DOUBLING_HOOK = f"""{DROPOUT_LAYER}
 
 
 @pytest.mark.sampled(7)
-@pytest.mark.parametrize(
-    ("old", "new", "check", "says"),
-    [
-        pytest.param(
+@each_row(
+    "old, new, check, says",
+    {
+        "expanded mask changed": (
             "masked_fill(~mask,",
             "masked_fill(mask.logical_not_(),",
             "runs",
             "an input is changed in place, and here several of its entries share memory",
-            id="expanded mask changed",
         ),
-        pytest.param(RETURN, "self.o_proj(merged)", "shapes", "out is None", id="no return"),
-        pytest.param(
+        "no return": (RETURN, "self.o_proj(merged)", "shapes", "out is None"),
+        "a tuple": (
             RETURN,
             f"{RETURN}, weights",
             "shapes",
             r"out is a tuple of 2: \(Tensor \[2, 5, 42\], Tensor \[2, 6, 5, 5\]\)",
-            id="a tuple",
         ),
-        pytest.param(
+        "transposed": (
             RETURN,
             f"{RETURN}.transpose(1, 2)",
             "shapes",
             r"transpose\(1, 2\) would give the right shape",
-            id="transposed",
         ),
-        pytest.param(
+        "dtype": (
             RETURN,
             f"{RETURN}.float()",
             "dtype",
             "out has dtype float32; it must have float64",
-            id="dtype",
         ),
-        pytest.param(RETURN, f"{RETURN}.to('meta')", "dtype", "out has device meta", id="device"),
-        pytest.param(
-            RETURN, f"{RETURN} * 1.001", "values", "values of out differ", id="another factor"
-        ),
-        pytest.param(
+        "device": (RETURN, f"{RETURN}.to('meta')", "dtype", "out has device meta"),
+        "another factor": (RETURN, f"{RETURN} * 1.001", "values", "values of out differ"),
+        "NaN": (
             RETURN,
             f"{RETURN} if self.training else torch.full_like(x, float('nan'))",
             "values",
             "values of out differ",
-            id="NaN",
         ),
-        pytest.param('float("-inf")', "-150.0", "masks", "values of out differ", id="a soft mask"),
-        pytest.param(
-            RETURN, f"{RETURN}.detach()", "gradients", "no gradient reaches x", id="detached"
-        ),
-        pytest.param(
+        "a soft mask": ('float("-inf")', "-150.0", "masks", "values of out differ"),
+        "detached": (RETURN, f"{RETURN}.detach()", "gradients", "no gradient reaches x"),
+        "scores detached": (
             SOFTMAX,
             "weights = torch.softmax(scores.detach(), dim=-1)",
             "gradients",
             "gradient of",
-            id="scores detached",
         ),
-        pytest.param(
+        "other values with gradients": (
             RETURN,
             f"{RETURN} * (1.01 if torch.is_grad_enabled() else 1)",
             "values",
             "values of out differ",
-            id="other values with gradients",
         ),
-        pytest.param(
-            RETURN,
-            DETACHED_IN_CHECKPOINT,
-            "gradients",
-            "gradient",
-            marks=pytest.mark.thorough,  # the import of the checkpoint takes seconds
-            id="detached within a checkpoint",
+        "detached within a checkpoint": pytest.param(
+            RETURN, DETACHED_IN_CHECKPOINT, "gradients", "gradient", marks=pytest.mark.thorough
         ),
-        pytest.param(
+        "a hook that doubles": (
             DROPOUT_LAYER,
             DOUBLING_HOOK,
             "gradients",
             "gradient of v_proj.weight",
-            id="a hook that doubles",
         ),
-        pytest.param(DROPOUT, "", "train/eval", "nothing is dropped", id="no dropout"),
-        pytest.param(
+        "no dropout": (DROPOUT, "", "train/eval", "nothing is dropped"),
+        "not rescaled": (
             DROPOUT,
             f"{DROPOUT} * (1 - self.dropout.p if self.training else 1)",
             "train/eval",
             "divided by 1 - p",
-            id="not rescaled",
         ),
-        pytest.param(
+        "no dropout after eval mode": (
             DROPOUT,
             f"if not self.training:\n            self.dropout.p = 0.0\n        {DROPOUT}",
             "train/eval",
             "after a call in eval mode, in training mode nothing is dropped",
-            id="no dropout after eval mode",
         ),
-        pytest.param(
+        "dropout in eval mode after training": (
             DROPOUT,
             "self.acts = self.training or getattr(self, 'acts', False)\n"
             "        weights = nn.functional.dropout(weights, self.dropout.p, self.acts)",
             "train/eval",
             "in eval mode, after a call in training mode, ",
-            id="dropout in eval mode after training",
         ),
-        pytest.param(
-            SHAPE,
-            CHANGES_INPUT,
-            "properties",
-            "the input x is changed in place",
-            id="input changed",
-        ),
-        pytest.param(
+        "input changed": (SHAPE, CHANGES_INPUT, "properties", "the input x is changed in place"),
+        "cached by address": (
             SHAPE,
             CACHED_BY_ADDRESS,
             "properties",
             "on a second call with new values",
-            id="cached by address",
         ),
-        pytest.param(
+        "one buffer for all results": (
             RETURN,
             ONE_BUFFER,
             "properties",
             "a second call changes out",
-            id="one buffer for all results",
         ),
-    ],
+    },
 )
 def test_wrong_result_is_refused(grader: Grader, old: str, new: str, check: str, says: str) -> None:
     """The first failed check is the check for this mistake, and its message names the mistake."""
@@ -174,7 +151,6 @@ def test_different_values_look_different(grader: Grader) -> None:
         "    return total * 1.00001\n"
     )
     failure = grade_prefix_sum(grader, source, only=1).first_failure()
-    assert failure is not None
     found = re.search(r"it is (\S+) and must be (\S+)$", failure.message)
     assert found is not None, failure.message
     assert found[1] != found[2]
@@ -188,7 +164,6 @@ def test_gradient_must_also_arrive_in_bfloat16(grader: Grader) -> None:
         for name in ("q", "k", "v")
     ]
     failure = grade(grader, *changes).first_failure()
-    assert failure is not None
     assert (failure.check, failure.message) == ("gradients", "no gradient reaches x")
 
 
@@ -200,7 +175,6 @@ def test_dropout_must_draw_in_every_call(grader: Grader) -> None:
         "            weights = self.dropout(weights)"
     )
     failure = grade(grader, (DROPOUT, fixed)).first_failure()
-    assert failure is not None
     assert "every call must draw new random numbers" in failure.message
 
 
@@ -257,7 +231,6 @@ def test_input_changed_in_shape_or_kind_is_refused(grader: Grader, body: str) ->
         return
     assert report.verdict == "failed"
     failure = report.first_failure()
-    assert failure is not None
     assert "the input x is changed in place" in failure.message
 
 
@@ -273,7 +246,6 @@ def test_state_changed_without_gradients_is_found(grader: Grader) -> None:
         "    return out, (S, z)\n"
     )
     failure = report_of(grader, challenge, source, "a.py", 1).first_failure()
-    assert failure is not None
     assert failure.check == "properties"
     assert failure.message == "the input state[0] is changed in place; work on a copy"
 
@@ -291,5 +263,4 @@ def test_input_kept_from_an_earlier_call_is_found(grader: Grader, kept: str) -> 
     report = grade_prefix_sum(grader, source)
     assert report.verdict == "failed"
     failure = report.first_failure()
-    assert failure is not None
     assert re.search("on a (second|third) call", failure.message)

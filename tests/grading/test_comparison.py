@@ -3,59 +3,45 @@
 import math
 import re
 
-import pytest
-
 from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Submission
 from attn_drill.packs import pack_reader
-from tests.support.checks import GQA, SOLUTION
-from tests.support.grading import report_of
+from tests.support.grading import GQA, RIGHT_SUM, SOLUTION, grade_prefix_sum, report_of
 from tests.support.paths import TINY_PACK
-from tests.support.running import RIGHT_SUM, grade_prefix_sum
+from tests.support.rows import each_row
 
 SIGNS = pack_reader.find_challenge(TINY_PACK, "signs")
 COUNT = "int((x > 0).sum())"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "check", "says"),
-    [
-        pytest.param(
-            COUNT, "(x > 0).sum()", "dtype", "count is a tensor; it must be an int", id="a tensor"
-        ),
-        pytest.param(
+@each_row(
+    "old, new, check, says",
+    {
+        "a tensor": (COUNT, "(x > 0).sum()", "dtype", "count is a tensor; it must be an int"),
+        "a float": (
             COUNT,
             "float((x > 0).sum())",
             "dtype",
             "count is the float 14.0; it must be an int",
-            id="a float",
         ),
-        pytest.param(
-            COUNT, "True", "dtype", "count is the bool True; it must be an int", id="a bool"
-        ),
-        pytest.param(
+        "a bool": (COUNT, "True", "dtype", "count is the bool True; it must be an int"),
+        "an int with too many digits to show": (
             COUNT,
             "10 ** 9000",
             "dtype",
             "count is an int; it must be an int",
-            id="an int with too many digits to show",
         ),
-        pytest.param(COUNT, "None", "dtype", "count is None", id="None"),
-        pytest.param(
-            COUNT, "int((x < 0).sum())", "values", "count is 1; it must be 14", id="another int"
-        ),
-        pytest.param(
-            '"minus"', '"Minus"', "values", "sign is 'Minus'; it must be 'minus'", id="another str"
-        ),
-        pytest.param(
+        "None": (COUNT, "None", "dtype", "count is None"),
+        "another int": (COUNT, "int((x < 0).sum())", "values", "count is 1; it must be 14"),
+        "another str": ('"minus"', '"Minus"', "values", "sign is 'Minus'; it must be 'minus'"),
+        "the answer of another call": (
             "x.mean() < 0",
             "sign_of.__dict__.setdefault('kept', x.mean() < 0)",
             "values",
             "sign is",
-            id="the answer of another call",
         ),
-    ],
+    },
 )
 def test_wrong_plain_output_is_refused(
     grader: Grader, old: str, new: str, check: str, says: str
@@ -64,25 +50,26 @@ def test_wrong_plain_output_is_refused(
     source = pack_reader.solution(SIGNS)
     assert old in source
     failure = report_of(grader, SIGNS, source.replace(old, new), "signs.py", 3).first_failure()
-    assert failure is not None
     assert failure.check == check
     assert re.search(says, failure.message), failure.message
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        pytest.param(
+@each_row(
+    "old, new",
+    {
+        "a member of an enumeration": (
             COUNT,
             f"__import__('enum').IntEnum('Count', {{'all': {COUNT}}}).all",
-            id="a member of an enumeration",
         ),
-        pytest.param(
+        "a subclass that cannot be shown": (
+            COUNT,
+            f"type('Count', (int,), {{'__str__': lambda self: 1 / 0}})({COUNT})",
+        ),
+        "a member of an enumeration of strings": (
             '"minus"',
             "__import__('enum').StrEnum('Sign', ['minus']).minus",
-            id="a member of an enumeration of strings",
         ),
-    ],
+    },
 )
 def test_subclass_of_a_plain_type_is_accepted(grader: Grader, old: str, new: str) -> None:
     """An instance of a subclass of int or str counts as an int or a str."""

@@ -16,11 +16,17 @@ from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
 from attn_drill.worker.protocol import SubmittedFile
 from attn_drill.worker.worker_client import WorkerRun
-from tests.support.checks import GQA, SOLUTION, grade
-from tests.support.grading import report_of
-from tests.support.judged import with_tied_head
+from tests.support.grading import (
+    GQA,
+    RIGHT_SUM,
+    SOLUTION,
+    grade,
+    grade_prefix_sum,
+    report_of,
+    with_tied_head,
+)
 from tests.support.paths import TESTS, TINY_PACK
-from tests.support.running import RIGHT_SUM, grade_prefix_sum
+from tests.support.rows import each_row
 
 PREFIX_SUM = pack_reader.find_challenge(TINY_PACK, "prefix-sum")
 UNNAMED_LAYERS = (GQA.solutions / "also_right" / "unnamed_layers.py").read_text(encoding="utf-8")
@@ -39,180 +45,117 @@ def before(line: str, *new_lines: str) -> tuple[str, str]:
 
 
 @pytest.mark.sampled(9)
-@pytest.mark.parametrize(
+@each_row(
     "changes",
-    [
-        pytest.param(
-            [(ARGUMENTS, f"{ARGUMENTS}, verbose=False")],
-            id="an additional argument with a default",
-        ),
-        pytest.param(
-            [
-                before(DROPOUT_LAYER, "self.turn = torch.polar(torch.ones(1), torch.ones(1))"),
-                (RETURN, f"{RETURN} * (self.turn.imag > 0.8).to(x.dtype)"),
-            ],
-            id="a complex attribute",
-        ),
-        pytest.param(
-            [
-                before(
-                    DROPOUT_LAYER,
-                    "self.register_buffer('turn', torch.polar(torch.ones(1), torch.zeros(1)))",
-                ),
-                (RETURN, f"{RETURN} * self.turn.real.to(x.dtype)"),
-            ],
-            id="a complex buffer without imaginary part",
-        ),
-        pytest.param(
-            [
-                (ARGUMENTS, "x, *args, **kwargs"),
-                before(FIRST_LINE, "mask = kwargs.get('mask')"),
-            ],
-            id="any arguments",
-        ),
-        pytest.param(
-            [
-                (IMPORT, "import math\nimport torch.utils.checkpoint"),
-                (
-                    RETURN,
-                    "return torch.utils.checkpoint.checkpoint("
-                    "self.o_proj, merged, use_reentrant=True)",
-                ),
-            ],
-            id="reentrant checkpointing",
-        ),
-        pytest.param(
-            [
-                (IMPORT, "import math\nimport torch.utils.checkpoint"),
-                (
-                    FORWARD,
-                    f"{FORWARD}\n"
-                    "        return torch.utils.checkpoint.checkpoint(self.attend, x, mask)\n\n"
-                    "    def attend(self, x, mask):",
-                ),
-            ],
-            id="checkpointing by default",
-        ),
-        pytest.param(
-            [
-                (
-                    DROPOUT_LAYER,
-                    f"{DROPOUT_LAYER}\n"
-                    "        for parameter in self.parameters():\n"
-                    "            parameter.grad = torch.ones_like(parameter)",
-                )
-            ],
-            id="gradients from before the call",
-        ),
-        pytest.param(
-            [
-                (
-                    DROPOUT_LAYER,
-                    f"{DROPOUT_LAYER}\n"
-                    "        self.o_proj.weight.register_hook(lambda gradient: None)",
-                )
-            ],
-            id="a hook that changes nothing",
-        ),
-        pytest.param(
-            [
-                (ARGUMENTS, "hidden_states, attn_mask=None"),
-                before(FIRST_LINE, "x, mask = hidden_states, attn_mask"),
-            ],
-            id="other names",
-        ),
-        pytest.param(
-            [
-                (ARGUMENTS, "x, attn_mask=None, **kwargs"),
-                before(FIRST_LINE, "assert not kwargs", "mask = attn_mask"),
-            ],
-            id="another name before any arguments",
-        ),
-        pytest.param([(ARGUMENTS, f"{ARGUMENTS}, /")], id="positional-only arguments"),
-        pytest.param(
-            [
-                (ARGUMENTS, "hidden_states, attn_mask=None, /"),
-                before(FIRST_LINE, "x, mask = hidden_states, attn_mask"),
-            ],
-            id="positional-only arguments with other names",
-        ),
-        pytest.param(
-            [
-                (
-                    "d_model, num_heads, num_kv_heads, dropout=0.0, bias=True):",
-                    "embed_dim, heads, kv_heads, p=0.0, use_bias=True, /):\n"
-                    "        d_model, num_heads, num_kv_heads = embed_dim, heads, kv_heads\n"
-                    "        dropout, bias = p, use_bias",
-                )
-            ],
-            id="other names in the constructor",
-        ),
-        pytest.param(
-            [("dropout=0.0, bias=True", "*, dropout=0.0, bias=True")], id="keyword-only options"
-        ),
-        pytest.param([("dropout=0.0", "dropout: float = 0")], id="the same default as an int"),
-        pytest.param(
-            [before(DROPOUT_LAYER, "self.register_buffer('causal', torch.ones(8, 8).tril())")],
-            id="an additional buffer",
-        ),
-        pytest.param(
-            [("raise ValueError", "raise AssertionError")], id="an assertion for bad sizes"
-        ),
-        pytest.param(
-            [(IMPORT, "import math\nimport warnings\nwarnings.warn('hello')\nprint('hello')")],
-            id="warnings and prints",
-        ),
-        pytest.param(
-            [
-                (
-                    IMPORT,
-                    "import math\nimport torch\ntorch.set_grad_enabled(False)\n"
-                    "torch.manual_seed(0)",
-                )
-            ],
-            id="gradients switched off for the file",
-        ),
-        pytest.param(
-            [
-                (
-                    IMPORT,
-                    "import math\ndef f(x: int): ...\nassert f.__annotations__['x'] is int",
-                )
-            ],
-            id="annotations that are classes",
-        ),
-        pytest.param([("def forward", "@torch.compile\n    def forward")], id="torch.compile"),
-        pytest.param(
-            [
-                (
-                    "weights = torch.softmax(scores, dim=-1)",
-                    "weights = torch.softmax(scores.float(), dim=-1).to(x.dtype)",
-                )
-            ],
-            id="softmax in float32",
-        ),
-        pytest.param(
-            [
-                before(
-                    RETURN,
-                    "if not torch.is_grad_enabled():",
-                    "    return torch._neg_view(-self.o_proj(merged))",
-                )
-            ],
-            id="a negative view",
-        ),
-        pytest.param([('float("-inf")', "-1e9")], id="-1e9"),
-        pytest.param([('float("-inf")', "torch.finfo(scores.dtype).min")], id="finfo.min"),
-        pytest.param(
-            [
-                (
-                    "/ math.sqrt(self.head_dim)",
-                    "/ torch.sqrt(torch.tensor(self.head_dim, dtype=torch.float32))",
-                )
-            ],
-            id="sqrt in float32",
-        ),
-    ],
+    {
+        "an additional argument with a default": [(ARGUMENTS, f"{ARGUMENTS}, verbose=False")],
+        "a complex attribute": [
+            before(DROPOUT_LAYER, "self.turn = torch.polar(torch.ones(1), torch.ones(1))"),
+            (RETURN, f"{RETURN} * (self.turn.imag > 0.8).to(x.dtype)"),
+        ],
+        "a complex buffer without imaginary part": [
+            before(
+                DROPOUT_LAYER,
+                "self.register_buffer('turn', torch.polar(torch.ones(1), torch.zeros(1)))",
+            ),
+            (RETURN, f"{RETURN} * self.turn.real.to(x.dtype)"),
+        ],
+        "any arguments": [
+            (ARGUMENTS, "x, *args, **kwargs"),
+            before(FIRST_LINE, "mask = kwargs.get('mask')"),
+        ],
+        "reentrant checkpointing": [
+            (IMPORT, "import math\nimport torch.utils.checkpoint"),
+            (
+                RETURN,
+                "return torch.utils.checkpoint.checkpoint(self.o_proj, merged, use_reentrant=True)",
+            ),
+        ],
+        "checkpointing by default": [
+            (IMPORT, "import math\nimport torch.utils.checkpoint"),
+            (
+                FORWARD,
+                f"{FORWARD}\n"
+                "        return torch.utils.checkpoint.checkpoint(self.attend, x, mask)\n\n"
+                "    def attend(self, x, mask):",
+            ),
+        ],
+        "gradients from before the call": [
+            (
+                DROPOUT_LAYER,
+                f"{DROPOUT_LAYER}\n"
+                "        for parameter in self.parameters():\n"
+                "            parameter.grad = torch.ones_like(parameter)",
+            )
+        ],
+        "a hook that changes nothing": [
+            (
+                DROPOUT_LAYER,
+                f"{DROPOUT_LAYER}\n        self.o_proj.weight.register_hook(lambda gradient: None)",
+            )
+        ],
+        "other names": [
+            (ARGUMENTS, "hidden_states, attn_mask=None"),
+            before(FIRST_LINE, "x, mask = hidden_states, attn_mask"),
+        ],
+        "another name before any arguments": [
+            (ARGUMENTS, "x, attn_mask=None, **kwargs"),
+            before(FIRST_LINE, "assert not kwargs", "mask = attn_mask"),
+        ],
+        "positional-only arguments": [(ARGUMENTS, f"{ARGUMENTS}, /")],
+        "positional-only arguments with other names": [
+            (ARGUMENTS, "hidden_states, attn_mask=None, /"),
+            before(FIRST_LINE, "x, mask = hidden_states, attn_mask"),
+        ],
+        "other names in the constructor": [
+            (
+                "d_model, num_heads, num_kv_heads, dropout=0.0, bias=True):",
+                "embed_dim, heads, kv_heads, p=0.0, use_bias=True, /):\n"
+                "        d_model, num_heads, num_kv_heads = embed_dim, heads, kv_heads\n"
+                "        dropout, bias = p, use_bias",
+            )
+        ],
+        "keyword-only options": [("dropout=0.0, bias=True", "*, dropout=0.0, bias=True")],
+        "the same default as an int": [("dropout=0.0", "dropout: float = 0")],
+        "an additional buffer": [
+            before(DROPOUT_LAYER, "self.register_buffer('causal', torch.ones(8, 8).tril())")
+        ],
+        "an assertion for bad sizes": [("raise ValueError", "raise AssertionError")],
+        "warnings and prints": [
+            (IMPORT, "import math\nimport warnings\nwarnings.warn('hello')\nprint('hello')")
+        ],
+        "gradients switched off for the file": [
+            (
+                IMPORT,
+                "import math\nimport torch\ntorch.set_grad_enabled(False)\ntorch.manual_seed(0)",
+            )
+        ],
+        "annotations that are classes": [
+            (IMPORT, "import math\ndef f(x: int): ...\nassert f.__annotations__['x'] is int")
+        ],
+        "torch.compile": [("def forward", "@torch.compile\n    def forward")],
+        "softmax in float32": [
+            (
+                "weights = torch.softmax(scores, dim=-1)",
+                "weights = torch.softmax(scores.float(), dim=-1).to(x.dtype)",
+            )
+        ],
+        "a negative view": [
+            before(
+                RETURN,
+                "if not torch.is_grad_enabled():",
+                "    return torch._neg_view(-self.o_proj(merged))",
+            )
+        ],
+        "-1e9": [('float("-inf")', "-1e9")],
+        "finfo.min": [('float("-inf")', "torch.finfo(scores.dtype).min")],
+        "sqrt in float32": [
+            (
+                "/ math.sqrt(self.head_dim)",
+                "/ torch.sqrt(torch.tensor(self.head_dim, dtype=torch.float32))",
+            )
+        ],
+    },
 )
 def test_right_answer_in_another_style_passes(
     grader: Grader, changes: list[tuple[str, str]]
@@ -223,12 +166,12 @@ def test_right_answer_in_another_style_passes(
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("was", "now", "expected"),
-    [
-        pytest.param("", "", None, id="right"),
-        pytest.param("scores / math.sqrt(self.head_dim)", "scores", "values", id="not scaled"),
-    ],
+@each_row(
+    "was, now, expected",
+    {
+        "right": ("", "", None),
+        "not scaled": ("scores / math.sqrt(self.head_dim)", "scores", "values"),
+    },
 )
 def test_parameters_that_may_be_tied_are_tied_in_the_reference(
     grader: Grader, was: str, now: str, expected: str | None
@@ -271,11 +214,9 @@ def test_single_case_has_the_same_values(grader: Grader) -> None:
     """With a case number, only this case is graded, on the same values as in a full run."""
     wrong = SOLUTION.replace('float("-inf")', "-100.0")
     failure = report_of(grader, GQA, wrong, "gqa.py", 9).first_failure()
-    assert failure is not None
     single = report_of(grader, GQA, wrong, "gqa.py", 9, only=failure.number)
     single_failure = single.first_failure()
     assert single.only_case == failure.number
-    assert single_failure is not None
     assert single_failure.mismatch == failure.mismatch
     assert report_of(grader, GQA, wrong, "gqa.py", 9, only=1).verdict == "passed"
 

@@ -8,7 +8,7 @@ from attn_drill.grading.open_case import open_case
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
 from tests.support.diagnosis import CHALLENGES, SEED
-from tests.support.judged import with_mistakes
+from tests.support.grading import with_mistakes
 from tests.support.paths import TINY_PACK
 
 # A module, functions, a class, a cache, and a challenge without tensors.

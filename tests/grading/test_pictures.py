@@ -1,4 +1,4 @@
-"""Pictures of a wrong output: error maps and boolean matrices."""
+"""Pictures of a wrong output: error maps, boolean matrices, and the names of axes."""
 
 import itertools
 import math
@@ -13,9 +13,18 @@ from torch import Tensor
 
 from attn_drill.grading._tolerance import allowed, compare_values
 from attn_drill.grading.comparison import Comparison
-from attn_drill.grading.pictures import error_maps, off_by, patterns, rows_of, with_pictures
+from attn_drill.grading.pictures import (
+    error_maps,
+    name_shape,
+    off_by,
+    patterns,
+    rows_of,
+    shape_advice,
+    with_pictures,
+)
 from attn_drill.model.report import ErrorMap, Mismatch, Outcome
-from tests.support.comparing import mismatch
+from tests.support.grading import mismatch
+from tests.support.rows import each_row
 
 SIZES = {"B": 2, "L": 5, "H": 3, "D": 4}
 DIMS = "B L (H D)"
@@ -33,26 +42,26 @@ def off(*wrong: tuple[slice | int, ...], amount: float = 5.0) -> Tensor:
 ALL = slice(None)
 
 
-@pytest.mark.parametrize(
-    ("expected", "actual", "bound", "units"),
-    [
-        pytest.param(1.0, 1.0, 0.1, 0.0, id="equal"),
-        pytest.param(1.0, 1.0, 0.0, 0.0, id="equal, no tolerance"),
-        pytest.param(1.0, 1.5, 0.5, 0.0, id="at the tolerance"),
-        pytest.param(1.0, 2.5, 0.5, 3.0, id="wrong"),
-        pytest.param(2.5, 1.0, 0.5, 3.0, id="too small"),
-        pytest.param(3.0, 4.0, 0.0, 1e9, id="wrong, no tolerance"),
-        pytest.param(0.0, 1e300, 1e-5, 1e9, id="far off"),
-        pytest.param(0.0, 5e-324, 0.0, 1e9, id="the least difference"),
-        pytest.param(0.0, NAN, 0.5, NAN, id="nan"),
-        pytest.param(NAN, 0.0, 0.5, NAN, id="nan expected"),
-        pytest.param(NAN, NAN, 0.5, NAN, id="two nan"),
-        pytest.param(0.0, INF, 0.5, NAN, id="infinity"),
-        pytest.param(0.0, -INF, 0.0, NAN, id="minus infinity"),
-        pytest.param(-INF, 3.0, 0.5, NAN, id="infinity expected"),
-        pytest.param(INF, -INF, 0.5, NAN, id="the other infinity"),
-        pytest.param(-INF, -INF, 0.5, 0.0, id="the same infinity"),
-    ],
+@each_row(
+    "expected, actual, bound, units",
+    {
+        "equal": (1.0, 1.0, 0.1, 0.0),
+        "equal, no tolerance": (1.0, 1.0, 0.0, 0.0),
+        "at the tolerance": (1.0, 1.5, 0.5, 0.0),
+        "wrong": (1.0, 2.5, 0.5, 3.0),
+        "too small": (2.5, 1.0, 0.5, 3.0),
+        "wrong, no tolerance": (3.0, 4.0, 0.0, 1e9),
+        "far off": (0.0, 1e300, 1e-5, 1e9),
+        "the least difference": (0.0, 5e-324, 0.0, 1e9),
+        "nan": (0.0, NAN, 0.5, NAN),
+        "nan expected": (NAN, 0.0, 0.5, NAN),
+        "two nan": (NAN, NAN, 0.5, NAN),
+        "infinity": (0.0, INF, 0.5, NAN),
+        "minus infinity": (0.0, -INF, 0.0, NAN),
+        "infinity expected": (-INF, 3.0, 0.5, NAN),
+        "the other infinity": (INF, -INF, 0.5, NAN),
+        "the same infinity": (-INF, -INF, 0.5, 0.0),
+    },
 )
 def test_difference_in_units_of_the_tolerance(
     expected: float, actual: float, bound: float, units: float
@@ -83,21 +92,20 @@ def test_wrong_values_are_off_by_more_than_1() -> None:
     bound = allowed(expected, "float32", 0.0)
     wrong = ~(off_by(expected, actual, bound) <= 1)
     found = mismatch(expected, actual)
-    assert found is not None
     assert int(wrong.sum()) == found.mismatched
 
 
-@pytest.mark.parametrize(
-    ("wrong", "rows", "columns"),
-    [
-        pytest.param((ALL, ALL, 1), "H", "L", id="a head"),
-        pytest.param((ALL, 2), "H", "L", id="a position"),
-        pytest.param((1,), "B", "H", id="a batch item"),
-        pytest.param((ALL, ALL, 1, 2), "H", "D", id="a feature of a head"),
-        pytest.param((ALL, 2, ALL, 3), "L", "D", id="a feature at a position"),
-        pytest.param((ALL,), "H", "L", id="everything"),
-        pytest.param((0, 3, 1, 2), "H", "L", id="too few entries to tell"),
-    ],
+@each_row(
+    "wrong, rows, columns",
+    {
+        "a head": ((ALL, ALL, 1), "H", "L"),
+        "a position": ((ALL, 2), "H", "L"),
+        "a batch item": ((1,), "B", "H"),
+        "a feature of a head": ((ALL, ALL, 1, 2), "H", "D"),
+        "a feature at a position": ((ALL, 2, ALL, 3), "L", "D"),
+        "everything": ((ALL,), "H", "L"),
+        "too few entries to tell": ((0, 3, 1, 2), "H", "L"),
+    },
 )
 def test_first_map_has_the_most_telling_dimensions(
     wrong: tuple[slice | int, ...], rows: str, columns: str
@@ -143,18 +151,18 @@ def test_tensor_of_nothing_but_nan_has_maps() -> None:
     assert {cell for row in found.off for cell in row} == {None}
 
 
-@pytest.mark.parametrize(
-    ("shape", "dims", "names"),
-    [
-        pytest.param((1, 5, 12), "B L (H D)", ["H", "L", "D"], id="one batch item"),
-        pytest.param((1, 5, 1), "B L M", ["L"], id="one dimension left"),
-        pytest.param((1, 1, 1), "B L M", [], id="no dimension left"),
-        pytest.param((), "", [], id="a scalar"),
-        pytest.param((7,), "", ["axis 0"], id="a vector without dims"),
-        pytest.param((2, 1, 3), "", ["axis 0", "axis 2"], id="unknown dims"),
-        pytest.param((2, 9), "B L", ["axis 0", "axis 1"], id="dims of other sizes"),
-        pytest.param((2, 3), "B Q", ["axis 0", "axis 1"], id="a letter without a size"),
-    ],
+@each_row(
+    "shape, dims, names",
+    {
+        "one batch item": ((1, 5, 12), "B L (H D)", ["H", "L", "D"]),
+        "one dimension left": ((1, 5, 1), "B L M", ["L"]),
+        "no dimension left": ((1, 1, 1), "B L M", []),
+        "a scalar": ((), "", []),
+        "a vector without dims": ((7,), "", ["axis 0"]),
+        "unknown dims": ((2, 1, 3), "", ["axis 0", "axis 2"]),
+        "dims of other sizes": ((2, 9), "B L", ["axis 0", "axis 1"]),
+        "a letter without a size": ((2, 3), "B Q", ["axis 0", "axis 1"]),
+    },
 )
 def test_dimensions_of_size_1_are_left_out(
     shape: tuple[int, ...], dims: str, names: list[str]
@@ -203,7 +211,6 @@ def test_first_wrong_matrix_is_shown() -> None:
     actual = expected.clone()
     actual[0, 2] = actual[1, 0] = True
     found = patterns(expected, actual, "B H Lq Lk")
-    assert found is not None
     assert (found.place, found.rows, found.columns) == ("b=0 h=2", "Lq", "Lk")
     assert (found.actual, found.expected) == (("####", "####"), ("#...", "##.."))
 
@@ -212,13 +219,11 @@ def test_matrix_without_outer_dimensions_has_no_place() -> None:
     """Integers of the submission count as booleans."""
     expected = torch.tensor([[True, False], [True, True]])
     found = patterns(expected, torch.tensor([[0, 2], [1, 1]]), "Lq Lk")
-    assert found is not None
     assert (found.place, found.actual, found.expected) == ("", (".#", "##"), ("#.", "##"))
 
 
 @pytest.mark.parametrize(
-    ("shape", "dims"),
-    [((4,), "L"), ((), ""), ((2, 3), ""), ((2, 3), "L"), ((2, 3), "B Lq Lk")],
+    ("shape", "dims"), [((4,), "L"), ((), ""), ((2, 3), ""), ((2, 3), "L"), ((2, 3), "B Lq Lk")]
 )
 def test_no_matrix_without_two_named_dimensions(shape: tuple[int, ...], dims: str) -> None:
     """A vector is no matrix, and a matrix without names would not be understood."""
@@ -241,12 +246,10 @@ def test_part_of_a_large_matrix_has_its_first_wrong_entry(row: int, column: int)
     actual = expected.clone()
     actual[1, row, column] = True
     found = patterns(expected, actual, "B Lq Lk")
-    assert found is not None
     assert {len(line) for line in (*found.actual, *found.expected)} == {64}
     assert len(found.actual) == len(found.expected) <= 20
     assert "#" not in "".join(found.expected)
     match = re.fullmatch(r"b=1 lq=(\d+)-(\d+) of 300 lk=(\d+)-(\d+) of 2100", found.place)
-    assert match is not None
     top, bottom, left, right = map(int, match.groups())
     assert 0 <= top <= row <= bottom < 300
     assert 0 <= left <= column <= right < 2100
@@ -259,7 +262,6 @@ def test_matrix_of_64_keys_is_whole() -> None:
     """All keys are shown."""
     expected = torch.ones(12, 64, dtype=torch.bool).tril(52)
     found = patterns(expected, ~expected, "Lq Lk")
-    assert found is not None
     assert found.place == ""
     assert found.expected == rows_of(expected)
 
@@ -269,12 +271,7 @@ def outcome_of(
 ) -> Outcome:
     """Return the failed outcome with pictures for these values of a case.
 
-    Args:
-        expected: the expected values.
-        actual: the values that the outcome is about.
-        dims: the named dimensions.
-        first: the values of the first call, if they are others.
-        fields: more fields of the outcome.
+    `first` has the values of the first call, if they are others.
     """
     sizes = dict(zip(dims.split(), expected.shape, strict=True))
     bound = torch.full(expected.shape, 1e-5, dtype=torch.float64)
@@ -299,7 +296,6 @@ BOOLEANS = torch.tensor([[True, False, True], [False, True, False]])
 def test_wrong_numbers_get_error_maps() -> None:
     """The outcome keeps all other fields."""
     outcome = outcome_of(NUMBERS, NUMBERS + torch.tensor([0.0, 1e-4, 0.0]), "B L")
-    assert outcome.mismatch is not None
     assert outcome.mismatch.patterns is None
     (found,) = outcome.mismatch.error_maps
     assert (found.rows, found.columns) == ("B", "L")
@@ -313,35 +309,28 @@ def test_wrong_numbers_get_error_maps() -> None:
 def test_wrong_booleans_get_both_matrices() -> None:
     """A difference of booleans has no amount."""
     outcome = outcome_of(BOOLEANS, ~BOOLEANS, "Lq Lk")
-    assert outcome.mismatch is not None
     assert outcome.mismatch.error_maps == ()
-    assert outcome.mismatch.patterns is not None
     assert outcome.mismatch.patterns.actual == (".#.", "#.#")
 
 
-@pytest.mark.parametrize(
-    ("expected", "actual"),
-    [
-        pytest.param(NUMBERS, NUMBERS + 1, id="numbers"),
-        pytest.param(BOOLEANS, ~BOOLEANS, id="booleans"),
-    ],
+@each_row(
+    "expected, actual", {"numbers": (NUMBERS, NUMBERS + 1), "booleans": (BOOLEANS, ~BOOLEANS)}
 )
 def test_difference_of_a_later_call_has_no_picture(expected: Tensor, actual: Tensor) -> None:
     """The first call is right, so a picture of it would show no difference."""
     outcome = outcome_of(expected, actual, "Lq Lk", first=expected)
-    assert outcome.mismatch is not None
     assert (outcome.mismatch.error_maps, outcome.mismatch.patterns) == ((), None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "fields",
-    [
-        pytest.param({"number": None}, id="no case"),
-        pytest.param({"number": 2}, id="a case that was not run"),
-        pytest.param({"mismatch": None}, id="no values"),
-        pytest.param({"mismatch": Mismatch("out", "shape", "B L", (2, 3), (3, 2))}, id="a shape"),
-        pytest.param({"mismatch": Mismatch("gone", "value", "B L")}, id="another tensor"),
-    ],
+    {
+        "no case": {"number": None},
+        "a case that was not run": {"number": 2},
+        "no values": {"mismatch": None},
+        "a shape": {"mismatch": Mismatch("out", "shape", "B L", (2, 3), (3, 2))},
+        "another tensor": {"mismatch": Mismatch("gone", "value", "B L")},
+    },
 )
 def test_other_failures_stay_unchanged(fields: dict[str, Any]) -> None:
     """Only values of an output of a case can be drawn."""
@@ -364,3 +353,65 @@ def test_numbers_with_the_right_truth_have_no_picture() -> None:
     expected = torch.eye(3, dtype=torch.bool)
     assert patterns(expected, 0.9 * expected, "Lq Lk") is None
     assert patterns(expected, 1.0 - 0.9 * expected, "Lq Lk") is not None
+
+
+MORE_SIZES = {"B": 2, "L": 5, "H": 3, "D": 4, "M": 12, "Lq": 6, "Lk": 6}
+
+
+@each_row(
+    "shape, dims, expected",
+    {
+        "moved axes": ((2, 12, 5), "B L (H D)", "[B=2, M=12, L=5]"),
+        "separate heads": ((2, 3, 5, 4), "", "[B=2, H=3, L=5, D=4]"),
+        "a product": ((10, 3, 4), "", "[B·L=10, H=3, D=4]"),
+        "a product of too few axes": ((10, 4), "", "[10, D=4]"),
+        "a product of an axis that is there": ((2, 10), "", "[B=2, 10]"),
+        "a letter or a product": ((12, 3, 4), "", "[12, H=3, D=4]"),
+        "a product that code does not make": ((2, 15), "", "[B=2, 15]"),
+        "an unknown size": ((99,), "", "[99]"),
+        "two letters of one size": ((6, 5), "", "[6, L=5]"),
+        "two axes of positions": ((2, 5, 5), "", "[B=2, L=5, L=5]"),
+        "two axes that are not positions": ((3, 3), "", "[3, 3]"),
+        "two equal products": ((10, 10), "", "[10, 10]"),
+        "axes of size 1": ((1, 1), "", "[1, 1]"),
+        "a scalar": ((), "", "[]"),
+        "a wrong size that belongs to another letter": (
+            (2, 12, 12),
+            "B L (H D)",
+            "[B=2, 12, H·D=12]",
+        ),
+    },
+)
+def test_axes_are_named_by_letters(shape: tuple[int, ...], dims: str, expected: str) -> None:
+    """An axis gets its letter from the dims, or else by its size if this tells one letter."""
+    assert name_shape(shape, MORE_SIZES, dims) == expected
+
+
+def test_size_of_two_products_has_no_letters() -> None:
+    """6 may be batch by heads or batch by positions. A letter of size 1 makes no product."""
+    sizes = {"B": 2, "H": 3, "L": 3, "D": 7, "Hkv": 1}
+    assert name_shape((6, 7), sizes) == "[6, D=7]"
+    assert name_shape((21, 7), sizes) == "[H·D=21, D=7]"
+    assert name_shape((21, 7), {**sizes, "M": 21}) == "[M=21, D=7]", "M is no second meaning"
+
+
+@each_row(
+    "expected, actual, says",
+    {
+        "all axes moved": ((2, 5, 12), (5, 12, 2), "permute(2, 0, 1)"),
+        "separate heads": ((2, 5, 12), (2, 3, 5, 4), "the number of entries is right"),
+        "a missing axis": ((2, 1, 5), (2, 5), "an axis of size 1 is missing"),
+        "two missing axes": ((2, 1, 1, 5), (2, 5), "2 axes of size 1 are missing"),
+        "an additional axis": ((2, 5), (2, 1, 5), "an axis of size 1 is too many"),
+    },
+)
+def test_advice_on_a_wrong_shape(
+    expected: tuple[int, ...], actual: tuple[int, ...], says: str
+) -> None:
+    """The advice names the missing permutation or reshape."""
+    assert says in shape_advice(expected, actual)
+
+
+def test_no_advice_on_another_number_of_entries() -> None:
+    """No permutation or reshape can give the expected shape."""
+    assert shape_advice((2, 5, 12), (2, 5, 13)) == ""

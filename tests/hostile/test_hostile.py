@@ -132,8 +132,7 @@ def test_a_submission_can_see_that_it_is_recorded() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("base", "wanted"),
-    [("gqa", "gqa"), ("one_head", "one-head"), ("flash", "flash")],
+    ("base", "wanted"), [("gqa", "gqa"), ("one_head", "one-head"), ("flash", "flash")]
 )
 def test_a_base_alone_is_right(grader: Grader, base: str, wanted: str) -> None:
     """A file that builds on a base fails for its own lines only."""
@@ -241,9 +240,7 @@ def graded(
     # Only a file that must reach its time limit has a short one. A busy machine must not cause a
     # verdict.
     monkeypatch.setattr(
-        grader.workers,
-        "limits",
-        Limits(seconds=hostile.seconds or 60.0, memory_mib=hostile.memory),
+        grader.workers, "limits", Limits(seconds=hostile.seconds or 60.0, memory_mib=hostile.memory)
     )
     grader.workers.preload(grader.case_set(SUMS, 21))
     with nothing_left(grader, hostile.must_not_exist):

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,17 @@ import pytest
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import catalogue, pack_reader
 from attn_drill.packs.catalogue import KnownPacks
-from tests.support.known_packs import BUILT_IN, install_pack, make_pack
+from tests.support.cli import Run
+from tests.support.packs import BUILT_IN, install_pack, make_pack
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder on sys.path, for installed packages."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    return folder
 
 
 def pack_of(known_packs: KnownPacks, challenge_id: str) -> Path:
@@ -118,9 +127,7 @@ def test_pack_option_is_shown_for_named_packs_only(tmp_path: Path) -> None:
     assert by_variable.pack_option(by_variable.find("extra")) == ""
 
 
-def test_broken_challenge_is_left_out(
-    tmp_path: Path, run: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_broken_challenge_is_left_out(tmp_path: Path, run: Run) -> None:
     """`list` shows the other challenges and one sentence per fault; `start` of it is an error."""
     pack = make_pack(tmp_path / "mine", "fine", "torn", "a-hyphen", "Capital")
     file = pack / "challenges" / "torn" / "challenge.toml"
@@ -191,7 +198,7 @@ def test_package_of_a_pack_is_not_imported(site: Path) -> None:
     ],
 )
 def test_broken_entry_point_gives_one_sentence(
-    site: Path, value: str, message: str, run: Callable[..., tuple[int, str, str]]
+    site: Path, value: str, message: str, run: Run
 ) -> None:
     """The sentence names the pack and its package. Other packs and all commands still work."""
     (site / "broken_empty").mkdir()

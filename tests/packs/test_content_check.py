@@ -1,7 +1,7 @@
 """Misplaced files and wrong texts of a pack are named with the next step."""
 
 import re
-import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,20 +9,23 @@ import pytest
 
 from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader
-from attn_drill.packs.content_check import misplaced_files, stub_problems, text_problems
-from tests.support.levels import GUIDED, STANDARD
+from attn_drill.packs.content_check import (
+    ids_of_pair,
+    items,
+    misplaced_files,
+    pairs,
+    sample_items,
+    stub_problems,
+    text_problems,
+)
+from attn_drill.packs.mistakes import read_mistakes
+from tests.support.packs import GUIDED, STANDARD
 from tests.support.paths import TINY_PACK
 
 BUILT_IN = pack_reader.built_in_pack()
 CHALLENGES = pack_reader.read_pack(BUILT_IN)
 CHALLENGE, SOLUTION = "challenges/attention_pooling", "solutions/attention_pooling"
 Change = Callable[[Path], object]
-
-
-@pytest.fixture
-def pack(new_pack: Path, tmp_path: Path) -> Path:
-    """Return a copy of the new pack, which a test may change."""
-    return Path(shutil.copytree(new_pack, tmp_path / "my-pack"))
 
 
 def write(name: str, text: str = "") -> Change:
@@ -101,15 +104,9 @@ TOML, PROMPT, CHINESE = f"{CHALLENGE}/challenge.toml", f"{CHALLENGE}/prompt.md",
         (remove(PROMPT), "prompt.md is missing. Add it"),
         (edit(PROMPT, "1. What.*", ""), "have follow-up questions as its last numbered list"),
         (edit(f"{CHALLENGE}/{CHINESE}", "3.0", "4.0"), "its examples differ from"),
-        (
-            edit(f"{CHALLENGE}/{CHINESE}", r"\n3\. [^\n]*", ""),
-            "2 questions, but prompt.md has 3",
-        ),
+        (edit(f"{CHALLENGE}/{CHINESE}", r"\n3\. [^\n]*", ""), "2 questions, but prompt.md has 3"),
         (edit(f"{CHALLENGE}/stub.py", ' +""".*?"""\n', ""), "no docstring gives the shapes"),
-        (
-            edit(f"{CHALLENGE}/stub.py", r" -> \[B, L\]\n", "\n"),
-            "does not name its .*'1. Sc",
-        ),
+        (edit(f"{CHALLENGE}/stub.py", r" -> \[B, L\]\n", "\n"), "does not name its .*'1. Sc"),
         (edit(f"{SOLUTION}/solution.py", '^""".*?"""', ""), "solution.py has no docstring"),
         (remove(f"{SOLUTION}/solution.py"), "solution.py is missing. Add it"),
         (edit(f"{SOLUTION}/also_right/mapped.py", "\n\n", "\n"), "no docstring of two paragraphs"),
@@ -159,3 +156,27 @@ def test_stub_without_levels_is_reported(text: str, says: str) -> None:
     """Functions need steps, steps need shapes, and every level is Python."""
     problems = list(stub_problems(text))
     assert [says in problem for problem in problems] == ([True] if says else []), problems
+
+
+GQA, NORM = (pack_reader.find_challenge(BUILT_IN, name) for name in ("gqa", "rmsnorm"))
+
+
+def test_samples_cover_all_items() -> None:
+    """Samples from consecutive starts share no mistake, and each has all items of other kinds."""
+    all_items = {GQA: items(GQA), NORM: pairs(NORM)}
+    samples = [sample_items(all_items, 5, first) for first in range(32, 37)]
+    counts = Counter(item for sample in samples for some in sample.values() for item in some)
+    assert counts == {
+        item: 5 if item[0] in ("content", "stub", "reference") else 1
+        for some in all_items.values()
+        for item in some
+    }
+    sizes = [sum(map(len, sample.values())) for sample in samples]
+    assert max(sizes) - min(sizes) <= 1
+    assert sample_items(all_items, 1, 5) == all_items
+
+
+def test_pairs_of_mistakes_are_items_of_their_own() -> None:
+    """An item names both mistakes."""
+    ids = {mistake.id for mistake in read_mistakes(NORM)}
+    assert all(kind == "pair" and set(ids_of_pair(name)) <= ids for kind, name in pairs(NORM))

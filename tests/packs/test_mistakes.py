@@ -1,6 +1,5 @@
 """Known mistakes: reading them, and patching a reference with them."""
 
-from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -19,7 +18,10 @@ from attn_drill.packs.mistakes import (
     readable_mistakes,
     statements_of,
 )
-from tests.support.known_packs import make_pack
+from attn_drill.packs.pack_reader import signatures
+from tests.support.cli import Run
+from tests.support.packs import make_pack
+from tests.support.rows import each_row
 
 SOURCE = """\
 @cache
@@ -40,9 +42,7 @@ def mistake(was: str, now: str = "pass") -> Mistake:
 
 
 @pytest.mark.thorough
-def test_unreadable_mistakes_are_reported(
-    tmp_path: Path, run: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_unreadable_mistakes_are_reported(tmp_path: Path, run: Run) -> None:
     """The quiz continues without these mistakes and prints one sentence."""
     pack = make_pack(tmp_path / "mine", "fine", "torn")
     (pack / "solutions" / "torn" / "mistakes.toml").write_text("[[mistake]]\n")
@@ -78,14 +78,14 @@ def test_patch_changes_only_the_named_text() -> None:
     assert list(lines_of(SOURCE, mistake("        x\n        + x\n"))) == [4, 5]
 
 
-@pytest.mark.parametrize(
-    ("mistakes", "message"),
-    [
-        pytest.param([mistake("absent")], "found 0 times", id="not there"),
-        pytest.param([mistake("total = ")], "found 2 times", id="twice"),
-        pytest.param([mistake("return", "(")], "with mistake 'return' does not", id="syntax"),
-        pytest.param([mistake("total = 9"), mistake("= 9")], "found 0 times", id="overlapping"),
-    ],
+@each_row(
+    "mistakes, message",
+    {
+        "not there": ([mistake("absent")], "found 0 times"),
+        "twice": ([mistake("total = ")], "found 2 times"),
+        "syntax": ([mistake("return", "(")], "with mistake 'return' does not"),
+        "overlapping": ([mistake("total = 9"), mistake("= 9")], "found 0 times"),
+    },
 )
 def test_mistake_that_does_not_fit_is_refused(mistakes: list[Mistake], message: str) -> None:
     """A mistake must apply exactly once, and the result must compile."""
@@ -117,3 +117,39 @@ def test_pairs_are_in_different_statements_and_compile() -> None:
     found = pairs_of(SOURCE, [head, body, first, second, broken])
     wanted = set(combinations([head, body, first, second], 2)) - {(first, second)}
     assert set(found) == wanted
+
+
+def test_signatures_come_from_the_stub() -> None:
+    """Constructor and forward have names, order and defaults of the stub, without `self`."""
+    gqa = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
+    found = {signature.name: signature.parameters for signature in signatures(gqa)}
+    assert list(found) == ["GroupedQueryAttention.__init__", "GroupedQueryAttention.forward"]
+    assert [parameter.name for parameter in found["GroupedQueryAttention.forward"]] == ["x", "mask"]
+    assert found["GroupedQueryAttention.__init__"][3].default == 0.0
+    assert found["GroupedQueryAttention.__init__"][2].required
+
+
+@pytest.mark.parametrize(
+    ("stub", "message"),
+    [
+        ("def other(): ...\n", "defines no prefix_sum, which"),
+        ("def prefix_sum(x:\n    # 1\n", r"stub\.py.* not valid Python"),
+        ("def prefix_sum(x)\n", r"stub\.py, line 1: .*expected ':'"),
+        ("def prefix_sum(x, n=len('a')): ...\n", "the default of n must be a literal"),
+    ],
+)
+def test_stub_without_a_readable_interface_is_refused(
+    tiny_pack: Path, stub: str, message: str
+) -> None:
+    """A stub that does not define the entry with literal defaults is an error of the pack."""
+    (tiny_pack / "challenges/prefix_sum/stub.py").write_text(stub)
+    with pytest.raises(PackError, match=message):
+        signatures(pack_reader.find_challenge(tiny_pack, "prefix-sum"))
+
+
+def test_dtype_is_a_default(tiny_pack: Path) -> None:
+    """Its text has no quotes in reports."""
+    stub = "import torch\n\n\ndef prefix_sum(x, dtype=torch.float32): ...\n"
+    (tiny_pack / "challenges/prefix_sum/stub.py").write_text(stub)
+    (signature,) = signatures(pack_reader.find_challenge(tiny_pack, "prefix-sum"))
+    assert repr(signature.parameters[1].default) == "torch.float32"

@@ -9,6 +9,7 @@ from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, PackError
 from attn_drill.packs import pack_reader
 from tests.support.paths import TINY_PACK
+from tests.support.rows import each_row
 
 
 def test_prerequisites_come_first() -> None:
@@ -20,13 +21,13 @@ def test_prerequisites_come_first() -> None:
         assert all(places[other] < places[challenge.id] for other in known)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "near"),
-    [
-        pytest.param("gqq", "gqa", id="one letter off"),
-        pytest.param("kvcache", "kv-cache", id="no hyphen"),
-        pytest.param("cache", "kv-cache", id="a part"),
-    ],
+@each_row(
+    "wanted, near",
+    {
+        "one letter off": ("gqq", "gqa"),
+        "no hyphen": ("kvcache", "kv-cache"),
+        "a part": ("cache", "kv-cache"),
+    },
 )
 def test_error_for_an_unknown_id_names_the_nearest(wanted: str, near: str) -> None:
     """The error for a mistyped id suggests the id that may be meant."""

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from attn_drill.model.errors import PackError
-from attn_drill.packs.question_bank import read_bank, read_topic
-from tests.support.known_packs import BANK, make_pack
+from attn_drill.packs.question_bank import evaluate, read_bank, read_topic
+from tests.support.packs import BANK, make_pack
 
 
 def test_banks_of_several_packs_are_joined(tmp_path: Path) -> None:
@@ -51,3 +51,53 @@ def test_question_with_a_fault_is_refused(tmp_path: Path, old: str, new: str, me
     path.write_text(BANK.format("Own", "q").replace(old, new))
     with pytest.raises(PackError, match=rf"own\.toml, line [28]: .*{message}"):
         read_topic(path)
+
+
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ("2 * a ** b // 3", 10),
+        ("-a + sqrt(c * 4)", 0),
+        ("bytes_of(kind) * ceil(a / 3)", 4),
+        ("min(a, 3) % 2", 1),
+        ("log2(8)", 3),
+    ],
+)
+def test_formula_has_the_value_of_its_arithmetic(formula: str, value: float) -> None:
+    """Operators, functions and names give the value that they have in Python."""
+    assert evaluate(formula, {"a": 4, "b": 2, "c": 4, "kind": "float16"}) == value
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "a.b",
+        "__import__('os')",
+        "[1]",
+        "a if b else c",
+        "unknown + 1",
+        "1 / 0",
+        "'word'",
+        "f(x=1)",
+        "a +",
+        "open('x')",
+        "True and 1",
+        "9 ** 9 ** 9",
+    ],
+)
+def test_text_that_is_not_arithmetic_is_refused(formula: str) -> None:
+    """Any other expression raises ValueError, and no part of it runs."""
+    with pytest.raises(ValueError, match=r".+"):
+        evaluate(formula, {"a": 1, "b": 2})
+
+
+def test_error_names_the_formula_and_the_allowed_operators() -> None:
+    """The message shows the refused part and the operators that a formula may use."""
+    with pytest.raises(ValueError, match=r"'a\.b' is not arithmetic; use \+ - \* /"):
+        evaluate("a.b", {"a": 1})
+
+
+def test_a_word_is_not_a_value() -> None:
+    """A name may hold a word for `bytes_of`, but the formula must give a number."""
+    with pytest.raises(ValueError, match="gives the word 'int8', not a number"):
+        evaluate("kind", {"kind": "int8"})

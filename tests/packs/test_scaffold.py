@@ -18,7 +18,7 @@ from attn_drill.packs.scaffold import CHALLENGE, scaffold
 from tests.support.paths import SOURCE
 
 
-@pytest.mark.thorough  # tests/packs/test_installed_packs.py and tests/cli find the same faults
+@pytest.mark.thorough  # tests/packs/test_catalogue.py and tests/cli find the same faults
 def test_installed_pack_works_in_every_command(new_pack: Path, tmp_path: Path) -> None:
     """The entry point is enough to list, start and grade the challenge, without `--pack`."""
     project = tomllib.loads((new_pack / "pyproject.toml").read_text())["project"]

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from attn_drill.practice.schedule import ScheduledItem, in_days
-from tests.support.menu import CHALLENGES, ENTRIES, reviewed
+from tests.support.cli import CHALLENGES, ENTRIES, reviewed
 
 
 def test_agenda_has_due_challenges_first() -> None:

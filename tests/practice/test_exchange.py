@@ -13,8 +13,7 @@ import pytest
 from attn_drill.model.errors import DrillError
 from attn_drill.practice.facts import Hinted
 from attn_drill.practice.journal import Journal, export, read_export
-from tests.support.exchange import FACTS, filled_journal
-from tests.support.journal import ROOT, query
+from tests.support.journal import FACTS, ROOT, filled_journal, query
 
 
 def test_import_into_an_empty_journal_keeps_everything(home: Path, tmp_path: Path) -> None:

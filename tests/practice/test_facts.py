@@ -5,8 +5,7 @@ from typing import get_args
 import pytest
 
 from attn_drill.practice.facts import AnyFact, Fact
-from tests.support.exchange import FACTS
-from tests.support.journal import Open
+from tests.support.journal import FACTS, Open
 
 
 def test_the_tests_have_a_fact_of_each_kind() -> None:

@@ -9,8 +9,17 @@ from pathlib import Path
 from attn_drill.practice.facts import Attempted, Hinted, Resumed, Started
 from attn_drill.practice.journal import Journal, home
 from attn_drill.practice.progress import path_of
-from tests.support.exchange import FACTS, filled_journal
-from tests.support.journal import READY, ROOT, Open, attempt, query, run_together, script
+from tests.support.journal import (
+    FACTS,
+    READY,
+    ROOT,
+    Open,
+    attempt,
+    filled_journal,
+    query,
+    run_together,
+    script,
+)
 
 
 def test_question_creates_no_journal(opened: Open) -> None:

@@ -13,7 +13,7 @@ from attn_drill.practice.notebook_file import (
     python_of,
     undefined,
 )
-from tests.support.collect import notebook
+from tests.support.classroom import notebook
 
 WANTED = ("f", "A", "GQA")
 

@@ -10,7 +10,7 @@ from attn_drill.practice.schedule import (
     items,
     review_plan,
 )
-from tests.support.stats import DAY, NOW, PACK, challenge, review
+from tests.support.journal import DAY, NOW, PACK, challenge, review
 
 LONG, SHORT, SHORTER = (
     challenge_forms(challenge("long", minutes=40)),

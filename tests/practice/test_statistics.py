@@ -18,7 +18,7 @@ from attn_drill.practice.statistics import (
     Trend,
     statistics,
 )
-from tests.support.stats import NOW, PACK, UTC, A, attempt_at, review, statistics_of
+from tests.support.journal import NOW, PACK, UTC, A, attempt_at, review, statistics_of
 
 EAST, WEST = timezone(timedelta(hours=9)), timezone(timedelta(hours=-8))
 

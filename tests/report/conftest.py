@@ -4,8 +4,8 @@ import pytest
 
 from attn_drill.grading.grader import Grader
 from attn_drill.model.report import Report
-from tests.support.display import GQA, TILED
 from tests.support.grading import report_of
+from tests.support.report import GQA, TILED
 
 
 @pytest.fixture(scope="package")

@@ -3,7 +3,7 @@
 import io
 
 from attn_drill.report.tables_text import CountedProgress, summary
-from tests.support.class_results import result, ungraded
+from tests.support.classroom import result, ungraded
 
 
 def test_summary_counts_the_submissions_that_a_person_must_settle() -> None:

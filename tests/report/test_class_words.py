@@ -4,7 +4,7 @@ from typing import get_args
 
 from attn_drill.model.checks import Verdict
 from attn_drill.report.class_words import VERDICTS, checks_passed, likely
-from tests.support.class_results import INVERTED, NO_SCALE, result
+from tests.support.classroom import INVERTED, NO_SCALE, result
 
 
 def test_every_verdict_has_a_symbol_and_a_word() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from attn_drill.report.code_text import SIDE_BY_SIDE, code_block, code_pair, difference
-from tests.support.display import lines_of
+from tests.support.report import lines_of
 
 LONG = "value = " + " + ".join(["abcdefgh"] * 20)
 

@@ -4,7 +4,7 @@ import pytest
 from rich.cells import cell_len
 
 from attn_drill.report.code_text import code_around, source_lines
-from tests.support.display import lines_of
+from tests.support.report import lines_of
 
 SOURCE = """import torch
 

@@ -2,7 +2,7 @@
 
 from attn_drill.model.report import Report
 from attn_drill.report.words import coloured
-from tests.support.display import as_text
+from tests.support.report import as_text
 
 
 def test_pieces_together_are_the_whole_report(failed: Report) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from attn_drill.report.tables_text import render
 from attn_drill.tools.attention_costs import configure, costs, find_preset
-from tests.support.display import lines_of
+from tests.support.report import lines_of
 
 
 def shown_lines(*settings: str, preset: str = "", width: int = 80) -> list[str]:

@@ -25,7 +25,7 @@ from attn_drill.report._diagnosis_text import (
 )
 from attn_drill.report.code_text import code_around
 from attn_drill.report.words import STAGES, Stage
-from tests.support.display import (
+from tests.support.report import (
     DIAGNOSIS,
     NO_SCALE,
     SOURCE,

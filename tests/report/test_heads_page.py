@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 from attn_drill.report.heads_text import heads_page
-from tests.support.heads import facts, random_weights
+from tests.support.tools import facts, random_weights
 
 
 def test_page_shows_every_head() -> None:

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from attn_drill.report.heads_text import as_object, cells, render
 from attn_drill.tools.attention_heads import HeadFacts, describe, heads_of
-from tests.support.display import lines_of
-from tests.support.heads import facts, random_weights
+from tests.support.report import lines_of
+from tests.support.tools import facts, random_weights
 
 
 def test_undefined_values_are_null_in_json() -> None:

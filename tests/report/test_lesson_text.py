@@ -13,7 +13,7 @@ from attn_drill.report.lesson_text import (
     render_notes,
     without_docstring,
 )
-from tests.support.display import HOSTILE, lines_of, words_of
+from tests.support.report import HOSTILE, lines_of, words_of
 
 MIB = 1 << 20
 SOURCE = "def f(x):\n    y = x.repeat(4, 1)  # [4 L, M]\n    return y.mean().item()\n"

@@ -11,7 +11,7 @@ from rich.text import Text
 
 import attn_drill
 from attn_drill.report.code_text import Trimmed, console, grid, one_row
-from tests.support.display import HOSTILE, lines_of
+from tests.support.report import HOSTILE, lines_of
 
 
 @pytest.mark.parametrize("word", HOSTILE)

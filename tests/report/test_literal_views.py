@@ -31,10 +31,9 @@ from attn_drill.report.code_text import Trimmed, console, in_ascii
 from attn_drill.report.lesson_text import prompt_markdown, render_notes
 from attn_drill.report.terminal import render_trace, show
 from attn_drill.tools.attention_costs import configure, costs
-from tests.support.display import DIAGNOSIS, error_map, explained
-from tests.support.heads import facts
-from tests.support.score_sheet import SHEET
-from tests.support.stats import NOW, attempt_at, review, statistics_of
+from tests.support.journal import NOW, attempt_at, review, statistics_of
+from tests.support.report import DIAGNOSIS, SHEET, error_map, explained
+from tests.support.tools import facts
 
 MASK = EffectiveMask("the mask is inverted", 0, ("#...", "##.."), (".###", "..##"), 2)
 ERRORS = error_map("H", "L", (0.0, 2.0, 1e3), (5e4, 2.0, None))

@@ -11,12 +11,10 @@ import pytest
 
 from attn_drill.model.report import AttentionWeights, EffectiveMask, Mismatch
 from attn_drill.report import heads_text, pages
-from tests.support.class_results import make_class
-from tests.support.display import DIAGNOSIS, error_map, explained
-from tests.support.heads import facts, random_weights
-from tests.support.html_page import Page
-from tests.support.pages import class_page, handout_page
-from tests.support.score_sheet import SHEET
+from tests.support.classroom import make_class
+from tests.support.pages import Page, class_page, handout_page
+from tests.support.report import DIAGNOSIS, SHEET, error_map, explained
+from tests.support.tools import facts, random_weights
 
 LOADING = {
     *("img", "link", "iframe", "object", "embed", "form", "base"),

@@ -9,7 +9,7 @@ from attn_drill.grading.pictures import error_maps
 from attn_drill.model.report import ErrorMap
 from attn_drill.report._diagnosis_text import draw_errors, draw_masks, level, title_of
 from attn_drill.report.words import RIGHT, WRONG
-from tests.support.display import lines_of
+from tests.support.report import lines_of
 
 ROOM = 48  # of a terminal with 50 columns
 # All symbols in one row.

@@ -11,7 +11,7 @@ from attn_drill.exercises.questions import Choice, FindLine
 from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.schedule import ScheduledItem, items
 from attn_drill.report.question_text import code_lines, progress_line, question, shifted, summary
-from tests.support.quiz import DAY, POOL
+from tests.support.exercises import DAY, POOL
 
 
 @pytest.mark.sampled(2)

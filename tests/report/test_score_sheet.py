@@ -11,8 +11,8 @@ from attn_drill.exercises.interview_score import QuestionRow, ScoreSheet
 from attn_drill.packs.question_bank import FollowUp
 from attn_drill.report.pages import score_sheet_page
 from attn_drill.report.score_sheet import render
-from tests.support.html_page import Page
-from tests.support.score_sheet import SHEET
+from tests.support.pages import Page
+from tests.support.report import SHEET
 
 
 def text(width: int, sheet: ScoreSheet = SHEET) -> str:

@@ -1,8 +1,8 @@
 """A score sheet as an HTML page."""
 
 from attn_drill.report.pages import score_sheet_page
-from tests.support.html_page import Page
-from tests.support.score_sheet import SHEET
+from tests.support.pages import Page
+from tests.support.report import SHEET
 
 
 def test_page_shows_the_learners_file_as_text() -> None:

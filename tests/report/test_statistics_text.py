@@ -17,8 +17,8 @@ from attn_drill.practice.statistics import (
     Week,
 )
 from attn_drill.report.statistics_text import as_values, render
-from tests.support.display import lines_of
-from tests.support.stats import NOW, attempt_at, review, statistics_of
+from tests.support.journal import NOW, attempt_at, review, statistics_of
+from tests.support.report import lines_of
 
 LONG = (
     "Attention – with a very long title, of which nobody has ever read the end on a narrow terminal"

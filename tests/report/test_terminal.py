@@ -34,7 +34,8 @@ from attn_drill.packs import pack_reader
 from attn_drill.report.report_json import to_json
 from attn_drill.report.terminal import next_commands, show
 from attn_drill.report.words import STAGE_WORDS, STAGES, Stage
-from tests.support.display import (
+from tests.support.grading import report_of
+from tests.support.report import (
     DIAGNOSIS,
     HOSTILE,
     as_text,
@@ -43,7 +44,6 @@ from tests.support.display import (
     printed,
     report_with,
 )
-from tests.support.grading import report_of
 
 
 def test_report_of_a_failure_has_all_parts(failed: Report) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from attn_drill.report.words import visible
-from tests.support.class_results import PLAIN_NAMES
+from tests.support.classroom import PLAIN_NAMES
 
 
 def test_characters_that_act_are_shown_as_escapes() -> None:

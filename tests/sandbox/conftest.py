@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attn_drill.sandbox import _system_calls
-from tests.support.syscalls import MACHINES, OWN
+from tests.support.isolation import MACHINES, OWN
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from attn_drill.sandbox import break_out
-from tests.support.sandbox import linux
+from tests.support.isolation import linux
+from tests.support.rows import each_row
 
 # A process without a sandbox can always do these things.
 ALWAYS_POSSIBLE = {
@@ -83,12 +84,12 @@ def test_the_disk_trial_reports_a_refusal(tmp_path: Path) -> None:
 
 
 @linux
-@pytest.mark.parametrize(
-    ("number", "expected"),
-    [
-        pytest.param(break_out._NO_CALL, errno.ENOSYS, id="a number that no kernel has"),
-        pytest.param(3 if os.uname().machine == "x86_64" else 57, errno.EBADF, id="close"),
-    ],
+@each_row(
+    "number, expected",
+    {
+        "a number that no kernel has": (break_out._NO_CALL, errno.ENOSYS),
+        "close": (3 if os.uname().machine == "x86_64" else 57, errno.EBADF),
+    },
 )
 def test_the_error_of_a_system_call_is_returned(number: int, expected: int) -> None:
     """A known call with meaningless arguments fails with another error than an unknown call."""

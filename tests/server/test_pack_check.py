@@ -11,25 +11,13 @@ from attn_drill.diagnosis.diagnose import Diagnoser
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
 from attn_drill.packs.content_check import CASES, TEXTS, Item, Row, items, pairs
-from attn_drill.packs.scaffold import scaffold
 from attn_drill.server._pack_check import PackChecker, in_words_of
 from tests.support.diagnosis import SEED
 from tests.support.grading import diagnoser_of
 from tests.support.paths import TINY_PACK
+from tests.support.rows import each_row
 
 CHALLENGE, SOLUTION = "challenges/attention_pooling", "solutions/attention_pooling"
-
-
-@pytest.fixture(scope="module")
-def new_pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a new pack. No test changes it."""
-    return scaffold("my-pack", tmp_path_factory.mktemp("made"))
-
-
-@pytest.fixture
-def pack(new_pack: Path, tmp_path: Path) -> Path:
-    """Copy the new pack, so that a test can change it."""
-    return Path(shutil.copytree(new_pack, tmp_path / "my-pack"))
 
 
 def rows_of(pack: Path, grader: Grader, wanted: Sequence[Item] | None = None) -> list[Row]:
@@ -121,50 +109,45 @@ hint = "By what?"
 
 @pytest.mark.thorough
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize(
-    ("file", "old", "new", "item", "says"),
-    [
-        pytest.param(
+@each_row(
+    "file, old, new, item, says",
+    {
+        "a mistake that is right": (
             MISTAKES,
             'now = "dim"',
             'now = "math.sqrt(dim) * 1"',
             ("mistake", "scale-without-root"),
             "line 11: no case refuses mistake 'scale-without-root' with seed 1. Add a case to",
-            id="a mistake that is right",
         ),
-        pytest.param(
+        "an answer that is wrong": (
             f"{SOLUTION}/also_right/mapped.py",
             "** 0.5",
             "** 0.6",
             ("also right", "mapped.py"),
             "mapped.py: the answer does not pass with seed 1: failed: values, case 'no mask'",
-            id="an answer that is wrong",
         ),
-        pytest.param(
+        "a twin": (
             MISTAKES,
             "# Each mistake",
             TWIN.replace("twin", "older") + "# Each mistake",
             ("mistake", "older"),
             "mistake 'scale-without-root' gives the same results as 'older' in every case",
-            id="a twin",
         ),
-        pytest.param(
+        "a declared twin": (
             MISTAKES,
             'now = "dim"',
             'now = "dim"\ntwins = ["older"]',
             ("mistake", "scale-without-root"),
             "",
-            id="a declared twin",
         ),
-        pytest.param(
+        "another mistake that does not fit": (
             MISTAKES,
             'was = "math.sqrt(dim)"',
             'was = "scores"',
             ("mistake", "no-scale"),
             "",
-            id="another mistake that does not fit",
         ),
-    ],
+    },
 )
 def test_wrong_mistake_is_named_with_its_line(
     pack: Path, grader: Grader, file: str, old: str, new: str, item: Item, says: str

@@ -30,7 +30,6 @@ from attn_drill.server.messages import (
     Request,
     Taught,
     Teach,
-    Traced,
     TraceLines,
     Verdict,
     read_message,
@@ -41,6 +40,7 @@ from attn_drill.session import SessionRequest
 from tests.support import forked
 from tests.support.classroom import PACKS, WRONG_SUM, soon, task
 from tests.support.paths import ROOT, TESTS, TINY_PACK
+from tests.support.rows import each_row
 
 BUILT_IN = pack_reader.built_in_pack()
 GQA = pack_reader.find_challenge(BUILT_IN, "gqa")
@@ -54,8 +54,6 @@ class Process:
     def __init__(self, *roots: Path) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
         self.popen = process_module.start(self._errors)
-        assert self.popen.stdin is not None
-        assert self.popen.stdout is not None
         self._to, self._from = self.popen.stdin.fileno(), self.popen.stdout.fileno()
         packs = tuple(map(str, roots or [BUILT_IN]))
         self.send(Hello(packs, dict(os.environ), tuple(sys.path)))
@@ -88,7 +86,6 @@ class Process:
     def close(self) -> None:
         """End the process."""
         assert self.popen.stdin is not None
-        assert self.popen.stdout is not None
         if not self.popen.stdin.closed:
             self.popen.stdin.close()
         self.popen.wait(30)
@@ -135,23 +132,18 @@ def test_failure_is_reported_before_and_after_its_diagnosis(process: Process) ->
     for request_id in (1, 2):
         process.send(grade_of("gqa", RIGHT, id=request_id))
         reply = process.reply()
-        assert isinstance(reply, Verdict)
         assert (reply.id, reply.is_final, reply.report.verdict) == (request_id, True, "passed")
         seeds.add(reply.report.seed)
     assert len(seeds) == 2
     process.send(grade_of("gqa", WRONG, id=3, seed=5))
     early, late = process.reply(), process.reply()
-    assert isinstance(early, Verdict)
-    assert isinstance(late, Verdict)
     assert not early.is_final
     assert early.report.diagnosis is None
     assert (early.report.verdict, early.report.seed) == ("failed", 5)
     assert late.is_final
-    assert late.report.diagnosis is not None
     assert [mistake.id for mistake in late.report.diagnosis.mistakes] == ["no-scale"]
     process.send(TraceLines("gqa", Submission("gqa.py", WRONG), 5, id=3))
     traced = process.reply()
-    assert isinstance(traced, Traced)
     assert any(row.milestone == "k" for row in traced.trace.rows)
 
 
@@ -167,11 +159,7 @@ def test_verdict_equals_that_of_the_check_command(process: Process) -> None:
             pass
         path = Path(os.environ["ATTN_DRILL_HOME"]).parent / challenge.file_name
         path.write_text(source)
-        done = forked.run(
-            ["check", name, str(path), "--seed", "11", "--json"],
-            ROOT,
-            os.environ,
-        )
+        done = forked.run(["check", name, str(path), "--seed", "11", "--json"], ROOT, os.environ)
         report = json.loads(done.stdout)
         assert reply.report.verdict == report["verdict"]
         assert [
@@ -185,7 +173,6 @@ def test_new_request_supersedes_the_request_in_progress(process: Process) -> Non
     time.sleep(0.5)
     process.send(grade_of("gqa", WRONG, id=2))
     early = process.reply()
-    assert isinstance(early, Verdict)
     assert (early.id, early.is_final) == (2, False)
     process.send(grade_of("gqa", RIGHT, id=3))
     replies = [process.reply()]
@@ -203,7 +190,6 @@ def test_save_supersedes_the_lesson_about_the_save_before(process: Process) -> N
     process.send(Teach("gqa", Submission("answer.py", RIGHT), 1, id=1))
     process.send(grade_of("gqa", f"{RIGHT}\n", id=2))
     reply = process.reply()
-    assert isinstance(reply, Verdict)
     assert (reply.id, reply.report.verdict) == (2, "passed")
 
 
@@ -212,7 +198,6 @@ def test_invalid_request_is_refused_with_a_sentence(process: Process) -> None:
     """An unknown challenge or a file that cannot be traced is refused. Then the server goes on."""
     process.send(grade_of("gqqa", RIGHT, id=1))
     reply = process.reply()
-    assert isinstance(reply, Refused)
     assert "Did you mean gqa" in reply.sentence
     process.send(TraceLines("gqa", Submission("gqa.py", "raise ValueError"), 1, id=2))
     reply = process.reply()
@@ -251,10 +236,8 @@ def test_all_child_processes_end_with_the_server(end: str) -> None:
 def test_right_and_wrong_submissions_are_graded(server: ServerProcess) -> None:
     """The verdict of a wrong submission has a diagnosis."""
     reply = server.ask(task())
-    assert isinstance(reply, Verdict)
     assert reply.report.verdict == "passed"
     reply = server.ask(task(WRONG_SUM))
-    assert isinstance(reply, Verdict)
     assert (reply.report.verdict, reply.report.seed) == ("failed", 5)
     assert reply.report.diagnosis is not None
 
@@ -271,34 +254,26 @@ def test_lesson_is_about_a_submission_that_passes(server: ServerProcess) -> None
         assert (taught.id, taught.lesson.is_measured) == (4, True)
         assert [answer.name for answer in taught.lesson.others][:1] == ["reference"]
     refused = server.ask(Teach(last.challenge, task(WRONG_SUM).submission, 5, id=5))
-    assert isinstance(refused, Refused)
     assert (refused.id, refused.is_for_all) == (5, False)
     assert refused.sentence == "There is no lesson: the file does not pass any more."
 
 
-@pytest.mark.parametrize(
-    ("change", "says", "for_all"),
-    [
-        pytest.param(
+@each_row(
+    "change, says, for_all",
+    {
+        "another version": (
             {"content": "0" * 64},
             "prefix-sum differs between this machine .* and the machine that started the grading",
             True,
-            id="another version",
         ),
-        pytest.param(
-            {"challenge": "nothing"},
-            "No challenge is called 'nothing'",
-            False,
-            id="no such challenge",
-        ),
-    ],
+        "no such challenge": ({"challenge": "nothing"}, "No challenge is called 'nothing'", False),
+    },
 )
 def test_refusal_is_a_sentence(
     server: ServerProcess, change: dict[str, object], says: str, for_all: bool
 ) -> None:
     """After a refusal, the server grades the next submission."""
     reply = server.ask(task(**change))
-    assert isinstance(reply, Refused)
     assert reply.is_for_all is for_all
     assert re.search(says, reply.sentence)
     assert isinstance(server.ask(task()), Verdict)
@@ -310,12 +285,10 @@ def test_weaker_isolation_is_refused_unless_accepted(monkeypatch: pytest.MonkeyP
     weak = ServerProcess(PACKS)
     try:
         reply = weak.ask(task())
-        assert isinstance(reply, Refused)
         assert reply.is_for_all
         assert "open a network socket" in reply.sentence
         assert "--allow-weaker-isolation" in reply.sentence
         accepted = weak.ask(task(needs_isolation=False))
-        assert isinstance(accepted, Verdict)
         assert accepted.report.verdict == "passed"
     finally:
         weak.close()

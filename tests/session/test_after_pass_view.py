@@ -12,8 +12,8 @@ from attn_drill.practice.facts import Diagnosed
 from attn_drill.practice.journal import Journal
 from attn_drill.session._practice_model import AfterPass
 from attn_drill.session._widgets import render_answers, render_lesson, render_questions
-from tests.support.display import lines_of
 from tests.support.journal import attempt
+from tests.support.report import lines_of
 from tests.support.session import GQA
 
 TITLES = ["the reference", *(answer.name for answer in other_answers(GQA)[1:])]

@@ -49,7 +49,7 @@ def test_screen_that_fails_gives_the_next_step(
 def test_terminal_is_restored_at_every_end(file: Path, ending: str) -> None:
     """The alternate screen, the mouse and the raw mode end, and the file is unchanged."""
     text = "explode" if ending == "a crash" else file.read_text()
-    with terminal(["-m", "tests.support.session_in_a_terminal", str(file)], file.parent) as (
+    with terminal(["-m", "tests.support.session", str(file)], file.parent) as (
         pid,
         end,
     ):
@@ -77,7 +77,7 @@ def test_kill_loses_no_shown_attempt(file: Path, home: Path) -> None:
     for shown_before in (0, 1, 1, 2, 2):
         file.write_text(pack_reader.stub(GQA))
         before = {attempt.at for attempt in Journal(home).facts(Attempted)}
-        with terminal(["-m", "tests.support.session_in_a_terminal", str(file)], file.parent) as (
+        with terminal(["-m", "tests.support.session", str(file)], file.parent) as (
             pid,
             end,
         ):

@@ -98,7 +98,7 @@ def test_screen_comes_back_after_the_editor(
 ) -> None:
     """The status shows the result of the editor, and the next key works."""
     value = quoted_editor(tmp_path, editor) + " argument" if editor.startswith("#!") else editor
-    arguments = ["-m", "tests.support.session_in_a_terminal", str(file)]
+    arguments = ["-m", "tests.support.session", str(file)]
     with terminal(arguments, file.parent, EDITOR=value, VISUAL="") as (_, end):
         read_until(end, lambda seen: "Every save of" in seen)
         os.write(end, b"e")

@@ -7,7 +7,7 @@ import pytest
 from attn_drill.server.messages import Prepare, Ready
 from attn_drill.session._practice_model import Ended
 from attn_drill.session._practice_screen import GradingLink
-from tests.support.fake_grader import FakeGrader
+from tests.support.session import FakeGrader
 
 
 def test_process_that_keeps_ending_is_not_replaced_for_ever(

@@ -12,9 +12,8 @@ from attn_drill.practice.facts import StageEnded
 from attn_drill.practice.progress import rated_reviews
 from attn_drill.session._session_record import Ending
 from attn_drill.session.interviews import EndScreen
-from tests.support.interview import END
-from tests.support.session import drive, screen, until, words
-from tests.support.session_interview import CHALLENGES, SIZES, interview
+from tests.support.report import END
+from tests.support.session import CHALLENGES, SIZES, drive, interview, screen, until, words
 
 
 def end_screen(tmp_path: Path, home: Path, count: int = 3) -> EndScreen:

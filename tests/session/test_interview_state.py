@@ -34,8 +34,7 @@ from attn_drill.practice.progress import (
 )
 from attn_drill.session._session_record import Ending, SessionRequest, SessionResult
 from attn_drill.session.interviews import Interview, recorded_events, solve_problems
-from tests.support.fake_grader import report_on
-from tests.support.session_interview import CHALLENGES, interview
+from tests.support.session import CHALLENGES, interview, report_on
 
 Record = Callable[..., None]
 Do = Callable[[SessionRequest, Record], None]

@@ -13,10 +13,7 @@ from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts, rated_reviews
 from attn_drill.server.messages import Ready, Refused, Taught, Traced, TraceLines, Verdict
 from attn_drill.session._practice_model import ACTIONS, Ended, PracticeModel
-from tests.support.fake_grader import report_on
-from tests.support.practice import Practice
-from tests.support.session import GQA
-from tests.support.sitting import sitting
+from tests.support.session import GQA, Practice, report_on, sitting
 
 INTERVIEW: dict[str, Any] = {"purpose": "interview", "stage": "line"}
 NOTE = Note(1, "This line copies repeated entries.", "It costs memory.")

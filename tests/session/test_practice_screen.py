@@ -19,19 +19,20 @@ from attn_drill.server.clients import AsyncClient
 from attn_drill.session._practice_screen import PracticeScreen
 from attn_drill.session._session_record import SETTLE_SECONDS
 from attn_drill.session._widgets import ReportPane, TaskPane
-from tests.support.fake_grader import FakeGrader
 from tests.support.session import (
+    OPENING,
     PACK,
     RIGHT,
     WRONG,
     Clock,
+    FakeGrader,
     drive,
     screen,
     screen_on,
+    sitting,
     until,
     words,
 )
-from tests.support.sitting import OPENING, sitting
 
 SIZES = [(100, 30), (80, 24), (60, 15), (40, 10)]
 real_grader = partial(AsyncClient, PACK)

@@ -9,9 +9,7 @@ from attn_drill.practice.facts import Attempted, Replaced, Started
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts, progress_of, since_start
 from attn_drill.session._session_record import SETTLE_SECONDS, SessionRecord
-from tests.support.practice import Practice
-from tests.support.session import Clock, request_on
-from tests.support.sitting import sitting
+from tests.support.session import Clock, Practice, request_on, sitting
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def test_no_color_in_a_terminal(file: Path) -> None:
 
     def colours(**environment: str) -> set[tuple[str, ...]]:
         with terminal(
-            ["-m", "tests.support.session_in_a_terminal", str(file)],
+            ["-m", "tests.support.session", str(file)],
             file.parent,
             COLORTERM="truecolor",
             **environment,

@@ -10,8 +10,7 @@ from textual.pilot import Pilot
 
 from attn_drill.server.messages import Grade
 from attn_drill.session._editor import mark_of, saves
-from tests.support.fake_grader import FakeGrader
-from tests.support.session import drive, screen_on, until
+from tests.support.session import FakeGrader, drive, screen_on, until
 
 
 def test_mark_changes_with_every_save(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import pytest
 from rich.text import Text
 
 from attn_drill.session._widgets import render_page, side_by_side
-from tests.support.display import lines_of
-from tests.support.practice import Practice
+from tests.support.report import lines_of
+from tests.support.session import Practice
 
 
 def test_parts_stay_together_in_lines_of_the_width() -> None:

@@ -1,5 +1,10 @@
 """Helpers for tests of the diagnosis."""
 
+from __future__ import annotations
+
+from torch import Tensor
+
+from attn_drill.diagnosis._value_graph import Node, ValueGraph
 from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.report import Diagnosis, Report
@@ -22,3 +27,37 @@ def diagnosed(
     assert report.verdict != "passed"
     assert report.diagnosis is not None
     return report, report.diagnosis
+
+
+class GraphBuilder:
+    """Collect the nodes of a graph."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+
+    def add(
+        self,
+        operation: str,
+        value: Tensor | None,
+        *parents: Node,
+        lines: tuple[int, ...] = (),
+        is_cut: bool = False,
+        written: Node | None = None,
+    ) -> Node:
+        """Add a node. Its innermost line comes first; an in-place operation has `written` one."""
+        node = Node(
+            index=len(self.nodes),
+            lines=lines,
+            operation=operation,
+            value=value,
+            parents=parents,
+            written=written,
+            entries=1 if value is None else value.numel(),
+            is_cut=is_cut,
+        )
+        self.nodes.append(node)
+        return node
+
+    def graph(self, **outputs: Node) -> ValueGraph:
+        """Return the graph with these outputs."""
+        return ValueGraph(tuple(self.nodes), outputs)

@@ -37,17 +37,9 @@ def run(
     typed: str = "",
     timeout: float = 120.0,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `attn-drill` in a folder and return its result.
+    """Run `attn-drill` in a folder with exactly this environment, and return its result.
 
-    Args:
-        arguments: the command line without `attn-drill`.
-        cwd: the folder.
-        environment: all environment variables of the command.
-        typed: the standard input.
-        timeout: seconds after which the command is killed.
-
-    Raises:
-        subprocess.TimeoutExpired: if the command takes longer than `timeout`.
+    After `timeout` seconds the command is killed, and subprocess.TimeoutExpired is raised.
     """
     with (
         tempfile.TemporaryFile() as given,
@@ -117,11 +109,7 @@ def _open_streams(encoding: str) -> None:
 
 
 class ForkedServer:
-    """A grading server in a fork of this process, with those methods of Popen that clients use.
-
-    Args:
-        errors: the file for its stderr.
-    """
+    """A grading server in a fork of this process, with those methods of Popen that clients use."""
 
     def __init__(self, errors: IO[bytes]) -> None:
         given, requests = os.pipe()
@@ -139,11 +127,7 @@ class ForkedServer:
         self._waiting = threading.Lock()
 
     def wait(self, timeout: float = 120.0) -> int:
-        """Wait for the end of the server and return its exit code.
-
-        Raises:
-            subprocess.TimeoutExpired: if the server has not ended after so many seconds.
-        """
+        """Return the exit code, or raise subprocess.TimeoutExpired if the server does not end."""
         deadline = time.monotonic() + timeout
         with self._waiting:  # several threads may close the same server
             while self._code is None:

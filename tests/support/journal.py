@@ -1,15 +1,44 @@
-"""Journals of old versions, and helpers that use a journal in other processes."""
+"""Helpers for tests of the journal."""
+
+from __future__ import annotations
 
 import contextlib
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import datetime, timezone, tzinfo
 from pathlib import Path
 from typing import Any
 
-from attn_drill.practice.facts import Attempted
+from attn_drill.model.challenge import Challenge, Mistake
+from attn_drill.practice.facts import (
+    Attempted,
+    Diagnosed,
+    Fact,
+    Hinted,
+    Hunted,
+    InterviewBegan,
+    InterviewFinished,
+    MistakeShown,
+    Overruled,
+    QuestionAnswered,
+    QuestionsLeft,
+    Replaced,
+    Resumed,
+    Revealed,
+    Reviewed,
+    StageAttempted,
+    StageBegan,
+    StageEnded,
+    StageHinted,
+    StageLeft,
+    StageRepaired,
+    StageReplaced,
+    Started,
+)
 from attn_drill.practice.journal import Journal
+from attn_drill.practice.statistics import Stats, statistics
 from tests.support.paths import ROOT
 
 ROOT = ROOT
@@ -105,13 +134,158 @@ def run_together(commands: list[list[str]]) -> list[str]:
         for command in commands
     ]
     for process in running:
-        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
     for process in running:
-        assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
     return [process.communicate()[0] for process in running]
 
 
 READY = "print('ready', flush=True); sys.stdin.readline()\n"
+
+
+TEXT = "x = 'é 注意力 🙂'\r\n\0\u2028\x85\x1b[31m\"\\u00e9\"\x7f\ufeff"
+
+FACTS: tuple[Fact, ...] = (
+    Started("gqa", 10.0, path=f"/a {TEXT}/gqa.py", level="guided"),
+    Resumed("gqa", 11.0),
+    Attempted("gqa", 12.0, "first", seed=(1 << 63) - 1, verdict="failed", source="x"),
+    Replaced("gqa", 12.5, attempt="first"),
+    Attempted(
+        "gqa",
+        13.25,
+        "second",
+        seed=0,
+        verdict="not-allowed",
+        source=TEXT,
+        checks={"loads": "passed", "values": "failed", "masks": "skipped"},
+        seconds=0.1,
+        hints=2,
+        solution=True,
+        purpose="review",
+    ),
+    Diagnosed("gqa", 14.0, attempt="second", mistakes=("no-scale", "x"), line=3),
+    Diagnosed("gqa", 14.5, attempt="first", mistakes=(), line=None),
+    Hinted("gqa", 15.0, level=3),
+    Revealed("gqa", 1e-300),
+    Reviewed("question:a", 1e11, "review", rating=1, reason=TEXT),
+    Overruled("question:a", 17.0, review="review", rating=4),
+    Hunted("gqa", 18.0, mistakes=("a", "b"), path="/b.py"),
+    InterviewBegan("", 19.0, "interview", plan={"minutes": 45.5, TEXT: [None, {"a": True}]}),
+    StageBegan("gqa", 20.0, interview="interview"),
+    StageAttempted(
+        "gqa",
+        21.0,
+        interview="interview",
+        seconds=0.5,
+        verdict="failed",
+        passed=3,
+        total=5,
+        failed=("values", "masks"),
+        bugs_left=2,
+        count=0,
+    ),
+    StageReplaced("gqa", 21.1, interview="interview"),
+    StageRepaired("gqa", 21.2, interview="interview", bugs_left=1),
+    StageHinted("gqa", 22.0, interview="interview", seconds=1.0, level=2),
+    MistakeShown("gqa", 23.0, interview="interview", seconds=2.0, count=3),
+    StageLeft("gqa", 24.0, interview="interview", seconds=3.0),
+    StageEnded(
+        "gqa", 25.0, interview="interview", code=TEXT, note=TEXT, reference_seen=True, seconds=3.5
+    ),
+    QuestionAnswered("follow-up:gqa:1", 26.0, interview="interview", seconds=4.0, rating=2),
+    QuestionsLeft("", 27.0, interview="interview", seconds=5.0),
+    InterviewFinished("", 28.0, interview="interview"),
+)
+
+
+def filled_journal(folder: Path) -> Journal:
+    """Return a journal with facts of all kinds."""
+    journal = Journal(folder)
+    for fact in FACTS:
+        journal.add(fact)
+    assert journal.trouble is None
+    return journal
+
+
+UTC = timezone.utc  # noqa: UP017  # like the other zones
+
+NOW = datetime(2026, 3, 5, 12, tzinfo=UTC).timestamp()  # a Thursday
+
+DAY = 86_400.0
+
+
+def challenge(name: str, *builds_on: str, topic: str = "basics", minutes: int = 10) -> Challenge:
+    """Return a challenge."""
+    return Challenge(
+        name,
+        f"About {name}",
+        "easy",
+        minutes,
+        "function",
+        (name,),
+        builds_on,
+        ("", "", ""),
+        Path("/c"),
+        Path("/s"),
+        topic,
+    )
+
+
+A, B, C, D = (
+    challenge("a"),
+    challenge("b", "a", topic="caches"),
+    challenge("c", "a", "b", topic="caches", minutes=20),
+    challenge("d", "c", "elsewhere"),
+)
+
+PACK = (A, B, C, D)
+
+MISTAKES = {
+    "a": [
+        Mistake("no-scale", "", "", "It is not scaled.", ""),
+        Mistake("late", "", "", "It comes late.", ""),
+    ]
+}
+
+
+def attempt_at(
+    name: str,
+    days: float,
+    verdict: str = "failed",
+    *mistakes: str,
+    seconds: float | None = None,
+    purpose: str = "practice",
+) -> Attempted:
+    """Return an attempt that was made `days` days before now."""
+    return Attempted(
+        name,
+        NOW - days * DAY,
+        seed=1,
+        verdict=verdict,  # type: ignore[arg-type]
+        source="",
+        seconds=seconds,
+        mistakes=mistakes,
+        purpose=purpose,  # type: ignore[arg-type]
+    )
+
+
+def review(item: str, days: float, rating: int = 3) -> Reviewed:
+    """Return a review that was made `days` days before now."""
+    return Reviewed(item, NOW - days * DAY, f"{item} {days}", rating=rating)
+
+
+def statistics_of(
+    *attempts: Attempted,
+    reviews: tuple[Reviewed, ...] = (),
+    starts: dict[str, list[float]] | None = None,
+    zone: tzinfo | None = UTC,
+) -> Stats:
+    """Return the statistics for the small pack. `starts` are in days before now."""
+    started = [
+        Started(name, NOW - days * DAY, path="")
+        for name, days_ago in (starts or {}).items()
+        for days in days_ago
+    ]
+    facts = sorted([*started, *attempts, *reviews], key=lambda fact: fact.at)
+    return statistics(facts, PACK, MISTAKES, NOW, zone=zone)

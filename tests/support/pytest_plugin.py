@@ -21,14 +21,7 @@ def prefix_sum(x, reverse=False):
 
 @dataclass(frozen=True)
 class Ran:
-    """A finished run of pytest.
-
-    Attributes:
-        code: the exit code.
-        out: the text on the terminal.
-        results: the result of each test, by its name in JUnit's file.
-        texts: the text of each test, by its name in JUnit's file.
-    """
+    """A finished run of pytest. Results and texts are by the tests' names in JUnit's file."""
 
     code: int
     out: str
@@ -55,14 +48,7 @@ def project(place: Path) -> Path:
 
 
 def run(folder: Path, *args: str, plugin: tuple[str, ...] = PLUGIN, **more: str) -> Ran:
-    """Run pytest in a folder.
-
-    Args:
-        folder: the project.
-        args: options of the command line.
-        plugin: the options that load the plugin.
-        more: additional variables of the environment.
-    """
+    """Run pytest in the folder of a project. `more` has variables of the environment."""
     (folder / "junit.xml").unlink(missing_ok=True)
     inherited = {
         name: value

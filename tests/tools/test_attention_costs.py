@@ -7,7 +7,7 @@ import torch
 
 from attn_drill.model.errors import DrillError
 from attn_drill.tools.attention_costs import Cost, configure, costs, find_preset
-from tests.support.compare import reference
+from tests.support.tools import reference
 
 
 def by_name(*settings: str, preset: str = "") -> dict[str, Cost]:

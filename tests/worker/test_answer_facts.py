@@ -12,11 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attn_drill.worker.answer_facts import (
-    FactsRecorder,
-    realistic_facts,
-    unused_state,
-)
+from attn_drill.worker.answer_facts import FactsRecorder, realistic_facts, unused_state
 from attn_drill.worker.protocol import Facts
 from tests.support.paths import ROOT
 

@@ -18,10 +18,10 @@ from attn_drill.worker.arguments import (
     renamed,
 )
 from attn_drill.worker.protocol import FoundParameter
+from tests.support.rows import each_row
 
 ATTENTION = Signature(
-    "attention",
-    (Parameter("query"), Parameter("key"), Parameter("mask", required=False)),
+    "attention", (Parameter("query"), Parameter("key"), Parameter("mask", required=False))
 )
 
 
@@ -79,17 +79,15 @@ def test_callable_without_a_signature_has_no_found_parameters() -> None:
     assert found_parameters(torch.softmax, skip_self=False) is None
 
 
-@pytest.mark.parametrize(
-    ("function", "names"),
-    [
-        pytest.param(contract_names, {}, id="the contract's names"),
-        pytest.param(
-            own_names, {"query": "q", "key": "k", "mask": "attention_mask"}, id="own names"
-        ),
-        pytest.param(lambda query, key, hidden: 0, {}, id="no default"),
-        pytest.param(lambda query, key, hidden=False: 0, {}, id="another default"),
-        pytest.param(lambda key, query, mask=None: 0, {}, id="another order"),
-    ],
+@each_row(
+    "function, names",
+    {
+        "the contract's names": (contract_names, {}),
+        "own names": (own_names, {"query": "q", "key": "k", "mask": "attention_mask"}),
+        "no default": (lambda query, key, hidden: 0, {}),
+        "another default": (lambda query, key, hidden=False: 0, {}),
+        "another order": (lambda key, query, mask=None: 0, {}),
+    },
 )
 def test_arguments_are_renamed_by_position_and_default(
     function: Callable[..., Any], names: dict[str, str]

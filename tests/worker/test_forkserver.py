@@ -8,18 +8,21 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
+import torch
 
+from attn_drill.grading.case_set import load_case_set
 from attn_drill.grading.grader import Grader
-from attn_drill.sandbox.isolation import (
-    FOLDER_BYTES,
-    Isolation,
-    used_bytes,
-)
-from attn_drill.worker.protocol import SubmittedFile
+from attn_drill.packs import pack_reader
+from attn_drill.sandbox.isolation import FOLDER_BYTES, Isolation, used_bytes
+from attn_drill.worker import _forkserver
+from attn_drill.worker.case_runner import CaseRunner
+from attn_drill.worker.protocol import Request, SubmittedFile, decode
 from attn_drill.worker.worker_client import WorkerRun
-from tests.support.grading import report_of
+from tests.support.grading import RIGHT_SUM, grade_prefix_sum, report_of
 from tests.support.isolation import (
     RIGHT,
     SOURCE,
@@ -28,11 +31,11 @@ from tests.support.isolation import (
     family,
     grade,
     grader_by,
+    linux,
     message_of,
+    needs_bubblewrap,
     without_time,
 )
-from tests.support.running import RIGHT_SUM, grade_prefix_sum
-from tests.support.sandbox import linux, needs_bubblewrap
 
 # The tests with the kernel's isolation find the same faults first.
 LIMITS = pytest.param("limits", marks=pytest.mark.thorough)
@@ -340,7 +343,6 @@ def test_a_worker_that_sleeps_too_long_is_ended(hasty: Grader) -> None:
     report = grade_prefix_sum(hasty, RIGHT_SUM.format(body))
     assert report.verdict == "timeout"
     failure = report.first_failure()
-    assert failure is not None
     assert failure.number == 1
     assert "slept" in failure.message
 
@@ -362,12 +364,6 @@ def test_only_the_cpu_time_of_the_worker_counts(hasty: Grader) -> None:
         assert grade_prefix_sum(hasty, RIGHT_SUM.format("pass")).verdict == "passed"
 
 
-def test_a_fork_server_survives_the_death_of_a_worker(grader: Grader) -> None:
-    """A run that ends the worker process does not affect the next run."""
-    assert grade_prefix_sum(grader, RIGHT_SUM.format("import os; os._exit(0)")).verdict == "error"
-    assert grade_prefix_sum(grader, RIGHT_SUM.format("pass")).verdict == "passed"
-
-
 @pytest.mark.thorough
 def test_threads_that_start_together_find_a_thread_pool(grader: Grader) -> None:
     """The fork loses torch's thread pool, so a new pool is made before the submission runs."""
@@ -381,3 +377,53 @@ def test_threads_that_start_together_find_a_thread_pool(grader: Grader) -> None:
     )
     reports = [grade_prefix_sum(grader, source, only=1) for _ in range(15)]
     assert [report.first_failure() for report in reports] == [None] * 15
+
+
+def test_a_rehearsal_runs_all_calls_without_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rehearsal includes gradients and second calls, and keeps the state of the random generator.
+
+    Nobody would see a failure of the rehearsal, so this test looks for failures.
+    """
+    runners: list[CaseRunner] = []
+
+    class RecordedRunner(CaseRunner):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            runners.append(self)
+
+    monkeypatch.setattr(_forkserver, "CaseRunner", RecordedRunner)
+    before = torch.get_rng_state()
+    _forkserver.rehearse()
+    assert torch.equal(torch.get_rng_state(), before)
+    (runner,) = runners
+    assert len(runner.runs) == 4
+    for run in runner.runs:
+        assert run.failure is None
+        assert not run.unassigned
+        assert len(run.calls) >= 2
+        assert all(call.outputs and call.failure is None for call in run.calls)
+        assert set(run.first.gradients) >= {"x", "q_proj.weight", "o_proj.bias"}
+
+
+def test_kernels_are_chosen_by_the_size_of_bfloat16_cases() -> None:
+    """oneDNN is off only for small bfloat16 cases: it would compile a kernel for each size."""
+    gqa, enabled = (
+        pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa"),
+        torch._C._get_mkldnn_enabled,
+    )
+    request, tensors = decode(load_case_set(gqa, 3).request(), Request)
+    try:
+        _forkserver.choose_kernels(request, tensors)
+        assert not enabled()
+        large = [
+            tensor.expand(1 << 14, *tensor.shape) if tensor.dtype is torch.bfloat16 else tensor
+            for tensor in tensors
+        ]
+        _forkserver.choose_kernels(request, large)
+        assert enabled()
+        torch._C._set_mkldnn_enabled(False)
+        others = [run for run in request.runs if run.dtype != "bfloat16"]
+        _forkserver.choose_kernels(msgspec.structs.replace(request, runs=others), tensors)
+        assert enabled()
+    finally:
+        torch._C._set_mkldnn_enabled(True)

@@ -12,9 +12,8 @@ from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Limits
 from attn_drill.model.errors import GraderError
 from attn_drill.worker import _forkserver, forkserver_client
-from tests.support.isolation import family, grade, grader_by
-from tests.support.running import RIGHT_SUM, grade_prefix_sum
-from tests.support.sandbox import linux
+from tests.support.grading import RIGHT_SUM, grade_prefix_sum
+from tests.support.isolation import family, grade, grader_by, linux
 
 
 @linux

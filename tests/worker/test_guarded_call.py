@@ -1,13 +1,15 @@
 """Exceptions of a submission become failures with the lines of its file."""
 
 import errno
+from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 from attn_drill.worker.execution import GuardedCall, is_out_of_memory
-from attn_drill.worker.returns import UnexpectedReturnError
+from attn_drill.worker.returns import UnexpectedReturnError, describe, unpack
 
 PATH = "/submission/answer.py"
 
@@ -31,7 +33,6 @@ def test_exceptions_of_all_kinds_become_failures(kind: str) -> None:
     function = function_of(f"def g():\n    raise {kind}('no')\ndef f():\n    return g()\n")
     result, failure = GuardedCall(PATH).call("forward", function)
     assert result is None
-    assert failure is not None
     assert (failure.phase, failure.type, failure.message) == ("forward", kind, "no")
     assert [(frame.line, frame.function) for frame in failure.frames] == [(4, "f"), (2, "g")]
 
@@ -43,7 +44,6 @@ def test_exception_that_cannot_be_shown_is_a_failure() -> None:
         "def f():\n    raise Bad\n"
     )
     failure = GuardedCall(PATH).call("forward", function)[1]
-    assert failure is not None
     assert (failure.type, failure.message) == ("Bad", "(its message cannot be shown)")
 
 
@@ -51,7 +51,6 @@ def test_syntax_error_has_the_line_of_the_file() -> None:
     """A syntax error has no frame of the file, so its own line is used."""
     call = GuardedCall(PATH)
     failure = call.call("import", lambda: compile("a = 1\nb = (\n", PATH, "exec"))[1]
-    assert failure is not None
     assert [(frame.line, frame.text) for frame in failure.frames] == [(2, "b = (")]
 
 
@@ -62,7 +61,6 @@ def test_unexpected_return_has_no_frames() -> None:
         raise UnexpectedReturnError("the return value must be (out, cache)")
 
     failure = GuardedCall(__file__).call("forward", raise_error)[1]
-    assert failure is not None
     assert failure.frames == []
 
 
@@ -81,3 +79,35 @@ def test_errors_of_python_and_torch_without_memory_are_recognised(
 ) -> None:
     """Python, the system and torch's allocator report missing memory in different ways."""
     assert is_out_of_memory(error) == is_memory
+
+
+def test_unpack_returns_the_parts_of_a_tuple_or_list() -> None:
+    """A named tuple is a tuple too."""
+    pair = namedtuple("pair", "out cache")
+    for value in ((1, 2), [1, 2], pair(1, 2)):
+        assert unpack(value, "out", "cache") == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "description"),
+    [
+        (torch.ones(2, 3), "a tensor [2, 3]"),
+        ((torch.ones(2),), "a tuple of 1: (Tensor [2])"),
+        (None, "None (is a `return` missing?)"),
+        ({"out": 1, "cache": 2}, "a dict"),
+    ],
+    ids=["a tensor", "too few parts", "nothing", "a dict"],
+)
+def test_unpack_names_the_expected_parts_and_the_value(value: object, description: str) -> None:
+    """A tensor of two rows is not taken apart."""
+    with pytest.raises(UnexpectedReturnError) as caught:
+        unpack(value, "out", "cache")
+    assert "(out, cache)" in str(caught.value)
+    assert description in str(caught.value)
+
+
+def test_descriptions_are_short() -> None:
+    """Long strings and tuples are cut, and a huge integer is not written out."""
+    assert len(describe("x" * 1000)) < 80
+    assert describe(tuple(range(7))) == "a tuple of 7: (int, int, int, int, int, int, …)"
+    assert describe(10**5000) == "an int"

@@ -12,6 +12,7 @@ from attn_drill.worker.layer_matching import (
     explain_mismatch,
     plain_names,
 )
+from tests.support.rows import each_row
 
 GQA = {
     "q_proj.weight": (12, 12),
@@ -35,35 +36,30 @@ def linear(**layers: tuple[int, int]) -> Shapes:
     return found
 
 
-@pytest.mark.parametrize(
-    ("shapes", "roles"),
-    [
-        pytest.param(
+@each_row(
+    "shapes, roles",
+    {
+        "the contract's own names": (
             GQA,
             {"q_proj": ("q",), "k_proj": ("k",), "v_proj": ("v",), "o_proj": ("o",)},
-            id="the contract's own names",
         ),
-        pytest.param(
+        "another family": (
             linear(W_q=(12, 12), W_k=(6, 12), W_v=(6, 12), W_o=(12, 12)),
             {"W_q": ("q",), "W_k": ("k",), "W_v": ("v",), "W_o": ("o",)},
-            id="another family",
         ),
-        pytest.param(
+        "fused": (
             linear(c_attn=(24, 12), c_proj=(12, 12)),
             {"c_attn": ("q", "k", "v"), "c_proj": ("o",)},
-            id="fused",
         ),
-        pytest.param(
+        "nested, kv fused": (
             linear(to_q=(12, 12), to_kv=(12, 12), to_out__0=(12, 12)),
             {"to_q": ("q",), "to_kv": ("k", "v"), "to_out.0": ("o",)},
-            id="nested, kv fused",
         ),
-        pytest.param(
+        "the last by elimination": (
             linear(inner__query=(12, 12), inner__key=(6, 12), inner__value=(6, 12), fc=(12, 12)),
             {"inner.query": ("q",), "inner.key": ("k",), "inner.value": ("v",), "fc": ("o",)},
-            id="the last by elimination",
         ),
-    ],
+    },
 )
 def test_known_names_give_a_single_assignment(
     shapes: Shapes, roles: dict[str, tuple[str, ...]]
@@ -106,41 +102,35 @@ def test_layers_with_contradicting_names_are_tried() -> None:
     assert len(found) == 4
 
 
-@pytest.mark.parametrize(
-    ("shapes", "pattern"),
-    [
-        pytest.param(
+@each_row(
+    "shapes, pattern",
+    {
+        "an extra layer": (
             {**GQA, "extra.weight": (3, 12)},
             r"your module has extra\.weight \[3, 12\]",
-            id="an extra layer",
         ),
-        pytest.param(
+        "a missing layer": (
             {k: v for k, v in GQA.items() if "v_proj" not in k},
             r"asks for v_proj\.weight \[6, 12\]",
-            id="a missing layer",
         ),
-        pytest.param(
+        "no bias": (
             {k: v for k, v in GQA.items() if k != "o_proj.bias"},
             r"asks for o_proj\.bias \[12\]",
-            id="no bias",
         ),
-        pytest.param(
+        "wrong shape": (
             {**GQA, "k_proj.weight": (12, 12), "k_proj.bias": (12,)},
             r"k_proj\.weight is \[12, 12\] and must be \[6, 12\]",
-            id="wrong shape",
         ),
-        pytest.param(
+        "the learner's own scalar": (
             {**GQA, "temperature": (1,)},
             r"your module has temperature \[1\]",
-            id="the learner's own scalar",
         ),
-        pytest.param(
+        "no bias under another name": (
             {**{k: v for k, v in GQA.items() if "o_proj" not in k}, "wo.weight": (12, 12)},
             r"^the contract asks for wo\.bias \[12\], which your module lacks; "
             r"wo is taken for o_proj$",
-            id="no bias under another name",
         ),
-        pytest.param(
+        "wrong shape under another name": (
             {
                 **{k: v for k, v in GQA.items() if "k_proj" not in k},
                 "attn.to_k.weight": (12, 12),
@@ -148,16 +138,14 @@ def test_layers_with_contradicting_names_are_tried() -> None:
             },
             r"attn\.to_k\.weight is \[12, 12\] and must be \[6, 12\].*; "
             r"attn\.to_k is taken for k_proj$",
-            id="wrong shape under another name",
         ),
-        pytest.param(
+        "two stacked roles without a bias": (
             {**{k: v for k, v in GQA.items() if k[0] not in "kv"}, "to_kv.weight": (12, 12)},
             r"^the contract asks for to_kv\.bias \[12\], which your module lacks; "
             r"to_kv is taken for k_proj and v_proj$",
-            id="two stacked roles without a bias",
         ),
-        pytest.param({"W": (12, 12)}, r"asks for q_proj\.weight", id="a bare matrix"),
-    ],
+        "a bare matrix": ({"W": (12, 12)}, r"asks for q_proj\.weight"),
+    },
 )
 def test_missing_assignment_is_explained(shapes: Shapes, pattern: str) -> None:
     """The sentence contains the names and shapes of both sides."""
@@ -174,74 +162,62 @@ def without(shapes: Shapes, *names: str) -> Shapes:
     return {name: shape for name, shape in shapes.items() if not name.startswith(names)}
 
 
-@pytest.mark.parametrize(
-    ("shapes", "phrase"),
-    [
-        pytest.param(
+@each_row(
+    "shapes, phrase",
+    {
+        "a bare parameter next to layers with unknown names": (
             {**without(UNNAMED, "f.2"), "W_v": (6, 12)},
             "W_v is a bare nn.Parameter [6, 12] where the contract asks for v_proj.weight [6, 12]; "
             "use nn.Linear(12, 6)",
-            id="a bare parameter next to layers with unknown names",
         ),
-        pytest.param(
+        "a bare parameter, transposed": (
             {**without(GQA, "v_proj"), "v_proj": (12, 6)},
             "v_proj is a bare nn.Parameter [12, 6] where the contract asks for v_proj.weight "
             "[6, 12]; use nn.Linear(12, 6)",
-            id="a bare parameter, transposed",
         ),
-        pytest.param(
+        "a bare parameter with a dim for heads": (
             {**without(GQA, "v_proj"), "per_head": (2, 12, 3)},
             "per_head is a bare nn.Parameter [2, 12, 3] where the contract asks for v_proj.weight "
             "[6, 12]; use nn.Linear(12, 6)",
-            id="a bare parameter with a dim for heads",
         ),
-        pytest.param(
+        "a layer with an unknown name and no bias": (
             without(UNNAMED, "f.1.bias"),
             "the contract asks for f.1.bias [6], which your module lacks",
-            id="a layer with an unknown name and no bias",
         ),
-        pytest.param(
+        "a foreign layer norm": (
             {**UNNAMED, "norm.weight": (12,), "norm.bias": (12,)},
             "your module has norm.weight [12], norm.bias [12], which the contract does not have",
-            id="a foreign layer norm",
         ),
-        pytest.param(
+        "a foreign layer": (
             {**UNNAMED, "more.weight": (5, 7)},
             "your module has more.weight [5, 7], which the contract does not have",
-            id="a foreign layer",
         ),
-        pytest.param(
+        "a missing layer, the others with unknown names": (
             without(UNNAMED, "f.3"),
             "the contract asks for o_proj.weight [12, 12], o_proj.bias [12], which your module "
             "lacks",
-            id="a missing layer, the others with unknown names",
         ),
-        pytest.param(
+        "an unknown name and a foreign parameter": (
             {**without(GQA, "k_proj"), **linear(mine=(6, 12)), "norm.weight": (12,)},
             "your module has norm.weight [12], which the contract does not have",
-            id="an unknown name and a foreign parameter",
         ),
-        pytest.param(
+        "an unknown name and a missing bias": (
             {**without(GQA, "k_proj", "o_proj.bias"), **linear(mine=(6, 12))},
             "the contract asks for o_proj.bias [12], which your module lacks",
-            id="an unknown name and a missing bias",
         ),
-        pytest.param(
+        "fused and separate layers": (
             {**GQA, **linear(qkv=(24, 12))},
             "your module has qkv.weight [24, 12], qkv.bias [24], which the contract does not have",
-            id="fused and separate layers",
         ),
-        pytest.param(
+        "two layers for the same role": (
             {**GQA, **linear(to_k=(6, 12))},
             "to_k and k_proj both hold k: keep one of them",
-            id="two layers for the same role",
         ),
-        pytest.param(
+        "an unknown name and another shape": (
             {**without(UNNAMED, "f.1"), **linear(f__1=(12, 12))},
             "must be [6, 12]",
-            id="an unknown name and another shape",
         ),
-    ],
+    },
 )
 def test_only_the_difference_is_reported(shapes: Shapes, phrase: str) -> None:
     """The sentence does not list layers that fit."""
@@ -342,15 +318,15 @@ def test_layers_inside_parts_are_found_by_name(
     assert sorted(names.values()) == sorted(contract_of(contract).plain)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "shapes",
-    [
-        pytest.param(block(FUSED, linear(a=(16, 4), b=(4, 16))), id="unknown names"),
-        pytest.param(block(SPLIT | FUSED, MLP), id="both split and fused"),
-        pytest.param({**FUSED, **block({}, MLP)}, id="attention outside of its part"),
-        pytest.param(block(FUSED, MLP) | {"ln_3.weight": (4,)}, id="another norm"),
-        pytest.param({**BLOCK, "ln_1.weight": (5,)}, id="a norm of another width"),
-    ],
+    {
+        "unknown names": block(FUSED, linear(a=(16, 4), b=(4, 16))),
+        "both split and fused": block(SPLIT | FUSED, MLP),
+        "attention outside of its part": {**FUSED, **block({}, MLP)},
+        "another norm": block(FUSED, MLP) | {"ln_3.weight": (4,)},
+        "a norm of another width": {**BLOCK, "ln_1.weight": (5,)},
+    },
 )
 def test_layers_inside_parts_are_never_guessed(shapes: Shapes) -> None:
     """Shapes alone do not find a layer that is inside a part."""

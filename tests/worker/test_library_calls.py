@@ -20,7 +20,7 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 from attn_drill.grading.grader import Grader
 from attn_drill.worker._observers import measured
 from attn_drill.worker.library_calls import LibraryCalls, NotAllowedError
-from tests.support.running import RIGHT_SUM, grade_prefix_sum
+from tests.support.grading import RIGHT_SUM, grade_prefix_sum
 
 Q = torch.randn(2, 3, 4, 8)
 X = torch.randn(2, 5, 8)
@@ -83,10 +83,7 @@ ATTENTION: dict[str, tuple[Callable[[], object], set[str]]] = {
     "torch.compile": (lambda: torch.compile(ALIAS, backend="eager")(Q, Q, Q), {SDPA}),
     "vmap": (lambda: torch.vmap(ALIAS)(Q, Q, Q), {SDPA}),
     "map": (lambda: list(map(ALIAS, Q, Q, Q)), {SDPA}),
-    "torch.ops.aten": (
-        lambda: torch.ops.aten.scaled_dot_product_attention(Q, Q, Q),
-        {SDPA},
-    ),
+    "torch.ops.aten": (lambda: torch.ops.aten.scaled_dot_product_attention(Q, Q, Q), {SDPA}),
     "with gradients": (lambda: ALIAS(Q.clone().requires_grad_(), Q, Q).sum().backward(), {SDPA}),
     "in a checkpoint": (
         lambda: torch.utils.checkpoint.checkpoint(
@@ -356,7 +353,6 @@ def test_import_of_a_package_of_attention_has_the_ordinary_message(
     report = grade_prefix_sum(grader, f"{statement}\n" + RIGHT_SUM.format("pass"))
     failure = report.first_failure()
     assert report.verdict == "error"
-    assert failure is not None
     assert failure.check == "loads"
     assert "ModuleNotFoundError: No module named '" in failure.message
     assert "halted" not in failure.message

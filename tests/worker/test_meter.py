@@ -13,8 +13,9 @@ import torch
 import torch.nn.functional as F
 
 from attn_drill.grading._checks_run import LOOP_GROWTH
-from attn_drill.worker._observers import Meter, flops_of, measured, tensors_in
+from attn_drill.worker._observers import Meter, measured, tensors_in
 from attn_drill.worker.protocol import RunCost
+from tests.support.rows import each_row
 
 Heads = torch.Tensor  # [batch, heads, positions, head_dim]
 
@@ -256,26 +257,26 @@ def largest(call: Callable[[], Any]) -> int:
 X = torch.ones(4, 6)
 
 
-@pytest.mark.parametrize(
-    ("call", "entries"),
-    [
-        pytest.param(lambda: X + 1, 24, id="a result"),
-        pytest.param(lambda: X.expand(100, 4, 6), 0, id="an expanded view"),
-        pytest.param(lambda: X.view(2, 12).T[None].unfold(1, 2, 1), 0, id="views"),
-        pytest.param(lambda: X.expand(100, 4, 6) + 1, 2400, id="an expanded view that is read"),
-        pytest.param(lambda: X.expand(100, 4, 6).contiguous(), 2400, id="contiguous"),
-        pytest.param(lambda: torch.empty(7, 9), 63, id="a new tensor"),
-        pytest.param(lambda: torch.zeros(0).resize_(50, 50), 2500, id="resize_"),
-        pytest.param(lambda: torch.add(X, 1, out=torch.empty(0)), 24, id="out="),
-        pytest.param(lambda: X @ torch.ones(6, 9), 54, id="a product"),
-        pytest.param(lambda: torch.ones(5, 7, dtype=torch.bfloat16) * 2, 35, id="bfloat16"),
-        pytest.param(lambda: torch.ones(5, 7, dtype=torch.bool) & True, 35, id="bool"),
-        pytest.param(lambda: torch.split(X + 1, 2), 24, id="parts of a result"),
-        pytest.param(lambda: X.clone().add_(1).mul_(2), 24, id="in place"),
-        pytest.param(lambda: torch.vmap(lambda row: torch.outer(row, row))(X), 144, id="vmap"),
-        pytest.param(lambda: torch.einsum("ij,kl->ijkl", X, X), 576, id="einsum"),
-        pytest.param(lambda: None, 0, id="nothing"),
-    ],
+@each_row(
+    "call, entries",
+    {
+        "a result": (lambda: X + 1, 24),
+        "an expanded view": (lambda: X.expand(100, 4, 6), 0),
+        "views": (lambda: X.view(2, 12).T[None].unfold(1, 2, 1), 0),
+        "an expanded view that is read": (lambda: X.expand(100, 4, 6) + 1, 2400),
+        "contiguous": (lambda: X.expand(100, 4, 6).contiguous(), 2400),
+        "a new tensor": (lambda: torch.empty(7, 9), 63),
+        "resize_": (lambda: torch.zeros(0).resize_(50, 50), 2500),
+        "out=": (lambda: torch.add(X, 1, out=torch.empty(0)), 24),
+        "a product": (lambda: X @ torch.ones(6, 9), 54),
+        "bfloat16": (lambda: torch.ones(5, 7, dtype=torch.bfloat16) * 2, 35),
+        "bool": (lambda: torch.ones(5, 7, dtype=torch.bool) & True, 35),
+        "parts of a result": (lambda: torch.split(X + 1, 2), 24),
+        "in place": (lambda: X.clone().add_(1).mul_(2), 24),
+        "vmap": (lambda: torch.vmap(lambda row: torch.outer(row, row))(X), 144),
+        "einsum": (lambda: torch.einsum("ij,kl->ijkl", X, X), 576),
+        "nothing": (lambda: None, 0),
+    },
 )
 def test_the_largest_tensor_is_the_largest_memory_that_was_made(
     call: Callable[[], Any], entries: int
@@ -294,24 +295,20 @@ Q, K = torch.randn(2, 3, 4, 8), torch.randn(2, 3, 5, 8)
 SCORES = 2 * 2 * 3 * 4 * 5 * 8  # a multiply-add for each entry of the scores and of head_dim
 
 
-@pytest.mark.parametrize(
+@each_row(
     "call",
-    [
-        pytest.param(lambda: Q @ K.mT, id="@"),
-        pytest.param(lambda: torch.matmul(Q, K.transpose(-2, -1)), id="matmul"),
-        pytest.param(lambda: torch.einsum("bhqd,bhkd->bhqk", Q, K), id="einsum"),
-        pytest.param(lambda: torch.bmm(Q.flatten(0, 1), K.flatten(0, 1).mT), id="bmm"),
-        pytest.param(
-            lambda: torch.baddbmm(torch.zeros(()), Q.flatten(0, 1), K.flatten(0, 1).mT),
-            id="baddbmm",
+    {
+        "@": lambda: Q @ K.mT,
+        "matmul": lambda: torch.matmul(Q, K.transpose(-2, -1)),
+        "einsum": lambda: torch.einsum("bhqd,bhkd->bhqk", Q, K),
+        "bmm": lambda: torch.bmm(Q.flatten(0, 1), K.flatten(0, 1).mT),
+        "baddbmm": lambda: torch.baddbmm(torch.zeros(()), Q.flatten(0, 1), K.flatten(0, 1).mT),
+        "one head after another": lambda: torch.stack(
+            [*map(torch.mm, Q.flatten(0, 1), K.flatten(0, 1).mT)]
         ),
-        pytest.param(
-            lambda: torch.stack([*map(torch.mm, Q.flatten(0, 1), K.flatten(0, 1).mT)]),
-            id="one head after another",
-        ),
-        pytest.param(lambda: torch.vmap(torch.vmap(lambda q, k: q @ k.T))(Q, K), id="vmap"),
-        pytest.param(lambda: torch.tensordot(Q[0, 0], K, ([1], [3])), id="tensordot"),
-    ],
+        "vmap": lambda: torch.vmap(torch.vmap(lambda q, k: q @ k.T))(Q, K),
+        "tensordot": lambda: torch.tensordot(Q[0, 0], K, ([1], [3])),
+    },
 )
 def test_products_of_matrices_count_each_multiply_add(call: Callable[[], Any]) -> None:
     """The count does not depend on how the product is written."""
@@ -382,20 +379,3 @@ def test_a_tensor_of_another_layout_is_no_memory() -> None:
     round_list.append(round_list)
     assert tensors_in(round_list) == [X]
     assert cost_of(lambda: torch.eye(3).to_sparse().to_dense()).largest == 9
-
-
-@pytest.mark.parametrize(
-    ("name", "shapes", "flops"),
-    [
-        ("mm", ((2, 3), (3, 5)), 60),
-        ("mv", ((2, 3), (3,)), 12),
-        ("bmm", ((4, 2, 3), (4, 3, 5)), 240),
-        ("mul", ((2, 3), (2, 3)), 12),
-        ("mul", ((2, 1), (3,)), 12),
-        ("add", ((2, 3), (2, 3)), 0),
-        ("exp", ((2, 3),), 0),
-    ],
-)
-def test_flops_of_an_operation(name: str, shapes: tuple[tuple[int, ...], ...], flops: int) -> None:
-    """A multiply-add counts as two."""
-    assert flops_of(name, [torch.ones(shape) for shape in shapes]) == flops

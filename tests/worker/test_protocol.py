@@ -1,14 +1,21 @@
 """A frame is decoded to the values that were encoded, and other bytes are refused."""
 
 import json
+import os
 import struct
+import threading
+from collections.abc import Iterator
 
 import pytest
 import torch
 
 from attn_drill.worker.protocol import (
     DTYPES,
+    HEAD_BYTES,
+    NOTE,
+    REPLY,
     CallReply,
+    Channel,
     ProtocolError,
     Reply,
     RunReply,
@@ -16,7 +23,11 @@ from attn_drill.worker.protocol import (
     decode,
     encode,
     fill,
+    message,
+    payload_bytes,
+    write_all,
 )
+from tests.support.rows import each_row
 
 
 def frame(header: object, tail: bytes = b"") -> bytes:
@@ -72,34 +83,24 @@ def test_body_is_decoded() -> None:
 GOOD = json.loads(encode(Reply(), TensorTable())[4:])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "bad",
-    [
-        pytest.param(b"", id="nothing"),
-        pytest.param(b"\x01", id="one byte"),
-        pytest.param(struct.pack("<I", 1 << 31), id="a header longer than the frame"),
-        pytest.param(frame([]), id="a list"),
-        pytest.param(struct.pack("<I", 3) + b"\xff\xfe\xfd", id="not UTF-8"),
-        pytest.param(struct.pack("<I", 200_000) + b"[" * 200_000, id="nested too deeply"),
-        pytest.param(frame({**GOOD, "body": {**GOOD["body"], "runs": 5}}), id="a wrong type"),
-        pytest.param(
-            frame({**GOOD, "body": {**GOOD["body"], "defined": [1]}}), id="a wrong type inside"
-        ),
-        pytest.param(
-            frame({**GOOD, "tensors": [["float32", [3]]]}), id="a tensor without its bytes"
-        ),
-        pytest.param(frame({**GOOD, "tensors": [["float32", [-1]]]}), id="a negative size"),
-        pytest.param(
-            frame({**GOOD, "tensors": [["float32", [1 << 62, 1 << 62]]]}), id="a huge tensor"
-        ),
-        pytest.param(
-            frame({**GOOD, "tensors": [["object", [1]]]}, bytes(8)), id="an unknown dtype"
-        ),
-        pytest.param(
-            frame({**GOOD, "tensors": [["float32", [0]]] * 20_001}), id="too many tensors"
-        ),
-        pytest.param(frame({**GOOD, "tensors": [["float32", [0] * 17]]}), id="too many dims"),
-    ],
+    {
+        "nothing": b"",
+        "one byte": b"\x01",
+        "a header longer than the frame": struct.pack("<I", 1 << 31),
+        "a list": frame([]),
+        "not UTF-8": struct.pack("<I", 3) + b"\xff\xfe\xfd",
+        "nested too deeply": struct.pack("<I", 200_000) + b"[" * 200_000,
+        "a wrong type": frame({**GOOD, "body": {**GOOD["body"], "runs": 5}}),
+        "a wrong type inside": frame({**GOOD, "body": {**GOOD["body"], "defined": [1]}}),
+        "a tensor without its bytes": frame({**GOOD, "tensors": [["float32", [3]]]}),
+        "a negative size": frame({**GOOD, "tensors": [["float32", [-1]]]}),
+        "a huge tensor": frame({**GOOD, "tensors": [["float32", [1 << 62, 1 << 62]]]}),
+        "an unknown dtype": frame({**GOOD, "tensors": [["object", [1]]]}, bytes(8)),
+        "too many tensors": frame({**GOOD, "tensors": [["float32", [0]]] * 20_001}),
+        "too many dims": frame({**GOOD, "tensors": [["float32", [0] * 17]]}),
+    },
 )
 def test_other_bytes_are_refused(bad: bytes) -> None:
     """Bytes that are not a frame of this protocol raise ProtocolError and no other exception."""
@@ -112,3 +113,62 @@ def test_bytes_of_a_bool_tensor_become_0_or_1() -> None:
     _, (found,) = decode(frame({**GOOD, "tensors": [["bool", [2]]]}, b"\x07\x00"), Reply)
     assert found.tolist() == [True, False]
     assert int(found.sum()) == 1
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    """Yield a pipe's descriptors to read from and to write to; close both at the end."""
+    reading, writing = os.pipe()
+    yield reading, writing
+    for descriptor in (reading, writing):
+        try:
+            os.close(descriptor)
+        except OSError:
+            continue  # the test has closed it
+
+
+def test_messages_arrive_in_order(pipe: tuple[int, int]) -> None:
+    """Each call of `receive` returns the payload of one message, also an empty one."""
+    reading, writing = pipe
+    sender, receiver = Channel(-1, writing), Channel(reading, -1)
+    for payload in (b"first", b"", b"third"):
+        sender.send(NOTE, payload)
+    assert [receiver.receive() for _ in range(3)] == [b"first", b"", b"third"]
+
+
+def test_the_head_of_a_message_contains_its_length() -> None:
+    """The length counts the payload without the head."""
+    whole = message(REPLY, b"x" * 300)
+    assert payload_bytes(whole) == 300
+    assert len(whole) == HEAD_BYTES + 300
+
+
+@pytest.mark.parametrize("sent", [0, HEAD_BYTES - 1, HEAD_BYTES + 2])
+def test_a_closed_pipe_is_an_error(pipe: tuple[int, int], sent: int) -> None:
+    """The grader may close the pipe before, in or after the head of a message."""
+    reading, writing = pipe
+    os.write(writing, message(REPLY, b"payload")[:sent])
+    os.close(writing)
+    with pytest.raises(ConnectionError, match="closed the pipe"):
+        Channel(reading, -1).receive()
+
+
+def test_a_non_blocking_pipe_gets_the_whole_message(pipe: tuple[int, int]) -> None:
+    """If a submission has made the descriptor non-blocking, `send` waits for space in the pipe."""
+    reading, writing = pipe
+    os.set_blocking(writing, False)
+    payload = os.urandom(4 << 20)  # more than a pipe holds
+    received: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append(Channel(reading, -1).receive()))
+    reader.start()
+    Channel(-1, writing).send(REPLY, payload)
+    reader.join()
+    assert received == [payload]
+
+
+def test_writing_to_a_pipe_without_a_reader_is_an_error(pipe: tuple[int, int]) -> None:
+    """`write_all` does not wait for a reader that is gone."""
+    reading, writing = pipe
+    os.close(reading)
+    with pytest.raises(BrokenPipeError):
+        write_all(writing, b"x")

@@ -11,6 +11,7 @@ from torch import Tensor
 from attn_drill.worker import _observers as recorder_module
 from attn_drill.worker._observers import Recorder
 from attn_drill.worker.protocol import Step
+from tests.support.rows import each_row
 
 PATH = "answer.py"
 
@@ -148,15 +149,15 @@ def test_python_numbers_are_recorded() -> None:
     assert numbers == [([2], "a", 12.0), ([3], "b", 1.5), ([4], "", 1.5)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
-    [
-        pytest.param("return torch.vmap(lambda row: row * 2)(x)", id="vmap"),
-        pytest.param("return torch.einsum('ij,kj->ik', x, x)", id="einsum"),
-        pytest.param("return [row * 2 for row in x][0]", id="comprehension"),
-        pytest.param("return (lambda a: a * 2)(x)", id="lambda"),
-        pytest.param("return sum(row * 2 for row in x)", id="generator"),
-    ],
+    {
+        "vmap": "return torch.vmap(lambda row: row * 2)(x)",
+        "einsum": "return torch.einsum('ij,kj->ik', x, x)",
+        "comprehension": "return [row * 2 for row in x][0]",
+        "lambda": "return (lambda a: a * 2)(x)",
+        "generator": "return sum(row * 2 for row in x)",
+    },
 )
 def test_results_inside_one_line_belong_to_the_line(body: str) -> None:
     """The results of comprehensions, lambdas and torch's transforms belong to their line."""

@@ -7,7 +7,8 @@ import pytest
 from attn_drill.sandbox import confine
 from attn_drill.sandbox.isolation import Isolation
 from attn_drill.worker.selftest import SelfTestResult, run_selftest
-from tests.support.sandbox import HIDDEN, linux, needs_bubblewrap, needs_kernel
+from tests.support.isolation import HIDDEN, linux, needs_bubblewrap, needs_kernel
+from tests.support.rows import each_row
 
 # Only a sandbox prevents these actions.
 ONLY_BY_SANDBOX = {
@@ -99,31 +100,28 @@ def everything_readable(hidden: object) -> list[str]:
 
 
 @needs_kernel
-@pytest.mark.parametrize(
-    ("part", "opened"),
-    [
-        pytest.param(
+@each_row(
+    "part, opened",
+    {
+        "Landlock": (
             "Landlock.restrict",
             {
                 *("read the solutions", "read another submission", "see the grader"),
                 "write outside its own folder",
             },
-            id="Landlock",
         ),
-        pytest.param(
+        "seccomp": (
             "has_seccomp",
             {
                 *("open a network socket", "start a process", "use shared memory of the system"),
                 *("change attributes of a file outside its folder", "use an unknown system call"),
             },
-            id="seccomp",
         ),
-        pytest.param(
+        "hidden paths": (
             "readable_paths",
             {"read the solutions", "read the engine", "read another submission"},
-            id="hidden paths",
         ),
-    ],
+    },
 )
 def test_a_missing_part_of_the_sandbox_is_found(
     monkeypatch: pytest.MonkeyPatch, part: str, opened: set[str]

@@ -11,54 +11,45 @@ import pytest
 from attn_drill.grading.grader import Grader
 from attn_drill.worker.protocol import SubmittedFile
 from attn_drill.worker.worker_client import WorkerRun
-from tests.support.running import RIGHT_SUM, grade_prefix_sum
+from tests.support.grading import RIGHT_SUM, grade_prefix_sum
+from tests.support.rows import each_row
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("body", "verdict", "says"),
-    [
-        pytest.param(
+@each_row(
+    "body, verdict, says",
+    {
+        "endless loop": (
             "while True: pass",
             "timeout",
             "still running at the time limit at line 3",
-            id="endless loop",
         ),
-        pytest.param("import time; time.sleep(60)", "timeout", "time limit at line 3", id="sleep"),
-        pytest.param("import os; os._exit(0)", "error", "ended itself", id="exit 0"),
-        pytest.param("import os; os._exit(3)", "error", "exit code 3", id="exit 3"),
-        pytest.param(
+        "sleep": ("import time; time.sleep(60)", "timeout", "time limit at line 3"),
+        "exit 0": ("import os; os._exit(0)", "error", "ended itself"),
+        "exit 3": ("import os; os._exit(3)", "error", "exit code 3"),
+        "exit shortly before the limit, which the preparation of the worker does not use up": (
             "import os, time\n"
             "    end = time.process_time() + 0.9\n"
             "    while time.process_time() < end: pass\n"
             "    os._exit(3)",
             "error",
             "exit code 3",
-            id="exit shortly before the limit, which the preparation of the worker does not use up",
         ),
-        pytest.param("raise SystemExit(5)", "error", r"sys\.exit\(5\)", id="SystemExit"),
-        pytest.param(
-            "raise KeyboardInterrupt", "error", "KeyboardInterrupt", id="KeyboardInterrupt"
-        ),
-        pytest.param(
-            "import ctypes; ctypes.string_at(0)",
-            "error",
-            "segmentation fault at line 3",
-            id="segfault",
-        ),
-        pytest.param("import os; os.abort()", "error", "signal", id="abort"),
-        pytest.param("torch.ones(10**10)", "memory", "requested more memory", id="40 GB"),
-        pytest.param("bytearray(10**10)", "memory", "MemoryError", id="10 GB of bytes"),
-        pytest.param(
+        "SystemExit": ("raise SystemExit(5)", "error", r"sys\.exit\(5\)"),
+        "KeyboardInterrupt": ("raise KeyboardInterrupt", "error", "KeyboardInterrupt"),
+        "segfault": ("import ctypes; ctypes.string_at(0)", "error", "segmentation fault at line 3"),
+        "abort": ("import os; os.abort()", "error", "signal"),
+        "40 GB": ("torch.ones(10**10)", "memory", "requested more memory"),
+        "10 GB of bytes": ("bytearray(10**10)", "memory", "MemoryError"),
+        "all descriptors closed": (
             "import os; os.closerange(0, 1000)",
             "error",
             "broken from inside",
-            id="all descriptors closed",
         ),
-        pytest.param("import sys; sys.stdout.close()", "passed", "", id="stdout closed"),
-        pytest.param("import sys; sys.stdout = None; print(1)", "passed", "", id="stdout gone"),
-        pytest.param("prefix_sum(x)", "error", "RecursionError", id="recursion"),
-    ],
+        "stdout closed": ("import sys; sys.stdout.close()", "passed", ""),
+        "stdout gone": ("import sys; sys.stdout = None; print(1)", "passed", ""),
+        "recursion": ("prefix_sum(x)", "error", "RecursionError"),
+    },
 )
 def test_every_kind_of_end_has_its_verdict_and_case(
     hasty: Grader, body: str, verdict: str, says: str
@@ -68,7 +59,6 @@ def test_every_kind_of_end_has_its_verdict_and_case(
     assert report.verdict == verdict
     if says:
         failure = report.first_failure()
-        assert failure is not None
         assert re.search(says, failure.message), failure.message
         assert failure.case == "forwards"
         assert failure.number == 1
@@ -88,18 +78,17 @@ def test_the_running_line_is_reported_even_if_the_worker_starts_late(
 
     monkeypatch.setattr(WorkerRun, "submit", submit_late)
     failure = grade_prefix_sum(hasty, "x = 1\nwhile True:\n    x += 1\n").first_failure()
-    assert failure is not None
     assert failure.frames[-1].line in (2, 3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "payload",
-    [
-        pytest.param(b"R" + b"\\xff" * 8, id="a reply of 2**64 bytes"),
-        pytest.param(b"Z" * 100, id="another kind"),
-        pytest.param(b"N" + (5).to_bytes(8, "little") + b"hello", id="a note that is not a number"),
-        pytest.param(b"R" + (2).to_bytes(8, "little") + b"{}", id="an empty reply"),
-    ],
+    {
+        "a reply of 2**64 bytes": b"R" + b"\\xff" * 8,
+        "another kind": b"Z" * 100,
+        "a note that is not a number": b"N" + (5).to_bytes(8, "little") + b"hello",
+        "an empty reply": b"R" + (2).to_bytes(8, "little") + b"{}",
+    },
 )
 def test_garbage_on_the_channel_is_not_a_result(grader: Grader, payload: bytes) -> None:
     """A submission that writes to the channel gets the verdict "error"."""
@@ -114,7 +103,6 @@ def test_garbage_on_the_channel_is_not_a_result(grader: Grader, payload: bytes) 
     report = grade_prefix_sum(grader, RIGHT_SUM.format(body))
     assert report.verdict == "error"
     failure = report.first_failure()
-    assert failure is not None
     assert "did not send a valid result" in failure.message
 
 
@@ -159,3 +147,28 @@ def test_the_grader_opens_no_file_while_it_waits(grader: Grader) -> None:
         for body in ("pass", "return x * 2"):
             grade_prefix_sum(grader, RIGHT_SUM.format(body))
     assert opened == []
+
+
+def test_a_table_cached_by_length_is_not_a_loop(grader: Grader) -> None:
+    """A counted call uses a new import, so that no table of another case is left."""
+    cached = (
+        "import functools, torch\n"
+        "@functools.cache\n"
+        "def ones(n):\n"
+        "    at = torch.arange(n)\n"
+        "    return {}\n"
+    )
+    use = (
+        "def prefix_sum(x, reverse=False):\n"
+        "    x = x * ones(x.shape[-1]).to(x.dtype)\n"
+        "    return x.flip(-1).cumsum(-1).flip(-1) if reverse else x.cumsum(-1)\n"
+    )
+    assert (
+        grade_prefix_sum(
+            grader, cached.format("((at - at + 1) * (at + 1)).clamp(max=1).abs()") + use
+        ).verdict
+        == "passed"
+    )
+    looped = grade_prefix_sum(grader, cached.format("torch.stack([i * 0 + 1 for i in at])") + use)
+    failed = [outcome.check for outcome in looped.outcomes if outcome.status == "failed"]
+    assert failed == ["vectorised"]
