@@ -122,7 +122,7 @@ def pack(new_pack: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     """Return a function that runs a command without torch in this process."""
-    from attn_drill.cli import commands
+    from attn_drill.cli import _commands
 
     work = tmp_path / "work"
     work.mkdir()
@@ -130,7 +130,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureF
 
     def command(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["attn-drill", *arguments])
-        code = commands.run()
+        code = _commands.run()
         return code, *capsys.readouterr()
 
     return command
