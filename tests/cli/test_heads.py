@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from attn_drill.report.heads_text import as_object
+from attn_drill.report.tools_text import heads_as_object
 from tests.support.cli import drill
 from tests.support.heads import facts, random_weights
 
@@ -47,7 +47,7 @@ def test_json_has_all_heads(saved: Path) -> None:
     )
     heads = facts(random_weights(2, 7).to(torch.bfloat16), "attn")
     assert (printed["schema"], printed["file"]) == ("attn-drill.heads/1", "w.safetensors")
-    assert printed["heads"] == as_object(heads, "")["heads"]
+    assert printed["heads"] == heads_as_object(heads, "")["heads"]
     assert len(printed["heads"]) == 14
     assert printed["heads"][13] | {"entropy": 0, "entropy_share": 0, "distance": 0} == {
         "number": 13,

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from attn_drill.exercises.interview_plan import InterviewPlan, Stage
+from attn_drill.exercises.interview import InterviewPlan, Stage
 from attn_drill.packs import pack_reader
 from attn_drill.packs.follow_up import FollowUp
 from attn_drill.practice.facts import (

@@ -1,6 +1,6 @@
 """The built-in question bank for tests of the quiz."""
 
-from attn_drill.exercises.question_order import pool_of
+from attn_drill.exercises.questions import pool_of
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import readable_mistakes
 from attn_drill.packs.question_bank import read_bank

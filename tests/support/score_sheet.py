@@ -1,7 +1,15 @@
 """A score sheet with hostile text in the learner's file."""
 
-from attn_drill.exercises.interview_plan import InterviewPlan, InterviewState, Stage, StageState
-from attn_drill.exercises.interview_score import ProblemRow, QuestionRow, ScorePart, ScoreSheet
+from attn_drill.exercises.interview import (
+    InterviewPlan,
+    InterviewState,
+    ProblemRow,
+    QuestionRow,
+    ScorePart,
+    ScoreSheet,
+    Stage,
+    StageState,
+)
 from attn_drill.packs.follow_up import FollowUp
 from tests.support.interview import attempted
 

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from attn_drill.exercises.interview_plan import InterviewPlan, Stage
+from attn_drill.exercises.interview import InterviewPlan, Stage
 from attn_drill.packs import pack_reader
 from attn_drill.packs.follow_up import FollowUp
 from attn_drill.practice.facts import InterviewBegan

@@ -31,8 +31,7 @@ from attn_drill.model.errors import DrillError
 from attn_drill.model.words import first_of, plural
 from attn_drill.packs import pack_reader
 from attn_drill.packs.stub_levels import LEVELS
-from attn_drill.report.class_words import points
-from attn_drill.report.tables_text import summary
+from attn_drill.report.class_text import points, summary
 from attn_drill.report.words import for_stream, visible
 
 _MOST_NAMED = 5  # students in one sentence

@@ -53,7 +53,7 @@ from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.words import first_of
 from attn_drill.packs.pack_reader import solution
-from attn_drill.report.tables_text import CountedProgress, in_counts
+from attn_drill.report.class_text import CountedProgress, in_counts
 from attn_drill.report.words import for_stream, visible
 from attn_drill.server.clients import pool
 from attn_drill.server.messages import Grade, Refused, Reply, Verdict, refusal

@@ -18,7 +18,7 @@ from attn_drill.export._grade_words import (
     rules,
 )
 from attn_drill.export.to_look_at import by_kind, notes_of
-from attn_drill.report.class_words import VERDICTS, likely, points
+from attn_drill.report.class_text import VERDICTS, likely, points
 from attn_drill.report.pages import page
 from attn_drill.report.words import coloured
 

@@ -33,7 +33,7 @@ from attn_drill.export._grade_words import (
     points_rows,
 )
 from attn_drill.model.checks import Verdict
-from attn_drill.report.class_words import VERDICTS, checks_passed, messages, points
+from attn_drill.report.class_text import VERDICTS, checks_passed, messages, points
 from attn_drill.report.pages import page
 from attn_drill.report.words import coloured, visible
 

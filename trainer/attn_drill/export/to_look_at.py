@@ -17,7 +17,7 @@ from attn_drill.classroom.records import (
     StudentResult,
 )
 from attn_drill.export._grade_words import late_words, override_words
-from attn_drill.report.class_words import VERDICTS
+from attn_drill.report.class_text import VERDICTS
 
 _LONGEST = 160  # characters of a message
 _ALMOST_THE_NAME = re.compile(r"the file defines no (\w+);.* Rename (\w+)\.")

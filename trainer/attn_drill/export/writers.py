@@ -25,7 +25,7 @@ from attn_drill.export.tables import (
     lms_table,
 )
 from attn_drill.export.to_look_at import notes_of
-from attn_drill.report.class_words import VERDICTS, messages
+from attn_drill.report.class_text import VERDICTS, messages
 from attn_drill.report.words import visible
 
 _KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}

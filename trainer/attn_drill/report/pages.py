@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from attn_drill.exercises.interview_score import ScoreSheet
+from attn_drill.exercises.interview import ScoreSheet
 from attn_drill.model.report import Diagnosis, ErrorMap, Report
 from attn_drill.model.words import plural
-from attn_drill.report import score_sheet
+from attn_drill.report import results_text
 from attn_drill.report._diagnosis_text import (
     LEVELS,
     findings,
@@ -31,6 +31,7 @@ from attn_drill.report._diagnosis_text import (
 from attn_drill.report._diagnosis_text import level as level_of
 from attn_drill.report.code_text import source_lines
 from attn_drill.report.terminal import VERDICTS, next_commands
+from attn_drill.report.tools_text import greatest, heads_summary, index_in_words
 from attn_drill.report.words import (
     Stage,
     affected,
@@ -41,6 +42,9 @@ from attn_drill.report.words import (
     statistics_rows,
     visible,
 )
+
+if TYPE_CHECKING:
+    from attn_drill.tools.attention_heads import HeadFacts
 
 Cell = TypeVar("Cell")
 Kind = TypeVar("Kind", str, int)
@@ -244,4 +248,34 @@ def _figures(report: Report) -> Iterator[tuple[str, str]]:
 
 def score_sheet_page(sheet: ScoreSheet) -> str:
     """Return the whole page, with the words of the terminal."""
-    return "".join(page("score_sheet", sheet=sheet, words=score_sheet))
+    return "".join(page("score_sheet", sheet=sheet, words=results_text))
+
+
+def page_cells(length: int, *, whole: bool = False) -> tuple[int, int]:
+    """Return the rows and columns of a head's picture, which is larger if it is the only one."""
+    most = min(length, 64 if whole else 32)
+    return most, most
+
+
+def heads_page(facts: Sequence[HeadFacts], file: str) -> str:
+    """Return the page: a picture of each head that has a grid, and a count of the other heads."""
+    heads = [head for head in facts if head.grid]
+    pieces = page(
+        "heads",
+        file=file,
+        summary=heads_summary(facts).replace("  ", ", "),
+        heads=heads,
+        more=len(facts) - len(heads),
+        greatest=greatest,
+        index_in_words=index_in_words,
+        squares_by_opacity=_squares_by_opacity,
+    )
+    return "".join(pieces)
+
+
+def _squares_by_opacity(head: HeadFacts) -> list[tuple[float, str]]:
+    """Return the cells that are not empty: opacities and SVG paths of unit squares."""
+    most = greatest(head) or 1.0
+    # Cells that are not attention weights come first and have a negative opacity.
+    paths = squares(head.grid, lambda weight: tint(weight / most))
+    return [(shade / 16, path) for shade, path in paths if shade]

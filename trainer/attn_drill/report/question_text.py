@@ -9,9 +9,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from attn_drill.exercises import planted_mistakes
-from attn_drill.exercises.question_order import QuestionPool
-from attn_drill.exercises.questions import LETTERS, Choice, DrawnQuestion, FindLine, Number
+from attn_drill.exercises import altered_reference
+from attn_drill.exercises.questions import (
+    LETTERS,
+    Choice,
+    DrawnQuestion,
+    FindLine,
+    Number,
+    QuestionPool,
+)
 from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader
 from attn_drill.practice.schedule import ScheduledItem
@@ -127,7 +133,7 @@ def summary(results: Sequence[tuple[DrawnQuestion, bool]], coming: Sequence[Sche
 
 def describe_mistakes(challenge: Challenge, ids: Sequence[str], width: int) -> str:
     """Return each planted mistake in words, its changed lines and its hint, in this width."""
-    mistakes = planted_mistakes.mistakes_by_ids(challenge, ids)
+    mistakes = altered_reference.mistakes_by_ids(challenge, ids)
     if mistakes is None:
         return wrapped(f"{challenge.id} has changed: it no longer has this hunt's bugs.", width)
     source = pack_reader.solution(challenge)
@@ -136,7 +142,7 @@ def describe_mistakes(challenge: Challenge, ids: Sequence[str], width: int) -> s
     for number, mistake in enumerate(mistakes, start=1):
         label = f"Bug {number}" if len(mistakes) > 1 else "The bug"
         lines = [wrapped(f"{label}: {mistake.says}", width)]
-        for change in planted_mistakes.reference_changes(source, mistake, where):
+        for change in altered_reference.reference_changes(source, mistake, where):
             lines += _titled(f"reference, line {change.first}", change.was, width)
             lines += _titled("handed out", change.now, width)
         lines.append(wrapped(f"To remember: {mistake.hint}", width))

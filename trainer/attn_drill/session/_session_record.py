@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from attn_drill.app.start_challenge import handed_out_level
-from attn_drill.exercises.interview_plan import values_of_attempt
+from attn_drill.exercises.interview import values_of_attempt
 from attn_drill.model.report import Report
 from attn_drill.packs.stub_levels import Level
 from attn_drill.practice import facts

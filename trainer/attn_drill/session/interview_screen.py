@@ -13,11 +13,11 @@ from textual.containers import VerticalScroll
 from textual.screen import Screen
 from textual.widgets import Static
 
-from attn_drill.exercises.interview_score import ScoreSheet
+from attn_drill.exercises.interview import ScoreSheet
 from attn_drill.packs.follow_up import FollowUp
 from attn_drill.practice.facts import QuestionsLeft
 from attn_drill.report.lesson_text import render_follow_up
-from attn_drill.report.score_sheet import minutes, render
+from attn_drill.report.results_text import minutes, render_sheet
 from attn_drill.report.words import WRONG
 from attn_drill.session._drill_app import run_screen
 from attn_drill.session._widgets import KeyLine
@@ -94,7 +94,7 @@ class EndScreen(Screen[Ending]):
     def _draw(self) -> None:
         text, keys = self.query_one("#text", Static), self.query_one(KeyLine)
         if self.sheet is not None:
-            text.update(render(self.sheet, max(20, self.app.size.width - 4)))
+            text.update(render_sheet(self.sheet, max(20, self.app.size.width - 4)))
             keys.show([("q", "leave"), ("↑↓", "scroll")])
         if self.question is None:
             return

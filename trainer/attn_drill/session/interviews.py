@@ -15,25 +15,26 @@ from attn_drill.app.grade_file import fresh_seed
 from attn_drill.app.hunts import continued, hunt_task
 from attn_drill.app.start_challenge import language
 from attn_drill.app.warn import warn
-from attn_drill.exercises import interview_plan as planning
-from attn_drill.exercises.interview_plan import (
+from attn_drill.exercises import interview as planning
+from attn_drill.exercises.altered_reference import (
+    hunt_file_text,
+    in_words,
+    mistakes_by_ids,
+    strip_comments,
+)
+from attn_drill.exercises.interview import (
     InterviewPlan,
     InterviewState,
+    ScoreSheet,
     Stage,
     StageState,
     allowed_seconds,
     carried_seconds,
     plan_from,
     planned_questions,
+    score_sheet,
     state_of,
     values_of_attempt,
-)
-from attn_drill.exercises.interview_score import ScoreSheet, score_sheet
-from attn_drill.exercises.planted_mistakes import (
-    hunt_file_text,
-    in_words,
-    mistakes_by_ids,
-    strip_comments,
 )
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, GraderError
@@ -50,7 +51,7 @@ from attn_drill.practice.learner_files import read_source, write_new
 from attn_drill.practice.progress import counted_attempts, rated_reviews, since_start
 from attn_drill.practice.record_attempt import record_diagnosis, write_attempt
 from attn_drill.practice.schedule import items
-from attn_drill.report.score_sheet import minutes
+from attn_drill.report.results_text import minutes
 from attn_drill.report.words import near
 from attn_drill.session.model import Ending, SessionRequest, SessionResult, Sitting
 from attn_drill.session.practice_screen import run_session
