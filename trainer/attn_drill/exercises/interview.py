@@ -23,15 +23,16 @@ from attn_drill.practice.schedule import ScheduledItem, item_of
 Role = Literal["warm-up", "main problem", "debugging", "follow-up"]
 Choice = dict[Role, Challenge]  # the problems of an interview, in their order
 
-_QUESTIONS_SHARE = 0.1  # of the time, if there are questions
-_MINUTES_PER_QUESTION = 1.0  # to think, to read the model answer, and to rate
-# Of the items; older versions kept ids of the question bank.
-_QUESTION_PREFIX = "follow-up:"
+_QUESTIONS_SHARE = 0.1  # of the time, if there are questions; one question takes a minute
 # The par times of all problems together, over the minutes of the interview.
 _MOST_OF_TIME = 1.2
 _SHORT_MINUTES = 15
 _DAYS_KNOWN = 30.0
 _LEVELS = ("easy", "medium", "hard")
+# Overtime that is not reported, so that the learner can finish a line.
+_GRACE_SECONDS = 60.0
+# Of every problem, even if the problems before took all the time.
+_LEAST_SECONDS = 60.0
 _WEIGHTS: dict[Role, int] = {"warm-up": 3, "main problem": 10, "follow-up": 7}  # of the time
 _ASKED_ABOUT: tuple[Role, ...] = ("main problem", "debugging", "follow-up", "warm-up")
 # Differences that do not matter, so that the seed has several choices.
@@ -56,16 +57,12 @@ class InterviewPlan:
     minutes: int
     seed: int
     stages: tuple[Stage, ...]
-    # The items of the follow-up questions, for example `follow-up:gqa:1`.
-    questions: tuple[str, ...] = ()
-    # The absolute path of the folder with the learner's files.
-    folder: str = ""
-    # False if nothing is graded before the learner hands in a file.
-    is_graded: bool = True
+    questions: tuple[str, ...] = ()  # the items, for example `follow-up:gqa:1`
+    folder: str = ""  # the absolute path of the folder with the learner's files
+    is_graded: bool = True  # False if nothing is graded before the learner hands in a file
 
     @property
     def seconds(self) -> float:
-        """The time for the whole interview."""
         return self.minutes * 60.0
 
     @property
@@ -76,23 +73,16 @@ class InterviewPlan:
 
 def plan_from(data: Mapping[str, Any]) -> InterviewPlan | None:
     """Return the plan that the journal kept, or None if it is a plan of another version."""
-    import msgspec
-
     # Older versions asked questions of the bank, with answers that this version cannot score.
     try:
         plan = msgspec.convert(data, InterviewPlan)
     except msgspec.ValidationError:
         return None
-    of_this_version = all(item.startswith(_QUESTION_PREFIX) for item in plan.questions)
-    return plan if of_this_version else None
+    return plan if all(item.startswith("follow-up:") for item in plan.questions) else None
 
 
 def main_problems(challenges: Sequence[Challenge], wanted: str | None) -> Sequence[Challenge]:
-    """Return the challenges that may be the main problem: those of a topic, one by its id, or all.
-
-    Raises:
-        DrillError: If `wanted` is neither a topic nor an id. The message has the nearest names.
-    """
+    """Return the challenges that may be the main problem: of a topic, one by its id, or all."""
     if wanted is None:
         return challenges
     name = wanted.strip().lower().replace("_", "-")
@@ -103,8 +93,7 @@ def main_problems(challenges: Sequence[Challenge], wanted: str | None) -> Sequen
     topics = sorted({challenge.topic for challenge in challenges})
     ids = [challenge.id for challenge in challenges]
     near = difflib.get_close_matches(name, [*topics, *ids], n=3, cutoff=0.5)
-    topic_list = ", ".join(topics)
-    hint = f"The topics are {topic_list}; the id of a challenge works too."
+    hint = f"The topics are {', '.join(topics)}; the id of a challenge works too."
     if near:
         hint = f"Did you mean {' or '.join(near)}?"
     raise DrillError(f"--topic is {wanted!r}; no topic or challenge has this name. {hint}")
@@ -113,10 +102,9 @@ def main_problems(challenges: Sequence[Challenge], wanted: str | None) -> Sequen
 def familiarity(
     attempts: Iterable[Attempted], items: Mapping[str, ScheduledItem], now: float
 ) -> dict[str, float]:
-    """Return how well the learner knows each item, from 0 to 1.
+    """Return how well the learner knows each item, from 0 to 1. The attempts are in order of time.
 
-    A due item counts as not known. A pass without any review fades within a month. The attempts
-    are in order of time.
+    A due item counts as not known. A pass without any review fades within a month.
     """
     recall: dict[str, float] = {}
     for attempt in attempts:
@@ -141,7 +129,7 @@ def make_plan(
     The questions that the learner knows least are preferred. `bugs` are the ids of the mistakes in
     the file of a debugging round.
     """
-    count = max(1, int(minutes * _QUESTIONS_SHARE / _MINUTES_PER_QUESTION))
+    count = max(1, int(minutes * _QUESTIONS_SHARE))
     place = {chosen[role].id: index for index, role in enumerate(_ASKED_ABOUT) if role in chosen}
     fitting = [question for question in questions if question.challenge in place]
     fitting.sort(key=lambda each: (place[each.challenge], recall.get(each.item, 0.0), each.number))
@@ -177,14 +165,14 @@ def choose_problems(
     """Return the problems that fit into the time and suit best. The seed decides among equals."""
     before = prerequisites(challenges)
     most = 3 if minutes >= 40 else 2 if minutes >= 25 else 1
-    ranks = [
-        ((-len(choice), *_rank(choice, minutes, recall, before)), choice)
-        for choice in _choices(mains, challenges, before)
-        if len(choice) == 1
-        or (len(choice) <= most and _par_minutes(choice) <= _MOST_OF_TIME * minutes)
-    ]
-    best = min(rank for rank, _ in ranks)
-    return Random(seed).choice([choice for rank, choice in ranks if rank == best])
+    # The choices of each rank. More problems are better.
+    ranked: dict[tuple[int, ...], list[Choice]] = {}
+    for choice in _choices(mains, challenges, before):
+        fits = len(choice) <= most and _par_minutes(choice) <= _MOST_OF_TIME * minutes
+        if fits or len(choice) == 1:
+            rank = (-len(choice), *_rank(choice, minutes, recall, before))
+            ranked.setdefault(rank, []).append(choice)
+    return Random(seed).choice(ranked[min(ranked)])
 
 
 def _par_minutes(choice: Choice) -> int:
@@ -240,11 +228,10 @@ def _rank(
         warm_up.topic != main.topic and warm_up.id not in before[main.id]
     )
     weights = sum(_WEIGHTS[role] for role in choice)
-    unfit = sum(
-        abs(problem.minutes / minutes - _WEIGHTS[role] / weights)
-        for role, problem in choice.items()
-    )
-    familiar = sum(recall.get(item_of(problem.id), 0.0) for problem in choice.values())
+    unfit = familiar = 0.0
+    for role, problem in choice.items():
+        unfit += abs(problem.minutes / minutes - _WEIGHTS[role] / weights)
+        familiar += recall.get(item_of(problem.id), 0.0)
     return foreign, int(unfit / _TIME_STEP), int(familiar / _FAMILIARITY_STEP)
 
 
@@ -252,12 +239,6 @@ def planned_questions(plan: InterviewPlan, questions: Iterable[FollowUp]) -> tup
     """Return the questions of a plan in order. Skip questions that no pack has any more."""
     by_item = {question.item: question for question in questions}
     return tuple(by_item[item] for item in plan.questions if item in by_item)
-
-
-# Overtime that is not reported, so that the learner can finish a line.
-_GRACE_SECONDS = 60.0
-# Of every problem, even if the problems before took all the time.
-_LEAST_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -282,8 +263,7 @@ class InterviewState:
     """The state of an interview."""
 
     stages: tuple[StageState, ...]
-    # 1 again to 4 easy, by item
-    ratings: Mapping[str, int] = field(default_factory=dict)
+    ratings: Mapping[str, int] = field(default_factory=dict)  # 1 again to 4 easy, by item
     question_seconds: float = 0.0
     finished: bool = False
 
@@ -294,7 +274,6 @@ class InterviewState:
 
     @property
     def seconds(self) -> float:
-        """The time at work so far."""
         return sum(stage.seconds for stage in self.stages) + self.question_seconds
 
 
@@ -331,10 +310,9 @@ def _stage_after(stage: StageState, event: facts.StageEvent) -> StageState:
         case facts.MistakeShown(count=count):
             return replace(stage, revealed_mistakes=stage.revealed_mistakes + count)
         case facts.StageEnded(code=code, note=note, reference_seen=seen):
-            result = stage.result if code is not None else None
-            return replace(
-                stage, ended=True, code=code, note=note, reference_seen=seen, result=result
-            )
+            if code is None:
+                stage = replace(stage, result=None)
+            return replace(stage, ended=True, code=code, note=note, reference_seen=seen)
     return stage
 
 
@@ -370,8 +348,6 @@ def values_of_attempt(report: Report) -> dict[str, Any]:
     }
 
 
-_FAILED_IS_WORTH = 0.5
-_HELP_COSTS = 0.25
 _RULES = {
     "correctness": (
         "Each problem counts by its planned time. A problem that passes gets all points. A problem "
@@ -390,16 +366,6 @@ _DEBUGGING_RULE = " A file with bugs gets the points for the bugs that are repai
 
 
 @dataclass(frozen=True)
-class ScorePart:
-    """A part of the score."""
-
-    name: str
-    points: float
-    most: int
-    rule: str
-
-
-@dataclass(frozen=True)
 class ProblemRow:
     """A problem on the score sheet."""
 
@@ -408,14 +374,11 @@ class ProblemRow:
     weight: float  # among all problems, 0 to 1
     overtime_seconds: float
     state: StageState
-    # "" if the pack no longer has the challenge.
-    reference: str
-    # The planted mistakes of a debugging round in words.
-    bugs: tuple[str, ...] = ()
+    reference: str  # "" if the pack no longer has the challenge
+    bugs: tuple[str, ...] = ()  # the planted mistakes of a debugging round in words
 
     @property
     def passed(self) -> bool:
-        """True if all checks passed."""
         return self.state.result is not None and self.state.result.verdict == "passed"
 
     @property
@@ -428,14 +391,14 @@ class ProblemRow:
             return 0.0
         if self.bugs and result.bugs_left is not None:
             return 1 - result.bugs_left / len(self.bugs)
-        return _FAILED_IS_WORTH * result.passed / result.total
+        return 0.5 * result.passed / result.total
 
     @property
     def unaided(self) -> float:
         """The share of the points for work without help, 0 to 1."""
         if self.state.reference_seen:
             return 0.0
-        return max(0.0, 1 - _HELP_COSTS * (self.state.hints + self.state.revealed_mistakes))
+        return max(0.0, 1 - 0.25 * (self.state.hints + self.state.revealed_mistakes))
 
 
 @dataclass(frozen=True)
@@ -447,8 +410,18 @@ class QuestionRow:
 
 
 @dataclass(frozen=True)
+class ScorePart:
+    """A part of the score, and its rule in words."""
+
+    name: str
+    points: float
+    most: int
+    rule: str
+
+
+@dataclass(frozen=True)
 class ScoreSheet:
-    """The score sheet of an interview."""
+    """The score sheet of an interview: 100 points, all for graded work, with the rules."""
 
     began: float  # seconds since the epoch
     plan: InterviewPlan
@@ -460,7 +433,6 @@ class ScoreSheet:
 
     @property
     def solved(self) -> int:
-        """The number of problems that passed."""
         return sum(problem.passed for problem in self.problems)
 
     @property
@@ -480,23 +452,24 @@ def score_sheet(
 ) -> ScoreSheet:
     """Return the score sheet of an interview.
 
-    A challenge that no pack has any more may be missing in `challenges` and in the texts of the
-    references. `mistakes` are the planted mistakes in words, by id; by default the sheet shows ids.
+    `challenges` and `references` lack what no pack has any more. `mistakes` are the planted
+    mistakes in words, by id; by default the sheet shows ids.
     """
     problems: list[ProblemRow] = []
     all_seconds = sum(stage.seconds for stage in plan.stages)
     for index, stage in enumerate(plan.stages):
         challenge = challenges.get(stage.challenge)
-        problem = ProblemRow(
-            stage,
-            title=stage.challenge if challenge is None else challenge.title,
-            weight=stage.seconds / all_seconds,
-            overtime_seconds=overtime_seconds(plan, state, index),
-            state=state.stages[index],
-            reference=references.get(stage.challenge, ""),
-            bugs=tuple((mistakes or {}).get(bug, bug) for bug in stage.bugs),
+        problems.append(
+            ProblemRow(
+                stage,
+                title=stage.challenge if challenge is None else challenge.title,
+                weight=stage.seconds / all_seconds,
+                overtime_seconds=overtime_seconds(plan, state, index),
+                state=state.stages[index],
+                reference=references.get(stage.challenge, ""),
+                bugs=tuple((mistakes or {}).get(bug, bug) for bug in stage.bugs),
+            )
         )
-        problems.append(problem)
     questions = [QuestionRow(question, state.ratings.get(question.item)) for question in asked]
     parts = score_parts(problems, state.seconds / plan.seconds)
     practise = tuple(_advice(problems, questions, challenges))

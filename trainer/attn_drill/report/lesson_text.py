@@ -13,6 +13,7 @@ from rich.constrain import Constrain
 from rich.table import Table
 from rich.text import Text
 
+from attn_drill.exercises.altered_reference import without_docstring
 from attn_drill.model.lesson import CallCost, Lesson, Note, OtherAnswer
 from attn_drill.model.words import in_bytes, in_count
 from attn_drill.packs.follow_up import FollowUp
@@ -104,14 +105,6 @@ def render_answer(
         titles = ("the reference", "yours")
         parts.append(code_pair(titles, (answer.source, own_source), width))
     return Group(*parts)
-
-
-def without_docstring(source: str) -> str:
-    """Return the text of a file without the docstring at its start."""
-    for quotes in ('"""', "'''"):
-        if source.startswith(quotes) and source.count(quotes) >= 2:
-            return source.split(quotes, 2)[2].lstrip("\n")
-    return source
 
 
 def render_mistakes(yours: Sequence[tuple[str, int]], common: Sequence[str]) -> RenderableType:
