@@ -25,8 +25,6 @@ from attn_drill.report.words import QUIET, RIGHT, WRONG, Stage, dimension, sente
 
 
 class Level(NamedTuple):
-    """How far a cell of an error map is off."""
-
     most: float  # the greatest difference, in units of the tolerance
     symbol: str
     style: str
@@ -41,12 +39,14 @@ LEVELS = (
     Level(math.nan, "!", f"bold {WRONG}", "not finite"),
 )
 _GAP = 3  # columns between two matrices
+_HEIGHT, _MOST_COLUMNS, _LABEL_COLUMNS = 7, 60, 8
+_YOURS, _REFERENCE, _BOTH = "●", "·", "◉"
+_SYMBOLS = {"right": "✓", "wrong": "✗", "unknown": "?"}
+_STYLES = {"right": RIGHT, "wrong": f"bold {WRONG}", "unknown": QUIET}
 
 
 def level(off: float | None) -> int:
-    """Return the index of a cell's level.
-
-    The difference is in units of the tolerance. It is None if it is not finite.
+    """Return the index of a cell's level. None stands for a difference that is not finite.
 
     >>> [level(off) for off in (0.0, 1.0, 50.0, 1e9, None)]
     [0, 0, 1, 3, 4]
@@ -134,21 +134,14 @@ def _cells(row: str, other: str, start: int, cached: int, style: str) -> Text:
     return text
 
 
-_HEIGHT, _MOST_COLUMNS, _LABEL_COLUMNS = 7, 60, 8
-_YOURS, _REFERENCE, _BOTH = "●", "·", "◉"
-_SYMBOLS = {"right": "✓", "wrong": "✗", "unknown": "?"}
-_STYLES = {"right": RIGHT, "wrong": f"bold {WRONG}", "unknown": QUIET}
-
-
 def render_repair(repair: Repair, width: int) -> Iterator[RenderableType]:
     """Yield the progress of a hunt with several bugs."""
     yield Text(bugs_left(repair), style="bold")
-    line = Text("  ").join(
-        Text(f"{_SYMBOLS[part.state]} {part.name}", style=_STYLES[part.state])
-        for part in repair.parts
-    )
-    if line:
-        yield indented(line)
+    parts: list[Text] = []
+    for part in repair.parts:
+        parts.append(Text(f"{_SYMBOLS[part.state]} {part.name}", style=_STYLES[part.state]))
+    if parts:
+        yield indented(Text("  ").join(parts))
     if any(part.state == "unknown" for part in repair.parts):
         yield indented(Text("?  fails, but it uses a part that is wrong", style=QUIET))
     curve = repair.curve
@@ -214,9 +207,6 @@ def _heights(losses: Sequence[float | None], columns: int, top: float) -> list[i
     return levels
 
 
-_INDENT = 2
-
-
 def findings(report: Report, stage: Stage) -> list[tuple[str, str]]:
     """Return labels and sentences: the likely mistakes, how the result relates to the right one."""
     diagnosis = report.diagnosis
@@ -240,11 +230,10 @@ def findings(report: Report, stage: Stage) -> list[tuple[str, str]]:
 def render_findings(rows: Iterable[tuple[str, str]]) -> RenderableType:
     """Return sentences with their labels, the most visible part of a report."""
     # The usual colour of text is readable on light and on dark screens.
-    styled = [
-        (Text(f" {label} ", style=f"bold reverse {WRONG}"), Text(words, style="bold"))
-        for label, words in rows
-    ]
-    return labelled(styled, padding=(0, 1), style="")
+    table = labelled([], padding=(0, 1), style="")
+    for label, words in rows:
+        table.add_row(Text(f" {label} ", style=f"bold reverse {WRONG}"), Text(words, style="bold"))
+    return table
 
 
 def render_line(report: Report, failure: Outcome) -> Iterator[RenderableType]:
@@ -321,7 +310,7 @@ def place_words(diagnosis: Diagnosis, shown_case: int | None) -> str:
 
 def render_picture(report: Report, failure: Outcome, width: int) -> Iterator[RenderableType]:
     """Yield the picture of the wrong output: a mask, a boolean matrix, or the errors."""
-    room = width - _INDENT
+    room = width - 2  # the picture is indented
     mask = report.diagnosis.effective_mask if report.diagnosis is not None else None
     mismatch = failure.mismatch
     if mask is not None and mask.difference:
@@ -338,7 +327,7 @@ def render_picture(report: Report, failure: Outcome, width: int) -> Iterator[Ren
     else:
         return
     yield Text(visible(name), style="bold").append(f": {words}", style="not bold")
-    yield indented(*drawing, blanks=_INDENT)
+    yield indented(*drawing)
 
 
 def mask_words(mask: EffectiveMask, sign: str = "#") -> str:

@@ -15,17 +15,14 @@ from attn_drill.packs.content_check import Row
 from attn_drill.report.code_text import console
 from attn_drill.report.words import VERDICT_WORDS, visible
 
-_SYMBOLS: dict[Verdict, str] = {
-    "passed": "✓",
-    "failed": "✗",
-    "error": "!",
-    "timeout": "◷",
-    "memory": "▤",
-    "not-allowed": "⊘",
-}
 # A symbol and words for each verdict. None stands for a grading that failed.
 VERDICTS: dict[Verdict | None, tuple[str, str]] = {
-    **{verdict: (symbol, VERDICT_WORDS[verdict]) for verdict, symbol in _SYMBOLS.items()},
+    "passed": ("✓", VERDICT_WORDS["passed"]),
+    "failed": ("✗", VERDICT_WORDS["failed"]),
+    "error": ("!", VERDICT_WORDS["error"]),
+    "timeout": ("◷", VERDICT_WORDS["timeout"]),
+    "memory": ("▤", VERDICT_WORDS["memory"]),
+    "not-allowed": ("⊘", VERDICT_WORDS["not-allowed"]),
     None: ("?", "not graded"),
 }
 
@@ -118,10 +115,9 @@ def summary(results: Sequence[StudentResult]) -> tuple[str, int]:
     # A student's file may be for several challenges.
     ungraded = {(result.student, result.file) for result in results if result.is_ungraded}
     if ungraded:
+        files = plural(len(ungraded), "file")
         students = plural(len({student for student, _ in ungraded}), "student")
         were = "was" if len(ungraded) == 1 else "were"
-        text += (
-            f"\n{plural(len(ungraded), 'file')} of {students} {were} not graded: a person must"
-            " settle this; the report says why."
-        )
+        settle = "not graded: a person must settle this; the report says why."
+        text += f"\n{files} of {students} {were} {settle}"
     return text, sum(result.verdict is None and not result.is_ungraded for result in results)

@@ -81,18 +81,14 @@ def statistics_as_values(stats: Stats, titles: Mapping[str, str]) -> dict[str, A
         "mistakes": list(map(asdict, stats.mistakes)),
         "next": stats.next,
         "later": [{"challenge": name, "builds_on": bases} for name, bases in stats.later.items()],
-        "due": list(map(_item_values, stats.due)),
+        "due": [_item_values(item) for item in stats.due],
         "next_due": _item_values(stats.next_due) if stats.next_due else None,
     }
 
 
 def _item_values(item: ScheduledItem) -> dict[str, Any]:
-    return {
-        "item": item.name,
-        "due_at": item.due_at,
-        "recall": item.strength,
-        "reviews": item.reviews,
-    }
+    values = {"item": item.name, "due_at": item.due_at}
+    return {**values, "recall": item.strength, "reviews": item.reviews}
 
 
 def _calendar(stats: Stats) -> Iterator[Text]:

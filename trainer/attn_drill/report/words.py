@@ -17,12 +17,32 @@ from attn_drill.model.checks import Verdict
 
 if TYPE_CHECKING:
     from attn_drill.model.challenge import Signature
-    from attn_drill.model.checks import Verdict
     from attn_drill.model.report import Affected, Diagnosis, Mismatch, Report, Summary
 
 RIGHT, WRONG, QUIET = "dodger_blue1", "dark_orange", "dim"
+WIDEST = 100  # columns; longer lines of prose are hard to read
+_TELLING_FACTOR = 1.5  # between two deviations
 
-
+VERDICT_WORDS: dict[Verdict, str] = {
+    "passed": "passed",
+    "failed": "failed",
+    "error": "error",
+    "timeout": "time limit",
+    "memory": "out of memory",
+    "not-allowed": "not allowed",
+}
+# The name of each letter that challenges use for a dimension.
+NAMES = {
+    "B": "batch",
+    "H": "heads",
+    "Hkv": "kv heads",
+    "L": "positions",
+    "Lq": "queries",
+    "Lk": "keys",
+    "M": "features",
+    "D": "features",
+    "Dv": "features",
+}
 # A submission could draw on the terminal with escape sequences, or change the direction of writing
 # with certain characters. All characters but the usual ones are looked at.
 _SUSPECT = re.compile(r"[^ -~]")
@@ -52,36 +72,10 @@ def _shown(match: re.Match[str]) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-VERDICT_WORDS: dict[Verdict, str] = {
-    "passed": "passed",
-    "failed": "failed",
-    "error": "error",
-    "timeout": "time limit",
-    "memory": "out of memory",
-    "not-allowed": "not allowed",
-}
-# The name of each letter that challenges use for a dimension.
-NAMES = {
-    "B": "batch",
-    "H": "heads",
-    "Hkv": "kv heads",
-    "L": "positions",
-    "Lq": "queries",
-    "Lk": "keys",
-    "M": "features",
-    "D": "features",
-    "Dv": "features",
-}
-# In columns. Longer lines of prose are hard to read.
-WIDEST = 100
-_TELLING_FACTOR = 1.5  # between two deviations
-
-
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> str:
-    """Return prose at this width, with its line ends kept. No line has more than 100 columns.
+    """Return prose with its line ends in lines of this width and at most 100 columns.
 
-    A path or another long word is never broken. Each line that continues a line of the text begins
-    with `indent` and `hanging`, each other line with `indent`.
+    No path or other long word is broken. A line that continues another begins with `hanging` too.
 
     >>> wrapped("a) one two three four five", 20, hanging="   ")
     'a) one two three\\n   four five'
@@ -148,9 +142,7 @@ def small_tensors(case: Case) -> list[tuple[str, str]]:
             # This package does not import torch, so mypy does not know tensors.
             value = value.tolist()  # type: ignore[attr-defined]
         if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
-            lines: list[str] = []
-            for row in value:
-                lines.append(" ".join(f"{number(float(scalar)):>8}" for scalar in row))
+            lines = [" ".join(f"{number(float(entry)):>8}" for entry in row) for row in value]
             matrices.append((name, "\n".join(lines)))
     return matrices
 
@@ -221,10 +213,10 @@ def summary(tensor: Summary) -> str:
 def plain_inputs(case: Case, signatures: Sequence[Signature] = ()) -> str:
     """Return the arguments that are numbers, words or tuples: `d_model=24, num_heads=6`."""
     function = called_function(case, signatures)
-    called = [signature for signature in signatures if signature.name == function]
-    names = {
-        parameter.name for signature in called or signatures for parameter in signature.parameters
-    }
+    names: set[str] = set()
+    for signature in signatures:
+        if function in ("", signature.name):
+            names.update(parameter.name for parameter in signature.parameters)
     shown: list[str] = []
     for name, value in case.inputs.items():
         # Other inputs are instructions for the grader.
@@ -245,8 +237,8 @@ def case_rows(case: Case, signatures: Sequence[Signature]) -> Iterator[tuple[str
     """Yield labels and words for the sizes, the arguments and the setup of a case."""
     if case.sizes:
         yield "sizes", sizes_in_words(case)
-    arguments = plain_inputs(case, signatures)
-    if function := called_function(case, signatures):
+    function, arguments = called_function(case, signatures), plain_inputs(case, signatures)
+    if function:
         yield "call", f"{function}({arguments})"
     elif arguments:
         yield "inputs", arguments
@@ -265,11 +257,8 @@ def statistics_rows(mismatch: Mismatch) -> Iterator[tuple[str, str]]:
     if mismatch.expected_type == "bool" or actual is None or expected is None:
         return
     smaller, larger = sorted([actual.std, expected.std])
-    if (
-        actual.not_finite != expected.not_finite
-        or larger > _TELLING_FACTOR * smaller
-        or abs(actual.mean - expected.mean) > expected.std
-    ):
+    tells = larger > _TELLING_FACTOR * smaller or actual.not_finite != expected.not_finite
+    if tells or abs(actual.mean - expected.mean) > expected.std:
         yield "yours", summary(actual)
         yield "expected", summary(expected)
 
@@ -313,10 +302,10 @@ def stages_of(report: Report) -> list[Stage]:
     stages: list[Stage] = ["where"]
     diagnosis, failure = report.diagnosis, report.first_failure()
     parts: list[object] = [] if failure is None else [failure.frames]
-    if diagnosis is not None:
+    if failure is not None and diagnosis is not None:
         parts += [diagnosis.first_line, diagnosis.first_missed]
         parts += [diagnosis.layout, diagnosis.cleared]
-    if failure is not None and any(parts):
+    if any(parts):
         stages.append("line")
     if diagnosis is not None and any(mistake.hint for mistake in diagnosis.mistakes):
         stages.append("question")
@@ -334,10 +323,7 @@ def has_cause(report: Report) -> bool:
 
 def next_stage(report: Report, stage: Stage) -> Stage | None:
     """Return the next stage that shows something new; None if there is none."""
-    for later in stages_of(report):
-        if not shows(stage, later):
-            return later
-    return None
+    return next((later for later in stages_of(report) if not shows(stage, later)), None)
 
 
 # The verdict is in capitals at the start of the text. A check has a symbol before its name. A wrong
@@ -357,10 +343,9 @@ def coloured(report_text: str) -> Iterator[tuple[str, str]]:
     end = 0
     for match in _COLOURED.finditer(text):
         yield "", text[end : match.start()]
-        end = match.end()
+        classes = _KINDS.get(match[0][0], "wrong")
         if match["verdict"]:
             classes = "right verdict" if match["verdict"] == "PASSED" else "wrong verdict"
-        else:
-            classes = _KINDS.get(match[0][0], "wrong")
         yield classes, match[0]
+        end = match.end()
     yield "", text[end:]
