@@ -26,7 +26,7 @@ from attn_drill.model.report import (
 )
 from attn_drill.report import results_text, tools_text
 from attn_drill.report.code_text import Trimmed, console, in_ascii
-from attn_drill.report.lesson_text import prompt_markdown, render_notes
+from attn_drill.report.lesson_text import Prompt, render_notes
 from attn_drill.report.terminal import render_trace, show
 from attn_drill.tools.attention_costs import configure, costs
 from tests.support.display import DIAGNOSIS, error_map, explained
@@ -105,7 +105,7 @@ VIEWS = {
     "costs": drawn(lambda width: tools_text.render_costs(COSTS, None, costs(COSTS), width)),
     "heads": drawn(lambda width: tools_text.render_heads(HEADS, "w.npy", width)),
     "score sheet": drawn(lambda width: results_text.render_sheet(SHEET, width)),
-    "prompt": drawn(lambda _: Trimmed(prompt_markdown(PROMPT))),
+    "prompt": drawn(lambda _: Trimmed(Prompt(PROMPT))),
 }
 
 

@@ -70,7 +70,7 @@ def _costs(lesson: Lesson, own: CallCost) -> RenderableType:
     for _ in range(3):
         table.add_column(no_wrap=True)
     headings = ("", "operations", "multiply-adds", "memory")
-    table.add_row(*(Text(word, style=QUIET) for word in headings))
+    table.add_row(*headings, style=QUIET)
     table.add_row("yours", *cost_in_words(own))
     for name in filter(None, dict.fromkeys(names)):
         table.add_row(name, *(cost_in_words(costs[name]) if name in costs else ["not measured"]))
@@ -87,10 +87,9 @@ def render_answer(
 ) -> RenderableType:
     """Return a right answer of the pack: its difference, its price, its code."""
     parts: list[RenderableType] = []
-    if answer.does:
-        parts.append(_prose(answer.does))
-    if answer.costs:
-        parts.append(_prose(answer.costs, QUIET))
+    for text, style in ((answer.does, ""), (answer.costs, QUIET)):
+        if text:
+            parts.append(_prose(text, style))
     if answer.cost is not None:
         operations, multiply_adds, memory = cost_in_words(answer.cost)
         measured = f"{operations} operations, {multiply_adds} multiply-adds, {memory} at the peak"
@@ -111,12 +110,10 @@ def render_mistakes(yours: Sequence[tuple[str, int]], common: Sequence[str]) -> 
     """Return the learner's own mistakes with their counts, then the pack's known mistakes."""
     parts: list[RenderableType] = []
     if yours:
-        parts.append(_title("Your mistakes here"))
-        parts += [_prose(f"{count} x  {says}", indent=2) for says, count in yours]
-        parts.append(Text())
-    parts.append(_title("Mistakes that are common here"))
-    parts += [_prose(says, indent=2) for says in common]
-    return Group(*parts)
+        counted = [_prose(f"{count} x  {says}", indent=2) for says, count in yours]
+        parts += [_title("Your mistakes here"), *counted, Text()]
+    common_mistakes = [_prose(says, indent=2) for says in common]
+    return Group(*parts, _title("Mistakes that are common here"), *common_mistakes)
 
 
 def render_attempts(sources: Sequence[tuple[str, str]], width: int) -> RenderableType:
@@ -171,11 +168,6 @@ def render_follow_up(follow_up: FollowUp, title: str, *, is_revealed: bool) -> R
     return Constrain(Group(*parts, Text(next_step, style=QUIET)), WIDEST)
 
 
-def prompt_markdown(text: str) -> markdown.Markdown:
-    """Return the renderable of a prompt, which is written in Markdown."""
-    return _Prompt(text)
-
-
 class _FoldingTable(markdown.TableElement):
     """A table whose long words continue on more lines. rich would cut them with an ellipsis."""
 
@@ -194,7 +186,9 @@ class _PlainCode(markdown.CodeBlock):
         yield indented(code_block(str(self.text), options.max_width - 2, self.lexer_name))
 
 
-class _Prompt(markdown.Markdown):
+class Prompt(markdown.Markdown):
+    """A prompt, which is written in Markdown."""
+
     elements: ClassVar[dict[str, type[markdown.MarkdownElement]]] = {
         **markdown.Markdown.elements,
         "table_open": _FoldingTable,

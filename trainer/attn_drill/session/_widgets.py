@@ -9,7 +9,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from attn_drill.model.report import Report
-from attn_drill.report.lesson_text import prompt_markdown
+from attn_drill.report.lesson_text import Prompt
 from attn_drill.report.question_text import describe_mistakes
 from attn_drill.report.terminal import render, render_trace
 from attn_drill.report.words import QUIET, RIGHT, WRONG, near, sentence, visible
@@ -94,7 +94,7 @@ class TaskPane(VerticalScroll):
         hints = model.record.hints
         if self._drawn_hints == len(hints):
             return
-        parts: list[RenderableType] = [prompt_markdown(model.request.prompt)]
+        parts: list[RenderableType] = [Prompt(model.request.prompt)]
         for level, hint in enumerate(hints, start=1):
             parts += [Text(), Text(f"Hint {level}", style="bold"), Text(hint)]
         self.query_one(Static).update(Group(*parts))
