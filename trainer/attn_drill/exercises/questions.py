@@ -35,6 +35,15 @@ from attn_drill.packs.question_bank import (
 from attn_drill.packs.toml import key_error
 from attn_drill.practice.schedule import ScheduledItem
 
+LETTERS = "abcdefgh"
+_ASKS = (
+    "There is one mistake in this code. Which line is wrong? "
+    "If a line is missing, name a line next to the gap."
+)
+_MOST_REFERENCE = 3  # lines of the reference in an explanation
+_LINES = 0.25  # the share of new questions that ask for a line
+_MOST_DRAWS = 400  # of a question, in the check of a bank
+_NAMED = re.compile(r"\{(\w+)\}")
 _STEPS: dict[Unit, tuple[int, tuple[str, ...]]] = {
     "B": (1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB")),
     "FLOP": (1000, ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP")),
@@ -61,7 +70,7 @@ _FUZZ = 1e-12
 
 
 class NotAnAmountError(ValueError):
-    """Raised if a text is not an amount. The message is a sentence that says what to type."""
+    """A text is no number, or has another kind of unit. The message says what to type."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +92,6 @@ def parse_amount(text: str, unit: Unit) -> Amount:
 
     >>> parse_amount("2 * 64 KiB", "B").value
     131072
-
-    Raises:
-        NotAnAmountError: If the text is no number, or its unit does not belong to `unit`.
     """
     match = _AMOUNT.fullmatch(text.strip().lower().translate(_USUAL))
     number = _SEPARATOR.sub("", match["number"]) if match else ""
@@ -154,21 +160,11 @@ def _four_digits(value: float) -> str:
     return f"{value:#.4g}".rstrip(".")
 
 
-LETTERS = "abcdefgh"
-_NAMED = re.compile(r"\{(\w+)\}")
-_MOST_REFERENCE = 3  # lines of the reference in an explanation
-_ASKS = (
-    "There is one mistake in this code. Which line is wrong? "
-    "If a line is missing, name a line next to the gap."
-)
-
-
 @dataclass(frozen=True)
 class Judged:
     """The judgement of an answer."""
 
-    # None if the answer was not understood. The message then says what to type.
-    right: bool | None
+    right: bool | None  # None if the answer was not understood; then the message says what to type
     message: str = ""
 
 
@@ -176,8 +172,7 @@ class Judged:
 class _Asked:
     """The parts of every question."""
 
-    # The name in reviews: `question:ID` or `line:CHALLENGE:MISTAKE`.
-    item: str
+    item: str  # the name in reviews: `question:ID` or `line:CHALLENGE:MISTAKE`
     topic: str
     text: str
     explanation: str  # shown after an answer
@@ -246,8 +241,7 @@ class FindLine(_Asked):
     """A wrong line to find in the code, whose lines are numbered from 1."""
 
     lines: tuple[int, ...]  # the numbers that are right
-    # A line is missing, and the lines next to the gap are right.
-    missing: bool = False
+    missing: bool = False  # a line is missing, and the lines next to the gap are right
 
     @property
     def answer(self) -> str:
@@ -267,16 +261,6 @@ class FindLine(_Asked):
 DrawnQuestion = Number | Choice | FindLine
 
 
-def question_item(question: Question) -> str:
-    """Return the name of the item under which a question is reviewed."""
-    return f"question:{question.id}"
-
-
-def line_item(challenge: Challenge, mistake: Mistake) -> str:
-    """Return the name of the item under which the line of a mistake is reviewed."""
-    return f"line:{challenge.id}:{mistake.id}"
-
-
 def draw(question: Question, rng: Random) -> DrawnQuestion:
     """Return a question with new numbers, or with its options in a new order."""
     if question.kind == "number":
@@ -285,7 +269,7 @@ def draw(question: Question, rng: Random) -> DrawnQuestion:
     options = [question.right, *question.wrong]
     rng.shuffle(options)
     return Choice(
-        item=question_item(question),
+        item=f"question:{question.id}",
         topic=question.topic,
         text=question.asks,
         explanation=question.explains,
@@ -303,7 +287,7 @@ def with_values(question: Question, drawn: Mapping[str, Value]) -> Number:
         words[name] = named if isinstance(named, str) else format_number(named)
     words["answer"] = format_amount(value, question.unit)
     return Number(
-        item=question_item(question),
+        item=f"question:{question.id}",
         topic=question.topic,
         text=_filled(question.asks, words),
         explanation=_filled(question.explains, words),
@@ -326,26 +310,20 @@ def line_question(challenge: Challenge, mistake: Mistake) -> FindLine:
     planted = plant_mistakes(source, (mistake,), where)
     shown = excerpt(planted.source, planted.changed)
     rows = ["", *planted.source.splitlines()]
-    reference = [
-        f"The reference has: {line.strip()}"
-        for change in reference_changes(source, mistake, where)
-        for line in change.was
-        if line.strip()
-    ]
-    if len(reference) > _MOST_REFERENCE:
-        reference = []
+    explanation = [mistake.says]
+    changes = reference_changes(source, mistake, where)
+    reference = [line.strip() for change in changes for line in change.was if line.strip()]
+    if len(reference) <= _MOST_REFERENCE:
+        explanation += [f"The reference has: {line}" for line in reference]
     return FindLine(
-        item=line_item(challenge, mistake),
+        item=f"line:{challenge.id}:{mistake.id}",
         topic=challenge.topic,
         text=f"{challenge.id}: {first_paragraph(planted.source)}\n\n{_ASKS}",
-        explanation="\n".join([mistake.says, *reference]),
+        explanation="\n".join(explanation),
         code="\n".join(rows[number] for number in shown),
         lines=tuple(position for position, line in enumerate(shown, 1) if line in planted.changed),
         missing=planted.missing,
     )
-
-
-_LINES = 0.25  # the share of new questions that ask for a line
 
 
 @dataclass(frozen=True)
@@ -363,20 +341,19 @@ class QuestionPool:
 
     def reviewed(self, history: Mapping[str, ScheduledItem]) -> list[ScheduledItem]:
         """Return the reviewed items of this pool, the first due first."""
-        names = {*self.questions, *self.lines}
-        reviewed = [item for name, item in history.items() if name in names]
+        reviewed = [history[name] for name in history if name in {**self.questions, **self.lines}]
         return sorted(reviewed, key=lambda item: item.due_at)
 
     def about(self, name: str) -> QuestionPool:
         """Return the questions about a topic of the bank, or about a challenge."""
-        questions = {
-            item: question
-            for item, question in self.questions.items()
-            if name in (question.topic, *question.challenges)
-        }
-        lines = {
-            item: line for item, line in self.lines.items() if name in (line[0].topic, line[0].id)
-        }
+        questions: dict[str, Question] = {}
+        lines: dict[str, tuple[Challenge, Mistake]] = {}
+        for item, question in self.questions.items():
+            if name in (question.topic, *question.challenges):
+                questions[item] = question
+        for item, (challenge, mistake) in self.lines.items():
+            if name in (challenge.topic, challenge.id):
+                lines[item] = challenge, mistake
         return QuestionPool(questions, lines)
 
 
@@ -386,12 +363,11 @@ def pool_of(
     mistakes: Mapping[str, Sequence[Mistake]],
 ) -> QuestionPool:
     """Return a pool of questions, and of the lines of known mistakes by challenge id."""
-    lines = {
-        line_item(challenge, mistake): (challenge, mistake)
-        for challenge in challenges
-        for mistake in fair_mistakes(mistakes.get(challenge.id, ()))
-    }
-    return QuestionPool({question_item(question): question for question in questions}, lines)
+    lines: dict[str, tuple[Challenge, Mistake]] = {}
+    for challenge in challenges:
+        for mistake in fair_mistakes(mistakes.get(challenge.id, ())):
+            lines[f"line:{challenge.id}:{mistake.id}"] = challenge, mistake
+    return QuestionPool({f"question:{question.id}": question for question in questions}, lines)
 
 
 def known_name(names: Sequence[str], wanted: str) -> str:
@@ -404,9 +380,8 @@ def known_name(names: Sequence[str], wanted: str) -> str:
         if name and (name in other or other in name) and other not in near:
             near.append(other)
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names)}."
-    raise DrillError(
-        f"No topic is called {wanted!r}. {hint} `attn-drill quiz --list` shows all topics."
-    )
+    advice = "`attn-drill quiz --list` shows all topics."
+    raise DrillError(f"No topic is called {wanted!r}. {hint} {advice}")
 
 
 def order_items(
@@ -439,17 +414,13 @@ def _new_items(names: Mapping[str, str], history: Collection[str], rng: Random) 
     return sorted(rounds, key=lambda item: rounds[item])
 
 
-_MOST_DRAWS = 400
-
-
 def bank_problems(root: Path, other_packs: Sequence[Path] = ()) -> list[str]:
     """Return a sentence for each problem in the question bank of a pack."""
+    challenges: set[str] = set()
     # Its questions may also follow up the challenges of other packs.
-    challenges = {
-        pack_reader.challenge_id(folder.name)
-        for pack in (root, *other_packs)
-        for folder in pack_reader.challenge_folders(pack)
-    }
+    for pack in (root, *other_packs):
+        for folder in pack_reader.challenge_folders(pack):
+            challenges.add(pack_reader.challenge_id(folder.name))
     problems: list[str] = []
     ids: dict[str, Path] = {}
     for path in topic_files(root):
@@ -463,20 +434,18 @@ def bank_problems(root: Path, other_packs: Sequence[Path] = ()) -> list[str]:
             if question.id in ids:
                 faults.append(f"has the id of a question in {ids[question.id].name}. Rename one")
             ids[question.id] = path
-            problems += [
-                str(key_error(path, ("question", index), f"question {question.id!r} {fault}."))
-                for fault in faults
-            ]
+            for fault in faults:
+                words = f"question {question.id!r} {fault}."
+                problems.append(str(key_error(path, ("question", index), words)))
     return problems
 
 
 def question_faults(question: Question, challenges: Collection[str]) -> list[str]:
     """Return the end of a sentence for each fault of a question, without full stop."""
-    faults = [
-        f"follows up {challenge!r}, which no pack has. Correct `challenges`"
-        for challenge in question.challenges
-        if challenge not in challenges
-    ]
+    faults: list[str] = []
+    for name in question.challenges:
+        if name not in challenges:
+            faults.append(f"follows up {name!r}, which no pack has. Correct `challenges`")
     if question.kind == "choice" and len(question.wrong) >= len(LETTERS):
         faults.append(f"has more than {len(LETTERS)} options. Remove some of `wrong`")
     for drawn in draws(question, _MOST_DRAWS) if question.kind == "number" else ():

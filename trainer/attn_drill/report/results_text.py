@@ -30,6 +30,7 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _BARS = "▁▂▃▄▅▆▇"
 _MOST_BARS = 16
+_NOT_ANSWERED = "not answered"
 _MOST_MISTAKES, _MOST_DUE, _MOST_LATER = 8, 12, 12
 _WIDE = 60  # least width at which the tables have bars
 # The command that asks an item of this kind.
@@ -223,9 +224,6 @@ def _mistakes(mistakes: Sequence[OwnMistake], now: float) -> RenderableType:
     return table
 
 
-_NOT_ANSWERED = "not answered"
-
-
 def minutes(seconds: float) -> str:
     """Return minutes and seconds.
 
@@ -243,11 +241,6 @@ def headline(sheet: ScoreSheet) -> str:
 def when(sheet: ScoreSheet) -> str:
     """Return the local date and time at which the interview began."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(sheet.began))
-
-
-def score(sheet: ScoreSheet) -> str:
-    """Return the points in words."""
-    return f"Score: {sheet.total} of 100 points"
 
 
 def own_ratings(sheet: ScoreSheet) -> str:
@@ -288,16 +281,16 @@ def outcome(problem: ProblemRow) -> tuple[str, str]:
             bugs = len(problem.bugs)
             facts.append(f"{bugs - result.bugs_left} of {bugs} bugs repaired")
         facts.append(f"{result.passed} of {result.total} checks passed")
-    facts.append(_many(state.attempts, "attempt"))
-    facts.append(_many(state.hints, "hint"))
-    facts.append(f"{_many(state.revealed_mistakes, 'mistake')} shown")
+    for count, noun in (
+        (state.attempts, "attempt"),
+        (state.hints, "hint"),
+        (state.revealed_mistakes, "mistake"),
+    ):
+        facts.append(plural(count, noun) if count else f"no {noun}s")
+    facts[-1] += " shown"
     if state.reference_seen:
         facts.append("the reference was shown")
     return word, ", ".join(facts)
-
-
-def _many(count: int, noun: str) -> str:
-    return plural(count, noun) if count else f"no {noun}s"
 
 
 def rating_in_words(question: QuestionRow) -> str:
@@ -311,7 +304,7 @@ def render_sheet(sheet: ScoreSheet, width: int = 80) -> RenderableType:
     if sheet.practise:
         advice = [Text(visible(line, lines=True)) for line in sheet.practise]
         parts += [Text(), _title("Practise next"), indented(*advice)]
-    parts += [Text(), _title(score(sheet))]
+    parts += [Text(), _title(f"Score: {sheet.total} of 100 points")]
     for part in sheet.parts:
         parts.append(indented(Text(f"{part.name:<13}{part.points:4.1f} of {part.most}")))
         parts.append(indented(Text(part.rule, style=QUIET), blanks=4))

@@ -110,7 +110,7 @@ _LEGEND = (
 
 def cells(length: int, width: int = 80, *, whole: bool = False) -> tuple[int, int]:
     """Return the rows and columns of a picture of so many positions, which may be the only one."""
-    room = _room(width, whole)
+    room = min(_WHOLE_ROOM if whole else _ROOM, width - 2)
     columns = max(1, min(length, room))
     # A character is twice as high as wide. So the picture of a short head has two characters for
     # each cell, and that of a long one has half as many rows as columns.
@@ -119,25 +119,23 @@ def cells(length: int, width: int = 80, *, whole: bool = False) -> tuple[int, in
     return (columns + 1) // 2, columns
 
 
-def _room(width: int, whole: bool) -> int:
-    """Return the most columns of a picture."""
-    return min(_WHOLE_ROOM if whole else _ROOM, width - 2)
-
-
 def render_heads(
     facts: Sequence[HeadFacts], file: str, width: int = 80, *, whole: bool = False
 ) -> RenderableType:
     """Return the table, the notes and the pictures as one renderable."""
     # Heads without a grid are only counted.
     drawn = [head for head in facts if head.grid]
-    title = Text(one_line(file), style="bold").append(f"  {heads_summary(facts)}", style="not bold")
+    # Names from a file get no control characters and no line ends.
+    file = " ".join(visible(file, lines=True).split())
+    title = Text(file, style="bold").append(f"  {heads_summary(facts)}", style="not bold")
     parts: list[RenderableType] = [title, Text()]
     if any(head.tensor for head in drawn):
         names: list[tuple[str, str]] = []
         for name, heads in groupby(drawn, key=lambda head: head.tensor):
             numbers = [head.head_index for head in heads]
             noun = "heads" if len(numbers) > 1 else "head"
-            names.append((f"{noun} {ranges(numbers)}", one_line(name)))
+            tensor = " ".join(visible(name, lines=True).split())
+            names.append((f"{noun} {ranges(numbers)}", tensor))
         parts += [labelled(names, padding=(0, 2, 0, 0)), Text()]
     parts.append(_heads_table(drawn))
     notes = [head for head in drawn if head.notes]
@@ -145,7 +143,7 @@ def render_heads(
     for head in notes:
         note = Text(f"! head {head.head_index}: ", style=WRONG)
         parts.append(note.append("; ".join(head.notes), style="default"))
-    room = _room(width, whole)
+    room = min(_WHOLE_ROOM if whole else _ROOM, width - 2)
     pictures = [_picture(head, room) for head in drawn]
     # As many are side by side as fit.
     parts += [Text(), Columns(pictures, padding=(1, 2, 1, 0), equal=True), Text()]
@@ -165,11 +163,6 @@ def heads_summary(facts: Sequence[HeadFacts]) -> str:
     kinds = Counter(head.kind or "without class" for head in facts).most_common()
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds)
     return f"{plural(len(facts), 'head')}  {span}  {counts}"
-
-
-def one_line(text: str) -> str:
-    """Return a name from a file without control characters and line ends."""
-    return " ".join(visible(text, lines=True).split())
 
 
 def _heads_table(facts: Sequence[HeadFacts]) -> RenderableType:
@@ -201,9 +194,8 @@ def _picture(head: HeadFacts, room: int) -> Text:
     most = greatest(head)
     columns = len(head.grid[0])
     is_wide = len(head.grid) == columns and 2 * columns <= room
-    rows: list[str] = []
-    for row in head.grid:
-        rows.append("".join(_shade(value, most) * (2 if is_wide else 1) for value in row))
+    times = 2 if is_wide else 1
+    rows = ["".join(_shade(value, most) * times for value in row) for row in head.grid]
     edge = "─" * len(rows[0])
     frame = [f"┌{edge}┐", *(f"│{row}│" for row in rows), f"└{edge}┘"]
     name = f"head {head.head_index} {index_in_words(head)}".rstrip()
@@ -218,7 +210,6 @@ def greatest(head: HeadFacts) -> float:
 
 
 def _shade(value: float, most: float) -> str:
-    """Return the shade of a value."""
     if math.isnan(value):
         return "?"
     if value < 0:
