@@ -160,17 +160,12 @@ class BrokenReference:
     """A reference with mistakes and without comments."""
 
     source: str
-    # The line numbers that are wrong, from 1. If lines are missing, the numbers of the lines
-    # before and after the gap.
-    changed: tuple[int, ...]
+    changed: tuple[int, ...]  # the numbers of the wrong lines, or of those next to a missing line
     missing: bool
 
 
 def plant_mistakes(source: str, mistakes: Sequence[Mistake], where: str) -> BrokenReference:
-    """Return the reference with these mistakes and without comments.
-
-    PackError: a mistake does not fit the reference. The message has the file `where`.
-    """
+    """Return the reference with these mistakes and without comments. Messages name `where`."""
     text = strip_comments(patch_all(source, mistakes, where))
     lines = text.splitlines()
     nonempty = [number for number, line in enumerate(lines, start=1) if line.strip()]
@@ -196,11 +191,7 @@ def fair_mistakes(mistakes: Sequence[Mistake]) -> list[Mistake]:
 def choose_mistakes(
     mistakes: Sequence[Mistake], source: str, last: Collection[str], rng: Random
 ) -> tuple[Mistake, ...]:
-    """Choose one mistake, or in a third of the hunts two mistakes in different statements.
-
-    Return them in the order of their lines. The mistakes of the last hunt, with the ids `last`, are
-    not chosen again if there is another choice.
-    """
+    """Choose one mistake, or in a third of the hunts two, other than `last` if possible."""
     chosen = tuple(mistakes[:1])
     for count in (2, 1) if rng.random() < _TWO else (1,):
         for chosen in choose_several(mistakes, source, count, last, rng):
@@ -212,10 +203,9 @@ def choose_mistakes(
 def choose_several(
     mistakes: Sequence[Mistake], source: str, count: int, last: Collection[str], rng: Random
 ) -> Iterator[tuple[Mistake, ...]]:
-    """Yield choices of `count` mistakes, no two in one statement, in a random order.
+    """Yield choices of `count` mistakes in the order of their lines, no two in one statement.
 
-    The mistakes of a choice are in the order of their lines. A choice may still have a mistake
-    that hides another. The mistakes with the ids `last` come only if there is no other choice.
+    A mistake may still hide another. Mistakes with the ids `last` come only if there are no others.
     """
     pool = [mistake for mistake in fair_mistakes(mistakes) if source.count(mistake.was) == 1]
     places = {mistake.id: statements_of(source, mistake) for mistake in pool}
@@ -306,7 +296,6 @@ class Gap:
     end: int  # the byte after the expression
 
     def filled(self, source: str, code: str) -> str:
-        """Return the reference with other code in this gap."""
         lines = source.split("\n")
         line = lines[self.line - 1].encode()
         lines[self.line - 1] = (line[: self.start] + code.encode() + line[self.end :]).decode()
@@ -315,20 +304,18 @@ class Gap:
 
 @dataclass(frozen=True)
 class GapExercise:
-    """A reference with gaps."""
+    """A reference with gaps, called `____1`, `____2` and so on.
 
-    # The functions and methods with gaps, without comments. The gaps are called `____1`, `____2`
-    # and so on. A gap `____` hides code that is like the answer of another gap.
-    code: str
+    A gap `____` hides code that is like the answer of another gap.
+    """
+
+    code: str  # the functions and methods with gaps, without comments
     source: str  # the whole reference
     gaps: tuple[Gap, ...]  # in the order of the code
 
 
 def gap_exercise(source: str, mistakes: Sequence[Mistake], rng: Random) -> GapExercise | None:
-    """Return a reference with gaps, or None if it has too few places for gaps.
-
-    A gap is the expression that a known mistake changes. No line has two gaps.
-    """
+    """Return a reference with gaps where known mistakes are; None if it has too few places."""
     places = list(_places(source))
     count = rng.randint(FEWEST, MOST)
     chosen: list[Gap] = []
@@ -343,7 +330,7 @@ def gap_exercise(source: str, mistakes: Sequence[Mistake], rng: Random) -> GapEx
         # These places would show the answer.
         pattern = _pattern(gap.right)
         alike = [place for place in places if place != gap and _pattern(place.right) == pattern]
-        lines = [place.line for place in (gap, *alike, *chosen, *hidden)]
+        lines = [place.line for place in (gap, *alike, *chosen, *hidden)]  # no line has two gaps
         if len(alike) <= _MOST_HIDDEN and len(set(lines)) == len(lines):
             chosen.append(gap)
             hidden += alike

@@ -124,11 +124,7 @@ def make_plan(
     seed: int,
     bugs: tuple[str, ...] = (),
 ) -> InterviewPlan:
-    """Return the plan with these problems. Each gets a share of the time by its par time.
-
-    The questions that the learner knows least are preferred. `bugs` are the ids of the mistakes in
-    the file of a debugging round.
-    """
+    """Return the plan with these problems, and the questions that the learner knows least."""
     count = max(1, int(minutes * _QUESTIONS_SHARE))
     place = {chosen[role].id: index for index, role in enumerate(_ASKED_ABOUT) if role in chosen}
     fitting = [question for question in questions if question.challenge in place]
@@ -136,7 +132,7 @@ def make_plan(
     asked = sorted(fitting[:count], key=lambda each: (place[each.challenge], each.number))
     items = tuple(question.item for question in asked)
     seconds = minutes * 60.0 * (1 - _QUESTIONS_SHARE if items else 1)
-    seconds_per_minute = seconds / _par_minutes(chosen)
+    seconds_per_minute = seconds / _par_minutes(chosen)  # of par time
     stages: list[Stage] = []
     for role, problem in chosen.items():
         planted = bugs if role == "debugging" else ()
@@ -184,24 +180,20 @@ def _choices(
 ) -> Iterator[Choice]:
     """Yield every main problem, with and without a follow-up and a warm-up.
 
-    A follow-up builds on the main problem; if there is none, it has the topic of the main problem.
-    A warm-up is easy or short, is no harder and no longer than the main problem, and builds on
-    none of the others.
+    A follow-up builds on the main problem, or else has its topic. A warm-up is easy or short, no
+    harder and no longer than the main problem, and builds on none of the others.
     """
     for main in mains:
         later = [other for other in challenges if main.id in before[other.id]]
-        of_topic = [
-            other
-            for other in challenges
-            if other.topic == main.topic and other.id not in {main.id, *before[main.id]}
-        ]
-        light = [
-            other
-            for other in challenges
-            if (other.level == "easy" or other.minutes <= _SHORT_MINUTES)
-            and _LEVELS.index(other.level) <= _LEVELS.index(main.level)
-            and other.minutes <= main.minutes
-        ]
+        of_topic: list[Challenge] = []
+        light: list[Challenge] = []
+        for other in challenges:
+            if other.topic == main.topic and other.id not in {main.id, *before[main.id]}:
+                of_topic.append(other)
+            is_light = other.level == "easy" or other.minutes <= _SHORT_MINUTES
+            is_no_harder = _LEVELS.index(other.level) <= _LEVELS.index(main.level)
+            if is_light and is_no_harder and other.minutes <= main.minutes:
+                light.append(other)
         for follow_up in (None, *(later or of_topic)):
             end: Choice = {"main problem": main}
             if follow_up is not None:
@@ -216,17 +208,17 @@ def _choices(
 def _rank(
     choice: Choice, minutes: int, recall: Mapping[str, float], before: Mapping[str, set[str]]
 ) -> tuple[int, int, int]:
-    """Return how little a choice suits: it is foreign, unfit, familiar. The least suits best.
+    """Return how foreign, unfit and familiar a choice is. The least suits best.
 
     Foreign are a follow-up that does not build on the main problem and a warm-up of another topic
     that the main problem does not build on. It is unfit by the distance of its par times from the
-    times of the roles, and familiar by what the learner knows.
+    times of the roles.
     """
-    main, warm_up = choice["main problem"], choice.get("warm-up", choice["main problem"])
-    follow_up = choice.get("follow-up")
-    foreign = (follow_up is not None and main.id not in before[follow_up.id]) + (
-        warm_up.topic != main.topic and warm_up.id not in before[main.id]
-    )
+    main, foreign = choice["main problem"], 0
+    follow_up, warm_up = choice.get("follow-up"), choice.get("warm-up", main)
+    if follow_up is not None:
+        foreign += main.id not in before[follow_up.id]
+    foreign += warm_up.topic != main.topic and warm_up.id not in before[main.id]
     weights = sum(_WEIGHTS[role] for role in choice)
     unfit = familiar = 0.0
     for role, problem in choice.items():
@@ -324,7 +316,7 @@ def carried_seconds(plan: InterviewPlan, state: InterviewState, index: int) -> f
 
 
 def allowed_seconds(plan: InterviewPlan, state: InterviewState, index: int) -> float:
-    """Return the time for a problem: the planned time, and the time carried over."""
+    """Return the planned time of a problem and the time carried over."""
     return plan.stages[index].seconds + carried_seconds(plan, state, index)
 
 
@@ -340,7 +332,7 @@ def values_of_attempt(report: Report) -> dict[str, Any]:
     left = report.repair.left if report.repair is not None else None
     return {
         "verdict": report.verdict,
-        "passed": sum(status == "passed" for status in statuses.values()),
+        "passed": list(statuses.values()).count("passed"),
         "total": len(statuses),
         "failed": tuple(name for name, status in statuses.items() if status == "failed"),
         "bugs_left": None if left is None else len(left),
@@ -450,11 +442,7 @@ def score_sheet(
     began: float,
     mistakes: Mapping[str, str] | None = None,
 ) -> ScoreSheet:
-    """Return the score sheet of an interview.
-
-    `challenges` and `references` lack what no pack has any more. `mistakes` are the planted
-    mistakes in words, by id; by default the sheet shows ids.
-    """
+    """Return the score sheet, with ids in place of what no pack has any more."""
     problems: list[ProblemRow] = []
     all_seconds = sum(stage.seconds for stage in plan.stages)
     for index, stage in enumerate(plan.stages):

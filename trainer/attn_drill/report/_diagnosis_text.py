@@ -56,13 +56,9 @@ def level(off: float | None) -> int:
     return next(index for index, each in enumerate(LEVELS) if off <= each.most)
 
 
-def _levels(error_map: ErrorMap) -> list[int]:
-    return sorted({level(off) for row in error_map.off for off in row})
-
-
 def tells(error_map: ErrorMap) -> bool:
     """Return whether the cells of a map differ. A map of equal cells shows nothing."""
-    return len(_levels(error_map)) > 1
+    return len({level(off) for row in error_map.off for off in row}) > 1
 
 
 def draw_errors(error_map: ErrorMap, width: int) -> Iterator[Text]:
@@ -76,15 +72,17 @@ def draw_errors(error_map: ErrorMap, width: int) -> Iterator[Text]:
         labels.append(f"{error_map.rows.lower()}={indices}" if error_map.rows else "")
     label_width = max(map(len, labels))
     times = 2 if label_width + 2 + 2 * len(error_map.off[0]) <= width else 1
+    used: set[int] = set()
     for label, cells in zip(labels, error_map.off, strict=True):
         line = Text(no_wrap=True, overflow="ellipsis")
         line.append(f"{label:>{label_width}}  ", style=QUIET)
         for off in cells:
+            used.add(level(off))
             drawn = LEVELS[level(off)]
             line.append(drawn.symbol * times, style=drawn.style)
         yield line
-    used = [LEVELS[index] for index in _levels(error_map)]
-    yield Text("; ".join(f"{drawn.symbol} {drawn.words}" for drawn in used), style=QUIET)
+    legend = [f"{LEVELS[index].symbol} {LEVELS[index].words}" for index in sorted(used)]
+    yield Text("; ".join(legend), style=QUIET)
 
 
 def title_of(error_map: ErrorMap) -> str:

@@ -168,11 +168,14 @@ def indented(*parts: RenderableType, blanks: int = 2) -> Padding:
     return Padding(Group(*parts), (0, 0, 0, blanks), expand=False)
 
 
+def _syntax(code: str, language: str = "python") -> Syntax:
+    # The terminal's own palette is readable on any background.
+    return Syntax(code, language, theme="ansi_dark", background_color="default")
+
+
 def highlighted(lines: Sequence[str]) -> list[str]:
     """Return lines of Python code with escape sequences that colour them."""
-    # The terminal's own palette is readable on any background.
-    code = Syntax("", "python", theme="ansi_dark", background_color="default")
-    text = code.highlight("\n".join(lines))
+    text = _syntax("").highlight("\n".join(lines))
     width = max(map(len, lines), default=1) + 1
     stream = io.StringIO()
     terminal = console(stream, width=width, force_terminal=True, color_system="standard")
@@ -239,9 +242,7 @@ def code_block(text: str | None, width: int, language: str = "python") -> Render
     if text is None:
         return Text("(nothing)", style=QUIET)
     lines = visible(text, lines=True).strip("\n").expandtabs(4).split("\n")
-    text = "\n".join(code_lines(lines, width))
-    # The terminal's own colours are readable on any background.
-    return Syntax(text, language, theme="ansi_dark", background_color="default")
+    return _syntax("\n".join(code_lines(lines, width)), language)
 
 
 def difference(before: str, after: str, width: int) -> RenderableType:

@@ -23,7 +23,7 @@ from attn_drill.report.lesson_text import prose_of
 from attn_drill.report.terminal import VERDICTS
 from attn_drill.report.words import QUIET, RIGHT, WRONG, visible
 
-# The shades of a day in the calendar, and the least attempts of each shade but the first.
+# The shades of a day in the calendar, the least attempts of each shade but the first, and words.
 _SHADES, _LEAST = "·░▒▓█", (1, 3, 6, 10)
 _SHADE_WORDS = ("none", "1-2", "3-5", "6-9", "10 or more")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -253,19 +253,18 @@ def own_ratings(sheet: ScoreSheet) -> str:
 
 def times(sheet: ScoreSheet) -> Iterator[tuple[str, str, str]]:
     """Yield rows of a stage, its time, and its share of the time, with a last row for the total."""
+    plan, state = sheet.plan, sheet.state
+    rows: list[tuple[str, float, float, float]] = []
     for problem in sheet.problems:
-        name = f"{problem.stage.role}, {problem.stage.challenge}"
-        share = problem.stage.seconds
-        yield _time(name, problem.state.seconds, share, problem.overtime_seconds)
-    spent, planned = sheet.state.seconds, sheet.plan.seconds
+        stage, overtime = problem.stage, problem.overtime_seconds
+        name = f"{stage.role}, {stage.challenge}"
+        rows.append((name, problem.state.seconds, stage.seconds, overtime))
     if sheet.questions:
-        yield _time("questions", sheet.state.question_seconds, sheet.plan.question_seconds)
-    yield _time("total", spent, planned, spent - planned)
-
-
-def _time(name: str, spent: float, planned: float, overtime: float = 0.0) -> tuple[str, str, str]:
-    over = f", {minutes(overtime)} overtime" if overtime >= 1 else ""
-    return name, minutes(spent), minutes(planned) + over
+        rows.append(("questions", state.question_seconds, plan.question_seconds, 0.0))
+    rows.append(("total", state.seconds, plan.seconds, state.seconds - plan.seconds))
+    for name, spent, planned, overtime in rows:
+        over = f", {minutes(overtime)} overtime" if overtime >= 1 else ""
+        yield name, minutes(spent), minutes(planned) + over
 
 
 def outcome(problem: ProblemRow) -> tuple[str, str]:

@@ -32,7 +32,6 @@ from attn_drill.report.words import (
     Stage,
     affected,
     case_rows,
-    entry,
     has_cause,
     index_in_words,
     next_stage,
@@ -249,7 +248,9 @@ def _slice(part: Slice, mismatch: Mismatch, sizes: Mapping[str, int], width: int
     ):
         cells = []
         for column in columns:
-            words = entry(values[column], mismatch.expected_type)
+            words = number(values[column])
+            if mismatch.expected_type == "bool":
+                words = str(bool(values[column]))
             is_wrong = part.wrong[column]
             cells.append(Text(f"{words}{sign}", style) if is_wrong else Text(f"{words} "))
         table.add_row(label, *cells)

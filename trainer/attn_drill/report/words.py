@@ -127,11 +127,6 @@ def number(value: float) -> str:
     return f"{value:.2f}" if 100 <= abs(value) < 1e4 else f"{value:.1e}"
 
 
-def entry(value: float, kind: str | None) -> str:
-    """Return an entry of a tensor as a number, or as True or False if `kind` is "bool"."""
-    return str(bool(value)) if kind == "bool" else number(value)
-
-
 def small_tensors(case: Case) -> list[tuple[str, str]]:
     """Return the name and the rows of each input that is a matrix of at most 8 x 8."""
     matrices: list[tuple[str, str]] = []

@@ -98,10 +98,7 @@ def find_preset(name: str) -> Preset:
 
 
 def configure(preset: Preset | None = None, settings: Iterable[str] = ()) -> Configuration:
-    """Return the defaults, then the preset, then settings such as `d_model=4096,dtype=int8`.
-
-    DrillError: a setting is wrong, or a division has a remainder.
-    """
+    """Return the defaults, changed by a preset and by settings like `d_model=4096,dtype=int8`."""
     sizes: dict[str, Any] = {"num_kv_heads": None, "q_rank": None}
     published = [preset.settings] if preset else []
     for texts in (_DEFAULTS, *published, *settings):
@@ -156,13 +153,13 @@ def costs(sizes: Configuration) -> list[Cost]:
     if sizes.q_rank is not None:
         query = d_model * sizes.q_rank + sizes.q_rank * query_width
     cached = sizes.kv_rank + sizes.rope_dim  # all heads share one rotary key
-    parameters = query + d_model * cached + sizes.kv_rank * 2 * width + width * d_model
-    rows.append(("MLA", None, parameters, cached))
-    costs: list[Cost] = []
-    for variant, count, parameters, cached in rows:
-        token_bytes = cached * sizes.num_layers * ELEMENT_BYTES[sizes.dtype]
+    latent = d_model * cached + sizes.kv_rank * 2 * width
+    rows.append(("MLA", None, query + latent + width * d_model, cached))
+    costs_of_rows: list[Cost] = []
+    for name, heads, parameters, numbers in rows:
+        token_bytes = numbers * sizes.num_layers * ELEMENT_BYTES[sizes.dtype]
         cache_bytes = sizes.batch * sizes.seq_len * token_bytes
-        percent = 100 * cached / (2 * width)  # MHA caches a key and a value for each head
+        percent = 100 * numbers / (2 * width)  # MHA caches a key and a value for each head
         parameters *= sizes.num_layers
-        costs.append(Cost(variant, count, parameters, cache_bytes, token_bytes, percent))
-    return costs
+        costs_of_rows.append(Cost(name, heads, parameters, cache_bytes, token_bytes, percent))
+    return costs_of_rows

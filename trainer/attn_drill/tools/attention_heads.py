@@ -42,12 +42,15 @@ def read_weights(path: Path, name: str | None = None) -> dict[str, Tensor]:
             names = ", ".join(filter(None, tensors)) or "no names"
             raise DrillError(f"{path} has no tensor {name!r}; it has {names}. Change --name.")
         tensors = {name: tensors[name]}
-    fitting = [name for name, tensor in tensors.items() if _is_attention(tensor)]
+    fitting: list[str] = []
+    shapes: list[str] = []
+    for name, tensor in tensors.items():
+        is_square = tensor.ndim >= 2 and tensor.shape[-1] == tensor.shape[-2]
+        if is_square and tensor.numel() > 0 and tensor.is_floating_point():
+            fitting.append(name)
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        shapes.append(f"{name} {list(tensor.shape)} {dtype}".strip())
     if not fitting:
-        shapes: list[str] = []
-        for name, tensor in tensors.items():
-            dtype = str(tensor.dtype).removeprefix("torch.")
-            shapes.append(f"{name} {list(tensor.shape)} {dtype}".strip())
         more = f" and {len(shapes) - 6} more" if len(shapes) > 6 else ""
         raise DrillError(
             f"{path} has no floating-point tensor of the shape [..., L, L]: "
@@ -56,12 +59,6 @@ def read_weights(path: Path, name: str | None = None) -> dict[str, Tensor]:
     # layer.10 comes after layer.9
     fitting.sort(key=lambda name: [part.zfill(9) for part in re.split(r"(\d+)", name)])
     return {name: tensors[name] for name in fitting}
-
-
-def _is_attention(tensor: Tensor) -> bool:
-    shape = tensor.shape
-    is_square = len(shape) >= 2 and shape[-1] == shape[-2]
-    return is_square and tensor.numel() > 0 and tensor.is_floating_point()
 
 
 def _load(path: Path) -> dict[str, Tensor]:
@@ -173,7 +170,6 @@ def describe(head: Head, cells: Callable[[int], tuple[int, int]] | None = None) 
 
 
 def _kind(weights: Tensor) -> str:
-    """Return the first class whose condition holds."""
     below, above = float(weights.tril(-1).sum()), float(weights.triu(1).sum())
     if float(weights.diagonal().mean()) > 0.5:
         return "positional"
