@@ -24,8 +24,7 @@ Role = Literal["warm-up", "main problem", "debugging", "follow-up"]
 Choice = dict[Role, Challenge]  # the problems of an interview, in their order
 
 _QUESTIONS_SHARE = 0.1  # of the time, if there are questions; one question takes a minute
-# The par times of all problems together, over the minutes of the interview.
-_MOST_OF_TIME = 1.2
+_MOST_OF_TIME = 1.2  # the par times of all problems over the minutes of the interview
 _SHORT_MINUTES = 15
 _DAYS_KNOWN = 30.0
 _LEVELS = ("easy", "medium", "hard")
@@ -46,8 +45,7 @@ class Stage:
     challenge: str
     role: Role
     seconds: float
-    # The ids of the known mistakes in the file that is handed out; () for a stub.
-    bugs: tuple[str, ...] = ()
+    bugs: tuple[str, ...] = ()  # the ids of the mistakes in the file; () for a stub
 
 
 @dataclass(frozen=True)
@@ -243,8 +241,7 @@ class StageState:
     attempts: int = 0
     hints: int = 0
     revealed_mistakes: int = 0
-    # The last attempt, with the number of planted mistakes that are left.
-    result: facts.StageAttempted | None = None
+    result: facts.StageAttempted | None = None  # the last attempt, with the bugs that are left
     reference_seen: bool = False
     code: str | None = None
     note: str = ""
@@ -490,8 +487,8 @@ def _advice(
 ) -> Iterator[str]:
     """Yield commands to practise with: problems to solve, to repeat, questions, the next step."""
     for problem in problems:
-        result = problem.state.result
         if not problem.passed:
+            result = problem.state.result
             failed = f" ({', '.join(result.failed)} failed)" if result and result.failed else ""
             yield f"{_command(problem.stage)}: not solved yet{failed}."
     for problem in problems:

@@ -82,14 +82,9 @@ class CountedProgress(Progress):
     """A bar, the count of items, the time left, and a few words; in a file, the last state only."""
 
     def __init__(self, total: int, stream: TextIO, done: int = 0, **options: Any) -> None:
-        super().__init__(
-            BarColumn(bar_width=12),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.description}", markup=False),
-            console=console(stream),
-            **options,
-        )
+        words = TextColumn("{task.description}", markup=False)
+        columns = BarColumn(bar_width=12), MofNCompleteColumn(), TimeRemainingColumn(), words
+        super().__init__(*columns, console=console(stream), **options)
         self._items = self.add_task("", total=total, completed=done)
 
     def count(self, words: str) -> None:

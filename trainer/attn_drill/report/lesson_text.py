@@ -70,7 +70,7 @@ def _costs(lesson: Lesson, own: CallCost) -> RenderableType:
     for _ in range(3):
         table.add_column(no_wrap=True)
     headings = ("", "operations", "multiply-adds", "memory")
-    table.add_row(*headings, style=QUIET)
+    table.add_row(*(Text(word, style=QUIET) for word in headings))
     table.add_row("yours", *cost_in_words(own))
     for name in filter(None, dict.fromkeys(names)):
         table.add_row(name, *(cost_in_words(costs[name]) if name in costs else ["not measured"]))

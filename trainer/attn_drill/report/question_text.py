@@ -93,10 +93,13 @@ def prompt(drawn: DrawnQuestion) -> str:
 
 def progress_line(pool: QuestionPool, reviewed: Mapping[str, ScheduledItem], now: float) -> str:
     """Return how many questions and lines of a pool the learner knows, and how many are due."""
-    items = pool.reviewed(reviewed)
-    due = sum(item.is_due(now) for item in items)
-    # An item is known if the last answer was right and it is not due.
-    known = [item.name for item in items if item.last.rating >= _GOOD and not item.is_due(now)]
+    due = 0
+    known: list[str] = []
+    for item in pool.reviewed(reviewed):
+        if item.is_due(now):
+            due += 1
+        elif item.last.rating >= _GOOD:
+            known.append(item.name)
     counts = []
     for names, word in ((pool.questions, "questions"), (pool.lines, "lines")):
         if names:
@@ -106,8 +109,10 @@ def progress_line(pool: QuestionPool, reviewed: Mapping[str, ScheduledItem], now
 
 def summary(results: Sequence[tuple[DrawnQuestion, bool]], coming: Sequence[ScheduledItem]) -> str:
     """Return the count of right answers, in total and by topic, and the days of coming items."""
-    asked = Counter(drawn.topic for drawn, _ in results)
-    right = Counter(drawn.topic for drawn, is_right in results if is_right)
+    asked, right = Counter[str](), Counter[str]()
+    for drawn, is_right in results:
+        asked[drawn.topic] += 1
+        right[drawn.topic] += is_right
     lines = [f"{right.total()} of {len(results)} right."]
     if len(asked) > 1:
         longest = max(map(len, asked))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TextIO
 
 from rich.cells import cell_len, chop_cells
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from attn_drill.model.case import Case
@@ -75,7 +75,14 @@ def show(
     if wait is None:
         out.print(render(report, out.width, stage=stage, how_to_see=how_to_see))
     else:
-        _print_stages(out, report, stage, wait)
+        # First the report without its diagnosis, then what each stage adds.
+        shown: Stage = "where"
+        out.print(render(report, out.width, stage=shown, how_to_see=""))
+        while (following := next_stage(report, shown)) and shows(stage, following):
+            if not wait(STAGE_WORDS[following]):
+                break
+            out.print(Trimmed(Group(*_added(report, shown, following))))
+            shown = following
     out.print()
     # A command can be copied: no newline breaks it.
     for label, command in next_commands(report, report.file if file is None else file, options):
@@ -86,22 +93,14 @@ def show(
         out.print(Text(line), soft_wrap=True)
 
 
-def _print_stages(out: Console, report: Report, last: Stage, wait: Callable[[str], bool]) -> None:
-    """Print a report without its diagnosis, then after each wait what the next stage adds."""
-    shown: Stage = "where"
-    out.print(render(report, out.width, stage=shown, how_to_see=""))
-    while (following := next_stage(report, shown)) and shows(last, following):
-        if not wait(STAGE_WORDS[following]):
-            return
-        earlier = findings(report, shown)
-        new = [row for row in findings(report, following) if row not in earlier]
-        parts = [render_findings(new)] if new else []
-        failure = report.first_failure()
-        if following == "line" and failure is not None:
-            parts += render_line(report, failure)
-            parts.append(indented(labelled(ruled_out(report.diagnosis))))
-        out.print(Trimmed(Group(*parts)))
-        shown = following
+def _added(report: Report, before: Stage, stage: Stage) -> Iterator[RenderableType]:
+    """Yield the parts that a stage adds to the stage before it."""
+    earlier, failure = findings(report, before), report.first_failure()
+    if new := [row for row in findings(report, stage) if row not in earlier]:
+        yield render_findings(new)
+    if stage == "line" and failure is not None:
+        yield from render_line(report, failure)
+        yield indented(labelled(ruled_out(report.diagnosis)))
 
 
 def render(

@@ -100,8 +100,7 @@ def _cost_notes(sizes: Configuration, preset: Preset | None) -> Iterator[str]:
 
 MOST_DRAWN = 12
 SCHEMA = "attn-drill.heads/1"
-# The most columns of a small and of a large picture.
-_ROOM, _WHOLE_ROOM = 22, 64
+_ROOM, _WHOLE_ROOM = 22, 64  # the most columns of a small and of a large picture
 _LEGEND = (
     "Queries down, keys across. ░ ▒ ▓ █ from 1/16, 1/8, 1/4, 1/2 of the head's max. "
     "A cell of a long head is the mean over neighbouring positions."
