@@ -36,6 +36,22 @@ _WEIGHTS: dict[Role, int] = {"warm-up": 3, "main problem": 10, "follow-up": 7}  
 _ASKED_ABOUT: tuple[Role, ...] = ("main problem", "debugging", "follow-up", "warm-up")
 # Differences that do not matter, so that the seed has several choices.
 _TIME_STEP, _FAMILIARITY_STEP = 0.3, 0.1
+# The rules of the score on the sheet.
+_RULES = {
+    "correctness": (
+        "Each problem counts by its planned time. A problem that passes gets all points. A problem "
+        "that fails gets half of the points for the checks that pass. An unchanged file gets none."
+    ),
+    "time": (
+        "Only problems that pass count. They get all points within the planned time, fewer after "
+        "it, and none after twice the time."
+    ),
+    "help": (
+        "Only problems that pass count. Each hint and each shown mistake costs a quarter of the "
+        "points of its problem. A look at the reference costs all of them."
+    ),
+}
+_DEBUGGING_RULE = " A file with bugs gets the points for the bugs that are repaired."
 
 
 @dataclass(frozen=True)
@@ -335,23 +351,6 @@ def values_of_attempt(report: Report) -> dict[str, Any]:
         "bugs_left": None if left is None else len(left),
         "count": 0 if report.unfinished else 1,
     }
-
-
-_RULES = {
-    "correctness": (
-        "Each problem counts by its planned time. A problem that passes gets all points. A problem "
-        "that fails gets half of the points for the checks that pass. An unchanged file gets none."
-    ),
-    "time": (
-        "Only problems that pass count. They get all points within the planned time, fewer after "
-        "it, and none after twice the time."
-    ),
-    "help": (
-        "Only problems that pass count. Each hint and each shown mistake costs a quarter of the "
-        "points of its problem. A look at the reference costs all of them."
-    ),
-}
-_DEBUGGING_RULE = " A file with bugs gets the points for the bugs that are repaired."
 
 
 @dataclass(frozen=True)

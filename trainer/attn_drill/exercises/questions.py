@@ -341,7 +341,8 @@ class QuestionPool:
 
     def reviewed(self, history: Mapping[str, ScheduledItem]) -> list[ScheduledItem]:
         """Return the reviewed items of this pool, the first due first."""
-        reviewed = [history[name] for name in history if name in {**self.questions, **self.lines}]
+        names = {*self.questions, *self.lines}
+        reviewed = [item for name, item in history.items() if name in names]
         return sorted(reviewed, key=lambda item: item.due_at)
 
     def about(self, name: str) -> QuestionPool:

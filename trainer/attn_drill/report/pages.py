@@ -188,7 +188,9 @@ def _mask_grids(actual: Sequence[str], expected: Sequence[str], cached: int = 0)
     ):
         classes = {"##": "on", "..": "off", "#.": f"on {differs}", ".#": f"off {differs}"}
         # Each cell with the cell at its place in the other matrix.
-        pairs = [map(str.__add__, row, other) for row, other in zip(rows, others, strict=True)]
+        pairs: list[list[str]] = []
+        for row, other_row in zip(rows, others, strict=True):
+            pairs.append([cell + other for cell, other in zip(row, other_row, strict=True)])
         width = len(rows[0]) if rows else 0
         grids.append(Grid(title, width, len(rows), squares(pairs, classes.__getitem__), cached))
     return grids

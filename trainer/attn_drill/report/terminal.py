@@ -205,11 +205,12 @@ def _figures(
     for outcome in report.outcomes:
         if outcome.status == "failed" and outcome is not failure:
             others[outcome.check] += 1
-    counts = {name: str(count) for name, count in others.items()}
-    if failure.check in others:
-        counts[failure.check] = plural(others[failure.check], "more case")
-    if counts:
-        yield "also", f"failing: {', '.join(f'{name} ({words})' for name, words in counts.items())}"
+    words: list[str] = []
+    for name, count in others.items():
+        cases = plural(count, "more case") if name == failure.check else str(count)
+        words.append(f"{name} ({cases})")
+    if words:
+        yield "also", f"failing: {', '.join(words)}"
 
 
 def _shapes(mismatch: Mismatch) -> Iterator[tuple[str, RenderableType]]:
@@ -282,17 +283,16 @@ def next_commands(report: Report, file: str, options: str = "") -> Iterator[tupl
         return
     # Characters of the name that act on a terminal are escaped.
     argument = f"{challenge} {shlex.quote(visible(file))}" if file else challenge
-    has_case = failure.number is not None
-    seed = f" --seed {report.seed}"
-    rest = f"{argument}{seed}{f' --case {failure.number}' if has_case else ''}{options}"
-    if has_case:
-        yield "this case again", f"attn-drill check {rest}"
+    cases = f" --seed {report.seed}"
+    if failure.number is not None:
+        cases += f" --case {failure.number}"
+        yield "this case again", f"attn-drill check {argument}{cases}{options}"
     else:
         yield "once more", f"attn-drill check {argument}{options}"
     if report.diagnosis is not None:
-        yield "line by line", f"attn-drill trace {rest}"
-        if has_case:
-            yield "in a debugger", f"attn-drill repro {rest}"
+        yield "line by line", f"attn-drill trace {argument}{cases}{options}"
+        if failure.number is not None:
+            yield "in a debugger", f"attn-drill repro {argument}{cases}{options}"
     yield "a hint", f"attn-drill hint {challenge}{options}"
 
 

@@ -43,6 +43,25 @@ NAMES = {
     "D": "features",
     "Dv": "features",
 }
+# Each stage shows more than the stage before it: the picture, the line, the questions of the likely
+# mistakes, the mistakes themselves.
+Stage = Literal["where", "line", "question", "cause"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
+STAGE_WORDS: dict[Stage, str] = {
+    "where": "the place",
+    "line": "the line",
+    "question": "a question about the mistake",
+    "cause": "the likely mistake",
+}
+# The verdict is in capitals at the start of the text. A check has a symbol before its name. A wrong
+# entry has a star after it.
+_COLOURED = re.compile(
+    r"(?P<verdict>\A[A-Z][A-Z ]+[A-Z](?=  ))"
+    r"|(?:^|(?<=  ))(?P<check>[✓✗–] \S+(?: \S+)*)"
+    r"|(?<![\w.*-])(?P<starred>(?:-?(?:[\d.]+(?:e[+-]?\d+)?|inf)|nan|True|False)\*)(?=\s|$)",
+    re.MULTILINE,
+)
+_KINDS = {"✓": "right", "–": "quiet"}
 # A submission could draw on the terminal with escape sequences, or change the direction of writing
 # with certain characters. All characters but the usual ones are looked at.
 _SUSPECT = re.compile(r"[^ -~]")
@@ -54,8 +73,8 @@ _JOINERS = "\u200c\u200d"
 def visible(text: str, *, lines: bool = False) -> str:
     r"""Return the text with an escape in place of each character that could act.
 
-    Different names stay different. A lone surrogate in a file name becomes an escape too, so that
-    the name can be written. With `lines`, tabs and line ends stay, and all line ends become `\n`.
+    A lone surrogate of a file name, which cannot be written, is one of them. With `lines`, tabs and
+    line ends stay, and all line ends become `\n`.
 
     >>> visible("a\x1b[2J\n")
     'a\\x1b[2J\\n'
@@ -275,18 +294,6 @@ def sizes_in_words(case: Case) -> str:
     return " ".join(f"{letter}={size}" for letter, size in case.sizes.items())
 
 
-# Each stage shows more than the stage before it: the picture, the line, the questions of the likely
-# mistakes, the mistakes themselves.
-Stage = Literal["where", "line", "question", "cause"]
-STAGES: tuple[Stage, ...] = get_args(Stage)
-STAGE_WORDS: dict[Stage, str] = {
-    "where": "the place",
-    "line": "the line",
-    "question": "a question about the mistake",
-    "cause": "the likely mistake",
-}
-
-
 def shows(stage: Stage, part: Stage) -> bool:
     """Return whether a report at a stage shows a part."""
     return STAGES.index(stage) >= STAGES.index(part)
@@ -319,17 +326,6 @@ def has_cause(report: Report) -> bool:
 def next_stage(report: Report, stage: Stage) -> Stage | None:
     """Return the next stage that shows something new; None if there is none."""
     return next((later for later in stages_of(report) if not shows(stage, later)), None)
-
-
-# The verdict is in capitals at the start of the text. A check has a symbol before its name. A wrong
-# entry has a star after it.
-_COLOURED = re.compile(
-    r"(?P<verdict>\A[A-Z][A-Z ]+[A-Z](?=  ))"
-    r"|(?:^|(?<=  ))(?P<check>[✓✗–] \S+(?: \S+)*)"
-    r"|(?<![\w.*-])(?P<starred>(?:-?(?:[\d.]+(?:e[+-]?\d+)?|inf)|nan|True|False)\*)(?=\s|$)",
-    re.MULTILINE,
-)
-_KINDS = {"✓": "right", "–": "quiet"}
 
 
 def coloured(report_text: str) -> Iterator[tuple[str, str]]:
